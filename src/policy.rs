@@ -1,0 +1,285 @@
+//! What the operator asks for: parsed once, then trusted.
+
+use jiff::SignedDuration;
+
+use crate::selector::Selector;
+use crate::units::Ratio;
+
+/// A whole policy, complete with defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// Time between the starts of two cycles.
+    pub interval: SignedDuration,
+    /// Decide, but evict nothing.
+    pub dry_run: bool,
+    /// The nodes that strategies look at; all where `None`.
+    pub node_selector: Option<Selector>,
+    /// How usage is read and smoothed.
+    pub usage: UsagePolicy,
+    /// How much may be evicted.
+    pub limits: Limits,
+    /// How long a workload rests.
+    pub cooldown: Cooldown,
+    /// When the cluster itself is too unwell to touch.
+    pub safety: Safety,
+    /// Which pods may go at all; strategies refer to these by position. A native policy has exactly one.
+    pub profiles: Vec<Profile>,
+    /// What to do, in this order.
+    pub strategies: Vec<Strategy>,
+}
+
+/// What a strategy weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// The sum of what pods request, as kube-scheduler sees it.
+    Requests,
+    /// What nodes and pods really use, smoothed.
+    Actual,
+}
+
+/// How usage is read and smoothed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UsagePolicy {
+    /// Where readings come from.
+    pub source: SourceKind,
+    /// Time between two readings.
+    pub poll: SignedDuration,
+    /// How far back samples count.
+    pub window: SignedDuration,
+    /// How the samples of a window become one figure.
+    pub smoothing: Smoothing,
+    /// A series whose newest sample is older than this is unknown.
+    pub stale_after: SignedDuration,
+    /// A series with fewer samples than this in its window is unknown.
+    pub min_samples: u32,
+}
+
+/// Where readings come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// The resource metrics API, metrics.k8s.io, as metrics-server serves it.
+    MetricsApi,
+}
+
+/// How the samples of a window become one figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Smoothing {
+    /// An average in which a sample's weight halves with each such time of age.
+    HalfLife(SignedDuration),
+    /// All samples count alike.
+    Mean,
+    /// The largest sample.
+    Max,
+    /// The smallest value that at least this share of the samples does not exceed.
+    Percentile(Ratio),
+}
+
+/// How much may be evicted; `None` is no limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Evictions in one cycle.
+    pub per_cycle: Option<u32>,
+    /// Evictions from one node in one cycle.
+    pub per_node: Option<u32>,
+    /// Evictions in one namespace in one cycle.
+    pub per_namespace: Option<u32>,
+    /// Pods of one workload that are away at a time: evicted, and the replacement not yet Ready.
+    pub per_workload: Option<Share>,
+    /// Evictions in any minute, over cycles and restarts.
+    pub per_minute: Option<u32>,
+}
+
+/// A number, or a percentage of a workload's replicas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Share {
+    /// So many.
+    Count(u32),
+    /// This share, rounded down, but at least one.
+    Portion(Ratio),
+}
+
+impl Share {
+    /// How many of `replicas` that is.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a u32 fits; casts saturate"
+    )]
+    pub fn of(self, replicas: u32) -> u32 {
+        match self {
+            Share::Count(n) => n,
+            // A hair of tolerance, so that 10 % of 10 is 1 in binary floating point too.
+            Share::Portion(ratio) => ((f64::from(replicas) * ratio.get() + 1e-9).floor() as u32).max(1),
+        }
+    }
+}
+
+/// How long a workload rests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cooldown {
+    /// How long a replacement is left alone, and a workload after its first useless move.
+    pub rest: SignedDuration,
+    /// The longest rest that doubling leads to.
+    pub cap: SignedDuration,
+}
+
+/// When the cluster itself is too unwell to touch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Safety {
+    /// Evict nothing when more than this share of the nodes is not ready.
+    pub max_not_ready: Ratio,
+    /// Evict nothing when more than this share of the pods waits for a node.
+    pub max_pending: Ratio,
+}
+
+/// Which pods may go at all, for the strategies that refer to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Shown in plans and events.
+    pub name: String,
+    /// The rules.
+    pub evictable: Evictable,
+}
+
+/// Which pods may go at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evictable {
+    /// Namespaces whose pods may go.
+    pub namespaces: Names,
+    /// Labels that a pod's namespace must carry.
+    pub namespace_selector: Option<Selector>,
+    /// Labels that a pod must carry.
+    pub pod_selector: Option<Selector>,
+    /// Only pods with a priority below this may go; pods without a priority always may.
+    pub priority_below: PriorityThreshold,
+    /// A workload with fewer replicas than this is left alone, and a move leaves at least one less than this Ready.
+    pub min_replicas: u32,
+    /// A pod younger than this is left alone.
+    pub min_pod_age: SignedDuration,
+    /// What is protected.
+    pub protected: Protections,
+    /// Nodes that count as destinations; all where `None`.
+    pub destinations: Option<Selector>,
+}
+
+/// Names that are taken in or left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// All but these.
+    Except(Vec<String>),
+    /// These alone.
+    Only(Vec<String>),
+}
+
+impl Names {
+    /// All names.
+    pub const ALL: Names = Names::Except(Vec::new());
+
+    /// Whether this name is taken in.
+    pub fn admit(&self, name: &str) -> bool {
+        match self {
+            Names::Except(names) => !names.iter().any(|n| n == name),
+            Names::Only(names) => names.iter().any(|n| n == name),
+        }
+    }
+}
+
+/// A priority, or the name of a class that has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PriorityThreshold {
+    /// This value.
+    Value(i32),
+    /// The value of this PriorityClass, as the cluster has it.
+    Class(String),
+}
+
+/// What is protected from eviction. Mirror and static pods always are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent protection of the policy file")]
+pub struct Protections {
+    /// Pods with an emptyDir or hostPath volume.
+    pub local_storage: bool,
+    /// Pods of a DaemonSet.
+    pub daemon_sets: bool,
+    /// Pods with a priority of 2,000,000,000 or more.
+    pub system_critical: bool,
+    /// Pods with no owner that have failed; other pods with no owner are always protected.
+    pub failed_bare: bool,
+    /// Pods with a persistentVolumeClaim.
+    pub persistent_volumes: Option<StorageClasses>,
+    /// Pods that no PodDisruptionBudget selects.
+    pub without_budget: bool,
+    /// Pods with dynamic resource claims.
+    pub resource_claims: bool,
+    /// Pods with the annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`.
+    pub prefer_no_eviction: bool,
+}
+
+/// Which persistent volumes protect their pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageClasses {
+    /// All of them.
+    Any,
+    /// Those of these classes, and those whose class cannot be told.
+    Named(Vec<String>),
+}
+
+/// One strategy to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strategy {
+    /// Position of its profile in [`Policy::profiles`].
+    pub profile: usize,
+    /// What it does.
+    pub rule: Rule,
+}
+
+/// What a strategy does, with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rule {
+    /// Evens out: from nodes above their target to nodes below their threshold.
+    LowNodeUtilization(LowNodeUtilization),
+}
+
+impl Rule {
+    /// The name that users know, in plans, events and logs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Rule::LowNodeUtilization(_) => "LowNodeUtilization",
+        }
+    }
+}
+
+/// Arguments of LowNodeUtilization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LowNodeUtilization {
+    /// What it weighs.
+    pub basis: Basis,
+    /// Groups of nodes that are balanced each in itself; a node belongs to the first that selects it.
+    pub pools: Vec<Pool>,
+    /// Thresholds are distances from the mean of the pool rather than shares.
+    pub deviation: bool,
+    /// Act only when more nodes than this are below their threshold.
+    pub number_of_nodes: u32,
+    /// A node counts as hot only when it has been so for this long. Requests are not noisy and do not wait.
+    pub sustained_for: SignedDuration,
+    /// Namespaces whose pods this strategy may move.
+    pub evictable_namespaces: Names,
+    /// Evictions by this strategy from one node in one cycle.
+    pub per_node: Option<u32>,
+}
+
+/// Nodes that are balanced among themselves, by the same thresholds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// Shown in plans.
+    pub name: String,
+    /// The nodes; all where `None`.
+    pub selector: Option<Selector>,
+    /// A node at or below all of these may take pods.
+    pub thresholds: Thresholds,
+    /// A node above any of these is hot.
+    pub targets: Thresholds,
+}
+
+/// A share for each named resource, in the order of the names.
+pub type Thresholds = Vec<(String, Ratio)>;

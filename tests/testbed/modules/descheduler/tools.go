@@ -1,0 +1,8 @@
+//go:build tools
+
+// Package tools names the programs that build.sh builds from this module.
+package tools
+
+import (
+	_ "sigs.k8s.io/descheduler/cmd/descheduler"
+)
