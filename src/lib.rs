@@ -21,12 +21,12 @@ pub mod units;
 pub mod selector;
 // ── what we are told ───────────────────────────────────────────────────────────────────────────────────────────────
 pub mod policy;
-// pub mod snapshot;
-// pub mod usage;
+pub mod snapshot;
+pub mod usage;
 // ── what we remember ───────────────────────────────────────────────────────────────────────────────────────────────
 // pub mod ledger;
 // ── what we decide ─────────────────────────────────────────────────────────────────────────────────────────────────
-// pub mod plan;
+pub mod plan;
 // pub mod draft;
 // pub mod scheduler;
 // pub mod gate;

@@ -1,0 +1,282 @@
+//! What is kept of each object of the API: the fields that decisions need, and nothing else.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::selector::{Labels, Selector};
+use crate::units::Amount;
+
+/// What is kept of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name, by which pods and metrics refer to it.
+    pub name: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// Its taints, the one that a cordon adds included.
+    pub taints: Vec<Taint>,
+    /// Cordoned: takes no new pods.
+    pub cordoned: bool,
+    /// The status of its Ready condition; a node that has none counts as ready, as in descheduler.
+    pub ready: bool,
+    /// What pods may use of it, by resource; its capacity where the kubelet reports no allocatable.
+    pub allocatable: Vec<(String, Amount)>,
+}
+
+/// A mark on a node that keeps pods away that do not tolerate it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taint {
+    /// Its name.
+    pub key: String,
+    /// Its value, often empty.
+    pub value: String,
+    /// How strongly it keeps pods away.
+    pub effect: Effect,
+}
+
+/// How strongly a taint keeps pods away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// No new pods.
+    NoSchedule,
+    /// New pods only where there is nothing better.
+    PreferNoSchedule,
+    /// No new pods, and those that are there are thrown out.
+    NoExecute,
+}
+
+/// What is kept of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// Where it lives.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its identity: a replacement of the same name has another.
+    pub uid: String,
+    /// Its labels.
+    pub labels: Labels,
+    /// The annotations that decisions look at.
+    pub marks: Marks,
+    /// Its owners, in the order of the object.
+    pub owners: Vec<Owner>,
+    /// The node that it is bound to.
+    pub node: Option<String>,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// Whether its Ready condition is true.
+    pub ready: bool,
+    /// Whether it has been told to go.
+    pub terminating: bool,
+    /// When it was created, by the API server's clock, to the second.
+    pub created: Timestamp,
+    /// When the kubelet took it on.
+    pub started: Option<Timestamp>,
+    /// Its priority, as admission resolved it.
+    pub priority: Option<i32>,
+    /// Its quality of service.
+    pub qos: Qos,
+    /// What the scheduler counts for it: containers, init containers, sidecars and overhead.
+    pub requests: Vec<(String, Amount)>,
+    /// What it tolerates.
+    pub tolerations: Vec<Toleration>,
+    /// Labels that its node must carry.
+    pub node_selector: Labels,
+    /// Required node affinity: one of these must hold; `None` where it has none.
+    pub required_nodes: Option<Vec<NodeTerm>>,
+    /// Required anti-affinity: none of these may find a neighbour.
+    pub avoids: Vec<Neighbours>,
+    /// Its volumes.
+    pub volumes: Volumes,
+    /// Whether it has dynamic resource claims.
+    pub resource_claims: bool,
+}
+
+/// Annotations that decisions look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// `kubernetes.io/config.mirror`: the API server's image of a static pod.
+    pub mirror: bool,
+    /// `kubernetes.io/config.source` other than `api`: not made through the API server.
+    pub static_pod: bool,
+    /// `descheduler.alpha.kubernetes.io/evict`, with its value.
+    pub evict: Option<String>,
+    /// `descheduler.alpha.kubernetes.io/prefer-no-eviction`, unless its value is `false`.
+    pub prefer_no_eviction: bool,
+    /// `controller.kubernetes.io/pod-deletion-cost`: the lower, the sooner it may go; 0 where it has none.
+    pub deletion_cost: i32,
+}
+
+/// Who made an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Owner {
+    /// The kind, such as `ReplicaSet`.
+    pub kind: String,
+    /// The name, in the namespace of the owned.
+    pub name: String,
+    /// Whether this owner is the one that manages the object.
+    #[serde(skip)]
+    pub controller: bool,
+}
+
+/// Where an owner lives, its kind and its name. Reads `namespace/Kind/name`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OwnerKey {
+    /// The namespace.
+    pub namespace: String,
+    /// The kind, such as `Deployment`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+impl fmt::Display for OwnerKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.namespace, self.kind, self.name)
+    }
+}
+
+impl From<OwnerKey> for String {
+    fn from(key: OwnerKey) -> String {
+        key.to_string()
+    }
+}
+
+impl TryFrom<String> for OwnerKey {
+    type Error = String;
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.splitn(3, '/').collect::<Vec<_>>()[..] {
+            [namespace, kind, name] => {
+                Ok(OwnerKey { namespace: namespace.to_owned(), kind: kind.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(format!("found {text:?}, expected namespace/Kind/name")),
+        }
+    }
+}
+
+/// Where a pod is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Not all of its containers have started.
+    Pending,
+    /// It runs.
+    Running,
+    /// It has done its work.
+    Succeeded,
+    /// It has failed for good.
+    Failed,
+    /// Its node cannot be asked.
+    Unknown,
+}
+
+/// Quality of service, from the weakest claim on its node to the strongest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Qos {
+    /// Requests nothing.
+    BestEffort,
+    /// Requests something.
+    Burstable,
+    /// Requests all that it may use.
+    Guaranteed,
+}
+
+/// What a pod puts up with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toleration {
+    /// The taint's name; every one where `None`.
+    pub key: Option<String>,
+    /// How the values compare.
+    pub operator: Tolerates,
+    /// The effect; every one where `None`.
+    pub effect: Option<Effect>,
+}
+
+/// How a toleration compares its value to the taint's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tolerates {
+    /// Whatever the value.
+    Any,
+    /// This value.
+    Equal(String),
+    /// An integer above this.
+    Above(i64),
+    /// An integer below this.
+    Below(i64),
+}
+
+/// One alternative of a required node affinity: all of it must hold. An empty term matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeTerm {
+    /// What must hold of the node's labels.
+    pub labels: Selector,
+    /// What must hold of the node's fields, of which Kubernetes knows `metadata.name` alone.
+    pub fields: Selector,
+}
+
+/// Pods that a required anti-affinity term keeps away from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The pods' labels; `None` matches no pod.
+    pub pods: Option<Selector>,
+    /// The pods' namespaces by name.
+    pub namespaces: Vec<String>,
+    /// The pods' namespaces by label; `None` selects none, so that with no names the pod's own is meant.
+    pub namespace_selector: Option<Selector>,
+    /// The label whose value makes two nodes one place.
+    pub topology_key: String,
+}
+
+/// What a pod has mounted, as far as it matters to eviction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Volumes {
+    /// An emptyDir or hostPath: its content goes with the pod.
+    pub local: bool,
+    /// Names of its PersistentVolumeClaims, in its namespace.
+    pub claims: Vec<String>,
+}
+
+/// What is kept of a PodDisruptionBudget.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Where it lives.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The pods that it covers; `None` covers none, an empty selector covers all of the namespace.
+    pub selector: Option<Selector>,
+    /// How many of its pods may be disrupted now.
+    pub allowed: u32,
+    /// How many of its pods are healthy.
+    pub healthy: u32,
+    /// How many must be.
+    pub desired: u32,
+    /// Whether its status is older than its spec, so that the API server refuses every eviction.
+    pub stale: bool,
+    /// Whether pods that are not Ready may always be evicted (`unhealthyPodEvictionPolicy: AlwaysAllow`).
+    pub always_unhealthy: bool,
+}
+
+/// An object that could not be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Skipped {
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace, empty where it has none.
+    pub namespace: String,
+    /// Its name, empty where that could not be read either.
+    pub name: String,
+    /// The node that it is on, where that is known.
+    pub node: Option<String>,
+    /// What was wrong.
+    pub why: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(f, "{} {}{slash}{} cannot be read: {}", self.kind, self.namespace, self.name, self.why)
+    }
+}

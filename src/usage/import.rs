@@ -1,0 +1,1 @@
+//! What metrics.k8s.io says, as readings.

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# component.sh DIR start|stop|restart|status|check NAME...: one or more parts of the testbed in DIR, each with the very command
+# line that up.sh wrote to DIR/cmd.NAME. The names: etcd apiserver kcm scheduler kwok metrics-server.
+# start returns when the part answers, or prints the end of its log and fails; stop returns when the process is gone;
+# check fails, with the end of the log, if one that was started and not stopped has ended by itself.
+set -euo pipefail
+
+[ $# -ge 3 ] || { echo "usage: component.sh DIR start|stop|restart|status|check NAME..." >&2; exit 2; }
+dir=$(cd "$1" && pwd -P) action=$2
+shift 2
+cd "$dir" # and so the working directory of every part: that is how a process is known to be ours
+port=$(cat port)
+
+pid() { cat "pid.$1" 2> /dev/null || echo none; }
+# a zombie has no working directory, and a stranger with a recycled process id has another one
+alive() { [ "$(readlink "/proc/$(pid "$1")/cwd" 2> /dev/null)" = "$dir" ]; }
+
+listens() { (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
+answers() {
+  case $1 in
+    etcd) listens "$port" ;;
+    apiserver) kubectl --kubeconfig admin.kubeconfig get --raw /readyz > /dev/null 2>&1 ;;
+    kwok) listens $((port + 3)) ;;
+    metrics-server) listens $((port + 4)) ;;
+    *) ;; # kcm and scheduler serve nothing
+  esac
+}
+
+complain() {
+  echo "component.sh: $1 $2; the end of $dir/$1.log:" >&2
+  tail -n 20 "$1.log" >&2
+}
+check() {
+  [ ! -e "pid.$1" ] || alive "$1" || { complain "$1" "has ended"; return 1; }
+}
+
+start() {
+  alive "$1" && return
+  # a session of its own survives the caller's; inherited descriptors would hold the caller's pipes and locks open
+  setsid bash -c 'for fd in /proc/$$/fd/*; do fd=${fd##*/}; if ((fd > 2)); then eval "exec $fd>&-"; fi; done; eval "exec $1"' \
+    - "$(cat "cmd.$1")" < /dev/null >> "$1.log" 2>&1 &
+  echo $! > "pid.$1"
+  cat pid.* > pids
+  local until=$((SECONDS + 60))
+  until answers "$1" && alive "$1"; do
+    alive "$1" || { rm "pid.$1"; complain "$1" "did not start"; return 1; }
+    ((SECONDS < until)) || { complain "$1" "does not answer"; return 1; }
+    sleep 0.1
+  done
+}
+
+stop() {
+  local name signal until left
+  for signal in TERM KILL; do
+    for name; do alive "$name" && kill "-$signal" "$(pid "$name")" 2> /dev/null || true; done
+    until=$((SECONDS + 10))
+    while ((SECONDS <= until)); do
+      left=
+      for name; do alive "$name" && left=$name; done
+      if [ -z "$left" ]; then
+        for name; do rm -f "pid.$name"; done
+        cat pid.* > pids 2> /dev/null || true
+        return
+      fi
+      sleep 0.05
+    done
+  done
+  echo "component.sh: $left does not go away" >&2
+  return 1
+}
+
+case $action in
+  start) for name; do start "$name"; done ;;
+  stop) stop "$@" ;;
+  restart) for name; do stop "$name"; start "$name"; done ;;
+  status) for name; do alive "$name" && echo "$name $(pid "$name")" || echo "$name stopped"; done ;;
+  check) for name; do check "$name"; done ;;
+  *) echo "component.sh: what is $action?" >&2; exit 2 ;;
+esac
