@@ -4,6 +4,7 @@
 //! follows the workload, and it is written down before an eviction is made, so that a crash forgets none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,18 @@ impl Ending {
     /// Whether the workload should rest for it.
     pub const fn useless(self) -> bool {
         matches!(self, Ending::SameNode | Ending::HotNode | Ending::NeverReady)
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ending::Helped => "the replacement is Ready on another node that is not hot",
+            Ending::SameNode => "the replacement came back to the same node",
+            Ending::HotNode => "the replacement went to another hot node",
+            Ending::NeverReady => "the replacement was not Ready in time",
+            Ending::NotReplaced => "nothing replaced the pod",
+        })
     }
 }
 

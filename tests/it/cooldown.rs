@@ -121,10 +121,10 @@ fn no_more_of_a_workload_is_away_than_the_limit_allows() {
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    watch.cluster.objects.delete(
-        evenkeel::snapshot::objects::Kind::Pod,
-        &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()),
-    );
+    watch
+        .cluster
+        .objects
+        .delete(evenkeel::snapshot::objects::Kind::Pod, &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()));
     watch.pass(60);
     // Nothing has replaced it yet, so the next has to wait.
     let plan = watch.plan();
