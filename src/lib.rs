@@ -24,14 +24,14 @@ pub mod policy;
 pub mod snapshot;
 pub mod usage;
 // ── what we remember ───────────────────────────────────────────────────────────────────────────────────────────────
-// pub mod ledger;
+pub mod ledger;
 // ── what we decide ─────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod plan;
-// pub mod draft;
-// pub mod scheduler;
-// pub mod gate;
-// pub mod strategy;
-// pub mod engine;
+pub mod draft;
+pub mod scheduler;
+pub mod gate;
+pub mod strategy;
+pub mod engine;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
 // pub mod source;
 // pub mod cluster;

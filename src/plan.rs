@@ -24,6 +24,8 @@ pub struct Plan {
     pub kept: Vec<Kept>,
     /// What each strategy made of each node.
     pub nodes: Vec<Verdict>,
+    /// Why a strategy as a whole does nothing.
+    pub notes: Vec<Note>,
     /// The cluster as it is.
     pub before: Picture,
     /// The cluster as it will be when every replacement has landed as foreseen.
@@ -479,7 +481,75 @@ impl Serialize for Verdict {
     }
 }
 
-/// Why nothing at all was considered, or a strategy did nothing. Serialises as its sentence.
+/// Why a strategy as a whole does nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Note {
+    /// The strategy.
+    pub strategy: &'static str,
+    /// The pool of nodes that it is about.
+    pub pool: String,
+    /// Why.
+    pub why: Idle,
+}
+
+/// Why a strategy does nothing in a pool of nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Idle {
+    /// No node is above a target.
+    NothingHot,
+    /// So many nodes are hot, but none is below its thresholds.
+    NothingCold(usize),
+    /// Every node is below its thresholds.
+    AllCold,
+    /// Not more nodes are below their thresholds than `numberOfNodes` asks for.
+    FewCold {
+        /// So many are.
+        cold: usize,
+        /// More than this must be.
+        more_than: u32,
+    },
+}
+
+impl Idle {
+    /// The stable label.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Idle::NothingHot => "nothing-hot",
+            Idle::NothingCold(_) => "nothing-cold",
+            Idle::AllCold => "all-cold",
+            Idle::FewCold { .. } => "few-cold",
+        }
+    }
+}
+
+impl fmt::Display for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Idle::NothingHot => f.write_str("no node is above its target"),
+            Idle::NothingCold(hot) => {
+                write!(f, "{hot} nodes are above their target, but no node is below its thresholds to take pods")
+            }
+            Idle::AllCold => f.write_str("every node is below its thresholds: the cluster is idle, not uneven"),
+            Idle::FewCold { cold, more_than } => {
+                write!(f, "{cold} nodes are below their thresholds, and numberOfNodes asks for more than {more_than}")
+            }
+        }
+    }
+}
+
+impl Serialize for Note {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut out = serializer.serialize_struct("Note", 4)?;
+        out.serialize_field("strategy", self.strategy)?;
+        out.serialize_field("pool", &self.pool)?;
+        out.serialize_field("code", self.why.code())?;
+        out.serialize_field("message", &self.why.to_string())?;
+        out.end()
+    }
+}
+
+/// Why nothing at all was considered. Serialises as its sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Halt {
     /// Fewer than two nodes are ready and selected.

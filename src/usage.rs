@@ -91,6 +91,8 @@ pub enum Unmeasured {
     Missing,
     /// The newest sample is this old.
     Stale(SignedDuration),
+    /// The newest sample is this far ahead of our clock.
+    Future(SignedDuration),
     /// The window holds so few samples of those needed.
     Few {
         /// In the window.
@@ -105,6 +107,7 @@ impl fmt::Display for Unmeasured {
         match self {
             Unmeasured::Missing => f.write_str("no metrics"),
             Unmeasured::Stale(age) => write!(f, "metrics are {age:#} old"),
+            Unmeasured::Future(lead) => write!(f, "metrics are from {lead:#} in the future: a clock is wrong"),
             Unmeasured::Few { have, need } => write!(f, "{have} of the {need} samples needed"),
         }
     }
@@ -133,6 +136,15 @@ impl Usage {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(used) | PodUsage::Estimated(used)) => Some(*used),
             Some(PodUsage::Unknown(..)) | None => None,
+        }
+    }
+
+    /// Why a pod's usage is not known; `None` where it is, or can be estimated.
+    pub fn unmeasured_pod(&self, id: PodId) -> Option<Unmeasured> {
+        match self.pods.get(id.0) {
+            Some(PodUsage::Known(_) | PodUsage::Estimated(_)) => None,
+            Some(PodUsage::Unknown(why, _)) => Some(*why),
+            None => Some(Unmeasured::Missing),
         }
     }
 }

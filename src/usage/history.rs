@@ -1,1 +1,257 @@
-//! Windows of samples.
+//! Windows of samples, and what they come to.
+//!
+//! A smoothed node total goes on showing a pod for a whole window after it has left. So a node's usage is composed: the
+//! smoothed usage of the pods that are on it now, and the smoothed remainder that no pod accounts for.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
+
+use crate::policy::{Smoothing, UsagePolicy};
+use crate::snapshot::{NodeId, Pod, PodId, Snapshot, WorkloadId};
+use crate::units::{Amount, ResourceId};
+
+use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage};
+
+/// The samples of the last window, per node and per pod.
+#[derive(Clone, Debug)]
+pub struct History {
+    rules: UsagePolicy,
+    nodes: BTreeMap<String, NodeSeries>,
+    /// By pod uid, so that a namesake starts anew.
+    pods: BTreeMap<String, PodSeries>,
+    /// One reading stands for a whole window.
+    steady: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct NodeSeries {
+    remainders: VecDeque<Remainder>,
+    /// When a pod was last seen to have left.
+    left: Option<Timestamp>,
+}
+
+/// What a node used at one time that no pod accounted for.
+#[derive(Clone, Copy, Debug)]
+struct Remainder {
+    sample: Sample,
+    /// Every pod of the node had a sample, and none had left shortly before; otherwise it holds some pod's usage too.
+    clean: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct PodSeries {
+    node: String,
+    samples: VecDeque<Sample>,
+}
+
+impl History {
+    /// No samples yet.
+    pub const fn new(rules: UsagePolicy) -> Self {
+        History { rules, nodes: BTreeMap::new(), pods: BTreeMap::new(), steady: false }
+    }
+
+    /// Takes in one poll. A sample counts once, by the source's own timestamp.
+    pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
+        self.forget_departed(snapshot, now);
+        self.record_pods(snapshot, readings);
+        self.record_nodes(snapshot, readings);
+        self.prune(now);
+    }
+
+    /// Takes one poll for a whole window in which nothing changed, for want of a longer look.
+    pub fn record_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
+        self.steady = true;
+        self.record(snapshot, readings, now);
+    }
+
+    fn forget_departed(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        let here: BTreeSet<&str> = snapshot.pods.iter().filter(|p| !p.finished()).map(|p| p.uid.as_str()).collect();
+        let nodes = &mut self.nodes;
+        self.pods.retain(|uid, series| {
+            let stays = here.contains(uid.as_str());
+            if !stays && let Some(node) = nodes.get_mut(&series.node) {
+                node.left = Some(now);
+            }
+            stays
+        });
+        nodes.retain(|name, _| snapshot.find_node(name).is_some());
+    }
+
+    fn record_pods(&mut self, snapshot: &Snapshot, readings: &Readings) {
+        for pod in snapshot.pods.iter().filter(|p| !p.finished()) {
+            let Some((node, sample)) = pod.node.zip(sample_of(pod, readings)) else { continue };
+            let series = self.pods.entry(pod.uid.clone()).or_default();
+            if series.node != snapshot.node(node).name {
+                series.node.clone_from(&snapshot.node(node).name);
+            }
+            if series.samples.back().is_none_or(|last| last.at < sample.at) {
+                series.samples.push_back(sample);
+            }
+        }
+    }
+
+    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings) {
+        let settling = self.rules.poll.saturating_add(self.rules.poll);
+        for id in snapshot.node_ids() {
+            let node = snapshot.node(id);
+            let Some(sample) = readings.nodes.get(&node.name) else { continue };
+            let series = self.nodes.entry(node.name.clone()).or_default();
+            if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
+                continue;
+            }
+            let pods = || node.pods.iter().map(|p| snapshot.pod(*p));
+            let accounted =
+                pods().filter_map(|p| sample_of(p, readings)).fold(Measure::default(), |sum, s| sum.plus(s.used));
+            let all_seen = pods().filter(|p| p.stays()).all(|p| sample_of(p, readings).is_some());
+            let settled = series.left.is_none_or(|left| left.saturating_add(settling).is_ok_and(|t| sample.at >= t));
+            let sample = Sample { at: sample.at, used: sample.used.minus(accounted) };
+            series.remainders.push_back(Remainder { sample, clean: all_seen && settled });
+        }
+    }
+
+    fn prune(&mut self, now: Timestamp) {
+        let Ok(start) = now.checked_sub(self.rules.window) else { return };
+        // The newest sample stays however old it is: it tells how stale the series is.
+        for series in self.pods.values_mut() {
+            while series.samples.len() > 1 && series.samples[0].at < start {
+                series.samples.pop_front();
+            }
+        }
+        for series in self.nodes.values_mut() {
+            while series.remainders.len() > 1 && series.remainders[0].sample.at < start {
+                series.remainders.pop_front();
+            }
+        }
+    }
+
+    /// What nodes and pods of this snapshot use, as far as the window tells.
+    pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
+        let known: Vec<Result<Measure, Unmeasured>> = snapshot.pods.iter().map(|p| self.known_pod(p, now)).collect();
+        let typical = typical_by_workload(snapshot, &known);
+        let pods: Vec<PodUsage> =
+            snapshot.pod_ids().map(|id| self.pod_usage(snapshot.pod(id), known[id.0], &typical, now)).collect();
+        let nodes = snapshot.node_ids().map(|id| self.node_usage(snapshot, id, &pods, now)).collect();
+        Usage { nodes, pods }
+    }
+
+    fn known_pod(&self, pod: &Pod, now: Timestamp) -> Result<Measure, Unmeasured> {
+        let series = self.pods.get(&pod.uid).ok_or(Unmeasured::Missing)?;
+        self.judge(series.samples.iter().copied(), now)
+    }
+
+    fn pod_usage(
+        &self,
+        pod: &Pod,
+        known: Result<Measure, Unmeasured>,
+        typical: &BTreeMap<WorkloadId, Measure>,
+        now: Timestamp,
+    ) -> PodUsage {
+        let why = match known {
+            Ok(used) => return PodUsage::Known(used),
+            Err(why) => why,
+        };
+        let own = self.pods.get(&pod.uid).map(|s| self.smooth(s.samples.iter().copied(), now));
+        let too_new = now.duration_since(pod.started.unwrap_or(pod.created)) < self.rules.window;
+        if !too_new {
+            return PodUsage::Unknown(why, own.unwrap_or_default());
+        }
+        let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
+        let request = Measure { cpu: pod.requests[ResourceId::CPU], memory: pod.requests[ResourceId::MEMORY] };
+        PodUsage::Estimated(sibling.or(own).unwrap_or(request))
+    }
+
+    fn node_usage(&self, snapshot: &Snapshot, id: NodeId, pods: &[PodUsage], now: Timestamp) -> NodeUsage {
+        let node = snapshot.node(id);
+        let Some(series) = self.nodes.get(&node.name) else { return NodeUsage::Unknown(Unmeasured::Missing) };
+        if let Err(why) = self.judge(series.remainders.iter().map(|r| r.sample), now) {
+            return NodeUsage::Unknown(why);
+        }
+        let staying = node.pods.iter().filter(|p| snapshot.pod(**p).stays());
+        let by_pods = staying.map(|p| pods[p.0].on_node()).fold(Measure::default(), Measure::plus);
+        NodeUsage::Known(by_pods.plus(self.remainder(series, now)))
+    }
+
+    /// Smoothed over the clean samples; where there is none, the least of the others, each of which is too large.
+    fn remainder(&self, series: &NodeSeries, now: Timestamp) -> Measure {
+        let clean = || series.remainders.iter().filter(|r| r.clean).map(|r| r.sample);
+        if clean().next().is_some() {
+            return self.smooth(clean(), now);
+        }
+        let least = |of: fn(Measure) -> Amount| series.remainders.iter().map(|r| of(r.sample.used)).min();
+        Measure { cpu: least(|m| m.cpu).unwrap_or_default(), memory: least(|m| m.memory).unwrap_or_default() }
+    }
+
+    fn judge(&self, samples: impl Iterator<Item = Sample> + Clone, now: Timestamp) -> Result<Measure, Unmeasured> {
+        let newest = samples.clone().last().ok_or(Unmeasured::Missing)?;
+        let age = now.duration_since(newest.at);
+        if age > self.rules.stale_after {
+            return Err(Unmeasured::Stale(age));
+        }
+        if age < -self.rules.stale_after {
+            return Err(Unmeasured::Future(-age));
+        }
+        let have = u32::try_from(samples.clone().count()).unwrap_or(u32::MAX);
+        let need = if self.steady { 1 } else { self.rules.min_samples };
+        if have < need { Err(Unmeasured::Few { have, need }) } else { Ok(self.smooth(samples, now)) }
+    }
+
+    fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {
+        let samples: Vec<Sample> = samples.collect();
+        let ages: Vec<SignedDuration> = samples.iter().map(|s| now.duration_since(s.at)).collect();
+        let by = |of: fn(Measure) -> Amount| {
+            let values: Vec<f64> = samples.iter().map(|s| of(s.used).as_f64()).collect();
+            Amount::from_f64(smooth(&values, &ages, self.rules.smoothing))
+        };
+        Measure { cpu: by(|m| m.cpu), memory: by(|m| m.memory) }
+    }
+}
+
+impl PodUsage {
+    /// What it adds to its node: what was last known, where nothing newer is.
+    const fn on_node(self) -> Measure {
+        match self {
+            PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => used,
+        }
+    }
+}
+
+/// The pod's sample, unless it was taken before this pod was made and so is of a namesake.
+fn sample_of(pod: &Pod, readings: &Readings) -> Option<Sample> {
+    let sample = readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).copied()?;
+    (sample.at >= pod.created).then_some(sample)
+}
+
+fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
+    let mut typical = BTreeMap::new();
+    for (position, workload) in snapshot.workloads.iter().enumerate() {
+        let used: Vec<Measure> = workload.pods.iter().filter_map(|PodId(p)| known[*p].ok()).collect();
+        if !used.is_empty() {
+            let middle = |of: fn(&Measure) -> Amount| {
+                let mut data = Data::new(used.iter().map(|m| of(m).as_f64()).collect::<Vec<_>>());
+                Amount::from_f64(data.median())
+            };
+            typical.insert(WorkloadId(position), Measure { cpu: middle(|m| m.cpu), memory: middle(|m| m.memory) });
+        }
+    }
+    typical
+}
+
+/// One figure from values with their ages; zero from none.
+fn smooth(values: &[f64], ages: &[SignedDuration], by: Smoothing) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    match by {
+        Smoothing::HalfLife(half) => {
+            let weigh = |age: &SignedDuration| (-age.as_secs_f64().max(0.0) / half.as_secs_f64()).exp2();
+            let weights: Vec<f64> = ages.iter().map(weigh).collect();
+            let sum: f64 = weights.iter().sum();
+            values.iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>() / sum
+        }
+        Smoothing::Mean => values.mean(),
+        Smoothing::Max => Data::new(values.to_vec()).max(),
+        Smoothing::Percentile(share) => Data::new(values.to_vec()).quantile(share.get()),
+    }
+}

@@ -54,7 +54,7 @@ if ! built; then
   # what kwok needs, out of its module, so that starting a testbed needs no go
   src=$(cd modules/kwok && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize
   join() { local f; for f; do echo ---; cat "$f"; echo; done; }
-  join "$src"/crd/bases/*.yaml > "$tmp/new/kwok/crds.yaml"
+  join "$src"/crd/bases/kwok.x-k8s.io_{metrics,clusterresourceusages}.yaml > "$tmp/new/kwok/crds.yaml"
   join "$src"/stage/node/fast/node-initialize.yaml \
     "$src"/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml \
     "$src"/stage/pod/fast/pod-*.yaml > "$tmp/new/kwok/stages.yaml"

@@ -20,6 +20,9 @@ if [ -e port ] && [ -n "$(component status "${parts[@]}" | grep -v ' stopped$')"
   echo "up.sh: a testbed runs in $dir: stop it with down.sh" >&2
   exit 1
 fi
+for p in $(seq "$port" $((port + 4))); do
+  if (: < "/dev/tcp/127.0.0.1/$p") 2> /dev/null; then echo "up.sh: port $p is taken" >&2; exit 1; fi
+done
 echo "$port" > port
 rm -rf kubectl-cache
 export KUBECONFIG=$dir/admin.kubeconfig KUBECACHEDIR=$dir/kubectl-cache
@@ -106,6 +109,8 @@ apiserver=(
   --proxy-client-cert-file="$dir/pki/front-proxy.crt" --proxy-client-key-file="$dir/pki/front-proxy.key"
   # which verbs a ServiceAccount used; written before the answer is complete, and never rotated away under a test
   --audit-policy-file="$dir/audit-policy.yaml" --audit-log-path="$dir/audit.log" --audit-log-maxsize=4096
+  # stopping: end the watches at once, rather than wait 60 s for them to end by themselves
+  --shutdown-watch-termination-grace-period=2s
   # thousands of pods at once; no profiles
   --max-requests-inflight=3000 --max-mutating-requests-inflight=1000 --profiling=false
 )
@@ -160,18 +165,13 @@ eventually() {
 }
 
 component start etcd apiserver
-component start kcm scheduler
-kubectl apply --validate=false -f - > /dev/null << YAML
+component start kcm scheduler metrics-server
+kubectl apply --validate=false -f "$cache/kwok/crds.yaml" -f - > /dev/null << YAML
 apiVersion: v1
 kind: Service
 metadata: {name: metrics-server, namespace: kube-system}
 spec: {type: ExternalName, externalName: localhost, ports: [{port: $((port + 4))}]}
-YAML
-kubectl apply --validate=false -f "$cache/kwok/crds.yaml" > /dev/null
-kubectl wait --for=condition=Established --timeout=60s -f "$cache/kwok/crds.yaml" > /dev/null
-eventually 30 kubectl apply --validate=false -f "$cache/kwok/metrics.yaml"
-component start kwok metrics-server
-kubectl apply --validate=false -f - > /dev/null << YAML
+---
 apiVersion: apiregistration.k8s.io/v1
 kind: APIService
 metadata: {name: v1beta1.metrics.k8s.io}
@@ -179,6 +179,9 @@ spec:
   {group: metrics.k8s.io, version: v1beta1, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true,
    service: {name: metrics-server, namespace: kube-system, port: $((port + 4))}}
 YAML
+eventually 60 kubectl wait --for=condition=Established --timeout=1s -f "$cache/kwok/crds.yaml"
+component start kwok # it wants its CRDs there
+eventually 60 kubectl apply --validate=false -f "$cache/kwok/metrics.yaml"
 eventually 60 kubectl wait --for=condition=Available --timeout=1s apiservice/v1beta1.metrics.k8s.io
 # the sign that the controller manager works
 eventually 60 kubectl get serviceaccount default

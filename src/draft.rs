@@ -1,0 +1,250 @@
+//! The world as it is, and the draft of a plan: the world plus what is decided so far.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use crate::ledger::Ledger;
+use crate::plan::{Kept, Move, Note, Reason, Refusal, Verdict};
+use crate::policy::{Basis, Policy, Strategy};
+use crate::snapshot::facts::Owner;
+use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::units::{Amount, PerResource, Ratio, ResourceId};
+use crate::usage::{Measure, Usage};
+
+/// Since when a node has been above a target of the strategy at this position, by node name.
+pub type HotSince = BTreeMap<(usize, String), Timestamp>;
+
+/// All that a decision is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'w> {
+    /// What the operator asks for.
+    pub policy: &'w Policy,
+    /// The cluster.
+    pub snapshot: &'w Snapshot,
+    /// What it uses.
+    pub usage: &'w Usage,
+    /// What was evicted before.
+    pub ledger: &'w Ledger,
+    /// For how long nodes have been hot.
+    pub hot_since: &'w HotSince,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// A pod that a strategy would move, and why.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The pod.
+    pub pod: PodId,
+    /// Position of the strategy in the policy.
+    pub strategy: usize,
+    /// Why.
+    pub reason: Reason,
+    /// Where its replacement would have to fit for the move to help.
+    pub room: Room,
+}
+
+/// Nodes that may take a replacement, and how full it may make them.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// The nodes.
+    pub nodes: Rc<[NodeId]>,
+    /// No node may be above this afterwards.
+    pub ceiling: Rc<[(ResourceId, Ratio)]>,
+    /// What the ceiling weighs.
+    pub basis: Basis,
+}
+
+/// Where a gate found room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landing(pub NodeId);
+
+/// The world plus what is decided so far: loads are as they will be once the moves are made.
+#[derive(Debug)]
+pub struct Draft<'w> {
+    /// What it is drafted from.
+    pub world: World<'w>,
+    actual: Vec<Option<Measure>>,
+    requested: Vec<PerResource<Amount>>,
+    reserved: Vec<PerResource<Amount>>,
+    landed: BTreeMap<NodeId, Vec<PodId>>,
+    moves: BTreeMap<PodId, usize>,
+    accepted: Vec<(Candidate, Landing)>,
+    kept: BTreeMap<(usize, PodId), Refusal>,
+    verdicts: Vec<Verdict>,
+    notes: Vec<Note>,
+}
+
+impl<'w> Draft<'w> {
+    /// Nothing decided.
+    pub fn new(world: World<'w>) -> Self {
+        let snapshot = world.snapshot;
+        let sum = |id: NodeId, counts: fn(&Pod) -> bool| {
+            let pods = snapshot.node(id).pods.iter().map(|p| snapshot.pod(*p)).filter(|p| counts(p));
+            let none = PerResource::all(snapshot.resources.count(), Amount::ZERO);
+            pods.fold(none, |sum, pod| {
+                PerResource::from_fn(snapshot.resources.count(), |r| sum[r].plus(pod.requests[r]))
+            })
+        };
+        Draft {
+            actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
+            requested: snapshot.node_ids().map(|n| sum(n, Pod::stays)).collect(),
+            reserved: snapshot.node_ids().map(|n| sum(n, |_| true)).collect(),
+            landed: BTreeMap::new(),
+            moves: BTreeMap::new(),
+            accepted: Vec::new(),
+            kept: BTreeMap::new(),
+            verdicts: Vec::new(),
+            notes: Vec::new(),
+            world,
+        }
+    }
+
+    /// What a node carries of a resource: used, or requested, by the pods that stay and those that are to land.
+    /// Resources other than cpu and memory are always weighed by requests. `None` where usage is unknown.
+    pub fn load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Amount> {
+        match (basis, resource) {
+            (Basis::Actual, ResourceId::CPU) => self.actual[node.0].map(|m| m.cpu),
+            (Basis::Actual, ResourceId::MEMORY) => self.actual[node.0].map(|m| m.memory),
+            _ => Some(self.requested[node.0][resource]),
+        }
+    }
+
+    /// What a pod would take along. `None` where its usage is unknown.
+    pub fn weight(&self, pod: PodId, resource: ResourceId, basis: Basis) -> Option<Amount> {
+        match (basis, resource) {
+            (Basis::Actual, ResourceId::CPU) => self.world.usage.pod(pod).map(|m| m.cpu),
+            (Basis::Actual, ResourceId::MEMORY) => self.world.usage.pod(pod).map(|m| m.memory),
+            _ => Some(self.world.snapshot.pod(pod).requests[resource]),
+        }
+    }
+
+    /// The load as a share of allocatable. Nothing of a resource that the node does not have is a share of zero.
+    pub fn ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
+        self.ratio_with(node, resource, basis, Amount::ZERO)
+    }
+
+    /// The share that the load would be with so much more.
+    pub fn ratio_with(&self, node: NodeId, resource: ResourceId, basis: Basis, more: Amount) -> Option<Ratio> {
+        let load = self.load(node, resource, basis)?.plus(more);
+        let whole = self.world.snapshot.node(node).allocatable[resource];
+        if load == Amount::ZERO { Some(Ratio::ZERO) } else { load.share_of(whole) }
+    }
+
+    /// What kube-scheduler holds to be free on a node: pods on their way out still count.
+    pub fn free(&self, node: NodeId, resource: ResourceId) -> Amount {
+        self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
+    }
+
+    /// The pods that are on a node and stay, and those that are to land there.
+    pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
+        let staying = self.world.snapshot.node(node).pods.iter().filter(|p| !self.moves.contains_key(p));
+        staying.chain(self.landed.get(&node).into_iter().flatten()).copied()
+    }
+
+    /// The strategy at a position of the policy.
+    pub fn strategy(&self, position: usize) -> &'w Strategy {
+        &self.world.policy.strategies[position]
+    }
+
+    /// Whether a pod is already to be moved.
+    pub fn moves(&self, pod: PodId) -> bool {
+        self.moves.contains_key(&pod)
+    }
+
+    /// The moves so far, in order.
+    pub fn accepted(&self) -> impl Iterator<Item = &Candidate> {
+        self.accepted.iter().map(|(candidate, _)| candidate)
+    }
+
+    /// How many moves so far are of such pods.
+    pub fn count(&self, counts: impl Fn(&Candidate, &Pod) -> bool) -> u32 {
+        let counted = self.accepted().filter(|c| counts(c, self.world.snapshot.pod(c.pod))).count();
+        u32::try_from(counted).unwrap_or(u32::MAX)
+    }
+
+    /// What the gates answered to a strategy about a pod.
+    pub fn refusal(&self, strategy: usize, pod: PodId) -> Option<&Refusal> {
+        self.kept.get(&(strategy, pod))
+    }
+
+    /// Writes down a move, and shifts the pod's load.
+    pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
+        let pod = candidate.pod;
+        let snapshot = self.world.snapshot;
+        if let Some(from) = snapshot.pod(pod).node {
+            let used = self.world.usage.pod(pod).unwrap_or_default();
+            self.actual[from.0] = self.actual[from.0].map(|m| m.minus(used));
+            self.actual[landing.0.0] = self.actual[landing.0.0].map(|m| m.plus(used));
+            for r in snapshot.resources.ids() {
+                let request = snapshot.pod(pod).requests[r];
+                for table in [&mut self.requested, &mut self.reserved] {
+                    table[from.0][r] = table[from.0][r].minus(request);
+                    table[landing.0.0][r] = table[landing.0.0][r].plus(request);
+                }
+            }
+        }
+        self.moves.insert(pod, self.accepted.len());
+        self.landed.entry(landing.0).or_default().push(pod);
+        self.accepted.push((candidate, landing));
+    }
+
+    /// Writes down why a pod stays.
+    pub fn refuse(&mut self, candidate: &Candidate, why: Refusal) {
+        self.kept.insert((candidate.strategy, candidate.pod), why);
+    }
+
+    /// Writes down what a strategy takes a node for.
+    pub fn judge(&mut self, verdict: Verdict) {
+        self.verdicts.push(verdict);
+    }
+
+    /// Writes down why a strategy does nothing.
+    pub fn note(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
+    /// The moves, the refusals and the verdicts, in words.
+    pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
+        let moves = self.accepted.iter().map(|(candidate, landing)| self.put_move(candidate, *landing)).collect();
+        let kept = self.kept.iter().map(|((strategy, pod), refusal)| self.put_kept(*strategy, *pod, refusal)).collect();
+        (moves, kept, self.verdicts, self.notes)
+    }
+
+    fn put_move(&self, candidate: &Candidate, landing: Landing) -> Move {
+        let snapshot = self.world.snapshot;
+        let pod = snapshot.pod(candidate.pod);
+        let strategy = self.strategy(candidate.strategy);
+        let itself = || Owner { kind: "Pod".to_owned(), name: pod.name.clone(), controller: false };
+        Move {
+            namespace: pod.namespace.clone(),
+            pod: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: node_name(snapshot, pod),
+            to: Some(snapshot.node(landing.0).name.clone()),
+            strategy: strategy.rule.name(),
+            profile: self.world.policy.profiles[strategy.profile].name.clone(),
+            owner: pod.owners.first().cloned().unwrap_or_else(itself),
+            workload: pod.workload.map(|w| snapshot.workload(w).key.clone()),
+            reason: candidate.reason.clone(),
+        }
+    }
+
+    fn put_kept(&self, strategy: usize, pod: PodId, refusal: &Refusal) -> Kept {
+        let snapshot = self.world.snapshot;
+        let pod = snapshot.pod(pod);
+        Kept {
+            namespace: pod.namespace.clone(),
+            pod: pod.name.clone(),
+            node: node_name(snapshot, pod),
+            strategy: self.strategy(strategy).rule.name(),
+            refusal: refusal.clone(),
+        }
+    }
+}
+
+fn node_name(snapshot: &Snapshot, pod: &Pod) -> String {
+    pod.node.map(|n| snapshot.node(n).name.clone()).unwrap_or_default()
+}

@@ -1,0 +1,237 @@
+//! The engine: what has memory (usage and ledger) in one value with three verbs, `observe`, `decide` and `settle`.
+//!
+//! A real cluster, a file and a test all drive this same value. Nothing in it acts: a dry run is to decide, and stop.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::draft::{Draft, HotSince, World};
+use crate::gate;
+use crate::ledger::{Ledger, Settled};
+use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
+use crate::policy::{Basis, LowNodeUtilization, Policy, Rule};
+use crate::snapshot::{NodeId, Snapshot};
+use crate::strategy::{Running, low_node_utilization};
+use crate::units::{Ratio, ResourceId};
+use crate::usage::history::History;
+use crate::usage::{Readings, Usage};
+
+/// A pod that is younger than this may still find a node, so it does not count as waiting for one.
+const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
+
+/// The policy, and all that is remembered.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    policy: Policy,
+    history: History,
+    ledger: Ledger,
+    hot_since: HotSince,
+}
+
+impl Engine {
+    /// Nothing observed yet.
+    pub fn new(policy: Policy, ledger: Ledger) -> Self {
+        let history = History::new(policy.usage.clone());
+        Engine { policy, history, ledger, hot_since: HotSince::new() }
+    }
+
+    /// The policy.
+    pub const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What is remembered of evictions.
+    pub const fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Takes the ledger as someone else has written it.
+    pub fn reload(&mut self, ledger: Ledger) {
+        self.ledger = ledger;
+    }
+
+    /// Takes in one poll of the usage source, and notes which nodes are hot.
+    pub fn observe(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
+        self.history.record(snapshot, readings, now);
+        let mut hot = HotSince::new();
+        for (position, node) in self.hot_nodes(snapshot, now) {
+            let key = (position, snapshot.node(node).name.clone());
+            let since = self.hot_since.get(&key).copied().unwrap_or(now);
+            hot.insert(key, since);
+        }
+        self.hot_since = hot;
+    }
+
+    /// Takes one poll for all there is to know: as if usage had been so for a whole window.
+    pub fn observe_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
+        self.history.record_steady(snapshot, readings, now);
+        let always = |key| (key, Timestamp::MIN);
+        let hot = self.hot_nodes(snapshot, now).into_iter();
+        self.hot_since = hot.map(|(position, node)| always((position, snapshot.node(node).name.clone()))).collect();
+    }
+
+    /// What should be done now. Changes nothing: the same world gives the same plan.
+    pub fn decide(&self, snapshot: &Snapshot, now: Timestamp) -> Plan {
+        let usage = self.history.usage(snapshot, now);
+        let mut draft = Draft::new(self.world(snapshot, &usage, now));
+        let before = picture(&draft);
+        let halted = halt(&self.policy, snapshot, now);
+        if halted.is_none() {
+            for position in 0..self.policy.strategies.len() {
+                run(&mut draft, position);
+            }
+        }
+        let after = picture(&draft);
+        let (moves, kept, nodes, notes) = draft.finish();
+        Plan { at: now, halted, moves, kept, nodes, notes, before, after, skipped: snapshot.skipped.clone() }
+    }
+
+    /// Writes down in the ledger what is about to be done. Save the ledger before doing it.
+    pub fn intend(&mut self, snapshot: &Snapshot, moves: &[Move], now: Timestamp) {
+        for pod in moves.iter().filter_map(|m| snapshot.find_pod(&m.namespace, &m.pod)) {
+            self.ledger.intend(snapshot, pod, now);
+        }
+    }
+
+    /// Writes down in the ledger what came of a move.
+    pub fn resolve(&mut self, it: &Move, outcome: &Outcome) {
+        match outcome {
+            Outcome::Evicted => self.ledger.evicted(&it.uid),
+            // Nobody knows yet: the next look at the cluster will tell.
+            Outcome::Unanswered(_) => {}
+            Outcome::Refused(_) | Outcome::Gone | Outcome::Changed | Outcome::Failed(_) | Outcome::Untried => {
+                self.ledger.withdraw(&it.uid);
+            }
+        }
+    }
+
+    /// Looks at the cluster for what became of earlier evictions.
+    pub fn settle(&mut self, snapshot: &Snapshot, now: Timestamp) -> Vec<Settled> {
+        let hot: Vec<NodeId> = self.hot_nodes(snapshot, now).into_iter().map(|(_, node)| node).collect();
+        self.ledger.settle(snapshot, |node| hot.contains(&node), &self.policy.cooldown, now)
+    }
+
+    /// What nodes and pods use, as far as is known.
+    pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
+        self.history.usage(snapshot, now)
+    }
+
+    fn world<'w>(&'w self, snapshot: &'w Snapshot, usage: &'w Usage, now: Timestamp) -> World<'w> {
+        World { policy: &self.policy, snapshot, usage, ledger: &self.ledger, hot_since: &self.hot_since, now }
+    }
+
+    /// Which strategy, by position, finds which nodes above a target.
+    fn hot_nodes(&self, snapshot: &Snapshot, now: Timestamp) -> Vec<(usize, NodeId)> {
+        let usage = self.history.usage(snapshot, now);
+        let draft = Draft::new(self.world(snapshot, &usage, now));
+        let rules =
+            self.policy.strategies.iter().enumerate().filter_map(|(i, s)| Some((i, LowNodeUtilization::of(&s.rule)?)));
+        rules
+            .flat_map(|(i, rule)| low_node_utilization::above_target(&draft, rule).into_iter().map(move |n| (i, n)))
+            .collect()
+    }
+}
+
+fn run(draft: &mut Draft<'_>, position: usize) {
+    let mut strategy = Running::start(draft, position);
+    while let Some(candidate) = strategy.next(draft) {
+        match gate::admit(&candidate, draft) {
+            Ok(landing) => draft.accept(candidate, landing),
+            Err(refusal) => {
+                let ends = refusal.reach() == crate::plan::Reach::Cycle;
+                draft.refuse(&candidate, refusal);
+                if ends {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Nothing at all is evicted while the cluster itself is unwell.
+fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
+    let share = |part: usize, of: usize| {
+        let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+        Ratio::new(count(part) / count(of.max(1))).unwrap_or_default()
+    };
+    let selects = |n: &&crate::snapshot::Node| policy.node_selector.as_ref().is_none_or(|s| s.matches(&n.labels));
+    let ready = snapshot.nodes.iter().filter(selects).filter(|n| n.ready).count();
+    if ready < 2 {
+        return Some(Halt::FewNodes(ready));
+    }
+    let (not_ready, of) = (snapshot.nodes.iter().filter(|n| !n.ready).count(), snapshot.nodes.len());
+    if share(not_ready, of) > policy.safety.max_not_ready {
+        return Some(Halt::NotReady { not_ready, of, most: policy.safety.max_not_ready });
+    }
+    let waits =
+        |p: &&crate::snapshot::Pod| p.node.is_none() && p.stays() && now.duration_since(p.created) > PENDING_GRACE;
+    let pending = snapshot.pods.iter().filter(waits).count();
+    let of = snapshot.pods.iter().filter(|p| p.stays()).count();
+    let most = policy.safety.max_pending;
+    (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })
+}
+
+fn picture(draft: &Draft<'_>) -> Picture {
+    let snapshot = draft.world.snapshot;
+    let rule = draft.world.policy.strategies.iter().find_map(|s| LowNodeUtilization::of(&s.rule));
+    let basis = rule.map_or(Basis::Actual, |r| r.basis);
+    let weighed = weighed(draft, rule);
+    let ratios = |node: NodeId, basis: Basis| -> BTreeMap<String, Option<Ratio>> {
+        let named = |r: &ResourceId| snapshot.resources.name(*r).to_owned();
+        weighed.iter().map(|r| (named(r), draft.ratio(node, *r, basis))).collect()
+    };
+    let nodes = snapshot
+        .node_ids()
+        .map(|node| NodePicture {
+            name: snapshot.node(node).name.clone(),
+            ratios: ratios(node, basis),
+            requests: ratios(node, Basis::Requests),
+            actual: ratios(node, Basis::Actual),
+        })
+        .collect();
+    let outside = rule.and_then(|rule| outside(&low_node_utilization::within_band(draft, rule)));
+    let known = |r: ResourceId| snapshot.node_ids().filter_map(|n| draft.ratio(n, r, basis)).collect::<Vec<_>>();
+    let balance = weighed
+        .iter()
+        .filter_map(|r| Some((snapshot.resources.name(*r).to_owned(), balance(&known(*r), outside)?)))
+        .collect();
+    Picture { basis, nodes, balance }
+}
+
+/// Cpu and memory, and whatever else the balancing strategy has thresholds for.
+fn weighed(draft: &Draft<'_>, rule: Option<&LowNodeUtilization>) -> Vec<ResourceId> {
+    let named = rule.into_iter().flat_map(|r| r.pools.iter().flat_map(|p| p.targets.iter().map(|(name, _)| name)));
+    let mut ids: Vec<ResourceId> = named.filter_map(|name| draft.world.snapshot.resources.find(name)).collect();
+    ids.extend([ResourceId::CPU, ResourceId::MEMORY]);
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn outside(within: &[Option<bool>]) -> Option<Ratio> {
+    let weighed = within.iter().flatten().count();
+    let outside = within.iter().flatten().filter(|even| !**even).count();
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    Ratio::new(count(outside) / count(weighed))
+}
+
+/// `None` where no ratio is known.
+fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
+    let values: Vec<f64> = ratios.iter().map(|r| r.get()).collect();
+    let mean = Ratio::new(statrs::statistics::Statistics::mean(&values))?;
+    let deviation = Ratio::new(statrs::statistics::Statistics::population_std_dev(&values))?;
+    let most = ratios.iter().copied().max_by(|a, b| a.order(*b))?;
+    Some(Balance { mean, deviation, above_mean: most.minus(mean), outside_band })
+}
+
+impl Policy {
+    /// The resources that strategies have thresholds for.
+    pub fn resources(&self) -> impl Iterator<Item = &str> {
+        self.strategies.iter().flat_map(|s| match &s.rule {
+            Rule::LowNodeUtilization(rule) => {
+                rule.pools.iter().flat_map(|p| p.targets.iter().map(|(name, _)| name.as_str()))
+            }
+        })
+    }
+}

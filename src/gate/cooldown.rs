@@ -1,0 +1,16 @@
+//! The ledger's word: what replaces an evicted pod rests, and so does a workload whose moves do not help.
+
+use crate::draft::{Candidate, Draft};
+use crate::ledger::{MOST_ENTRIES, Rest};
+use crate::plan::Refusal;
+
+pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let world = draft.world;
+    match world.ledger.rest(world.snapshot, candidate.pod, &world.policy.cooldown, world.now) {
+        Some(Rest::Replacement(left)) => return Err(Refusal::Resting(left)),
+        Some(Rest::Useless { times, left }) => return Err(Refusal::Useless { times, left }),
+        None => {}
+    }
+    let full = world.ledger.is_full(draft.accepted().count());
+    if full { Err(Refusal::LedgerFull(MOST_ENTRIES)) } else { Ok(()) }
+}

@@ -1,0 +1,119 @@
+//! Learning how an eviction went: whether it was made, what replaced the pod, and whether that helped.
+
+use super::{
+    BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot, State, Timestamp,
+};
+
+/// An eviction whose ending has become known, for logs and people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The workload.
+    pub workload: OwnerKey,
+    /// The evicted pod.
+    pub pod: String,
+    /// Where it was.
+    pub from: String,
+    /// Where its replacement is.
+    pub to: Option<String>,
+    /// How it went.
+    pub ending: Ending,
+}
+
+impl Ledger {
+    /// Looks at the cluster for what became of open evictions. `hot` tells whether a node is above a target now.
+    pub fn settle(
+        &mut self,
+        snapshot: &Snapshot,
+        hot: impl Fn(NodeId) -> bool,
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) -> Vec<Settled> {
+        self.reconcile(snapshot, now);
+        self.match_replacements(snapshot);
+        let mut settled = Vec::new();
+        for position in 0..self.entries.len() {
+            let entry = &self.entries[position];
+            let Some((ending, to)) = ending(entry, snapshot, &hot, cooldown, now) else { continue };
+            settled.push(Settled {
+                workload: entry.workload.clone(),
+                pod: entry.pod.clone(),
+                from: entry.node.clone(),
+                to: to.map(|n| snapshot.node(n).name.clone()),
+                ending,
+            });
+            let entry = entry.clone();
+            self.entries[position].state = State::Settled(ending);
+            self.remember(&entry, ending, cooldown, now);
+        }
+        self.prune(cooldown, now);
+        settled
+    }
+
+    /// After a crash an entry may stand for a call that was never made. If the pod is still there when any call would
+    /// long have arrived, none was made.
+    fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        let staying: BTreeSet<&str> = snapshot.pods.iter().filter(|p| !p.terminating).map(|p| p.uid.as_str()).collect();
+        self.entries.retain_mut(|entry| {
+            if entry.state != State::Intended {
+                return true;
+            }
+            let still_there = staying.contains(entry.uid.as_str());
+            if !still_there {
+                entry.state = State::Evicted;
+            }
+            !still_there || now.duration_since(entry.at) < IN_FLIGHT
+        });
+    }
+
+    /// Gives each open eviction, oldest first, the oldest new pod of its workload that no other eviction has.
+    fn match_replacements(&mut self, snapshot: &Snapshot) {
+        let mut taken: BTreeSet<String> = self.entries.iter().filter_map(|e| e.replacement.clone()).collect();
+        for entry in self.entries.iter_mut().filter(|e| e.state == State::Evicted) {
+            let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
+            if entry.replacement.as_ref().is_some_and(here) {
+                continue;
+            }
+            let mut newer: Vec<PodId> = pods_of(snapshot, &entry.workload)
+                .filter(|id| {
+                    let pod = snapshot.pod(*id);
+                    pod.stays() && entry.is_replaced_by(pod) && !taken.contains(&pod.uid)
+                })
+                .collect();
+            newer.sort_by_key(|id| (snapshot.pod(*id).created, *id));
+            entry.replacement = newer.first().map(|id| snapshot.pod(*id).uid.clone());
+            taken.extend(entry.replacement.clone());
+        }
+    }
+}
+
+fn pods_of<'s>(snapshot: &'s Snapshot, workload: &OwnerKey) -> impl Iterator<Item = PodId> + use<'s> {
+    let id = snapshot.find_workload(workload);
+    id.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default().iter().copied()
+}
+
+fn find(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
+    pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
+}
+
+fn ending(
+    entry: &Entry,
+    snapshot: &Snapshot,
+    hot: &impl Fn(NodeId) -> bool,
+    cooldown: &Cooldown,
+    now: Timestamp,
+) -> Option<(Ending, Option<NodeId>)> {
+    if entry.state != State::Evicted {
+        return None;
+    }
+    let replacement = entry.replacement.as_ref().and_then(|uid| find(snapshot, &entry.workload, uid));
+    let waited_enough = now.duration_since(entry.at) > cooldown.rest.max(PATIENCE);
+    let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
+        return waited_enough.then_some((Ending::NotReplaced, None));
+    };
+    match pod.node {
+        Some(node) if snapshot.node(node).name == entry.node => Some((Ending::SameNode, Some(node))),
+        Some(node) if pod.ready && hot(node) => Some((Ending::HotNode, Some(node))),
+        Some(node) if pod.ready => Some((Ending::Helped, Some(node))),
+        node => waited_enough.then_some((Ending::NeverReady, node)),
+    }
+}

@@ -1,0 +1,58 @@
+//! TaintToleration: every taint that keeps new pods out must be tolerated.
+
+use crate::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
+
+/// Whether the tolerations cover every taint with effect NoSchedule or NoExecute. PreferNoSchedule only scores.
+pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    taints.iter().filter(|t| t.effect != Effect::PreferNoSchedule).all(|t| tolerations.iter().any(|by| covers(by, t)))
+}
+
+fn covers(by: &Toleration, taint: &Taint) -> bool {
+    let number = || taint.value.parse::<i64>().ok();
+    by.effect.is_none_or(|e| e == taint.effect)
+        && by.key.as_ref().is_none_or(|k| *k == taint.key)
+        && match &by.operator {
+            Tolerates::Any => true,
+            Tolerates::Equal(value) => *value == taint.value,
+            Tolerates::Above(bound) => number().is_some_and(|n| n > *bound),
+            Tolerates::Below(bound) => number().is_some_and(|n| n < *bound),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taint(key: &str, value: &str, effect: Effect) -> Taint {
+        Taint { key: key.to_owned(), value: value.to_owned(), effect }
+    }
+
+    fn toleration(key: Option<&str>, operator: Tolerates, effect: Option<Effect>) -> Toleration {
+        Toleration { key: key.map(str::to_owned), operator, effect }
+    }
+
+    #[test]
+    fn a_soft_taint_keeps_nobody_out() {
+        assert!(tolerated(&[taint("a", "", Effect::PreferNoSchedule)], &[]));
+        assert!(!tolerated(&[taint("a", "", Effect::NoSchedule)], &[]));
+        assert!(!tolerated(&[taint("a", "", Effect::NoExecute)], &[]));
+    }
+
+    #[test]
+    fn one_catch_all_covers_any_number_of_taints() {
+        let taints = [taint("a", "1", Effect::NoSchedule), taint("b", "2", Effect::NoExecute)];
+        assert!(tolerated(&taints, &[toleration(None, Tolerates::Any, None)]));
+    }
+
+    #[test]
+    fn key_value_and_effect_must_all_agree() {
+        let taints = [taint("a", "5", Effect::NoSchedule)];
+        let equal = |v: &str| Tolerates::Equal(v.to_owned());
+        assert!(tolerated(&taints, &[toleration(Some("a"), equal("5"), Some(Effect::NoSchedule))]));
+        assert!(!tolerated(&taints, &[toleration(Some("a"), equal("6"), None)]));
+        assert!(!tolerated(&taints, &[toleration(Some("b"), Tolerates::Any, None)]));
+        assert!(!tolerated(&taints, &[toleration(Some("a"), Tolerates::Any, Some(Effect::NoExecute))]));
+        assert!(tolerated(&taints, &[toleration(Some("a"), Tolerates::Above(4), None)]));
+        assert!(!tolerated(&taints, &[toleration(Some("a"), Tolerates::Below(5), None)]));
+    }
+}

@@ -1,0 +1,174 @@
+//! The ledger: replacements rest, workloads give a little at a time, and what did not help is not repeated.
+
+use evenkeel::engine::Engine;
+use evenkeel::ledger::{Ending, Ledger};
+use evenkeel::plan::{Outcome, Plan};
+use evenkeel::policy::Policy;
+use jiff::Timestamp;
+
+use crate::kit::{Cluster, EVEN, after, noon, parse, text};
+
+/// An engine on a cluster whose usage is read every 15 s.
+struct Watch {
+    cluster: Cluster,
+    engine: Engine,
+    now: Timestamp,
+}
+
+impl Watch {
+    fn new(cluster: &str, policy: &str) -> Self {
+        let engine = Engine::new(parse(policy), Ledger::default());
+        let mut watch = Watch { cluster: Cluster::parse(cluster), engine, now: noon() };
+        watch.pass(300);
+        watch
+    }
+
+    fn policy(&self) -> Policy {
+        self.engine.policy().clone()
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        let end = self.now + jiff::SignedDuration::from_secs(seconds);
+        while self.now < end {
+            self.now += jiff::SignedDuration::from_secs(15);
+            let snapshot = self.cluster.snapshot(&self.policy());
+            self.engine.observe(&snapshot, &self.cluster.readings(self.now), self.now);
+            self.engine.settle(&snapshot, self.now);
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        self.engine.decide(&self.cluster.snapshot(&self.policy()), self.now)
+    }
+
+    /// Carries the plan out; every replacement lands on this node a second later.
+    fn act(&mut self, land_on: &str) -> usize {
+        let plan = self.plan();
+        let snapshot = self.cluster.snapshot(&self.policy());
+        self.engine.intend(&snapshot, &plan.moves, self.now);
+        for m in &plan.moves {
+            let later = self.now + jiff::SignedDuration::from_secs(1);
+            self.cluster.replace(&m.namespace, &m.pod, land_on, later);
+            self.engine.resolve(m, &Outcome::Evicted);
+        }
+        plan.moves.len()
+    }
+
+    fn ending(&self) -> Vec<String> {
+        self.engine.ledger().entries().iter().map(|e| format!("{:?}", e.state)).collect()
+    }
+}
+
+const HOT: &str = "
+    node n1
+      hot*7 cpu=100m uses=1
+    node n2
+    node n3
+";
+
+fn one_at_a_time() -> String {
+    format!("limits: {{perWorkload: 1}}\ncooldown: {{rest: 10m, cap: 1h}}\n{EVEN}")
+}
+
+#[test]
+fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut evicted_at = Vec::new();
+    for _ in 0..(4 * 60 * 4) {
+        if watch.act("n1") > 0 {
+            evicted_at.push((watch.now - noon()).get_seconds());
+        }
+        watch.pass(15);
+    }
+    let rests: Vec<_> = evicted_at.windows(2).map(|w| (w[1] - w[0]) / 60).collect();
+    assert_eq!(rests, [10, 20, 40, 60], "minutes between evictions, up to the cap of an hour");
+}
+
+#[test]
+fn what_helped_lets_the_older_siblings_go_on() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    for _ in 0..3 {
+        assert_eq!(watch.act("n2"), 1, "{}", text(&watch.plan()));
+        watch.pass(30);
+    }
+    assert_eq!(watch.act("n2"), 0, "n1 is at half its cores now");
+    assert_eq!(watch.ending(), ["Settled(Helped)"; 3]);
+}
+
+#[test]
+fn a_replacement_rests_wherever_it_landed() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    watch.act("n2");
+    // Others make n2 hot: the replacement there is asked for, and rests.
+    let mut more = Cluster::parse("node n2\n  other*6 cpu=100m uses=1 daemon");
+    watch.cluster.nodes.insert("n2".to_owned(), more.nodes.remove("n2").unwrap());
+    watch.cluster.pods.append(&mut more.pods);
+    let snapshot = more.snapshot(&watch.policy());
+    for pod in &snapshot.pods {
+        watch.cluster.objects.apply(evenkeel::snapshot::objects::Object::Pod(Box::new((**pod).clone())));
+    }
+    watch.pass(240);
+    let plan = watch.plan();
+    let replacement = plan.kept.iter().find(|k| k.pod == "hot-7+1" || k.pod.contains('+')).expect("asked for");
+    assert_eq!(replacement.refusal.code(), "resting", "{}", text(&plan));
+}
+
+#[test]
+fn no_more_of_a_workload_is_away_than_the_limit_allows() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let plan = watch.plan();
+    assert_eq!(plan.moves.len(), 1);
+    let snapshot = watch.cluster.snapshot(&watch.policy());
+    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    watch.cluster.objects.delete(
+        evenkeel::snapshot::objects::Kind::Pod,
+        &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()),
+    );
+    watch.pass(60);
+    // Nothing has replaced it yet, so the next has to wait.
+    let plan = watch.plan();
+    assert!(plan.moves.is_empty());
+    assert!(plan.kept.iter().all(|k| k.refusal.code() == "workload-limit"), "{}", text(&plan));
+}
+
+#[test]
+fn a_crash_after_writing_down_and_before_evicting_is_taken_for_an_eviction_for_a_minute() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let plan = watch.plan();
+    let snapshot = watch.cluster.snapshot(&watch.policy());
+    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    // All that is left after the crash is what was written.
+    let written = watch.engine.ledger().write().unwrap();
+    watch.engine.reload(Ledger::parse(&written).unwrap());
+    watch.pass(30);
+    assert!(watch.plan().moves.is_empty(), "the call may still be on its way");
+    watch.pass(60);
+    assert_eq!(watch.plan().moves.len(), 1, "the pod is still there: the call was never made");
+}
+
+#[test]
+fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let plan = watch.plan();
+    let snapshot = watch.cluster.snapshot(&watch.policy());
+    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    let written = watch.engine.ledger().write().unwrap();
+    let made = watch.cluster.replace("default", &plan.moves[0].pod, "n1", after(301));
+    watch.engine.reload(Ledger::parse(&written).unwrap());
+    watch.pass(15);
+    let entry = &watch.engine.ledger().entries()[0];
+    assert_eq!(entry.state, evenkeel::ledger::State::Settled(Ending::SameNode));
+    assert_eq!(entry.replacement.as_deref(), Some(format!("uid-{made}").as_str()));
+    assert!(watch.plan().kept.iter().all(|k| k.refusal.code() == "useless-move"), "{}", text(&watch.plan()));
+}
+
+#[test]
+fn a_refused_eviction_leaves_no_trace() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let plan = watch.plan();
+    let snapshot = watch.cluster.snapshot(&watch.policy());
+    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
+    assert!(watch.engine.ledger().entries().is_empty());
+}

@@ -1,0 +1,170 @@
+//! The gates: who stays, and in which words.
+
+use crate::kit::{Cluster, EVEN, text};
+
+/// A hot node with one pod of the kind under test, its sibling elsewhere, and a cold node.
+fn answer(pod: &str, policy: &str) -> String {
+    let cluster = Cluster::parse(&format!(
+        "
+        node n1 system=2
+          web cpu=100m memory=100Mi uses=3 {pod}
+        node n2
+          web cpu=100m uses=100m
+        node n3
+        "
+    ));
+    let plan = cluster.plan(policy);
+    match plan.kept.first() {
+        Some(kept) => format!("{}: {}", kept.refusal.code(), kept.refusal),
+        None => text(&plan),
+    }
+}
+
+fn refused(pod: &str, policy: &str, code: &str) {
+    let said = answer(pod, &format!("{policy}\n{EVEN}"));
+    assert!(said.starts_with(&format!("{code}: ")), "{pod:?} with {policy:?}: {said}");
+}
+
+fn moved(pod: &str, policy: &str) {
+    let said = answer(pod, &format!("{policy}\n{EVEN}"));
+    assert!(said.starts_with("move web-1 from n1 to n3"), "{pod:?} with {policy:?}: {said}");
+}
+
+#[test]
+fn an_ordinary_pod_goes() {
+    moved("", "");
+}
+
+#[test]
+fn what_a_pod_is_protects_it() {
+    for (pod, code, lifted_by) in [
+        ("daemon", "daemon-set", "evictable: {minReplicas: 1, allow: [daemonSets]}"),
+        ("emptydir", "local-storage", "evictable: {allow: [localStorage]}"),
+        ("stay", "prefers-to-stay", "evictable: {allow: [preferNoEviction]}"),
+        ("priority=2000000000", "system-critical", "evictable: {allow: [systemCritical]}"),
+        ("age=20s", "too-young", "evictable: {minPodAge: 10s}"),
+        ("namespace=other", "too-few-replicas", "evictable: {minReplicas: 1}"),
+    ] {
+        refused(pod, "", code);
+        moved(pod, lifted_by);
+    }
+}
+
+#[test]
+fn nothing_lifts_what_would_only_come_back_or_be_lost() {
+    for (pod, code) in [("mirror", "mirror-pod"), ("static", "static-pod"), ("bare", "bare-pod")] {
+        let all = "evictable: {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
+        refused(pod, all, code);
+    }
+    // The annotation that forces an eviction forces neither of the first two.
+    refused("mirror evict=true", "", "mirror-pod");
+    moved("emptydir evict=true", "");
+    refused("evict=false", "", "prefers-to-stay");
+}
+
+#[test]
+fn the_policy_may_protect_more() {
+    refused("claim", "evictable: {protect: [persistentVolumes]}", "persistent-volume");
+    refused("", "evictable: {protect: [withoutBudget]}", "no-budget");
+    refused("priority=10", "evictable: {priorityBelow: 10}", "priority");
+    moved("priority=9", "evictable: {priorityBelow: 10}");
+    refused("priority=10", "evictable: {priorityBelow: absent}", "unknown-priority-class");
+    refused("", "evictable: {namespaces: {exclude: [default]}}", "namespace");
+    refused("", "evictable: {podSelector: tier=web}", "pod-selector");
+    moved("labels=tier:web", "evictable: {podSelector: tier=web}");
+    refused("", "evictable: {minReplicas: 3}", "too-few-replicas");
+    refused("", "evictable: {namespaceSelector: team=a}", "namespace");
+}
+
+#[test]
+fn the_last_ready_replica_stays() {
+    let cluster = Cluster::parse(
+        "
+        node n1 system=2
+          web cpu=100m uses=3
+        node n2
+          web cpu=100m uses=100m unready
+        ",
+    );
+    let plan = cluster.plan(EVEN);
+    assert_eq!(text(&plan), "keep web-1 on n1: 0 other replicas would be Ready, and at least 1 must be");
+}
+
+#[test]
+fn a_budget_is_counted_ahead() {
+    let cluster = |budget: &str| {
+        Cluster::parse(&format!(
+            "
+            node n1
+              web*7 cpu=100m uses=1
+            node n2
+            {budget}
+            "
+        ))
+    };
+    let moves = |budget: &str| cluster(budget).plan(EVEN).moves.len();
+    assert_eq!(moves(""), 3);
+    assert_eq!(moves("budget web allows=1"), 1);
+    assert_eq!(moves("budget web allows=0"), 0);
+    let codes = |budget: &str| cluster(budget).plan(EVEN).kept.iter().map(|k| k.refusal.code()).collect::<Vec<_>>();
+    assert_eq!(codes("budget web allows=1"), ["disruption-budget"; 6]);
+    assert_eq!(codes("budget web allows=9 stale"), ["stale-budget"; 7]);
+    assert_eq!(codes("budget web allows=9\nbudget web allows=9 name=second"), ["several-budgets"; 7]);
+}
+
+#[test]
+fn limits_hold_each_by_itself() {
+    let cluster = Cluster::parse(
+        "
+        node n1
+          web*7 cpu=100m uses=1
+        node n2
+          api*7 cpu=100m uses=1
+        node n3
+        node n4
+        ",
+    );
+    for (limits, expected, code) in [
+        ("{perCycle: 4, perWorkload: none, perMinute: none, perNode: none}", 4, "cycle-limit"),
+        ("{perNode: 2, perWorkload: none, perMinute: none}", 4, "node-limit"),
+        ("{perNamespace: 1, perWorkload: none, perMinute: none}", 1, "namespace-limit"),
+        ("{perMinute: 5, perWorkload: none}", 5, "rate-limit"),
+        ("{perWorkload: 2, perMinute: none}", 4, "workload-limit"),
+        ("{perCycle: 0}", 0, "cycle-limit"),
+    ] {
+        let plan = cluster.plan(&format!("limits: {limits}\n{EVEN}"));
+        assert_eq!(plan.moves.len(), expected, "{limits}: {}", text(&plan));
+        assert!(plan.kept.iter().all(|k| k.refusal.code() == code), "{limits}: {}", text(&plan));
+    }
+    let own = EVEN.replace("thresholds: {cpu: 30%}", "evictionLimits: {node: 1}, thresholds: {cpu: 30%}");
+    assert_eq!(cluster.plan(&own).moves.len(), 2);
+}
+
+#[test]
+fn a_node_that_the_scheduler_would_not_choose_is_no_room() {
+    for (node, why) in [
+        ("node n3 taint=dedicated:NoSchedule", "1 is tainted"),
+        ("node n3 cpu=50m", "1 is without enough cpu to request"),
+    ] {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              web cpu=100m uses=3
+            node n2 system=3
+              web cpu=100m uses=100m
+            {node}
+            "
+        ));
+        let said = text(&cluster.plan(EVEN));
+        assert!(said.contains(why), "{said}");
+    }
+    // A soft taint is no obstacle.
+    let soft = Cluster::parse(
+        "
+        node n1 system=2
+          web*2 cpu=100m uses=3
+        node n2 taint=a:PreferNoSchedule
+        ",
+    );
+    assert_eq!(soft.plan(EVEN).moves.len(), 1);
+}

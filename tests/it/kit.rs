@@ -1,0 +1,302 @@
+//! Clusters as text.
+//!
+//! ```text
+//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics
+//!   hot*3 cpu=100m memory=100Mi uses=1/200Mi          # three pods of Deployment hot, hot-1 to hot-3
+//!   agent cpu=100m uses=100m daemon
+//! budget hot allows=1
+//! ```
+//!
+//! A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
+//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`. Usage is cpu/memory.
+
+use std::collections::BTreeMap;
+
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
+use evenkeel::plan::Plan;
+use evenkeel::policy::Policy;
+use evenkeel::selector::{Labels, Selector};
+use evenkeel::snapshot::Snapshot;
+use evenkeel::snapshot::facts::{
+    Budget, Effect, Marks, Node, Owner, Phase, Pod, Qos, Taint, Volumes,
+};
+use evenkeel::snapshot::objects::{Object, Objects};
+use evenkeel::units::Amount;
+use evenkeel::units::quantity;
+use evenkeel::usage::{Measure, Readings, Sample};
+use jiff::{SignedDuration, Timestamp};
+
+/// The time of every test.
+pub fn noon() -> Timestamp {
+    "2026-11-21T12:00:00Z".parse().unwrap()
+}
+
+/// So many seconds after noon.
+pub fn after(seconds: i64) -> Timestamp {
+    noon() + SignedDuration::from_secs(seconds)
+}
+
+/// A cluster, and what it uses.
+#[derive(Clone, Default)]
+pub struct Cluster {
+    pub objects: Objects,
+    pub nodes: BTreeMap<String, Measure>,
+    pub pods: BTreeMap<(String, String), Measure>,
+    made: u32,
+}
+
+impl Cluster {
+    pub fn parse(text: &str) -> Self {
+        let mut cluster = Cluster::default();
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        let mut node = String::new();
+        for line in text.lines().map(|l| l.split('#').next().unwrap()).filter(|l| !l.trim().is_empty()) {
+            let words = Words::of(line);
+            match words.first {
+                "node" => node = cluster.add_node(&words),
+                "budget" => cluster.add_budget(&words),
+                "class" => cluster.objects.apply(Object::Class(words.second.to_owned(), words.number("value"))),
+                pods => {
+                    let (name, count) = pods.split_once('*').unwrap_or((pods, "1"));
+                    for _ in 0..count.parse().unwrap() {
+                        let next = counts.entry(name.to_owned()).or_default();
+                        *next += 1;
+                        cluster.add_pod(&words, &node, name, *next);
+                    }
+                }
+            }
+        }
+        cluster
+    }
+
+    fn add_node(&mut self, words: &Words<'_>) -> String {
+        let name = words.second.to_owned();
+        let mut labels = words.labels();
+        labels.insert("kubernetes.io/hostname".to_owned(), name.clone());
+        let amounts = [("cpu", "8"), ("memory", "32Gi"), ("pods", "110")];
+        let mut allocatable: Vec<_> =
+            amounts.iter().map(|(r, default)| ((*r).to_owned(), amount(r, words.get(r).unwrap_or(default)))).collect();
+        if let Some(gpus) = words.get("gpu") {
+            allocatable.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
+        }
+        let taints = words.get("taint").map(|t| {
+            let (key, effect) = t.split_once(':').unwrap();
+            let effect = match effect {
+                "NoSchedule" => Effect::NoSchedule,
+                "NoExecute" => Effect::NoExecute,
+                "PreferNoSchedule" => Effect::PreferNoSchedule,
+                other => panic!("effect {other}"),
+            };
+            Taint { key: key.to_owned(), value: String::new(), effect }
+        });
+        self.objects.apply(Object::Node(Node {
+            name: name.clone(),
+            labels,
+            taints: taints.into_iter().collect(),
+            cordoned: words.has("cordoned"),
+            ready: !words.has("not-ready"),
+            allocatable,
+        }));
+        if !words.has("no-metrics") {
+            self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
+        }
+        name
+    }
+
+    fn add_budget(&mut self, words: &Words<'_>) {
+        let allowed = words.number("allows");
+        self.objects.apply(Object::Budget(Budget {
+            namespace: words.get("namespace").unwrap_or("default").to_owned(),
+            name: words.get("name").unwrap_or(words.second).to_owned(),
+            selector: Some(Selector::parse(&format!("app={}", words.second)).unwrap()),
+            allowed: u32::try_from(allowed).unwrap(),
+            healthy: 10,
+            desired: u32::try_from(words.get("desired").map_or(10 - allowed, |n| n.parse().unwrap())).unwrap(),
+            stale: words.has("stale"),
+            always_unhealthy: words.has("always-unhealthy"),
+        }));
+    }
+
+    fn add_pod(&mut self, words: &Words<'_>, node: &str, app: &str, number: u32) {
+        let pod = pod(words, node, app, number);
+        let key = (pod.namespace.clone(), pod.name.clone());
+        if let Some(uses) = words.get("uses").filter(|_| !words.has("no-metrics")) {
+            let used = measure(uses);
+            self.pods.insert(key, used);
+            self.nodes.entry(node.to_owned()).and_modify(|m| *m = m.plus(used));
+        }
+        self.objects.apply(Object::Pod(Box::new(pod)));
+    }
+
+    /// One poll, taken at this time.
+    pub fn readings(&self, at: Timestamp) -> Readings {
+        let sample = |used: &Measure| Sample { at, used: *used };
+        Readings {
+            nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
+            pods: self.pods.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
+            skipped: Vec::new(),
+        }
+    }
+
+    pub fn snapshot(&self, policy: &Policy) -> Snapshot {
+        Snapshot::join(&self.objects, policy.resources())
+    }
+
+    /// The plan for this cluster as it is, by a policy in text, with nothing evicted before.
+    pub fn plan(&self, policy: &str) -> Plan {
+        let policy = parse(policy);
+        let snapshot = self.snapshot(&policy);
+        let mut engine = Engine::new(policy, Ledger::default());
+        engine.observe_steady(&snapshot, &self.readings(noon()), noon());
+        engine.decide(&snapshot, noon())
+    }
+
+    /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
+    pub fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
+        let key = (namespace.to_owned(), name.to_owned());
+        let snapshot = Snapshot::join(&self.objects, []);
+        let old = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
+        let from = old.node.map(|n| snapshot.node(n).name.clone()).unwrap();
+        let mut new: Pod = (**old).clone();
+        self.made += 1;
+        new.name = format!("{name}+{}", self.made);
+        new.uid = format!("uid-{}", new.name);
+        new.node = Some(to.to_owned());
+        (new.created, new.started) = (now, Some(now));
+        self.objects.delete(evenkeel::snapshot::objects::Kind::Pod, &key);
+        let used = self.pods.remove(&key).unwrap_or_default();
+        self.pods.insert((namespace.to_owned(), new.name.clone()), used);
+        self.nodes.entry(from).and_modify(|m| *m = m.minus(used));
+        self.nodes.entry(to.to_owned()).and_modify(|m| *m = m.plus(used));
+        let made = new.name.clone();
+        self.objects.apply(Object::Pod(Box::new(new)));
+        made
+    }
+}
+
+fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
+    let namespace = words.get("namespace").unwrap_or("default").to_owned();
+    let name = format!("{app}-{number}");
+    let owner = if words.has("daemon") { "DaemonSet" } else { "Deployment" };
+    let owners = vec![Owner { kind: owner.to_owned(), name: app.to_owned(), controller: true }];
+    let mut labels = words.labels();
+    labels.insert("app".to_owned(), app.to_owned());
+    let mut requests = vec![
+        ("cpu".to_owned(), amount("cpu", words.get("cpu").unwrap_or("0"))),
+        ("memory".to_owned(), amount("memory", words.get("memory").unwrap_or("0"))),
+    ];
+    if let Some(gpus) = words.get("gpu") {
+        requests.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
+    }
+    let age: SignedDuration = words.get("age").unwrap_or("1h").parse().unwrap();
+    Pod {
+        uid: format!("uid-{namespace}-{name}"),
+        namespace,
+        name,
+        labels,
+        marks: Marks {
+            mirror: words.has("mirror"),
+            static_pod: words.has("static"),
+            evict: words.get("evict").map(str::to_owned),
+            prefer_no_eviction: words.has("stay"),
+            deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
+        },
+        owners: if words.has("bare") { Vec::new() } else { owners },
+        node: Some(node.to_owned()),
+        phase: Phase::Running,
+        ready: !words.has("unready"),
+        terminating: words.has("terminating"),
+        created: noon() - age,
+        started: Some(noon() - age),
+        priority: words.get("priority").map(|p| p.parse().unwrap()),
+        qos: Qos::Burstable,
+        requests,
+        tolerations: Vec::new(),
+        node_selector: words.get("on").map(|l| pairs(l)).unwrap_or_default(),
+        required_nodes: None,
+        avoids: Vec::new(),
+        volumes: Volumes {
+            local: words.has("emptydir"),
+            claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
+        },
+        resource_claims: false,
+    }
+}
+
+struct Words<'l> {
+    first: &'l str,
+    second: &'l str,
+    rest: Vec<&'l str>,
+}
+
+impl<'l> Words<'l> {
+    fn of(line: &'l str) -> Self {
+        let rest: Vec<_> = line.split_whitespace().collect();
+        Words { first: rest[0], second: rest.get(1).copied().unwrap_or_default(), rest }
+    }
+
+    fn get(&self, key: &str) -> Option<&'l str> {
+        self.rest.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    fn has(&self, mark: &str) -> bool {
+        self.rest.contains(&mark)
+    }
+
+    fn number(&self, key: &str) -> i32 {
+        self.get(key).unwrap().parse().unwrap()
+    }
+
+    fn labels(&self) -> Labels {
+        self.get("labels").map(pairs).unwrap_or_default()
+    }
+}
+
+fn pairs(text: &str) -> Labels {
+    text.split(',').map(|p| p.split_once(':').unwrap()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+}
+
+fn amount(resource: &str, text: &str) -> Amount {
+    quantity::amount(resource, text).unwrap()
+}
+
+fn measure(text: &str) -> Measure {
+    let (cpu, memory) = text.split_once('/').unwrap_or((text, "0"));
+    Measure { cpu: amount("cpu", cpu), memory: amount("memory", memory) }
+}
+
+/// A policy from the part that a test is about; a test's pods are old and its clusters small, so limits are off.
+pub fn parse(text: &str) -> Policy {
+    let mut whole = String::from("apiVersion: evenkeel/v1alpha1\nkind: Policy\n");
+    if !text.contains("limits:") {
+        whole += "limits: {perCycle: none, perNode: none, perWorkload: none, perMinute: none}\n";
+    }
+    whole += text;
+    Policy::parse("policy.yaml", &whole).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// LowNodeUtilization on actual cpu usage, from above 50 % to below 30 %.
+pub const EVEN: &str = "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
+
+/// The plan as a person would note it down.
+pub fn text(plan: &Plan) -> String {
+    let mut lines = Vec::new();
+    if let Some(halt) = &plan.halted {
+        lines.push(format!("halted: {halt}"));
+    }
+    for m in &plan.moves {
+        let to = m.to.as_deref().unwrap_or("?");
+        lines.push(format!("move {} from {} to {to}: {}", m.pod, m.node, m.reason));
+    }
+    for k in &plan.kept {
+        lines.push(format!("keep {} on {}: {}", k.pod, k.node, k.refusal));
+    }
+    lines.extend(plan.notes.iter().map(|n| format!("{}: {}", n.pool, n.why)));
+    lines.join("\n")
+}
+
+/// What the strategy makes of each node.
+pub fn nodes(plan: &Plan) -> String {
+    plan.nodes.iter().map(|v| format!("{}: {}", v.node, v.class)).collect::<Vec<_>>().join("\n")
+}

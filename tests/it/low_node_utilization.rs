@@ -1,0 +1,248 @@
+//! LowNodeUtilization: which nodes are hot, which pods go, and when it is over.
+
+use evenkeel::plan::Plan;
+use insta::assert_snapshot;
+
+use crate::kit::{Cluster, EVEN, nodes, text};
+
+const LATE_NODES: &str = "
+    node n1
+      hot*7   cpu=100m uses=1/200Mi
+      cold*1  cpu=100m uses=50m/200Mi
+      agent   cpu=100m uses=100m/200Mi daemon
+    node n2
+      hot*7   cpu=100m uses=1/200Mi
+      cold*1  cpu=100m uses=50m/200Mi
+      agent   cpu=100m uses=100m/200Mi daemon
+    node n3
+      hot*6   cpu=100m uses=1/200Mi
+      cold*2  cpu=100m uses=50m/200Mi
+      agent   cpu=100m uses=100m/200Mi daemon
+    node n4
+      cold*14 cpu=100m uses=50m/200Mi
+      agent   cpu=100m uses=100m/200Mi daemon
+    node n5
+      cold*14 cpu=100m uses=50m/200Mi
+      agent   cpu=100m uses=100m/200Mi daemon
+    node n6
+      cold*14 cpu=100m uses=50m/200Mi
+      agent   cpu=100m uses=100m/200Mi daemon
+";
+
+fn moved(plan: &Plan, app: &str) -> usize {
+    plan.moves.iter().filter(|m| m.pod.starts_with(app)).count()
+}
+
+#[test]
+fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
+    let plan = Cluster::parse(LATE_NODES).plan(EVEN);
+    assert_eq!((moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()), (11, 0, 11));
+    let hottest = plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(|r| r.get()).fold(0.0, f64::max);
+    assert!(hottest <= 0.5, "{hottest}");
+}
+
+#[test]
+fn by_requests_the_same_cluster_is_even_and_every_node_says_so() {
+    let plan = Cluster::parse(LATE_NODES).plan(&EVEN.replace("thresholds: {cpu: 30%}", "basis: requests, thresholds: {cpu: 30%}"));
+    assert_snapshot!(text(&plan), @"default: every node is below its thresholds: the cluster is idle, not uneven");
+    assert_eq!(plan.nodes.len(), 6);
+    assert!(nodes(&plan).lines().all(|l| l.ends_with("at or below every threshold: may take pods")));
+}
+
+#[test]
+fn what_waits_for_a_limit_is_not_made_up_for_by_lesser_pods() {
+    let policy = format!("limits: {{perWorkload: 25%, perNode: none, perCycle: none, perMinute: none}}\n{EVEN}");
+    let plan = Cluster::parse(LATE_NODES).plan(&policy);
+    assert_eq!((moved(&plan, "hot"), moved(&plan, "cold")), (5, 0));
+    assert!(plan.kept.iter().all(|k| k.refusal.code() == "workload-limit"), "{}", text(&plan));
+}
+
+#[test]
+fn the_smallest_pod_that_does_it_alone_goes() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          small*2 cpu=100m uses=500m
+          fits    cpu=100m uses=1500m
+          fits2   cpu=100m uses=1500m
+          large   cpu=100m uses=2800m
+        node n2
+        ",
+    );
+    // 6.8 of 8 cores; 2.8 are over.
+    assert_snapshot!(text(&plan.plan("strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 75%}}}]\nevictable: {minReplicas: 1}")), @"move fits2-1 from n1 to n2: node usage: cpu 85% is above its target of 75%");
+}
+
+#[test]
+fn among_pods_that_match_as_well_the_least_important_goes() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          a*2 cpu=100m uses=1500m priority=100
+          b*2 cpu=100m uses=1500m priority=10
+        node n2
+        ",
+    )
+    .plan(EVEN);
+    assert!(plan.moves[0].pod.starts_with("b-"), "{}", text(&plan));
+}
+
+#[test]
+fn a_pod_that_relieves_nothing_that_is_over_stays() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          eater*2  cpu=100m uses=0/9Gi
+          burner*2 cpu=100m uses=2500m/0
+        node n2
+        ",
+    )
+    .plan(EVEN);
+    assert_snapshot!(text(&plan), @"move burner-2 from n1 to n2: node usage: cpu 62% is above its target of 50%");
+}
+
+#[test]
+fn a_node_without_metrics_is_left_alone_and_only_that_node() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          web*6 cpu=100m uses=1
+        node n2 no-metrics
+          web*6 cpu=100m no-metrics
+        node n3
+          web*1 cpu=100m uses=1
+        ",
+    )
+    .plan(EVEN);
+    assert_snapshot!(nodes(&plan), @r"
+    n1: hot: cpu 75% is above the target 50%
+    n2: left alone: no metrics
+    n3: at or below every threshold: may take pods
+    ");
+    assert!(plan.moves.iter().all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")), "{}", text(&plan));
+    assert_eq!(plan.moves.len(), 2);
+}
+
+#[test]
+fn a_cordoned_node_may_give_but_never_takes() {
+    let plan = Cluster::parse(
+        "
+        node n1 cordoned
+          web*6 cpu=100m uses=1
+        node n2 cordoned
+        node n3
+        ",
+    )
+    .plan(EVEN);
+    assert!(plan.moves.iter().all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")));
+    assert_eq!(plan.moves.len(), 2);
+    assert!(nodes(&plan).contains("n2: at or below every threshold, but cordoned: takes no pods"));
+}
+
+#[test]
+fn a_destination_is_not_made_hot_itself() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          web*7 cpu=100m uses=1
+        node n2 cpu=2
+        ",
+    )
+    .plan(EVEN);
+    // One core is half of n2; a second would be all of it.
+    assert_eq!(plan.moves.len(), 1);
+    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: no other node can take it: 1 is so loaded that it would be above its cpu target");
+}
+
+#[test]
+fn thresholds_may_be_distances_from_the_mean() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          web*4 cpu=100m uses=1
+        node n2
+          web*1 cpu=100m uses=1
+        node n3
+          web*1 cpu=100m uses=1
+        ",
+    )
+    .plan("strategies: [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%}, targetThresholds: {cpu: 10%}}}]");
+    // The mean is 25 %: hot is above 35 %, cold is at or below 15 %.
+    assert_snapshot!(text(&plan), @r"
+    move web-4 from n1 to n2: node usage: cpu 50% is above its target of 35%
+    move web-3 from n1 to n3: node usage: cpu 38% is above its target of 35%
+    ");
+}
+
+#[test]
+fn each_pool_is_balanced_in_itself() {
+    let plan = Cluster::parse(
+        "
+        node a1 labels=pool:a
+          web*6 cpu=100m uses=1
+        node b1 labels=pool:b
+        node b2 labels=pool:b
+          db*6 cpu=100m uses=1
+        ",
+    )
+    .plan(
+        "strategies: [{lowNodeUtilization: {nodePools: [
+           {name: a, nodeSelector: pool=a, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}},
+           {name: b, nodeSelector: pool=b, thresholds: {cpu: 30%}, targetThresholds: {cpu: 70%}}]}}]",
+    );
+    assert_snapshot!(text(&plan), @r"
+    move db-6 from b2 to b1: node usage: cpu 75% is above its target of 70%
+    a: 1 nodes are above their target, but no node is below its thresholds to take pods
+    ");
+}
+
+#[test]
+fn number_of_nodes_asks_for_more_cold_nodes_than_that() {
+    let cluster = Cluster::parse(
+        "
+        node n1
+          web*6 cpu=100m uses=1
+        node n2
+        ",
+    );
+    let policy = EVEN.replace("thresholds: {cpu: 30%}", "numberOfNodes: 1, thresholds: {cpu: 30%}");
+    assert_snapshot!(text(&cluster.plan(&policy)), @"default: 1 nodes are below their thresholds, and numberOfNodes asks for more than 1");
+}
+
+#[test]
+fn extended_resources_and_pods_are_weighed_by_requests() {
+    let plan = Cluster::parse(
+        "
+        node n1 gpu=4
+          train*4 cpu=100m gpu=1 uses=100m
+        node n2 gpu=4
+        node n3
+        ",
+    )
+    .plan("strategies: [{lowNodeUtilization: {thresholds: {nvidia.com/gpu: 25%}, targetThresholds: {nvidia.com/gpu: 75%}}}]");
+    assert_snapshot!(text(&plan), @"move train-4 from n1 to n2: node usage: nvidia.com/gpu 100% is above its target of 75%");
+}
+
+#[test]
+fn a_cluster_that_is_unwell_is_not_touched() {
+    let plan = Cluster::parse(
+        "
+        node n1
+          web*6 cpu=100m uses=1
+        node n2
+        node n3 not-ready
+        node n4 not-ready
+        ",
+    )
+    .plan(EVEN);
+    assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
+}
+
+#[test]
+fn the_same_world_gives_the_same_plan_byte_for_byte() {
+    let cluster = Cluster::parse(LATE_NODES);
+    let first = serde_json::to_string(&cluster.plan(EVEN)).unwrap();
+    for _ in 0..10 {
+        assert_eq!(serde_json::to_string(&cluster.plan(EVEN)).unwrap(), first);
+    }
+}

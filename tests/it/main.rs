@@ -1,0 +1,8 @@
+//! The tests that need nothing but cargo: small clusters in text, plans in text.
+
+mod kit;
+
+mod cooldown;
+mod gates;
+mod low_node_utilization;
+mod smoothing;

@@ -1,0 +1,120 @@
+//! Usage: what is smoothed, what is unknown, and what a move shows at once.
+
+use evenkeel::ledger::Ledger;
+use evenkeel::engine::Engine;
+use evenkeel::snapshot::NodeId;
+use evenkeel::units::Amount;
+use evenkeel::usage::{Measure, Unmeasured};
+use jiff::SignedDuration;
+
+use crate::kit::{Cluster, EVEN, after, nodes, noon, parse};
+
+fn cores(of: Option<Measure>) -> f64 {
+    let millis = of.map(|m| m.cpu.get() / 1_000_000).expect("known");
+    f64::from(u32::try_from(millis).unwrap()) / 1000.0
+}
+
+fn engine(smoothing: &str) -> Engine {
+    Engine::new(parse(&format!("usage: {{window: 2m, smoothing: {smoothing}}}\n{EVEN}")), Ledger::default())
+}
+
+#[test]
+fn each_way_of_smoothing_gives_its_own_figure() {
+    for (smoothing, expected) in [("mean", 2.0), ("max", 3.0), ("{percentile: 50}", 2.0), ("{halfLife: 15s}", 2.428)] {
+        let mut engine = engine(smoothing);
+        let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=500m\nnode n2");
+        let snapshot = cluster.snapshot(engine.policy());
+        for (at, system) in [(0, 0), (15, 1), (30, 2)] {
+            let mut readings = cluster.readings(after(at));
+            let node = readings.nodes.get_mut("n1").unwrap();
+            node.used.cpu = node.used.cpu.plus(Amount::millicores(1000 * system));
+            engine.observe(&snapshot, &readings, after(at));
+        }
+        let used = cores(engine.usage(&snapshot, after(30)).node(NodeId(0)));
+        assert!((used - expected).abs() < 0.001, "{smoothing}: {used}");
+    }
+}
+
+#[test]
+fn a_move_shows_at_once_on_both_nodes() {
+    let mut engine = engine("mean");
+    let mut cluster = Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
+    for at in [0, 15, 30] {
+        let snapshot = cluster.snapshot(engine.policy());
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+    }
+    let before = cluster.readings(after(40));
+    cluster.replace("default", "web-4", "n2", after(41));
+    let snapshot = cluster.snapshot(engine.policy());
+    // No reading knows the new pod, and the last of the nodes still show the old one.
+    engine.observe(&snapshot, &before, after(42));
+    let usage = engine.usage(&snapshot, after(42));
+    assert_eq!((cores(usage.node(NodeId(0))), cores(usage.node(NodeId(1)))), (3.1, 1.1));
+}
+
+#[test]
+fn a_sample_counts_once_however_often_it_is_read() {
+    let mut engine = engine("mean");
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=1\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    for at in [0, 15, 30] {
+        engine.observe(&snapshot, &cluster.readings(noon()), after(at));
+    }
+    assert_eq!(engine.usage(&snapshot, after(30)).unmeasured(NodeId(0)), Some(Unmeasured::Few { have: 1, need: 3 }));
+}
+
+#[test]
+fn stale_and_future_samples_make_a_node_unknown() {
+    let mut engine = engine("mean");
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=1\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    for at in [0, 15, 30] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+    }
+    let unmeasured = |at| engine.usage(&snapshot, after(at)).unmeasured(NodeId(0));
+    assert_eq!(unmeasured(31), None);
+    assert_eq!(unmeasured(121), Some(Unmeasured::Stale(SignedDuration::from_secs(91))));
+    assert_eq!(unmeasured(-61), Some(Unmeasured::Future(SignedDuration::from_secs(91))));
+}
+
+#[test]
+fn a_node_is_hot_only_when_it_stays_so() {
+    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
+    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut said = Vec::new();
+    for at in (0..=120).step_by(30) {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        said.push(nodes(&engine.decide(&snapshot, after(at))).lines().next().unwrap().to_owned());
+    }
+    assert_eq!(
+        said,
+        [
+            "n1: left alone: 1 of the 3 samples needed",
+            "n1: left alone: 2 of the 3 samples needed",
+            "n1: cpu 75% is above the target 50% for 0s, and counts as hot after 1m",
+            "n1: cpu 75% is above the target 50% for 30s, and counts as hot after 1m",
+            "n1: hot: cpu 75% is above the target 50%",
+        ]
+    );
+}
+
+#[test]
+fn a_namesake_starts_without_samples_of_the_one_before() {
+    let mut engine = engine("mean");
+    let mut cluster = Cluster::parse("node n1\n  db*1 cpu=250m uses=4\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    for at in [0, 15, 30] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+    }
+    let old = snapshot.pods[0].clone();
+    let mut new = (*old).clone();
+    new.uid = "another".to_owned();
+    (new.created, new.started) = (after(35), Some(after(35)));
+    cluster.objects.apply(evenkeel::snapshot::objects::Object::Pod(Box::new(new)));
+    let snapshot = cluster.snapshot(engine.policy());
+    // The reading is of the pod before: the new one is taken for its request.
+    engine.observe(&snapshot, &cluster.readings(after(34)), after(45));
+    assert!((cores(engine.usage(&snapshot, after(45)).pod(evenkeel::snapshot::PodId(0))) - 0.25).abs() < 1e-9);
+}
