@@ -81,7 +81,7 @@ fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time()
         watch.pass(15);
     }
     let rests: Vec<_> = evicted_at.windows(2).map(|w| (w[1] - w[0]) / 60).collect();
-    assert_eq!(rests, [10, 20, 40, 60], "minutes between evictions, up to the cap of an hour");
+    assert_eq!(rests, [10, 20, 40, 60, 60], "minutes between evictions, up to the cap of an hour");
 }
 
 #[test]
@@ -99,6 +99,8 @@ fn what_helped_lets_the_older_siblings_go_on() {
 fn a_replacement_rests_wherever_it_landed() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     watch.act("n2");
+    watch.pass(15);
+    assert_eq!(watch.ending(), ["Settled(Helped)"]);
     // Others make n2 hot: the replacement there is asked for, and rests.
     let mut more = Cluster::parse("node n2\n  other*6 cpu=100m uses=1 daemon");
     watch.cluster.nodes.insert("n2".to_owned(), more.nodes.remove("n2").unwrap());
@@ -109,7 +111,7 @@ fn a_replacement_rests_wherever_it_landed() {
     }
     watch.pass(240);
     let plan = watch.plan();
-    let replacement = plan.kept.iter().find(|k| k.pod == "hot-7+1" || k.pod.contains('+')).expect("asked for");
+    let replacement = plan.kept.iter().find(|k| k.pod.contains('+')).expect("asked for");
     assert_eq!(replacement.refusal.code(), "resting", "{}", text(&plan));
 }
 
@@ -160,7 +162,8 @@ fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
     let entry = &watch.engine.ledger().entries()[0];
     assert_eq!(entry.state, evenkeel::ledger::State::Settled(Ending::SameNode));
     assert_eq!(entry.replacement.as_deref(), Some(format!("uid-{made}").as_str()));
-    assert!(watch.plan().kept.iter().all(|k| k.refusal.code() == "useless-move"), "{}", text(&watch.plan()));
+    let siblings = watch.plan().kept.into_iter().filter(|k| k.pod != made);
+    assert!(siblings.map(|k| k.refusal.code()).all(|code| code == "useless-move"), "{}", text(&watch.plan()));
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod kit;
 mod cooldown;
 mod gates;
 mod low_node_utilization;
+mod properties;
 mod smoothing;
