@@ -16,6 +16,7 @@ use crate::policy::{Basis, Policy, Rule};
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::telemetry::Health;
+use crate::telemetry::metrics::Metrics;
 
 /// Everything the loop works with.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct Daemon {
     pub store: LedgerStore,
     /// What probes look at.
     pub health: Health,
+    /// What Prometheus scrapes.
+    pub metrics: Metrics,
     /// Decide, but evict nothing and write nothing.
     pub dry_run: bool,
 }
@@ -158,10 +161,13 @@ impl Daemon {
                 for skipped in &readings.skipped {
                     debug!("{skipped}");
                 }
-                engine.observe(&snapshot, &readings, clock());
+                let now = clock();
+                engine.observe(&snapshot, &readings, now);
+                self.metrics.source_read(now);
                 true
             }
             Err(error) => {
+                self.metrics.source_failed();
                 warn!("usage cannot be read: {error}");
                 false
             }
@@ -197,8 +203,10 @@ impl<'d> Cycle<'d> {
         let before = self.engine.ledger().clone();
         for settled in self.engine.settle(&snapshot, self.started) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
+            self.daemon.metrics.settled(settled.ending);
         }
         let plan = self.engine.decide(&snapshot, self.started);
+        self.daemon.metrics.plan(&plan);
         report_nodes(&plan);
         let outcomes = if self.daemon.dry_run || self.engine.policy().dry_run {
             Vec::new()
@@ -236,6 +244,7 @@ impl<'d> Cycle<'d> {
             let outcome = if erred { Outcome::Untried } else { self.daemon.cluster.evict(it).await };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
+            self.daemon.metrics.outcome(it, &outcome);
             let told = outcome.code();
             info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, outcome = told,
                 reason = %it.reason, "eviction: {outcome}");
@@ -290,9 +299,11 @@ impl<'d> Cycle<'d> {
         }
         let classes = count(plan.nodes.iter().map(|v| v.class.code()));
         let kept = count(plan.kept.iter().map(|k| k.refusal.code()));
-        let took = clock().duration_since(self.started).as_millis();
+        let took = clock().duration_since(self.started);
+        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
+        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
         info!(outcome, planned = plan.moves.len(), evicted, nodes = classes, kept, skipped = plan.skipped.len(),
-            took_ms = %took, "cycle: {}", summary(plan));
+            took_ms = %took.as_millis(), "cycle: {}", summary(plan));
     }
 }
 

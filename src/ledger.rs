@@ -86,6 +86,17 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// The stable label.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Ending::Helped => "helped",
+            Ending::SameNode => "same-node",
+            Ending::HotNode => "hot-node",
+            Ending::NeverReady => "never-ready",
+            Ending::NotReplaced => "not-replaced",
+        }
+    }
+
     /// Whether the workload should rest for it.
     pub const fn useless(self) -> bool {
         matches!(self, Ending::SameNode | Ending::HotNode | Ending::NeverReady)
@@ -168,6 +179,11 @@ impl Ledger {
     /// The evictions that still matter, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How many workloads rest since their moves did not help.
+    pub fn resting(&self, now: Timestamp) -> usize {
+        self.standings.values().filter(|s| s.until > now).count()
     }
 
     /// Whether another eviction can be written down.

@@ -1,4 +1,4 @@
-//! What the running program says of itself: whether it is alive, and whether it is ready.
+//! What the running program says of itself: whether it is alive, whether it is ready, and its metrics.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,6 +10,10 @@ use axum::routing::get;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+use metrics::Metrics;
+
+pub mod metrics;
 
 /// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
 const STUCK: SignedDuration = SignedDuration::from_mins(2);
@@ -69,9 +73,19 @@ impl Health {
     }
 }
 
-/// Serves `/healthz` and `/readyz` until told to stop.
-pub async fn serve(listener: TcpListener, health: Health, stop: CancellationToken) -> std::io::Result<()> {
+/// The content type of the text that Prometheus scrapes.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.
+pub async fn serve(
+    listener: TcpListener,
+    health: Health,
+    metrics: Metrics,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let scraped = async move || ([(axum::http::header::CONTENT_TYPE, OPEN_METRICS)], metrics.text());
     let router = Router::new()
+        .route("/metrics", get(scraped))
         .route("/healthz", get(async |State(health): State<Health>| health.live(clock())))
         .route("/readyz", get(async |State(health): State<Health>| health.readiness()))
         .with_state(health);

@@ -3,6 +3,7 @@
 mod kit;
 
 mod cooldown;
+mod dashboards;
 mod gates;
 mod ledger;
 mod low_node_utilization;

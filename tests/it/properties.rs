@@ -16,11 +16,34 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetTh
 
 /// Up to eight nodes with up to twelve pods each, of all sorts.
 fn clusters() -> impl Strategy<Value = String> {
-    let mark = prop::sample::select(vec!["", "", "", "", "daemon", "bare", "emptydir", "mirror", "stay", "no-metrics", "unready", "age=10s"]);
+    let mark = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "daemon",
+        "bare",
+        "emptydir",
+        "mirror",
+        "stay",
+        "no-metrics",
+        "unready",
+        "age=10s",
+    ]);
     let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
         format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
     });
-    let kind = prop::sample::select(vec!["", "", "", "", "cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule", "cpu=4"]);
+    let kind = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "cordoned",
+        "no-metrics",
+        "not-ready",
+        "taint=a:NoSchedule",
+        "cpu=4",
+    ]);
     let node = (prop::collection::vec(pod, 0..12), kind);
     prop::collection::vec(node, 2..8).prop_map(|nodes| {
         let mut text = String::new();
