@@ -38,4 +38,4 @@ pub mod engine;
 pub mod telemetry;
 // pub mod daemon;
 // ── what people type ───────────────────────────────────────────────────────────────────────────────────────────────
-// pub mod cli;
+pub mod cli;
