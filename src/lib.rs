@@ -38,4 +38,4 @@ pub mod source;
 pub mod telemetry;
 pub mod daemon;
 // ── what people type ───────────────────────────────────────────────────────────────────────────────────────────────
-// pub mod cli;
+pub mod cli;
