@@ -4,6 +4,7 @@
 //! follows the workload, and it is written down before an eviction is made, so that a crash forgets none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -85,9 +86,32 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// The stable label.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Ending::Helped => "helped",
+            Ending::SameNode => "same-node",
+            Ending::HotNode => "hot-node",
+            Ending::NeverReady => "never-ready",
+            Ending::NotReplaced => "not-replaced",
+        }
+    }
+
     /// Whether the workload should rest for it.
     pub const fn useless(self) -> bool {
         matches!(self, Ending::SameNode | Ending::HotNode | Ending::NeverReady)
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ending::Helped => "the replacement is Ready on another node that is not hot",
+            Ending::SameNode => "the replacement came back to the same node",
+            Ending::HotNode => "the replacement went to another hot node",
+            Ending::NeverReady => "the replacement was not Ready in time",
+            Ending::NotReplaced => "nothing replaced the pod",
+        })
     }
 }
 
@@ -147,14 +171,20 @@ impl Ledger {
     }
 
     /// The written form; the same ledger gives the same text.
-    pub fn write(&self) -> Result<String, LedgerError> {
+    pub fn write(&self) -> String {
         let written = Written { version: VERSION, entries: self.entries.clone(), resting: self.standings.clone() };
-        Ok(serde_json::to_string(&written)?)
+        // A value keeps its fields by name, and each of them is text, a number or a list of such: this cannot fail.
+        serde_json::json!(written).to_string()
     }
 
     /// The evictions that still matter, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// How many workloads rest since their moves did not help.
+    pub fn resting(&self, now: Timestamp) -> usize {
+        self.standings.values().filter(|s| s.until > now).count()
     }
 
     /// Whether another eviction can be written down.

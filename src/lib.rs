@@ -35,7 +35,7 @@ pub mod engine;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod cluster;
 pub mod source;
-// pub mod telemetry;
-// pub mod daemon;
+pub mod telemetry;
+pub mod daemon;
 // ── what people type ───────────────────────────────────────────────────────────────────────────────────────────────
 // pub mod cli;

@@ -86,6 +86,8 @@ pub struct Ratio(f64);
 impl Ratio {
     /// Nothing used.
     pub const ZERO: Ratio = Ratio(0.0);
+    /// A tenth of it used.
+    pub const TENTH: Ratio = Ratio(0.1);
     /// All of it used.
     pub const ONE: Ratio = Ratio(1.0);
 

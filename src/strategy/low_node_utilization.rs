@@ -2,7 +2,8 @@
 //!
 //! A victim is the pod that brings its node below the target with the fewest evictions: the smallest that does it
 //! alone, else the one that relieves most. A pod whose leaving relieves nothing that is over is never a victim. Nor
-//! does a lesser pod go because a better one has to wait for a limit: what waits counts as leaving.
+//! does a lesser pod go because a better one has to wait for a limit: what waits counts as leaving. Where the pods that are
+//! left cannot bring the node below its target, only those go that relieve a tenth of the excess or more.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -131,9 +132,16 @@ impl Running {
     }
 
     fn victim(&self, draft: &Draft<'_>, node: NodeId, over: &[Excess]) -> Option<PodId> {
-        let pods = draft.world.snapshot.node(node).pods.iter().copied();
-        pods.filter(|p| draft.world.snapshot.pod(*p).stays() && !draft.moves(*p) && !self.asked.contains(p))
-            .filter_map(|p| Some((self.rank(draft, node, p, over)?, p)))
+        let open = |p: &PodId| draft.world.snapshot.pod(*p).stays() && !draft.moves(*p) && !self.asked.contains(p);
+        let pods: Vec<PodId> = draft.world.snapshot.node(node).pods.iter().copied().filter(open).collect();
+        let relief = |p: PodId, by: &Excess| draft.weight(p, by.resource, self.basis).map(|w| w.min(by.amount));
+        let all = |by: &Excess| pods.iter().filter_map(|p| relief(*p, by)).sum::<Amount>();
+        // Small pods go where together they can finish the job, not where they only make the plan longer.
+        let can_finish = over.iter().all(|by| all(by) >= by.amount);
+        let counts = |p: &PodId| over.iter().any(|by| relief(*p, by).is_none_or(|r| r >= by.amount.times(WORTHWHILE)));
+        pods.iter()
+            .filter(|p| can_finish || counts(p))
+            .filter_map(|p| Some((self.rank(draft, node, *p, over)?, *p)))
             .min_by(|(a, _), (b, _)| a.cmp(b))
             .map(|(_, pod)| pod)
     }
@@ -169,6 +177,9 @@ impl Running {
 }
 
 const NAME: &str = "LowNodeUtilization";
+
+/// The least share of a node's excess that a pod should relieve where the node cannot be brought below its target.
+const WORTHWHILE: Ratio = Ratio::TENTH;
 
 /// Whole percents: pods that match about as well are told apart by whom it hurts least.
 #[expect(clippy::cast_possible_truncation, reason = "a share of a node is far from the bounds, and casts saturate")]

@@ -81,7 +81,7 @@ fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time()
         watch.pass(15);
     }
     let rests: Vec<_> = evicted_at.windows(2).map(|w| (w[1] - w[0]) / 60).collect();
-    assert_eq!(rests, [10, 20, 40, 60], "minutes between evictions, up to the cap of an hour");
+    assert_eq!(rests, [10, 20, 40, 60, 60], "minutes between evictions, up to the cap of an hour");
 }
 
 #[test]
@@ -99,6 +99,8 @@ fn what_helped_lets_the_older_siblings_go_on() {
 fn a_replacement_rests_wherever_it_landed() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     watch.act("n2");
+    watch.pass(15);
+    assert_eq!(watch.ending(), ["Settled(Helped)"]);
     // Others make n2 hot: the replacement there is asked for, and rests.
     let mut more = Cluster::parse("node n2\n  other*6 cpu=100m uses=1 daemon");
     watch.cluster.nodes.insert("n2".to_owned(), more.nodes.remove("n2").unwrap());
@@ -109,7 +111,7 @@ fn a_replacement_rests_wherever_it_landed() {
     }
     watch.pass(240);
     let plan = watch.plan();
-    let replacement = plan.kept.iter().find(|k| k.pod == "hot-7+1" || k.pod.contains('+')).expect("asked for");
+    let replacement = plan.kept.iter().find(|k| k.pod.contains('+')).expect("asked for");
     assert_eq!(replacement.refusal.code(), "resting", "{}", text(&plan));
 }
 
@@ -121,10 +123,10 @@ fn no_more_of_a_workload_is_away_than_the_limit_allows() {
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    watch.cluster.objects.delete(
-        evenkeel::snapshot::objects::Kind::Pod,
-        &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()),
-    );
+    watch
+        .cluster
+        .objects
+        .delete(evenkeel::snapshot::objects::Kind::Pod, &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()));
     watch.pass(60);
     // Nothing has replaced it yet, so the next has to wait.
     let plan = watch.plan();
@@ -139,7 +141,7 @@ fn a_crash_after_writing_down_and_before_evicting_is_taken_for_an_eviction_for_a
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     // All that is left after the crash is what was written.
-    let written = watch.engine.ledger().write().unwrap();
+    let written = watch.engine.ledger().write();
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(30);
     assert!(watch.plan().moves.is_empty(), "the call may still be on its way");
@@ -153,14 +155,15 @@ fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
-    let written = watch.engine.ledger().write().unwrap();
+    let written = watch.engine.ledger().write();
     let made = watch.cluster.replace("default", &plan.moves[0].pod, "n1", after(301));
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(15);
     let entry = &watch.engine.ledger().entries()[0];
     assert_eq!(entry.state, evenkeel::ledger::State::Settled(Ending::SameNode));
     assert_eq!(entry.replacement.as_deref(), Some(format!("uid-{made}").as_str()));
-    assert!(watch.plan().kept.iter().all(|k| k.refusal.code() == "useless-move"), "{}", text(&watch.plan()));
+    let siblings = watch.plan().kept.into_iter().filter(|k| k.pod != made);
+    assert!(siblings.map(|k| k.refusal.code()).all(|code| code == "useless-move"), "{}", text(&watch.plan()));
 }
 
 #[test]

@@ -18,9 +18,7 @@ use evenkeel::plan::Plan;
 use evenkeel::policy::Policy;
 use evenkeel::selector::{Labels, Selector};
 use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{
-    Budget, Effect, Marks, Node, Owner, Phase, Pod, Qos, Taint, Volumes,
-};
+use evenkeel::snapshot::facts::{Budget, Effect, Marks, Node, Owner, Phase, Pod, Qos, Taint, Volumes};
 use evenkeel::snapshot::objects::{Object, Objects};
 use evenkeel::units::Amount;
 use evenkeel::units::quantity;

@@ -3,6 +3,9 @@
 mod kit;
 
 mod cooldown;
+mod dashboards;
 mod gates;
+mod ledger;
 mod low_node_utilization;
+mod properties;
 mod smoothing;

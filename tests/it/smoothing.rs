@@ -1,7 +1,7 @@
 //! Usage: what is smoothed, what is unknown, and what a move shows at once.
 
-use evenkeel::ledger::Ledger;
 use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
 use evenkeel::snapshot::NodeId;
 use evenkeel::units::Amount;
 use evenkeel::usage::{Measure, Unmeasured};

@@ -1,0 +1,128 @@
+//! What the running program says of itself: whether it is alive, whether it is ready, and its metrics.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use jiff::{SignedDuration, Timestamp};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use metrics::Metrics;
+
+pub mod metrics;
+
+/// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
+const STUCK: SignedDuration = SignedDuration::from_mins(2);
+
+/// The state that probes look at; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Health(Arc<Mutex<Pulse>>);
+
+#[derive(Clone, Debug, Default)]
+struct Pulse {
+    /// When the loop means to come round again at the latest.
+    due: Option<Timestamp>,
+    /// Why it cannot decide; `None` when it can.
+    waiting_for: Option<String>,
+    /// Whether it has ever been able to decide.
+    started: bool,
+}
+
+impl Health {
+    /// The loop comes round, and means to be back by then.
+    pub fn beat(&self, due: Timestamp) {
+        self.with(|pulse| pulse.due = Some(due));
+    }
+
+    /// It can decide.
+    pub fn ready(&self) {
+        self.with(|pulse| (pulse.waiting_for, pulse.started) = (None, true));
+    }
+
+    /// It cannot decide, and why.
+    pub fn waiting(&self, what: impl Into<String>) {
+        let what = what.into();
+        self.with(|pulse| pulse.waiting_for = Some(what));
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut Pulse) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn live(&self, now: Timestamp) -> (StatusCode, String) {
+        let due = self.with(|pulse| pulse.due);
+        match due {
+            Some(due) if now.duration_since(due) > STUCK => {
+                (StatusCode::SERVICE_UNAVAILABLE, format!("stuck: due at {due}\n"))
+            }
+            Some(_) | None => (StatusCode::OK, "ok\n".to_owned()),
+        }
+    }
+
+    fn readiness(&self) -> (StatusCode, String) {
+        let pulse = self.with(|pulse| pulse.clone());
+        match pulse.waiting_for {
+            Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting: {what}\n")),
+            None if pulse.started => (StatusCode::OK, "ok\n".to_owned()),
+            None => (StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned()),
+        }
+    }
+}
+
+/// The content type of the text that Prometheus scrapes.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.
+pub async fn serve(
+    listener: TcpListener,
+    health: Health,
+    metrics: Metrics,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let scraped = async move || ([(axum::http::header::CONTENT_TYPE, OPEN_METRICS)], metrics.text());
+    let router = Router::new()
+        .route("/metrics", get(scraped))
+        .route("/healthz", get(async |State(health): State<Health>| health.live(clock())))
+        .route("/readyz", get(async |State(health): State<Health>| health.readiness()))
+        .with_state(health);
+    let server = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    tokio::select! {
+        done = server => done,
+        // A probe that holds its connection open must not hold us.
+        () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+fn clock() -> Timestamp {
+    Timestamp::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_ready_once_it_can_decide_and_for_as_long() {
+        let health = Health::default();
+        assert_eq!(health.readiness().0, StatusCode::SERVICE_UNAVAILABLE);
+        health.ready();
+        assert_eq!(health.readiness(), (StatusCode::OK, "ok\n".to_owned()));
+        health.waiting("the watch of pods");
+        assert_eq!(health.readiness(), (StatusCode::SERVICE_UNAVAILABLE, "waiting: the watch of pods\n".to_owned()));
+    }
+
+    #[test]
+    fn it_is_dead_when_the_loop_is_long_overdue() {
+        let health = Health::default();
+        let due: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        assert_eq!(health.live(due).0, StatusCode::OK, "nothing was promised yet");
+        health.beat(due);
+        assert_eq!(health.live(due + SignedDuration::from_secs(119)).0, StatusCode::OK);
+        assert_eq!(health.live(due + SignedDuration::from_secs(121)).0, StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

@@ -1,0 +1,391 @@
+//! What is applied to a cluster: it fits the program, and grants and allows no more than is needed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use evenkeel::policy::{Policy, Rule};
+use serde_json::{Value, json};
+
+const DEPLOYMENT: &str = "deploy/base/deployment.yaml";
+const RBAC: &str = "deploy/base/rbac.yaml";
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+fn documents(path: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(&read(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+fn document(path: &str) -> Value {
+    let documents = documents(path);
+    let [one] = documents.as_slice() else { panic!("{path} has {} documents", documents.len()) };
+    one.clone()
+}
+
+/// All that kustomize reads: every document below deploy/ but the policy, which is evenkeel's own.
+fn manifests() -> Vec<(String, Value)> {
+    let (mut folders, mut found): (Vec<PathBuf>, _) = (vec![root().join("deploy")], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
+            let path = entry.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if entry.extension().is_some_and(|e| e == "yaml") && !entry.ends_with("policy.yaml") {
+                found.extend(documents(&path).into_iter().map(|d| (path.clone(), d)));
+            }
+        }
+    }
+    assert!(found.len() > 10, "only {} documents below deploy/", found.len());
+    found
+}
+
+/// Every key of a document, however deep.
+fn keys(value: &Value) -> BTreeSet<&str> {
+    match value {
+        Value::Object(map) => map.iter().flat_map(|(k, v)| keys(v).into_iter().chain([k.as_str()])).collect(),
+        Value::Array(list) => list.iter().flat_map(keys).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => BTreeSet::new(),
+    }
+}
+
+fn strings(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().map(|v| v.as_str().unwrap()).collect()
+}
+
+/// The pod of the Deployment, and its one container.
+fn pod() -> (Value, Value) {
+    let pod = document(DEPLOYMENT)["spec"]["template"]["spec"].clone();
+    assert_eq!(pod["containers"].as_array().map(Vec::len), Some(1));
+    let container = pod["containers"][0].clone();
+    (pod, container)
+}
+
+fn option<'a>(args: &[&'a str], name: &str) -> &'a str {
+    let found: Vec<_> = args.iter().filter_map(|a| a.strip_prefix(name)?.strip_prefix('=')).collect();
+    assert_eq!(found.len(), 1, "{name} in {args:?}");
+    found[0]
+}
+
+// ---- the pod ----
+
+#[test]
+fn the_pod_has_no_privileges() {
+    let (pod, container) = pod();
+    let user = json!({
+        "runAsNonRoot": true, "runAsUser": 65532, "runAsGroup": 65532, "seccompProfile": {"type": "RuntimeDefault"},
+    });
+    assert_eq!(pod["securityContext"], user);
+    let confined = json!({
+        "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
+    });
+    assert_eq!(container["securityContext"], confined);
+    // Nothing of the node, and nothing writable: the policy is all that it mounts.
+    for volume in pod["volumes"].as_array().unwrap() {
+        assert_eq!(keys(volume), BTreeSet::from(["configMap", "name"]));
+    }
+    assert!(container["volumeMounts"].as_array().unwrap().iter().all(|m| m["readOnly"] == true));
+}
+
+#[test]
+fn nothing_gives_the_pod_more_afterwards() {
+    // A patch in a string, a role of another folder, an image of another registry: none has a place to stand.
+    for (path, manifest) in manifests() {
+        let mut known = BTreeSet::from(["apiVersion", "kind", "resources"]);
+        match manifest["kind"].as_str().unwrap() {
+            "Kustomization" if path.starts_with("deploy/base/") => {
+                known.extend(["namespace", "labels", "configMapGenerator"]);
+            }
+            "Kustomization" => known.extend(["components", "patches"]),
+            "Component" => known.extend(["patches", "replacements"]),
+            _ => continue,
+        }
+        let fields: BTreeSet<_> = manifest.as_object().unwrap().keys().map(String::as_str).collect();
+        assert!(fields.is_subset(&known), "{path}: {fields:?}");
+    }
+    for (path, manifest) in manifests().iter().filter(|(path, _)| path != DEPLOYMENT) {
+        let keys = keys(manifest);
+        for loose in ["securityContext", "initContainers", "volumes", "volumeMounts", "serviceAccountName", "image"] {
+            assert!(!keys.contains(loose), "{path} sets {loose}");
+        }
+    }
+    for (path, manifest) in manifests() {
+        for of_the_node in ["hostNetwork", "hostPID", "hostIPC", "hostPath", "hostPort", "privileged"] {
+            assert!(!keys(&manifest).contains(of_the_node), "{path} sets {of_the_node}");
+        }
+    }
+}
+
+#[test]
+fn the_pod_is_asked_where_it_listens() {
+    let (_, container) = pod();
+    let port = container["ports"][0].clone();
+    assert_eq!(port["name"], "http");
+    let listen = option(&strings(&container["args"]), "--listen").rsplit_once(':').unwrap().1.to_owned();
+    assert_eq!(port["containerPort"].to_string(), listen);
+    for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
+        assert_eq!(container[probe]["httpGet"], json!({"path": path, "port": "http"}), "{probe}");
+    }
+}
+
+#[test]
+fn the_pod_stays_when_the_cluster_is_full_and_never_runs_twice() {
+    let (pod, container) = pod();
+    assert_eq!(pod["priorityClassName"], "system-cluster-critical");
+    assert_eq!(container["resources"]["requests"], json!({"cpu": "50m", "memory": "64Mi"}));
+    assert!(container["resources"]["limits"]["memory"].is_string(), "no memory limit");
+    let spec = &document(DEPLOYMENT)["spec"];
+    assert_eq!((&spec["replicas"], &spec["strategy"]), (&json!(1), &json!({"type": "Recreate"})));
+}
+
+#[test]
+fn the_policy_is_where_the_program_looks_and_a_change_rolls_the_pod() {
+    let (pod, container) = pod();
+    let kustomization = document("deploy/base/kustomization.yaml");
+    let map = &kustomization["configMapGenerator"][0];
+    // A generated name ends in a hash of the content, unless one of these says otherwise.
+    assert!(map["options"].is_null() && kustomization["generatorOptions"].is_null());
+    let (volume, mount) = (&pod["volumes"][0], &container["volumeMounts"][0]);
+    assert_eq!(volume["configMap"]["name"], map["name"]);
+    assert_eq!(volume["name"], mount["name"]);
+    let file = strings(&map["files"])[0].to_owned();
+    let looks = option(&strings(&container["args"]), "--policy").to_owned();
+    assert_eq!(looks, format!("{}/{file}", mount["mountPath"].as_str().unwrap()));
+    assert!(root().join("deploy/base").join(file).is_file());
+}
+
+#[test]
+fn the_image_is_of_this_version_and_of_the_same_user() {
+    let (pod, container) = pod();
+    assert_eq!(container["image"], concat!("ghcr.io/evenkeel/evenkeel:v", env!("CARGO_PKG_VERSION")));
+    assert!(container["command"].is_null(), "the image knows its program");
+    let dockerfile = read("Dockerfile");
+    let (_, last) = dockerfile.rsplit_once("\nFROM ").unwrap();
+    assert!(last.starts_with("gcr.io/distroless/") && last.lines().next().unwrap().ends_with(":nonroot"), "{last}");
+    let user = last.lines().find_map(|l| l.strip_prefix("USER ")).unwrap();
+    assert_eq!(user, format!("{0}:{0}", pod["securityContext"]["runAsUser"]));
+}
+
+// ---- what it may do ----
+
+/// Each resource that a role speaks of, as `ClusterRole pods.metrics.k8s.io: list`.
+fn grants() -> BTreeSet<String> {
+    let mut grants = BTreeSet::new();
+    for (kind, rule) in rules() {
+        for group in strings(&rule["apiGroups"]) {
+            for resource in strings(&rule["resources"]) {
+                let dot = if group.is_empty() { "" } else { "." };
+                let mut verbs = strings(&rule["verbs"]);
+                if let Some(names) = rule.get("resourceNames") {
+                    verbs.push("only");
+                    verbs.extend(strings(names));
+                }
+                let grant = format!("{kind} {resource}{dot}{group}: {}", verbs.join(" "));
+                assert!(grants.insert(grant), "{resource} is granted twice");
+            }
+        }
+    }
+    grants
+}
+
+fn rules() -> Vec<(String, Value)> {
+    let mut rules = Vec::new();
+    for role in documents(RBAC) {
+        let kind = role["kind"].as_str().unwrap();
+        let own = role["rules"].as_array().cloned().unwrap_or_default();
+        rules.extend(own.into_iter().map(|rule| (kind.to_owned(), rule)));
+    }
+    rules
+}
+
+#[test]
+fn it_may_do_what_the_program_does() {
+    let grants = grants();
+    let expected = [
+        "ClusterRole events.events.k8s.io: create",
+        "ClusterRole jobs.batch: list watch",
+        "ClusterRole namespaces: list watch",
+        "ClusterRole nodes.metrics.k8s.io: list",
+        "ClusterRole nodes: list watch",
+        "ClusterRole persistentvolumeclaims: list watch",
+        "ClusterRole poddisruptionbudgets.policy: list watch",
+        "ClusterRole pods.metrics.k8s.io: list",
+        "ClusterRole pods/eviction: create",
+        "ClusterRole pods: list watch",
+        "ClusterRole priorityclasses.scheduling.k8s.io: list watch",
+        "ClusterRole replicasets.apps: list watch",
+        "ClusterRole replicationcontrollers: list watch",
+        "Role configmaps: create",
+        "Role configmaps: get update only evenkeel-ledger",
+    ];
+    assert_eq!(grants.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+}
+
+/// Whatever is added to the list above one day, these hold.
+#[test]
+fn it_may_never_do_more_than_read_evict_tell_and_keep_its_own_books() {
+    for (kind, rule) in rules() {
+        let fields: BTreeSet<_> = rule.as_object().unwrap().keys().map(String::as_str).collect();
+        let known = BTreeSet::from(["apiGroups", "resources", "resourceNames", "verbs"]);
+        assert!(fields.is_subset(&known), "{rule}");
+        let (resources, verbs) = (strings(&rule["resources"]), strings(&rule["verbs"]));
+        for verb in &verbs {
+            assert!(["get", "list", "watch", "create", "update"].contains(verb), "{verb} in {rule}");
+        }
+        for resource in &resources {
+            assert!(!["*", "secrets", "serviceaccounts"].contains(resource), "{rule}");
+            assert!(!resource.contains('/') || *resource == "pods/eviction", "{rule}");
+        }
+        let group = strings(&rule["apiGroups"]);
+        assert!(!group.contains(&"*") && !group.contains(&"rbac.authorization.k8s.io"), "{rule}");
+        if kind == "ClusterRole" && verbs.iter().any(|v| !["list", "watch"].contains(v)) {
+            assert!(verbs == ["create"], "{rule}");
+            assert!(resources == ["pods/eviction"] || (resources, group) == (vec!["events"], vec!["events.k8s.io"]));
+        }
+        if verbs.iter().any(|v| ["get", "update"].contains(v)) {
+            assert!(!strings(&rule["resourceNames"]).is_empty(), "{rule} is for any name");
+        }
+    }
+}
+
+#[test]
+fn only_its_own_account_may() {
+    let account = document("deploy/base/serviceaccount.yaml");
+    assert_eq!(pod().0["serviceAccountName"], account["metadata"]["name"]);
+    let (name, namespace) = (&account["metadata"]["name"], &account["metadata"]["namespace"]);
+    assert_eq!((name, namespace), (&json!("evenkeel"), &json!("kube-system")));
+    let subject = json!([{"kind": "ServiceAccount", "name": name, "namespace": namespace}]);
+    let (mut roles, mut bound) = (BTreeSet::new(), BTreeSet::new());
+    for manifest in documents(RBAC) {
+        let kind = manifest["kind"].as_str().unwrap().to_owned();
+        if let Some(role) = kind.strip_suffix("Binding") {
+            assert_eq!(manifest["subjects"], subject, "{kind}");
+            assert_eq!(manifest["roleRef"]["kind"], role, "{kind}");
+            bound.insert((role.to_owned(), manifest["roleRef"]["name"].to_string()));
+        } else {
+            // Rules that are gathered from roles of others would not be in this file.
+            assert!(manifest["aggregationRule"].is_null(), "{kind}");
+            roles.insert((kind, manifest["metadata"]["name"].to_string()));
+        }
+    }
+    assert_eq!(bound, roles);
+    for (path, manifest) in manifests().iter().filter(|(path, _)| path != RBAC) {
+        assert!(!manifest["kind"].as_str().unwrap().contains("Role"), "{path} has a role or a binding too");
+    }
+}
+
+#[test]
+fn the_readme_explains_every_permission() {
+    let readme = read("deploy/README.md");
+    for (_, rule) in rules() {
+        for resource in strings(&rule["resources"]) {
+            let named = format!("`{resource}`");
+            let explained = readme.lines().any(|l| l.starts_with('|') && l.contains(&named));
+            assert!(explained, "{resource} is not in a table of deploy/README.md");
+        }
+    }
+}
+
+// ---- once ----
+
+#[test]
+fn a_job_runs_the_same_pod_once() {
+    let (_, container) = pod();
+    let patch = document("deploy/components/once/pod.yaml")["spec"]["template"]["spec"].clone();
+    assert_eq!(patch["restartPolicy"], "Never");
+    // The very same command but for these two, so that neither drifts away.
+    let mut args = strings(&container["args"]);
+    args.retain(|a| !a.starts_with("--listen"));
+    args.insert(1, "--once");
+    let once = &patch["containers"][0];
+    assert_eq!(once["name"], container["name"]);
+    assert_eq!(strings(&once["args"]), args);
+    for served in ["ports", "livenessProbe", "readinessProbe"] {
+        assert_eq!(once.get(served), Some(&Value::Null), "{served} stays");
+    }
+}
+
+#[test]
+fn overlays_take_the_pod_of_the_deployment_and_leave_the_deployment_out() {
+    let component = document("deploy/components/once/kustomization.yaml");
+    assert_eq!(component["patches"], json!([{"path": "pod.yaml"}]));
+    let copy = &component["replacements"][0];
+    assert_eq!(copy["source"], json!({"kind": "Deployment", "name": "evenkeel", "fieldPath": "spec.template"}));
+    for (overlay, kind, to) in
+        [("job", "Job", "spec.template"), ("cronjob", "CronJob", "spec.jobTemplate.spec.template")]
+    {
+        let kustomization = document(&format!("deploy/overlays/{overlay}/kustomization.yaml"));
+        let own = format!("{overlay}.yaml");
+        assert_eq!(strings(&kustomization["resources"]), ["../../base", &own]);
+        assert_eq!(strings(&kustomization["components"]), ["../../components/once"]);
+        let patches = kustomization["patches"].as_array().unwrap();
+        let patch: Value = serde_saphyr::from_str(patches[0]["patch"].as_str().unwrap()).unwrap();
+        assert_eq!((patches.len(), &patch["$patch"], &patch["kind"]), (1, &json!("delete"), &json!("Deployment")));
+
+        let manifest = document(&format!("deploy/overlays/{overlay}/{own}"));
+        assert_eq!((&manifest["kind"], &manifest["metadata"]["name"]), (&json!(kind), &json!("evenkeel")));
+        assert!(!keys(&manifest).contains("containers"), "{own} has a pod of its own");
+        let target = copy["targets"].as_array().unwrap().iter().find(|t| t["select"]["kind"] == kind).unwrap();
+        assert_eq!(target["select"]["name"], "evenkeel");
+        assert_eq!(strings(&target["fieldPaths"]), [to]);
+    }
+}
+
+#[test]
+fn runs_end_and_do_not_pile_up() {
+    let job = document("deploy/overlays/job/job.yaml")["spec"].clone();
+    let cron = document("deploy/overlays/cronjob/cronjob.yaml")["spec"].clone();
+    for spec in [&job, &cron["jobTemplate"]["spec"]] {
+        assert_eq!(spec["backoffLimit"], 0);
+        assert!(spec["activeDeadlineSeconds"].as_u64().is_some_and(|s| (60..=600).contains(&s)));
+    }
+    assert!(job["ttlSecondsAfterFinished"].is_u64());
+    assert_eq!((&cron["schedule"], &cron["concurrencyPolicy"]), (&json!("*/5 * * * *"), &json!("Forbid")));
+    // The CronJob controller looks every 10 s, and starts nothing with a deadline below that.
+    assert!(cron["startingDeadlineSeconds"].as_u64().is_some_and(|s| (10..300).contains(&s)));
+    for kept in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
+        assert!(cron[kept].as_u64().is_some_and(|n| (1..=3).contains(&n)), "{kept}");
+    }
+}
+
+// ---- the policy ----
+
+fn policy(path: &str) -> Policy {
+    Policy::parse(path, &read(path)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn a_first_install_evicts_nothing_and_later_little() {
+    let policy = policy("deploy/base/policy.yaml");
+    assert!(policy.dry_run, "whoever applies deploy/base unread must not lose a pod");
+    let limits = &policy.limits;
+    for (name, limit, most) in [
+        ("perCycle", limits.per_cycle, 10),
+        ("perNode", limits.per_node, 5),
+        ("perNamespace", limits.per_namespace, 10),
+        ("perMinute", limits.per_minute, 10),
+    ] {
+        assert!(limit.is_some_and(|n| n > 0 && n <= most), "{name} is {limit:?}");
+    }
+    // Of ten replicas no more than two are away, and of three one.
+    let away = |replicas| limits.per_workload.map(|share| share.of(replicas));
+    assert!(away(10).is_some_and(|n| n <= 2) && away(3) == Some(1), "perWorkload is {:?}", limits.per_workload);
+    for strategy in &policy.strategies {
+        let Rule::LowNodeUtilization(rule) = &strategy.rule;
+        for pool in &rule.pools {
+            for ((resource, cold), (_, hot)) in pool.thresholds.iter().zip(&pool.targets) {
+                assert!(hot.get() - cold.get() >= 0.2, "{resource}: too narrow a band sends pods back and forth");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_example_of_a_policy_is_one() {
+    assert!(!policy("policy.example.yaml").strategies.is_empty());
+}

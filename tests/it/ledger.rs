@@ -1,0 +1,71 @@
+//! The ledger as it is written down: whole, bounded, and never misread.
+
+use evenkeel::engine::Engine;
+use evenkeel::ledger::{Ledger, MOST_ENTRIES};
+use evenkeel::plan::Outcome;
+use evenkeel::snapshot::PodId;
+use insta::assert_snapshot;
+
+use crate::kit::{Cluster, EVEN, after, noon, parse, text};
+
+fn hot(pods: usize) -> Cluster {
+    Cluster::parse(&format!("node n1 cpu=4000 pods=9999\n  web*{pods} cpu=100m uses=1500m\nnode n2 cpu=4000 pods=9999"))
+}
+
+#[test]
+fn what_is_written_reads_back_the_same() {
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let snapshot = hot(1500).snapshot(engine.policy());
+    engine.observe_steady(&snapshot, &hot(1500).readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    engine.intend(&snapshot, &plan.moves[..2], noon());
+    engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    let written = engine.ledger().write();
+    assert_eq!(&Ledger::parse(&written).unwrap(), engine.ledger());
+    assert_snapshot!(written, @r#"{"version":1,"entries":[{"workload":"default/Deployment/web","pod":"web-1","uid":"uid-default-web-1","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","state":"evicted"},{"workload":"default/Deployment/web","pod":"web-10","uid":"uid-default-web-10","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","state":"intended"}],"resting":{}}"#);
+}
+
+#[test]
+fn what_is_not_a_ledger_is_refused_with_the_place_of_the_mistake() {
+    let error = |text: &str| Ledger::parse(text).unwrap_err().to_string();
+    assert_snapshot!(error("{}"), @"not a ledger: missing field `version` at line 1 column 2");
+    assert_snapshot!(error(r#"{"version":2,"entries":[],"resting":{}}"#), @"found version 2, expected version 1");
+    assert_snapshot!(error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#), @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting` at line 1 column 45");
+    assert_snapshot!(error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#), @r#"not a ledger: found "web", expected namespace/Kind/name at line 1 column 42"#);
+}
+
+#[test]
+fn a_full_ledger_refuses_and_fits_a_config_map() {
+    let cluster = hot(2000);
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut ledger = Ledger::default();
+    for position in 0..MOST_ENTRIES {
+        ledger.intend(&snapshot, PodId(position), noon());
+    }
+    let written = ledger.write();
+    // Names of pods and nodes may have 253 characters; real ones have a fifth of that.
+    assert!(written.len() * 3 < 1024 * 1024, "{} bytes", written.len());
+    engine.reload(ledger);
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    assert!(plan.moves.is_empty());
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 1500 entries");
+}
+
+#[test]
+fn what_no_longer_matters_is_forgotten() {
+    let cluster = hot(1500);
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let snapshot = cluster.snapshot(engine.policy());
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    engine.intend(&snapshot, &plan.moves[..1], noon());
+    let mut moved = cluster.clone();
+    moved.replace("default", &plan.moves[0].pod, "n2", after(2));
+    let snapshot = moved.snapshot(engine.policy());
+    engine.settle(&snapshot, after(30));
+    assert_eq!(engine.ledger().entries().len(), 1, "its replacement rests");
+    engine.settle(&snapshot, after(2 * 600 + 1));
+    assert!(engine.ledger().entries().is_empty(), "twice the rest has passed");
+}

@@ -1,0 +1,160 @@
+//! What must hold of every plan, whatever the cluster.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use evenkeel::plan::Plan;
+use evenkeel::units::Ratio;
+use proptest::prelude::*;
+
+use crate::kit::{Cluster, text};
+
+const POLICY: &str = "
+limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 50%, memory: 60%}}}]
+";
+
+/// Up to eight nodes with up to twelve pods each, of all sorts.
+fn clusters() -> impl Strategy<Value = String> {
+    let mark = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "daemon",
+        "bare",
+        "emptydir",
+        "mirror",
+        "stay",
+        "no-metrics",
+        "unready",
+        "age=10s",
+    ]);
+    let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
+        format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
+    });
+    let kind = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "cordoned",
+        "no-metrics",
+        "not-ready",
+        "taint=a:NoSchedule",
+        "cpu=4",
+    ]);
+    let node = (prop::collection::vec(pod, 0..12), kind);
+    prop::collection::vec(node, 2..8).prop_map(|nodes| {
+        let mut text = String::new();
+        for (position, (pods, kind)) in nodes.iter().enumerate() {
+            let _ = write!(text, "node n{position} {kind}\n{}", pods.concat());
+        }
+        text + "budget app0 namespace=ns0 allows=1\n"
+    })
+}
+
+fn counts<'p>(plan: &'p Plan, by: impl Fn(&'p evenkeel::plan::Move) -> String) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for key in plan.moves.iter().map(by) {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+fn most(counts: &BTreeMap<String, usize>) -> usize {
+    counts.values().copied().max().unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_plan_never_exceeds_a_limit(cluster in clusters()) {
+        let cluster = Cluster::parse(&cluster);
+        let plan = cluster.plan(POLICY);
+        prop_assert!(plan.moves.len() <= 7);
+        prop_assert!(most(&counts(&plan, |m| m.node.clone())) <= 3);
+        prop_assert!(most(&counts(&plan, |m| m.namespace.clone())) <= 6);
+        prop_assert!(most(&counts(&plan, |m| m.workload.as_ref().unwrap().to_string())) <= 2);
+        // The API server lets a pod that is not Ready go without counting it while enough others are healthy.
+        let snapshot = evenkeel::snapshot::Snapshot::join(&cluster.objects, []);
+        let ready = |name: &str| snapshot.pod(snapshot.find_pod("ns0", name).unwrap()).ready;
+        let in_budget = plan.moves.iter().filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
+        let budgeted = in_budget.filter(|m| ready(&m.pod)).count();
+        prop_assert!(budgeted <= 1);
+    }
+
+    #[test]
+    fn only_pods_of_hot_nodes_move_and_only_to_cold_ones(text_cluster in clusters()) {
+        let plan = Cluster::parse(&text_cluster).plan(POLICY);
+        let class = |node: &str| plan.nodes.iter().find(|v| v.node == node).unwrap().class.code();
+        for m in &plan.moves {
+            prop_assert_eq!(class(&m.node), "hot");
+            prop_assert_eq!(class(m.to.as_deref().unwrap()), "cold");
+        }
+    }
+
+    #[test]
+    fn what_is_protected_never_moves(text_cluster in clusters()) {
+        let cluster = Cluster::parse(&text_cluster);
+        let plan = cluster.plan(POLICY);
+        let snapshot = evenkeel::snapshot::Snapshot::join(&cluster.objects, []);
+        for m in &plan.moves {
+            let pod = snapshot.pod(snapshot.find_pod(&m.namespace, &m.pod).unwrap());
+            let daemon = pod.owners.iter().any(|o| o.kind == "DaemonSet");
+            let protected = daemon || pod.owners.is_empty() || pod.volumes.local || pod.marks.mirror || pod.marks.prefer_no_eviction;
+            prop_assert!(!protected, "{}", m.pod);
+            let siblings = pod.workload.map(|w| &snapshot.workload(w).pods).unwrap();
+            let left = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| {
+                p.serves() && !plan.moves.iter().any(|m| m.namespace == p.namespace && m.pod == p.name)
+            });
+            prop_assert!(!pod.serves() || left.count() >= 1, "the last Ready replica {} moved", m.pod);
+        }
+    }
+
+    #[test]
+    fn nobody_is_made_hot_and_balance_never_gets_worse(text_cluster in clusters()) {
+        let plan = Cluster::parse(&text_cluster).plan(POLICY);
+        let targets = [("cpu", 0.5), ("memory", 0.6)];
+        for (before, after) in plan.before.nodes.iter().zip(&plan.after.nodes) {
+            for (resource, target) in targets {
+                let (Some(was), Some(is)) = (before.ratios[resource], after.ratios[resource]) else { continue };
+                prop_assert!(is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9, "{} {resource}: {was} to {is}", before.name);
+            }
+        }
+        let over = |picture: &evenkeel::plan::Picture| -> f64 {
+            let by = |r: Option<Ratio>, target: f64| r.map_or(0.0, |r| (r.get() - target).max(0.0));
+            picture.nodes.iter().map(|n| targets.iter().map(|(r, t)| by(n.ratios[*r], *t)).sum::<f64>()).sum()
+        };
+        prop_assert!(over(&plan.after) <= over(&plan.before) + 1e-9);
+    }
+
+    #[test]
+    fn each_pod_is_answered_once_and_every_node_has_its_verdict(text_cluster in clusters()) {
+        let plan = Cluster::parse(&text_cluster).plan(POLICY);
+        let mut pods: Vec<_> = plan.moves.iter().map(|m| (&m.namespace, &m.pod)).chain(plan.kept.iter().map(|k| (&k.namespace, &k.pod))).collect();
+        let all = pods.len();
+        pods.sort();
+        pods.dedup();
+        prop_assert_eq!(pods.len(), all, "{}", text(&plan));
+        if plan.halted.is_none() {
+            prop_assert_eq!(plan.nodes.len(), plan.before.nodes.len());
+        }
+    }
+
+    #[test]
+    fn carried_out_and_landed_as_foreseen_nothing_more_is_asked_of_the_same_nodes(text_cluster in clusters()) {
+        let unlimited = POLICY.replace("{perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}",
+            "{perCycle: none, perNode: none, perWorkload: none, perMinute: none}");
+        prop_assert_ne!(unlimited.as_str(), POLICY);
+        let mut cluster = Cluster::parse(&text_cluster);
+        let plan = cluster.plan(&unlimited);
+        for m in &plan.moves {
+            cluster.replace(&m.namespace, &m.pod, m.to.as_deref().unwrap(), crate::kit::noon() - jiff::SignedDuration::from_hours(1));
+        }
+        let again = cluster.plan(&unlimited);
+        let relieved = |node: &str| plan.moves.iter().any(|m| m.node == node) && !plan.kept.iter().any(|k| k.node == node);
+        prop_assert!(!again.moves.iter().any(|m| relieved(&m.node)), "{}\nthen\n{}", text(&plan), text(&again));
+    }
+}
