@@ -1,9 +1,21 @@
 //! What the operator asks for: parsed once, then trusted.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use crate::selector::Selector;
 use crate::units::Ratio;
+
+mod native;
+pub mod problem;
+mod read;
+mod scalar;
+mod strategies;
+mod tree;
+
+use problem::{Code, PolicyError, Problem};
+use read::Report;
 
 /// A whole policy, complete with defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +38,49 @@ pub struct Policy {
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
     pub strategies: Vec<Strategy>,
+}
+
+impl Policy {
+    /// A policy that shows and explains every field.
+    pub const EXAMPLE: &str = include_str!("../policy.example.yaml");
+
+    /// Reads a policy file. The name is for messages only.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyError> {
+        let fail = |problems| PolicyError::new(file_name, text, problems);
+        let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
+        let mut report = Report::default();
+        let policy = Policy::dispatch(&root, &mut report);
+        let problems: Vec<Problem> = report.close();
+        policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))
+    }
+
+    /// What holds where there is no file: every default, and no strategy.
+    pub fn default_native() -> Self {
+        Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
+    }
+
+    /// The resources that its thresholds name.
+    pub fn resources(&self) -> BTreeSet<&str> {
+        let pools = self.strategies.iter().flat_map(|strategy| match &strategy.rule {
+            Rule::LowNodeUtilization(rule) => &rule.pools,
+        });
+        pools.flat_map(|pool| pool.thresholds.iter().chain(&pool.targets)).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Chooses the reader by version. A file that gives none is read as a native one, to find all that it lacks.
+    fn dispatch(root: &tree::Node, report: &mut Report) -> Option<Self> {
+        match root.get("apiVersion").map(|node| &node.value) {
+            None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
+            Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
+            // Of another format the fields are other ones: what is wrong with them is not known.
+            Some(_) => {
+                report.read(root, |root| {
+                    root.entry("apiVersion")?.word(Code::UnsupportedVersion, &[(native::VERSION, ())])
+                });
+                None
+            }
+        }
+    }
 }
 
 /// What a strategy weighs.
@@ -283,3 +338,89 @@ pub struct Pool {
 
 /// A share for each named resource, in the order of the names.
 pub type Thresholds = Vec<(String, Ratio)>;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{ProptestConfig, any, proptest};
+    use proptest::sample::Index;
+
+    use super::*;
+
+    /// The example with every setting turned on that it shows turned off: a `#` with no space behind it.
+    fn everything_on() -> String {
+        let is_setting = |text: &str| text.starts_with(|c: char| !c.is_whitespace());
+        let on = |line: &str| match line.trim_start().strip_prefix('#') {
+            Some(text) if is_setting(text) => line.replacen('#', "", 1),
+            _ => line.to_owned(),
+        };
+        Policy::EXAMPLE.lines().map(on).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_example_shows_the_defaults() {
+        let example = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap_or_else(|e| panic!("{e}"));
+        let short = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
+            thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
+        assert_eq!(example, Policy::parse("short.yaml", short).unwrap());
+    }
+
+    #[test]
+    fn what_the_example_shows_turned_off_can_be_turned_on() {
+        let error = Policy::parse("policy.example.yaml", &everything_on()).unwrap_err();
+        // Some settings exclude each other; nothing else may be wrong.
+        assert!(error.problems.iter().all(|p| p.code == Code::Conflict), "{error}");
+    }
+
+    #[test]
+    fn the_example_names_every_field_that_is_read() {
+        let text = everything_on();
+        let root = tree::parse(&text).unwrap();
+        let mut report = Report::default();
+        Policy::dispatch(&root, &mut report);
+        let fields = report.asked.clone();
+        assert!(fields.len() > 50, "{fields:#?}");
+        for field in fields {
+            let mut node = Some(&root);
+            for name in field.split('.') {
+                node = node.and_then(|n| n.get(name.trim_end_matches("[]")));
+                if let (true, Some(tree::Value::List(items))) = (name.ends_with("[]"), node.map(|n| &n.value)) {
+                    node = items.first();
+                }
+            }
+            let selector = ["matchLabels", "matchExpressions"].iter().any(|name| field.ends_with(name));
+            assert!(
+                node.is_some() || selector && Policy::EXAMPLE.contains("matchLabels"),
+                "the example does not name {field}"
+            );
+        }
+    }
+
+    #[test]
+    fn resources_are_those_that_thresholds_name() {
+        let policy = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap();
+        assert!(policy.resources().into_iter().eq(["cpu", "memory"]));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn no_file_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Policy::parse("f", &String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string());
+        }
+
+        #[test]
+        fn no_change_to_the_example_makes_it_panic(
+            edits in proptest::collection::vec((any::<Index>(), 0_usize..40, "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
+        ) {
+            let mut text: Vec<char> = everything_on().chars().collect();
+            for (place, length, new) in edits {
+                let start = place.index(text.len());
+                let end = (start + length).min(text.len());
+                text.splice(start..end, new.chars());
+            }
+            let text: String = text.into_iter().collect();
+            let _ = Policy::parse("f", &text).map_err(|e| e.to_string());
+        }
+    }
+}
