@@ -177,7 +177,7 @@ fn each_pool_is_balanced_in_itself() {
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
-    a: 1 nodes are above their target, but no node is below its thresholds to take pods
+    a: 1 node is above its target, but no node is below its thresholds to take pods
     ");
 }
 
@@ -191,7 +191,7 @@ fn number_of_nodes_asks_for_more_cold_nodes_than_that() {
         ",
     );
     let policy = EVEN.replace("thresholds: {cpu: 30%}", "numberOfNodes: 1, thresholds: {cpu: 30%}");
-    assert_snapshot!(text(&cluster.plan(&policy)), @"default: 1 nodes are below their thresholds, and numberOfNodes asks for more than 1");
+    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes asks for more than 1");
 }
 
 #[test]
