@@ -42,8 +42,8 @@ pub struct Candidate {
     pub strategy: usize,
     /// Why.
     pub reason: Reason,
-    /// Where its replacement would have to fit for the move to help.
-    pub room: Room,
+    /// Where its replacement would have to fit for the move to help; `None` where any node will do.
+    pub room: Option<Room>,
 }
 
 /// Nodes that may take a replacement, and how full it may make them.
@@ -57,9 +57,9 @@ pub struct Room {
     pub basis: Basis,
 }
 
-/// Where a gate found room.
+/// Where a gate found room; `None` where nobody asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landing(pub NodeId);
+pub struct Landing(pub Option<NodeId>);
 
 /// The world plus what is decided so far: loads are as they will be once the moves are made.
 #[derive(Debug)]
@@ -174,21 +174,26 @@ impl<'w> Draft<'w> {
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
+        let used = self.world.usage.pod(pod).unwrap_or_default();
         if let Some(from) = snapshot.pod(pod).node {
-            let used = self.world.usage.pod(pod).unwrap_or_default();
-            self.actual[from.0] = self.actual[from.0].map(|m| m.minus(used));
-            self.actual[landing.0.0] = self.actual[landing.0.0].map(|m| m.plus(used));
-            for r in snapshot.resources.ids() {
-                let request = snapshot.pod(pod).requests[r];
-                for table in [&mut self.requested, &mut self.reserved] {
-                    table[from.0][r] = table[from.0][r].minus(request);
-                    table[landing.0.0][r] = table[landing.0.0][r].plus(request);
-                }
-            }
+            self.shift(from, pod, |m| m.minus(used), Amount::minus);
+        }
+        if let Some(to) = landing.0 {
+            self.shift(to, pod, |m| m.plus(used), Amount::plus);
+            self.landed.entry(to).or_default().push(pod);
         }
         self.moves.insert(pod, self.accepted.len());
-        self.landed.entry(landing.0).or_default().push(pod);
         self.accepted.push((candidate, landing));
+    }
+
+    fn shift(&mut self, node: NodeId, pod: PodId, used: impl Fn(Measure) -> Measure, by: fn(Amount, Amount) -> Amount) {
+        self.actual[node.0] = self.actual[node.0].map(used);
+        for r in self.world.snapshot.resources.ids() {
+            let request = self.world.snapshot.pod(pod).requests[r];
+            for table in [&mut self.requested, &mut self.reserved] {
+                table[node.0][r] = by(table[node.0][r], request);
+            }
+        }
     }
 
     /// Writes down why a pod stays.
@@ -223,7 +228,7 @@ impl<'w> Draft<'w> {
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
             node: node_name(snapshot, pod),
-            to: Some(snapshot.node(landing.0).name.clone()),
+            to: landing.0.map(|n| snapshot.node(n).name.clone()),
             strategy: strategy.rule.name(),
             profile: self.world.policy.profiles[strategy.profile].name.clone(),
             owner: pod.owners.first().cloned().unwrap_or_else(itself),

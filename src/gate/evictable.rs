@@ -43,7 +43,7 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         return Err(Refusal::Doubtful(doubt.clone()));
     }
     match world.usage.unmeasured_pod(candidate.pod) {
-        Some(why) if candidate.room.basis == Basis::Actual => Err(Refusal::Unmeasured(why)),
+        Some(why) if candidate.room.as_ref().is_some_and(|r| r.basis == Basis::Actual) => Err(Refusal::Unmeasured(why)),
         Some(_) | None => Ok(()),
     }
 }

@@ -213,6 +213,11 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         tolerations: Vec::new(),
         node_selector: words.get("on").map(|l| pairs(l)).unwrap_or_default(),
         required_nodes: None,
+        preferred_nodes: Vec::new(),
+        spread: Vec::new(),
+        containers: Vec::new(),
+        reason: None,
+        conditions: Vec::new(),
         avoids: Vec::new(),
         volumes: Volumes {
             local: words.has("emptydir"),
