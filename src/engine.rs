@@ -230,8 +230,10 @@ impl Policy {
     pub fn resources(&self) -> impl Iterator<Item = &str> {
         self.strategies.iter().flat_map(|s| match &s.rule {
             Rule::LowNodeUtilization(rule) => {
-                rule.pools.iter().flat_map(|p| p.targets.iter().map(|(name, _)| name.as_str()))
+                rule.pools.iter().flat_map(|p| p.targets.iter()).map(|(name, _)| name.as_str()).collect::<Vec<_>>()
             }
+            Rule::HighNodeUtilization(rule) => rule.thresholds.iter().map(|(name, _)| name.as_str()).collect(),
+            _ => Vec::new(),
         })
     }
 }

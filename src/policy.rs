@@ -488,6 +488,7 @@ impl Policy {
         let l = &v["limits"];
         let c = &v["cooldown"];
         Ok(Policy {
+            exact: false,
             interval: dur(&v["interval"], "1m"),
             dry_run: v["dryRun"].as_bool().unwrap_or(false),
             node_selector: sel(&v["nodeSelector"]),
@@ -531,6 +532,7 @@ impl Policy {
                     },
                     min_replicas: e["minReplicas"].as_u64().unwrap_or(2) as u32,
                     min_pod_age: dur(&e["minPodAge"], "1m"),
+                    node_fit: true,
                     destinations: None,
                     protected: Protections {
                         local_storage: !has("allow", "localStorage"),

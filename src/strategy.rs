@@ -95,12 +95,12 @@ impl Running {
 
 impl Rule {
     /// The namespaces whose pods the strategy may move.
-    pub const fn evictable_namespaces(&self) -> &Names {
+    pub const fn evictable_namespaces(&self) -> Option<&Names> {
         match self {
-            Rule::LowNodeUtilization(rule) => &rule.evictable_namespaces,
-            Rule::HighNodeUtilization(rule) => &rule.evictable_namespaces,
+            Rule::LowNodeUtilization(rule) => Some(&rule.evictable_namespaces),
+            Rule::HighNodeUtilization(rule) => Some(&rule.evictable_namespaces),
             // The others look only at pods of their scope in the first place.
-            _ => &Names::ALL,
+            _ => None,
         }
     }
 

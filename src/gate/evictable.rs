@@ -21,7 +21,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     let strategy = draft.strategy(candidate.strategy);
     let rules = &draft.world.policy.profiles[strategy.profile].evictable;
     in_scope(pod, rules, snapshot)?;
-    if !strategy.rule.evictable_namespaces().admit(&pod.namespace) {
+    if strategy.rule.evictable_namespaces().is_some_and(|names| !names.admit(&pod.namespace)) {
         return Err(Refusal::Namespace(pod.namespace.clone()));
     }
     match pod.marks.evict.as_deref() {
