@@ -76,6 +76,8 @@ pub(super) fn sentence(policy: &Policy) -> String {
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
         Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
+        Rule::HighNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
+        _ => rule.name().to_owned(),
     }
 }
 

@@ -29,6 +29,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         let interval = f.field("interval").duration(ONE_SECOND);
         let basis = basis(f.field("basis")).unwrap_or(Basis::Actual);
         Policy {
+            exact: false,
             interval: interval.unwrap_or(SignedDuration::from_mins(1)),
             dry_run: f.field("dryRun").bool().unwrap_or(false),
             node_selector: f.field("nodeSelector").selector(),
@@ -138,6 +139,7 @@ fn safety(f: &mut Fields<'_, '_>) -> Safety {
 
 fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     Evictable {
+        node_fit: true,
         namespaces: f.field("namespaces").names_in_or_out().unwrap_or(Names::ALL),
         namespace_selector: f.field("namespaceSelector").selector(),
         pod_selector: f.field("podSelector").selector(),

@@ -182,7 +182,7 @@ mod tests {
 
     fn low(arguments: &str) -> Result<LowNodeUtilization, String> {
         let mut policy = parse(&format!("- lowNodeUtilization: {{{arguments}}}"))?;
-        let Rule::LowNodeUtilization(rule) = policy.strategies.remove(0).rule;
+        let Rule::LowNodeUtilization(rule) = policy.strategies.remove(0).rule else { panic!("another rule") };
         Ok(rule)
     }
 
@@ -238,7 +238,7 @@ mod tests {
             .strategies
             .iter()
             .map(|s| {
-                let Rule::LowNodeUtilization(rule) = &s.rule;
+                let Rule::LowNodeUtilization(rule) = &s.rule else { panic!("another rule") };
                 rule.basis
             })
             .collect();

@@ -86,7 +86,7 @@ impl Running {
             let Excess { resource, ratio, target, .. } = *over.first()?;
             let resource = draft.world.snapshot.resources.name(resource).to_owned();
             let reason = Reason::HotNode { resource, ratio, target, basis: self.basis };
-            return Some(Candidate { pod, strategy: self.position, reason, room });
+            return Some(Candidate { pod, strategy: self.position, reason, room: Some(room) });
         }
     }
 
@@ -338,6 +338,7 @@ impl LowNodeUtilization {
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
         match rule {
             Rule::LowNodeUtilization(rule) => Some(rule),
+            _ => None,
         }
     }
 }

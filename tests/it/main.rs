@@ -5,6 +5,7 @@ mod kit;
 mod cooldown;
 mod dashboards;
 mod deploy;
+mod deschedule;
 mod gates;
 mod ledger;
 mod low_node_utilization;
