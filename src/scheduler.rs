@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::draft::Draft;
-use crate::snapshot::{NodeId, PodId};
+use crate::snapshot::{Node, NodeId, Pod, PodId};
 
 mod node_affinity;
 mod node_resources;
@@ -41,6 +41,16 @@ impl fmt::Display for Misfit {
             Misfit::Full(resource) => write!(f, "without enough {resource} to request"),
         }
     }
+}
+
+/// Whether the pod tolerates every taint of the node that keeps new pods out.
+pub fn tolerates(pod: &Pod, node: &Node) -> bool {
+    taints::tolerated(&node.taints, &pod.tolerations)
+}
+
+/// Whether the pod's node selector and required node affinity admit the node.
+pub fn selects(pod: &Pod, node: &Node) -> bool {
+    node_affinity::admits(pod, node)
 }
 
 /// Whether the scheduler could put a pod on a node, given the draft.
