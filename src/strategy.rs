@@ -4,6 +4,7 @@ use crate::draft::{Candidate, Draft};
 use crate::policy::{Names, Rule};
 
 mod exact_marks;
+mod exact_spread;
 pub mod exact_utilization;
 pub mod failed_pods;
 pub mod high_node_utilization;
