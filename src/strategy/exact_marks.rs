@@ -28,13 +28,13 @@ pub(super) struct Marks {
 impl Marks {
     pub(super) fn new(draft: &Draft<'_>, basis: Basis, low: &Thresholds, high: &Thresholds) -> Result<Self, Idle> {
         let known = &draft.world.snapshot.resources;
-        let basic = [ResourceId::CPU, ResourceId::MEMORY, ResourceId::PODS];
+        let always = [ResourceId::CPU, ResourceId::MEMORY, ResourceId::PODS];
         let percents = |thresholds: &Thresholds| -> BTreeMap<ResourceId, f64> {
             thresholds.iter().filter_map(|(name, ratio)| Some((known.find(name)?, in_percent(*ratio)))).collect()
         };
         let (low, high) = (percents(low), percents(high));
-        let resources: BTreeSet<ResourceId> = low.keys().copied().chain(basic).collect();
-        match resources.iter().find(|r| basis == Basis::Actual && !basic.contains(r)) {
+        let resources: BTreeSet<ResourceId> = low.keys().copied().chain(always).collect();
+        match resources.iter().find(|r| basis == Basis::Actual && !always.contains(r)) {
             Some(other) => Err(Idle::Unmeasurable(known.name(*other).to_owned())),
             None => Ok(Marks { basis, resources: resources.into_iter().collect(), low, high }),
         }

@@ -256,12 +256,13 @@ fn removable(
         }
         let unmeasured = basis == Basis::Actual && weight(draft, basis, pod, ResourceId::CPU).is_none();
         let tolerated = takers.iter().any(|to| scheduler::tolerates(it, snapshot.node(to.node)));
-        let refusal = match gate::evictable(pod, position, draft) {
-            // The gate will say so again where it is asked; a pod that it lets pass may still be refused here.
-            Err(_) => None,
-            Ok(()) if unmeasured => Some(Refusal::Unmeasured(Unmeasured::Missing)),
-            Ok(()) if !tolerated => Some(Refusal::NoRoom("all destinations are tainted".to_owned())),
-            Ok(()) => None,
+        // What the gate itself will say need not be said here.
+        let refusal = if gate::evictable(pod, position, draft).is_err() {
+            None
+        } else if unmeasured {
+            Some(Refusal::Unmeasured(Unmeasured::Missing))
+        } else {
+            (!tolerated).then(|| Refusal::NoRoom("all destinations are tainted".to_owned()))
         };
         match refusal {
             Some(why) => draft.refuse(&Candidate { pod, strategy: position, reason: Reason::Counted, room: None }, why),
