@@ -69,6 +69,7 @@ pub struct Draft<'w> {
     actual: Vec<Option<Measure>>,
     requested: Vec<PerResource<Amount>>,
     reserved: Vec<PerResource<Amount>>,
+    occupied: Vec<PerResource<Amount>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
@@ -88,10 +89,12 @@ impl<'w> Draft<'w> {
                 PerResource::from_fn(snapshot.resources.count(), |r| sum[r].plus(pod.requests[r]))
             })
         };
+        let reserved: Vec<_> = snapshot.node_ids().map(|n| sum(n, |_| true)).collect();
         Draft {
             actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
             requested: snapshot.node_ids().map(|n| sum(n, Pod::stays)).collect(),
-            reserved: snapshot.node_ids().map(|n| sum(n, |_| true)).collect(),
+            occupied: reserved.clone(),
+            reserved,
             landed: BTreeMap::new(),
             moves: BTreeMap::new(),
             accepted: Vec::new(),
@@ -110,6 +113,7 @@ impl<'w> Draft<'w> {
             actual: self.actual.clone(),
             requested: self.requested.clone(),
             reserved: self.reserved.clone(),
+            occupied: self.occupied.clone(),
             landed: self.landed.clone(),
             moves: self.moves.clone(),
             accepted: self.accepted.clone(),
@@ -155,6 +159,11 @@ impl<'w> Draft<'w> {
         self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
     }
 
+    /// What is free on a node now, whatever is decided.
+    pub fn free_today(&self, node: NodeId, resource: ResourceId) -> Amount {
+        self.world.snapshot.node(node).allocatable[resource].minus(self.occupied[node.0][resource])
+    }
+
     /// The pods that are on a node and stay, and those that are to land there.
     pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
         let staying = self.world.snapshot.node(node).pods.iter().filter(|p| !self.moves.contains_key(p));
@@ -197,10 +206,12 @@ impl<'w> Draft<'w> {
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
         let used = self.world.usage.pod(pod).unwrap_or_default();
-        if let Some(from) = snapshot.pod(pod).node {
+        // What has finished takes nothing along: it was not counted where it is.
+        let counted = !snapshot.pod(pod).finished();
+        if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
         }
-        if let Some(to) = landing.0 {
+        if let Some(to) = landing.0.filter(|_| counted) {
             self.shift(to, pod, |m| m.plus(used), Amount::plus);
             self.landed.entry(to).or_default().push(pod);
         }

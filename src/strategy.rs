@@ -9,6 +9,7 @@ pub mod exact_utilization;
 pub mod failed_pods;
 pub mod high_node_utilization;
 pub mod inter_pod_anti_affinity;
+mod listing;
 pub mod low_node_utilization;
 pub mod node_affinity;
 pub mod node_taints;

@@ -246,6 +246,18 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// An age, as people say it: its two largest units, such as `8d3h`.
+pub(super) fn whole(age: SignedDuration) -> String {
+    let seconds = age.as_secs();
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    match (days, hours) {
+        (0, 0) => short(age),
+        (0, _) => short(SignedDuration::from_mins(seconds / 60)),
+        (_, 0) => format!("{days}d"),
+        _ => format!("{days}d{hours}h"),
+    }
+}
+
 /// A duration in whole seconds, as people write it: `1h30m`, `45s`.
 pub fn short(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);

@@ -47,6 +47,15 @@ pub enum Effect {
     NoExecute,
 }
 
+impl fmt::Display for Taint {
+    /// As kubectl writes it: `key=value:Effect`, without `=` where there is no value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Taint { key, value, effect } = self;
+        let equals = if value.is_empty() { "" } else { "=" };
+        write!(f, "{key}{equals}{value}:{effect:?}")
+    }
+}
+
 /// What is kept of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
@@ -180,6 +189,19 @@ pub enum Phase {
     Failed,
     /// Its node cannot be asked.
     Unknown,
+}
+
+impl Phase {
+    /// The name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::Pending => "Pending",
+            Phase::Running => "Running",
+            Phase::Succeeded => "Succeeded",
+            Phase::Failed => "Failed",
+            Phase::Unknown => "Unknown",
+        }
+    }
 }
 
 /// Quality of service, from the weakest claim on its node to the strongest.

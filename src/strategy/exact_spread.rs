@@ -65,7 +65,8 @@ fn balance(
             continue;
         }
         let home = |pod: PodId| draft.world.snapshot.pod(pod).node;
-        let fits = |pod: PodId| goals.iter().any(|n| home(pod) != Some(*n) && scheduler::fits(draft, pod, *n).is_ok());
+        let fits =
+            |pod: PodId| goals.iter().any(|n| home(pod) != Some(*n) && scheduler::fits_today(draft, pod, *n).is_ok());
         places[high].pods.sort_by_cached_key(|p| fits(*p));
         let reason = skewed(spread, &places[high], &places[low]);
         let rest = places[high].pods.len().saturating_sub(usize::try_from(give).unwrap_or(usize::MAX));

@@ -255,7 +255,7 @@ fn removable(
             continue;
         }
         let unmeasured = basis == Basis::Actual && weight(draft, basis, pod, ResourceId::CPU).is_none();
-        let tolerated = takers.iter().any(|to| scheduler::tolerates(it, snapshot.node(to.node)));
+        let tolerated = takers.iter().any(|to| scheduler::tolerates_all(it, snapshot.node(to.node)));
         // What the gate itself will say need not be said here.
         let refusal = if gate::evictable(pod, position, draft).is_err() {
             None

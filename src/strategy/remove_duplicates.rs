@@ -15,7 +15,6 @@ use crate::policy::{Basis, RemoveDuplicates};
 use crate::scheduler;
 use crate::snapshot::facts::{Owner, Role};
 use crate::snapshot::{NodeId, Pod, PodId};
-use crate::units::{Ratio, ResourceId};
 
 use super::low_node_utilization::unfit;
 
@@ -115,11 +114,7 @@ impl Group {
     /// The nodes that have less than their share.
     fn room(&self) -> Room {
         let few = |n: &&NodeId| self.here.get(n).copied().unwrap_or_default() < self.share;
-        Room {
-            nodes: self.targets.iter().filter(few).copied().collect(),
-            ceiling: Rc::new([(ResourceId::CPU, Ratio::ONE), (ResourceId::MEMORY, Ratio::ONE)]),
-            basis: Basis::Requests,
-        }
+        Room { nodes: self.targets.iter().filter(few).copied().collect(), ceiling: Rc::new([]), basis: Basis::Requests }
     }
 }
 
@@ -214,7 +209,7 @@ fn targets(draft: &Draft<'_>, nodes: &[NodeId], pods: impl Iterator<Item = PodId
         let admits = |n: &NodeId| {
             let node = snapshot.node(*n);
             let open = draft.world.policy.exact || !node.cordoned;
-            open && scheduler::tolerates(it, node) && scheduler::selects(it, node)
+            open && scheduler::tolerates_all(it, node) && scheduler::admits(it, node)
         };
         let own: Vec<NodeId> = nodes.iter().copied().filter(admits).collect();
         // A pod that is bound to one node has no say in where the others go.

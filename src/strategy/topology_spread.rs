@@ -15,7 +15,6 @@ use crate::policy::{Basis, TopologySpread};
 use crate::scheduler;
 use crate::snapshot::facts::Spread;
 use crate::snapshot::{NodeId, Pod, PodId};
-use crate::units::{Ratio, ResourceId};
 
 use super::exact_spread;
 use super::low_node_utilization::unfit;
@@ -192,8 +191,8 @@ impl Constraint {
     fn admits(&self, draft: &Draft<'_>, node: NodeId) -> bool {
         let (spread, of, node) =
             (self.spread(draft), draft.world.snapshot.pod(self.pod), draft.world.snapshot.node(node));
-        (!spread.honours_affinity || scheduler::selects(of, node))
-            && (!spread.honours_taints || scheduler::tolerates(of, node))
+        (!spread.honours_affinity || scheduler::admits(of, node))
+            && (!spread.honours_taints || scheduler::tolerates_all(of, node))
     }
 
     /// Whether two constraints of one namespace come to the same.
@@ -307,6 +306,5 @@ pub(super) fn skewed(spread: &Spread, from: &Place, to: &Place) -> Reason {
 }
 
 fn room(nodes: Vec<NodeId>) -> Room {
-    let ceiling = Rc::new([(ResourceId::CPU, Ratio::ONE), (ResourceId::MEMORY, Ratio::ONE)]);
-    Room { nodes: nodes.into(), ceiling, basis: Basis::Requests }
+    Room { nodes: nodes.into(), ceiling: Rc::new([]), basis: Basis::Requests }
 }

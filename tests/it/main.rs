@@ -4,6 +4,7 @@ mod kit;
 
 mod cooldown;
 mod dashboards;
+mod deschedule;
 mod gates;
 mod ledger;
 mod low_node_utilization;
