@@ -105,6 +105,24 @@ impl<'w> Draft<'w> {
         }
     }
 
+    /// The same draft without the answers so far, to try on it what a few more moves would lead to.
+    #[must_use]
+    pub fn trial(&self) -> Self {
+        Draft {
+            world: self.world,
+            actual: self.actual.clone(),
+            requested: self.requested.clone(),
+            reserved: self.reserved.clone(),
+            occupied: self.occupied.clone(),
+            landed: self.landed.clone(),
+            moves: self.moves.clone(),
+            accepted: self.accepted.clone(),
+            kept: BTreeMap::new(),
+            verdicts: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// What a node carries of a resource: used, or requested, by the pods that stay and those that are to land.
     /// Resources other than cpu and memory are always weighed by requests. `None` where usage is unknown.
     pub fn load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Amount> {
@@ -160,6 +178,11 @@ impl<'w> Draft<'w> {
     /// Whether a pod is already to be moved.
     pub fn moves(&self, pod: PodId) -> bool {
         self.moves.contains_key(&pod)
+    }
+
+    /// Where a pod that is to be moved is foreseen to land.
+    pub fn landing(&self, pod: PodId) -> Option<NodeId> {
+        self.moves.get(&pod).and_then(|position| self.accepted[*position].1.0)
     }
 
     /// The moves so far, in order.

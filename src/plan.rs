@@ -83,6 +83,43 @@ pub enum Reason {
         /// What was weighed.
         basis: Basis,
     },
+    /// Its node is below the thresholds, and is to be emptied.
+    UnderusedNode {
+        /// The resource that is nearest to its threshold.
+        resource: String,
+        /// The node's ratio before any move.
+        ratio: Ratio,
+        /// The threshold.
+        threshold: Ratio,
+        /// What was weighed.
+        basis: Basis,
+    },
+    /// Too many equal pods of its owner are on its node.
+    Duplicate {
+        /// How many are.
+        here: usize,
+        /// Of how many.
+        of: usize,
+        /// How many may be.
+        share: usize,
+    },
+    /// Too many of the pods that are to be spread are where it is.
+    Skewed {
+        /// The label that tells places apart.
+        key: String,
+        /// The place.
+        place: String,
+        /// How many are there.
+        here: usize,
+        /// How many are in another place.
+        there: usize,
+        /// The other place.
+        other: String,
+        /// How many more may be.
+        max_skew: u32,
+    },
+    /// It is not to be moved, only counted.
+    Counted,
     /// Its required anti-affinity finds a neighbour.
     Neighbour {
         /// The neighbour, as `namespace/name`.
@@ -118,6 +155,18 @@ impl fmt::Display for Reason {
             Reason::HotNode { resource, ratio, target, basis } => {
                 write!(f, "node {} {resource} {ratio} is above its target of {target}", basis.verb())
             }
+            Reason::UnderusedNode { resource, ratio, threshold, basis } => write!(
+                f,
+                "node {} {resource} {ratio} and all else is not above its threshold of {threshold}, so it is emptied",
+                basis.verb()
+            ),
+            Reason::Duplicate { here, of, share } => {
+                write!(f, "{here} of {of} replicas are on this node, {share} would be its share")
+            }
+            Reason::Skewed { key, place, here, there, other, max_skew } => {
+                write!(f, "{key} {place} has {here} pods and {other} has {there}, maxSkew is {max_skew}")
+            }
+            Reason::Counted => f.write_str("only counted"),
             Reason::Neighbour { pod, topology_key } => {
                 write!(f, "its anti-affinity keeps it away from {pod}, which is in the same {topology_key}")
             }

@@ -72,6 +72,11 @@ pub fn tolerates(pod: &Pod, taint: &Taint) -> bool {
     pod.tolerations.iter().any(|by| taints::covers(by, taint))
 }
 
+/// Whether a pod tolerates every taint of a node that keeps new pods out.
+pub fn tolerates_all(pod: &Pod, node: &Node) -> bool {
+    taints::tolerated(&node.taints, &pod.tolerations)
+}
+
 /// Whether a pod's node selector and required node affinity admit a node.
 pub fn admits(pod: &Pod, node: &Node) -> bool {
     node_affinity::admits(pod, node)

@@ -3,6 +3,9 @@
 use crate::draft::{Candidate, Draft};
 use crate::policy::{Names, Rule};
 
+mod exact_marks;
+mod exact_spread;
+pub mod exact_utilization;
 pub mod failed_pods;
 pub mod high_node_utilization;
 pub mod inter_pod_anti_affinity;
@@ -18,6 +21,8 @@ pub mod topology_spread;
 /// A strategy at work.
 #[derive(Debug)]
 pub enum Running {
+    /// LowNodeUtilization or HighNodeUtilization as descheduler would choose.
+    Exact(exact_utilization::Running),
     /// LowNodeUtilization.
     LowNodeUtilization(low_node_utilization::Running),
     /// HighNodeUtilization.
@@ -43,7 +48,14 @@ pub enum Running {
 impl Running {
     /// Looks at the nodes, and writes down in the draft what it makes of each.
     pub fn start(draft: &mut Draft<'_>, position: usize) -> Self {
+        let exact = draft.world.policy.exact;
         match &draft.strategy(position).rule {
+            Rule::LowNodeUtilization(rule) if exact => {
+                Running::Exact(exact_utilization::Running::low(draft, position, rule))
+            }
+            Rule::HighNodeUtilization(rule) if exact => {
+                Running::Exact(exact_utilization::Running::high(draft, position, rule))
+            }
             Rule::LowNodeUtilization(rule) => {
                 Running::LowNodeUtilization(low_node_utilization::Running::start(draft, position, rule))
             }
@@ -80,6 +92,7 @@ impl Running {
     /// The next pod that it would move; `None` when it is done. Each pod is asked for once.
     pub fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         match self {
+            Running::Exact(running) => running.next(draft),
             Running::LowNodeUtilization(running) => running.next(draft),
             Running::HighNodeUtilization(running) => running.next(draft),
             Running::RemoveDuplicates(running) => running.next(draft),

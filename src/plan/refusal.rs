@@ -108,6 +108,8 @@ pub enum Refusal {
     LedgerFull(usize),
     /// No node that may take it has room.
     NoRoom(String),
+    /// Its node is emptied as a whole or not at all, and this other pod has to stay.
+    NotAlone(String),
 }
 
 /// How far a refusal reaches.
@@ -157,6 +159,7 @@ impl Refusal {
             Refusal::Useless { .. } => "useless-move",
             Refusal::LedgerFull(_) => "ledger-full",
             Refusal::NoRoom(_) => "no-room",
+            Refusal::NotAlone(_) => "not-alone",
         }
     }
 
@@ -245,6 +248,9 @@ impl fmt::Display for Refusal {
             }
             Refusal::LedgerFull(most) => write!(f, "the ledger is full at {most} entries"),
             Refusal::NoRoom(why) => write!(f, "no other node can take it: {why}"),
+            Refusal::NotAlone(pod) => {
+                write!(f, "its node is emptied as a whole or not at all, and no other node can take {pod}")
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn preference(pod: &Pod, node: &Node) -> i64 {
 
 /// A term without any requirement matches nothing (documented at `NodeSelectorTerm` in the core API).
 fn holds(term: &NodeTerm, node: &Node) -> bool {
-    let fields = BTreeMap::from([("metadata.name".to_owned(), node.name.clone())]);
+    let fields = || BTreeMap::from([("metadata.name".to_owned(), node.name.clone())]);
     let empty = term.labels.is_empty() && term.fields.is_empty();
-    !empty && term.labels.matches(&node.labels) && term.fields.matches(&fields)
+    !empty && term.labels.matches(&node.labels) && (term.fields.is_empty() || term.fields.matches(&fields()))
 }

@@ -192,6 +192,16 @@ fn the_reason_names_all_that_was_asked_for() {
 }
 
 #[test]
+fn an_age_is_told_by_its_two_largest_units() {
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
+    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(week)));
+    insta::assert_snapshot!(plan, @r"
+    move older-1 from n1 to ?: is 8d3h old, older than 7d
+    move old-1 from n1 to ?: is 8d old, older than 7d
+    ");
+}
+
+#[test]
 fn the_oldest_go_first_whatever_their_node() {
     let cluster = "
         node n1
@@ -537,6 +547,16 @@ fn exact_mode_has_none_of_our_guards_but_keeps_what_was_mended() {
     keep kept-1 on n1: its annotation prefer-no-eviction asks to stay
     keep mirror-1 on n1: a mirror pod: the kubelet would put it back
     ");
+}
+
+#[test]
+fn a_pod_that_its_kubelet_has_not_taken_on_is_young_in_exact_mode_alone() {
+    let mut policy = only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
+    policy.profiles[0].evictable.min_pod_age = SignedDuration::from_mins(1);
+    let cluster = "node n1\n web phase=Pending not-started age=1h\nnode n2";
+    assert_eq!(moved(cluster, policy.clone()), "web-1");
+    policy.exact = true;
+    assert_eq!(said(cluster, policy), "keep web-1 on n1: it is 0s old, younger than 1m");
 }
 
 /// Up to six nodes with up to ten pods each, of which many violate something.

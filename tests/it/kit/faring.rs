@@ -1,6 +1,6 @@
 //! How pods of a text cluster fare, and which nodes and neighbours they want.
 //!
-//! `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
+//! `not-started`, `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
 //! `requires=disk:ssd`, `prefers=disk:ssd*60`, `avoids=web@zone` (app web, in the same zone; the same node where it says
 //! nothing), `avoids-in=team:a` (in namespaces with that label), and of containers `restarts=7`, `waits=CrashLoopBackOff`
 //! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
@@ -20,6 +20,9 @@ pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     if let Some(kind) = words.get("owner") {
         let name = pod.labels["app"].clone();
         pod.owners = vec![Owner { kind: kind.to_owned(), name, controller: true }];
+    }
+    if words.has("not-started") {
+        pod.started = None;
     }
     pod.reason = words.get("reason").map(str::to_owned);
     pod.conditions = words.get("condition").map(condition).into_iter().collect();
