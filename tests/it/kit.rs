@@ -211,7 +211,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         qos: Qos::Burstable,
         requests,
         tolerations: Vec::new(),
-        node_selector: words.get("on").map(|l| pairs(l)).unwrap_or_default(),
+        node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,
         avoids: Vec::new(),
         volumes: Volumes {
