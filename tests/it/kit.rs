@@ -129,7 +129,7 @@ impl Cluster {
 
     /// One poll, taken at this time.
     pub(crate) fn readings(&self, at: Timestamp) -> Readings {
-        let sample = |used: &Measure| Sample { at, used: *used };
+        let sample = |used: &Measure| Sample { at, window: SignedDuration::from_secs(10), used: *used };
         Readings {
             nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
             pods: self.pods.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
