@@ -1,0 +1,83 @@
+//! Does it get over failures of what it depends on, without a restart and without acting on stale data?
+
+use http::{Method, StatusCode};
+
+use crate::kit::audit::evictions;
+use crate::kit::bed::{Bed, on_a_bed};
+use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::proxy::Proxy;
+use crate::kit::scene;
+use crate::kit::wait::{say, that};
+
+/// One eviction a cycle, so that there is more to do after the failure.
+const SLOWLY: Policy =
+    Policy { limits: "{perCycle: 1, perWorkload: 100%}", rest: "10m", basis: "actual", stale_after: "30s" };
+
+#[test]
+fn it_goes_on_after_the_api_server_was_restarted() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::lopsided(bed).await;
+        let mut keel = Launch::new(bed, &SLOWLY).await.run(&[]);
+        more_evictions(bed, &mut keel, 1, 180).await;
+        bed.component("restart", "apiserver");
+        more_evictions(bed, &mut keel, 1, 240).await;
+    });
+}
+
+#[test]
+fn it_waits_while_there_are_no_metrics() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::lopsided(bed).await;
+        let proxy = Proxy::start(bed).await;
+        let mut keel = Launch::by(bed, &SLOWLY, &proxy.url()).await.run(&[]);
+        more_evictions(bed, &mut keel, 1, 180).await;
+
+        let outage = proxy.answer(StatusCode::SERVICE_UNAVAILABLE, &[Method::GET], "/apis/metrics.k8s.io");
+        // What was read before may be acted on until it is stale, 30 s later.
+        keel.cycles(3, 120).await;
+        let (before, complaints) = (evictions(bed).len(), keel.warnings());
+        keel.cycles(4, 150).await;
+        assert_eq!(evictions(bed).len(), before, "evicted on stale metrics");
+        assert!(keel.warnings() > complaints, "the log says nothing of the missing metrics");
+        drop(outage);
+        more_evictions(bed, &mut keel, 1, 180).await;
+    });
+}
+
+#[test]
+fn it_waits_while_its_watches_are_cut() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::lopsided(bed).await;
+        let proxy = Proxy::start(bed).await;
+        let mut keel = Launch::by(bed, &SLOWLY, &proxy.url()).await.run(&[]);
+        more_evictions(bed, &mut keel, 1, 180).await;
+
+        let (lists, gone) = ("/api/v1/pods", "watch=true");
+        let outages = [lists, gone].map(|text| proxy.answer(StatusCode::SERVICE_UNAVAILABLE, &[Method::GET], text));
+        proxy.cut_watches();
+        keel.cycles(2, 120).await;
+        let (before, complaints) = (evictions(bed).len(), keel.warnings());
+        keel.cycles(4, 150).await;
+        assert_eq!(evictions(bed).len(), before, "evicted on a stale picture of the cluster");
+        assert!(keel.warnings() > complaints, "the log says nothing of the watches");
+        drop(outages);
+        more_evictions(bed, &mut keel, 1, 240).await;
+
+        // Cut once, with the server there to start again: nothing to wait for.
+        proxy.cut_watches();
+        keel.cycles(2, 90).await;
+    });
+}
+
+async fn more_evictions(bed: &Bed, keel: &mut Keel, more: usize, seconds: u64) {
+    let before = evictions(bed).len();
+    keel.eventually("an eviction", seconds, async |_| {
+        let after = evictions(bed).len();
+        that(after >= before + more, format!("{before} before, {after} now"))
+    })
+    .await;
+    say(&format!("{} evictions so far", evictions(bed).len()));
+}
