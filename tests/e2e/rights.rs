@@ -9,7 +9,7 @@ use crate::kit::bed::on_a_bed;
 use crate::kit::keel::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::usage::name;
-use crate::kit::wait::{eventually, say, that};
+use crate::kit::wait::{say, that};
 
 /// API group, resource with subresource, verb.
 type Right = (String, String, String);
@@ -45,11 +45,6 @@ fn the_manifests_are_valid() {
         for folder in ["base", "overlays/job", "overlays/cronjob"] {
             bed.apply_with(&scene::manifests(folder), &["--dry-run=server"]);
         }
-        eventually("nothing to be left of that", 5, async || {
-            let roles = bed.list("/apis/rbac.authorization.k8s.io/v1/clusterroles").await;
-            that(!roles.iter().any(|r| name(r) == "evenkeel"), "the role is there")
-        })
-        .await;
     });
 }
 

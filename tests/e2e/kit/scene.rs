@@ -129,9 +129,14 @@ pub async fn late_nodes(bed: &Bed) {
 
 /// Four nodes, n1 with six heavy pods at 76 %, the others idle: three moves bring it to 39 %.
 pub async fn lopsided(bed: &Bed) {
+    lopsided_by(bed, 6).await;
+}
+
+/// The same with so many heavy pods: all but three have to move.
+pub async fn lopsided_by(bed: &Bed, heavy: u32) {
     nodes(bed, 4).await;
     cordon(bed, &names(2, 4));
-    deployment(bed, "hot", 6, "1000m").await;
+    deployment(bed, "hot", heavy, "1000m").await;
     uncordon(bed, &names(2, 4));
     settle(bed).await;
 }
