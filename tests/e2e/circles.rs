@@ -9,13 +9,16 @@ use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
+/// The interval of the peer when it was measured, and the limits that one gets unasked.
+const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
 fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::dead_loop(bed).await;
-        let policy = Policy { rest: "2m", limits: "{}", ..Policy::default() };
+        let policy = Policy { rest: "2m", ..AS_SET };
         let mut keel = Launch::new(bed, &policy).await.run(&[]);
         let first = first_eviction(bed, &mut keel).await;
         // Cycles until ten minutes have passed since the first eviction, by the program's own clock.
@@ -40,7 +43,7 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
         scene::rights(bed);
         scene::late_nodes(bed).await;
         let before = used(bed).await.percentages();
-        let mut keel = Launch::new(bed, &Policy { limits: "{}", ..Policy::default() }).await.run(&[]);
+        let mut keel = Launch::new(bed, &AS_SET).await.run(&[]);
         let first = first_eviction(bed, &mut keel).await;
         keel.eventually("every node at its target", 420, async |_| {
             let used = used(bed).await;

@@ -54,11 +54,11 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Keel)) {
         scene::lopsided(bed).await;
         let originals = scene::pods(bed).await;
         let proxy = Proxy::start(bed).await;
-        let mut keel = Launch::by(bed, &Policy::default(), &proxy.url()).await.run(&[]);
+        let mut keel = Launch::by(bed, &Policy::USUAL, &proxy.url()).await.run(&[]);
         crash(&proxy, &mut keel).await;
         let at_crash = check(bed, &originals).await;
 
-        let mut keel = Launch::new(bed, &Policy::default()).await.run(&[]);
+        let mut keel = Launch::new(bed, &Policy::USUAL).await.run(&[]);
         keel.eventually("an even cluster", 240, async |_| {
             let used = used(bed).await;
             that(used.highest() <= 50.0, in_words(&used.percentages()))

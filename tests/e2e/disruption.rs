@@ -15,7 +15,7 @@ fn a_budget_is_counted_ahead_of_the_call() {
         scene::rights(bed);
         scene::lopsided(bed).await;
         one_at_a_time(bed).await;
-        let launch = Launch::new(bed, &Policy::default()).await;
+        let launch = Launch::new(bed, &Policy::USUAL).await;
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
         let refused = kept.iter().filter(|k| k["code"] == "disruption-budget").count();

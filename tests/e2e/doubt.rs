@@ -18,7 +18,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
         let on_mute: Vec<String> = pods.iter().filter(|p| scene::node_of(p) == MUTE).map(name).collect();
         assert_eq!(on_mute.len(), 6);
 
-        let launch = Launch::new(bed, &Policy::default()).await;
+        let launch = Launch::new(bed, &Policy::USUAL).await;
         let plan = launch.plan();
         let verdicts = plan["nodes"].as_array().unwrap();
         let mute: Vec<&Value> = verdicts.iter().filter(|v| v["node"] == MUTE).collect();

@@ -17,7 +17,7 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::lopsided(bed).await;
-        let mut keel = Launch::new(bed, &Policy::default()).await.run(&["--dry-run"]);
+        let mut keel = Launch::new(bed, &Policy::USUAL).await.run(&["--dry-run"]);
         keel.eventually("a plan with moves in the log", 120, async |keel| {
             that(keel.count(&["hot-"]) > 0, "no line names a pod")
         })
@@ -36,8 +36,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         scene::rights(bed);
         scene::lopsided(bed).await;
         let originals = scene::pods(bed).await;
-        let launch =
-            Launch::new(bed, &Policy { limits: "{perCycle: 2, perWorkload: 100%}", ..Policy::default() }).await;
+        let launch = Launch::new(bed, &Policy { limits: "{perCycle: 2, perWorkload: 100%}", ..Policy::USUAL }).await;
 
         assert!(launch.run(&["--once"]).ended(120).await.success());
         assert_eq!(evictions(bed).len(), 2, "the limit of a cycle");
@@ -60,7 +59,7 @@ fn every_eviction_has_one_event_that_says_why() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::lopsided(bed).await;
-        assert!(Launch::new(bed, &Policy::default()).await.run(&["--once"]).ended(120).await.success());
+        assert!(Launch::new(bed, &Policy::USUAL).await.run(&["--once"]).ended(120).await.success());
         let evicted: BTreeSet<String> = evictions(bed).into_iter().map(|e| e.name).collect();
         assert_eq!(evicted.len(), 3);
         let events = eventually("an event for each eviction", 30, async || {

@@ -10,14 +10,13 @@ use crate::kit::scene;
 use crate::kit::wait::{say, that};
 
 /// One eviction a cycle, so that there is more to do after the failure.
-const SLOWLY: Policy =
-    Policy { limits: "{perCycle: 1, perWorkload: 100%}", rest: "10m", basis: "actual", stale_after: "30s" };
+const SLOWLY: Policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "30s", ..Policy::USUAL };
 
 #[test]
 fn it_goes_on_after_the_api_server_was_restarted() {
     on_a_bed(async |bed| {
         scene::rights(bed);
-        scene::lopsided(bed).await;
+        scene::lopsided_by(bed, 8).await;
         let mut keel = Launch::new(bed, &SLOWLY).await.run(&[]);
         more_evictions(bed, &mut keel, 1, 180).await;
         bed.component("restart", "apiserver");
@@ -29,16 +28,16 @@ fn it_goes_on_after_the_api_server_was_restarted() {
 fn it_waits_while_there_are_no_metrics() {
     on_a_bed(async |bed| {
         scene::rights(bed);
-        scene::lopsided(bed).await;
+        scene::lopsided_by(bed, 8).await;
         let proxy = Proxy::start(bed).await;
         let mut keel = Launch::by(bed, &SLOWLY, &proxy.url()).await.run(&[]);
         more_evictions(bed, &mut keel, 1, 180).await;
 
         let outage = proxy.answer(StatusCode::SERVICE_UNAVAILABLE, &[Method::GET], "/apis/metrics.k8s.io");
         // What was read before may be acted on until it is stale, 30 s later.
-        keel.cycles(3, 120).await;
+        keel.cycles(5, 120).await;
         let (before, complaints) = (evictions(bed).len(), keel.warnings());
-        keel.cycles(4, 150).await;
+        keel.cycles(8, 180).await;
         assert_eq!(evictions(bed).len(), before, "evicted on stale metrics");
         assert!(keel.warnings() > complaints, "the log says nothing of the missing metrics");
         drop(outage);
@@ -50,7 +49,7 @@ fn it_waits_while_there_are_no_metrics() {
 fn it_waits_while_its_watches_are_cut() {
     on_a_bed(async |bed| {
         scene::rights(bed);
-        scene::lopsided(bed).await;
+        scene::lopsided_by(bed, 8).await;
         let proxy = Proxy::start(bed).await;
         let mut keel = Launch::by(bed, &SLOWLY, &proxy.url()).await.run(&[]);
         more_evictions(bed, &mut keel, 1, 180).await;

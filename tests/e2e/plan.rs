@@ -16,7 +16,7 @@ fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::late_nodes(bed).await;
-        let launch = Launch::new(bed, &Policy { basis: "requests", ..Policy::default() }).await;
+        let launch = Launch::new(bed, &Policy { basis: "requests", ..Policy::USUAL }).await;
         let plan = launch.plan();
         let verdicts = plan["nodes"].as_array().unwrap();
         let named: BTreeSet<&str> = verdicts.iter().map(|v| v["node"].as_str().unwrap()).collect();
@@ -41,7 +41,7 @@ fn the_same_cluster_gives_the_same_plan_byte_for_byte() {
         scene::rights(bed);
         scene::lopsided(bed).await;
         let (file, now) = scene::snapshot(bed).await;
-        let launch = Launch::new(bed, &Policy::default()).await;
+        let launch = Launch::new(bed, &Policy::USUAL).await;
         let from = ["--from", file.to_str().unwrap(), "--now", &now];
         let first = launch.plan_text(&from);
         let plan: Value = serde_json::from_str(&first).unwrap();

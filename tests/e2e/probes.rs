@@ -15,7 +15,7 @@ fn it_is_ready_once_it_has_seen_the_cluster_and_ends_when_told_to() {
         scene::nodes(bed, 2).await;
         let proxy = Proxy::start(bed).await;
         let lists = proxy.hold(Stage::Unsent, &[Method::GET], "/api/v1/pods");
-        let mut keel = Launch::by(bed, &Policy::default(), &proxy.url()).await.run(&[]);
+        let mut keel = Launch::by(bed, &Policy::USUAL, &proxy.url()).await.run(&[]);
         lists.caught(30).await;
         keel.eventually("the answer of a live process", 30, async |keel| {
             that(keel.probe("/healthz").await == Ok(200), "not alive")

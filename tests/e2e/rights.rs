@@ -23,7 +23,7 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
             .into_iter()
             .chain(granted(bed.list("/apis/rbac.authorization.k8s.io/v1/roles").await))
             .collect::<BTreeSet<Right>>();
-        let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::default() };
+        let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
         let launch = Launch::new(bed, &policy).await;
         launch.plan();
         let mut keel = launch.run(&[]);

@@ -19,27 +19,25 @@ const TAIL: usize = 60;
 
 /// What the policy of a scenario has of its own.
 pub struct Policy {
+    pub interval: &'static str,
     pub limits: &'static str,
     pub rest: &'static str,
     pub basis: &'static str,
     pub stale_after: &'static str,
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Policy { limits: "{perWorkload: 100%}", rest: "10m", basis: "actual", stale_after: "90s" }
-    }
-}
-
 impl Policy {
+    pub const USUAL: Policy =
+        Policy { interval: "10s", limits: "{perWorkload: 100%}", rest: "10m", basis: "actual", stale_after: "90s" };
+
     fn text(&self) -> String {
-        let Policy { limits, rest, basis, stale_after } = self;
+        let Policy { interval, limits, rest, basis, stale_after } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
-             interval: 20s\n\
+             interval: {interval}\n\
              basis: {basis}\n\
-             usage: {{poll: 10s, window: 1m, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
+             usage: {{poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
              evictable: {{minPodAge: 0s}}\n\
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\
@@ -47,7 +45,7 @@ impl Policy {
              - lowNodeUtilization:\n\
              \x20   thresholds: {{cpu: 30%}}\n\
              \x20   targetThresholds: {{cpu: 50%}}\n\
-             \x20   sustainedFor: 20s\n"
+             \x20   sustainedFor: 10s\n"
         )
     }
 }
