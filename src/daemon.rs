@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
-use crate::cluster::Cluster;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
+use crate::cluster::{Cluster, events, evict};
 use crate::engine::Engine;
 use crate::ledger::{Ledger, LedgerError};
 use crate::plan::{Move, Outcome, Plan};
@@ -19,7 +19,6 @@ use crate::telemetry::Health;
 use crate::telemetry::metrics::Metrics;
 
 /// Everything the loop works with.
-#[derive(Debug)]
 pub struct Daemon {
     /// The cluster.
     pub cluster: Cluster,
@@ -33,19 +32,16 @@ pub struct Daemon {
     pub metrics: Metrics,
     /// Decide, but evict nothing and write nothing.
     pub dry_run: bool,
+    /// The name of our own pod or host, for events.
+    pub instance: String,
 }
 
 /// Why the loop cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// What the ConfigMap holds is not a ledger of ours.
-    #[error("the ledger in {at} cannot be read, so nothing may be evicted: {why}; delete it to begin anew")]
-    Ledger {
-        /// Where it is.
-        at: String,
-        /// What is wrong.
-        why: LedgerError,
-    },
+    #[error("the ledger cannot be read, so nothing may be evicted: {0}; delete its configmap to begin anew")]
+    Ledger(#[from] LedgerError),
     /// A single run could not do its work.
     #[error("nothing could be decided: {0}")]
     Blind(String),
@@ -148,8 +144,8 @@ impl Daemon {
     }
 
     async fn load(&mut self) -> Result<Ledger, Loading> {
-        let text = self.store.load().await.map_err(Loading::Store)?;
-        let unreadable = |why| Loading::Unreadable(DaemonError::Ledger { at: self.store.place(), why });
+        let text = self.store.load().await.map_err(Loading::Store)?.text;
+        let unreadable = |why| Loading::Unreadable(DaemonError::Ledger(why));
         text.map_or(Ok(Ledger::default()), |text| Ledger::parse(&text).map_err(unreadable))
     }
 
@@ -157,7 +153,7 @@ impl Daemon {
     async fn observe(&mut self, engine: &mut Engine) -> bool {
         match self.source.read().await {
             Ok(readings) => {
-                let snapshot = self.cluster.snapshot(engine.policy());
+                let snapshot = self.cluster.snapshot(engine.policy().resources());
                 for skipped in &readings.skipped {
                     debug!("{skipped}");
                 }
@@ -193,13 +189,14 @@ impl<'d> Cycle<'d> {
     }
 
     async fn run(mut self) -> Result<(), DaemonError> {
-        if let Some(trouble) = self.daemon.cluster.trouble() {
-            self.daemon.health.waiting(&trouble);
-            warn!(outcome = "waiting", "cycle: {trouble}; nothing is decided until it is back");
+        if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
+            self.daemon.health.waiting(cut_off.to_string());
+            self.daemon.metrics.cycle("waiting", 0.0);
+            warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
         self.daemon.health.ready();
-        let snapshot = self.daemon.cluster.snapshot(self.engine.policy());
+        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
         let before = self.engine.ledger().clone();
         for settled in self.engine.settle(&snapshot, self.started) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
@@ -218,7 +215,12 @@ impl<'d> Cycle<'d> {
     }
 
     /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
-    async fn carry_out(&mut self, snapshot: &Snapshot, plan: &Plan, before: &Ledger) -> Result<Vec<Outcome>, DaemonError> {
+    async fn carry_out(
+        &mut self,
+        snapshot: &Snapshot,
+        plan: &Plan,
+        before: &Ledger,
+    ) -> Result<Vec<Outcome>, DaemonError> {
         let settled = self.engine.ledger().clone();
         self.engine.intend(snapshot, &plan.moves, self.started);
         if self.engine.ledger() == before {
@@ -227,10 +229,13 @@ impl<'d> Cycle<'d> {
         if let Err(error) = self.save().await {
             self.engine.reload(settled);
             self.recover(&error).await?;
+            self.daemon.metrics.cycle("failed", 0.0);
             return Err(DaemonError::Unwritten(error.to_string()));
         }
         let outcomes = self.act(&plan.moves).await;
-        if !outcomes.is_empty() && let Err(error) = self.save().await {
+        if !outcomes.is_empty()
+            && let Err(error) = self.save().await
+        {
             error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
             self.recover_version(&error).await;
         }
@@ -241,7 +246,8 @@ impl<'d> Cycle<'d> {
         let mut outcomes = Vec::new();
         let mut erred = false;
         for it in moves {
-            let outcome = if erred { Outcome::Untried } else { self.daemon.cluster.evict(it).await };
+            let outcome =
+                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, None).await };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
@@ -249,7 +255,7 @@ impl<'d> Cycle<'d> {
             info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, outcome = told,
                 reason = %it.reason, "eviction: {outcome}");
             if outcome == Outcome::Evicted {
-                self.daemon.cluster.tell(it).await;
+                events::evicted(self.daemon.cluster.client(), it, &self.daemon.instance, clock()).await;
             }
             outcomes.push(outcome);
         }
@@ -257,13 +263,12 @@ impl<'d> Cycle<'d> {
     }
 
     async fn save(&mut self) -> Result<(), StoreError> {
-        let text = self.engine.ledger().write().map_err(|e| StoreError::Form(e.to_string()))?;
-        self.daemon.store.save(&text).await
+        self.daemon.store.save(&self.engine.ledger().write()).await
     }
 
     /// Someone else has written the ledger: theirs holds, and we decide anew.
     async fn recover(&mut self, error: &StoreError) -> Result<(), DaemonError> {
-        if !matches!(error, StoreError::Conflict) {
+        if !unsure(error) {
             return Ok(());
         }
         match self.daemon.load().await {
@@ -276,7 +281,7 @@ impl<'d> Cycle<'d> {
 
     /// Keeps what we know, which is newer, and learns only which version to write over.
     async fn recover_version(&mut self, error: &StoreError) {
-        if matches!(error, StoreError::Conflict)
+        if unsure(error)
             && let Err(error) = self.daemon.store.load().await
         {
             warn!("the ledger cannot be loaded again: {error}");
@@ -307,6 +312,11 @@ impl<'d> Cycle<'d> {
     }
 }
 
+/// Whether what is written in the cluster may be other than what we saw or wrote last.
+const fn unsure(error: &StoreError) -> bool {
+    matches!(error, StoreError::Conflict(_) | StoreError::Unanswered { .. })
+}
+
 /// The cycle in one clause, for people.
 fn summary(plan: &Plan) -> String {
     if let Some(halt) = &plan.halted {
@@ -329,7 +339,14 @@ fn report_nodes(plan: &Plan) {
     for verdict in &plan.nodes {
         match &verdict.class {
             Class::Unknown(_) | Class::Doubtful(_) => {
-                warn!(node = verdict.node, strategy = verdict.strategy, code = verdict.class.code(), "node {} {}", verdict.node, verdict.class);
+                warn!(
+                    node = verdict.node,
+                    strategy = verdict.strategy,
+                    code = verdict.class.code(),
+                    "node {} {}",
+                    verdict.node,
+                    verdict.class
+                );
             }
             Class::Hot { .. } | Class::Warming { .. } => debug!(node = verdict.node, "{}", verdict.class),
             Class::Cold | Class::ColdCordoned | Class::Even | Class::NotReady | Class::NotSelected => {}

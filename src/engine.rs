@@ -10,7 +10,7 @@ use crate::draft::{Draft, HotSince, World};
 use crate::gate;
 use crate::ledger::{Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
-use crate::policy::{Basis, LowNodeUtilization, Policy, Rule};
+use crate::policy::{Basis, LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::strategy::{Running, low_node_utilization};
 use crate::units::{Ratio, ResourceId};
@@ -223,15 +223,4 @@ fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
     let deviation = Ratio::new(statrs::statistics::Statistics::population_std_dev(&values))?;
     let most = ratios.iter().copied().max_by(|a, b| a.order(*b))?;
     Some(Balance { mean, deviation, above_mean: most.minus(mean), outside_band })
-}
-
-impl Policy {
-    /// The resources that strategies have thresholds for.
-    pub fn resources(&self) -> impl Iterator<Item = &str> {
-        self.strategies.iter().flat_map(|s| match &s.rule {
-            Rule::LowNodeUtilization(rule) => {
-                rule.pools.iter().flat_map(|p| p.targets.iter().map(|(name, _)| name.as_str()))
-            }
-        })
-    }
 }

@@ -33,9 +33,9 @@ pub mod gate;
 pub mod strategy;
 pub mod engine;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
-// pub mod source;
-// pub mod cluster;
+pub mod cluster;
+pub mod source;
 pub mod telemetry;
-// pub mod daemon;
+pub mod daemon;
 // ── what people type ───────────────────────────────────────────────────────────────────────────────────────────────
-// pub mod cli;
+pub mod cli;

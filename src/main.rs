@@ -1,2 +1,5 @@
-//! x
-fn main() {}
+//! The binary: everything is in the library.
+
+fn main() -> std::process::ExitCode {
+    evenkeel::cli::main()
+}

@@ -144,7 +144,7 @@ fn parse_one(text: &str) -> Result<(Requirement, &str), SelectorError> {
         return Ok((Requirement { key, test: Test::Absent }, rest));
     }
     let (key, rest) = word(text).ok_or_else(broken)?;
-    let (test, rest) = if let Some(rest) = rest.strip_prefix("!=") {
+    let (wanted, rest) = if let Some(rest) = rest.strip_prefix("!=") {
         let (value, rest) = value(rest);
         (Test::NotIn(vec![value]), rest)
     } else if let Some(rest) = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')) {
@@ -157,7 +157,7 @@ fn parse_one(text: &str) -> Result<(Requirement, &str), SelectorError> {
     } else {
         (Test::Exists, rest)
     };
-    Ok((Requirement { key, test }, rest))
+    Ok((Requirement { key, test: wanted }, rest))
 }
 
 /// A label's name and what follows it.

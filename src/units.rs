@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
 pub mod quantity;
@@ -79,9 +79,15 @@ impl std::iter::Sum for Amount {
 }
 
 /// A share of allocatable: finite and not negative; above 1 where more is used than there is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Ratio(f64);
+
+impl Serialize for Ratio {
+    /// To four decimals, a hundredth of a percent: what is beyond is noise of the arithmetic.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64((self.0 * 10_000.0).round() / 10_000.0)
+    }
+}
 
 impl Ratio {
     /// Nothing used.
@@ -266,6 +272,12 @@ mod tests {
     fn ratios_read_as_percentages() {
         let shown: Vec<_> = [0.0, 0.005, 0.04, 0.0955, 0.836, 1.2].map(|r| Ratio(r).to_string()).into();
         assert_eq!(shown, ["0%", "0.5%", "4%", "9.6%", "84%", "120%"]);
+    }
+
+    #[test]
+    fn ratios_are_written_to_four_decimals() {
+        let text: Vec<_> = [1.0 / 3.0, 0.1 + 0.2, 1.0].map(|r| serde_json::to_string(&Ratio(r)).unwrap()).into();
+        assert_eq!(text, ["0.3333", "0.3", "1.0"]);
     }
 
     #[test]

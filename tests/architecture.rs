@@ -122,14 +122,16 @@ fn the_core_touches_nothing() {
 
 #[test]
 fn the_edges_do_not_know_each_other() {
-    for (edge, others) in [
-        ("source", ["cluster", "telemetry"]),
-        ("cluster", ["source", "telemetry"]),
-        ("telemetry", ["source", "cluster"]),
-    ] {
+    // A source may need the client of the cluster, for metrics.k8s.io is served by the same API server.
+    let edges = [
+        ("source", vec!["telemetry"]),
+        ("cluster", vec!["source", "telemetry"]),
+        ("telemetry", vec!["source", "cluster"]),
+    ];
+    for (edge, others) in edges {
         for file in files().iter().filter(|f| f.module == edge) {
-            for other in others {
-                assert!(!uses(&file.text).contains(other), "{} uses {other}", file.path.display());
+            for other in &others {
+                assert!(!uses(&file.text).contains(*other), "{} uses {other}", file.path.display());
             }
         }
     }

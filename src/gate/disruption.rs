@@ -29,7 +29,7 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
         return Err(Refusal::StaleBudget(budget.name.clone()));
     }
     let planned = draft.count(|_, moved| moved.budgets.contains(&id) && (moved.ready || !free_to_leave(budget)));
-    if planned < budget.allowed { Ok(()) } else { Err(Refusal::Budget(budget.name.clone())) }
+    if planned < budget.allowed { Ok(()) } else { Err(Refusal::Budget { name: budget.name.clone(), planned }) }
 }
 
 /// Whether a pod that is not Ready may go without using the budget up.

@@ -85,7 +85,12 @@ pub enum Refusal {
         most: u32,
     },
     /// Its PodDisruptionBudget allows no further disruption.
-    Budget(String),
+    Budget {
+        /// The budget.
+        name: String,
+        /// How many disruptions this plan has used up; with none, the budget was at its end before.
+        planned: u32,
+    },
     /// More than one PodDisruptionBudget covers it, which the API server refuses.
     SeveralBudgets(Vec<String>),
     /// Its PodDisruptionBudget has not been looked at since it changed.
@@ -145,7 +150,7 @@ impl Refusal {
             Refusal::NamespaceLimit(_) => "namespace-limit",
             Refusal::RateLimit(_) => "rate-limit",
             Refusal::WorkloadLimit { .. } => "workload-limit",
-            Refusal::Budget(_) => "disruption-budget",
+            Refusal::Budget { .. } => "disruption-budget",
             Refusal::SeveralBudgets(_) => "several-budgets",
             Refusal::StaleBudget(_) => "stale-budget",
             Refusal::Resting(_) => "resting",
@@ -173,6 +178,7 @@ impl Refusal {
                 | Refusal::NamespaceLimit(_)
                 | Refusal::RateLimit(_)
                 | Refusal::WorkloadLimit { .. }
+                | Refusal::Budget { planned: 1.., .. }
                 | Refusal::Young { .. }
                 | Refusal::Terminating
         )
@@ -218,7 +224,10 @@ impl fmt::Display for Refusal {
             Refusal::WorkloadLimit { away, most } => {
                 write!(f, "{away} pods of its workload are away, and at most {most} may be at a time")
             }
-            Refusal::Budget(name) => write!(f, "PodDisruptionBudget {name} allows no further disruption"),
+            Refusal::Budget { name, planned: 0 } => write!(f, "PodDisruptionBudget {name} allows no disruption now"),
+            Refusal::Budget { name, planned } => {
+                write!(f, "PodDisruptionBudget {name} allows no disruption beyond the {planned} planned")
+            }
             Refusal::SeveralBudgets(names) => {
                 write!(
                     f,

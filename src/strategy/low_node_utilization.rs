@@ -3,7 +3,7 @@
 //! A victim is the pod that brings its node below the target with the fewest evictions: the smallest that does it
 //! alone, else the one that relieves most. A pod whose leaving relieves nothing that is over is never a victim. Nor
 //! does a lesser pod go because a better one has to wait for a limit: what waits counts as leaving. Where the pods that are
-//! left cannot bring the node below its target, only those go that relieve a tenth of the excess or more.
+//! left cannot bring the node below its target, only those go that relieve a quarter of the excess or more.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -179,7 +179,7 @@ impl Running {
 const NAME: &str = "LowNodeUtilization";
 
 /// The least share of a node's excess that a pod should relieve where the node cannot be brought below its target.
-const WORTHWHILE: Ratio = Ratio::TENTH;
+const WORTHWHILE: Ratio = Ratio::QUARTER;
 
 /// Whole percents: pods that match about as well are told apart by whom it hurts least.
 #[expect(clippy::cast_possible_truncation, reason = "a share of a node is far from the bounds, and casts saturate")]

@@ -141,7 +141,7 @@ fn a_crash_after_writing_down_and_before_evicting_is_taken_for_an_eviction_for_a
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     // All that is left after the crash is what was written.
-    let written = watch.engine.ledger().write().unwrap();
+    let written = watch.engine.ledger().write();
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(30);
     assert!(watch.plan().moves.is_empty(), "the call may still be on its way");
@@ -155,7 +155,7 @@ fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
-    let written = watch.engine.ledger().write().unwrap();
+    let written = watch.engine.ledger().write();
     let made = watch.cluster.replace("default", &plan.moves[0].pod, "n1", after(301));
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(15);

@@ -20,7 +20,7 @@ fn what_is_written_reads_back_the_same() {
     let plan = engine.decide(&snapshot, noon());
     engine.intend(&snapshot, &plan.moves[..2], noon());
     engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    let written = engine.ledger().write().unwrap();
+    let written = engine.ledger().write();
     assert_eq!(&Ledger::parse(&written).unwrap(), engine.ledger());
     assert_snapshot!(written, @r#"{"version":1,"entries":[{"workload":"default/Deployment/web","pod":"web-1","uid":"uid-default-web-1","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","state":"evicted"},{"workload":"default/Deployment/web","pod":"web-10","uid":"uid-default-web-10","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","state":"intended"}],"resting":{}}"#);
 }
@@ -43,7 +43,7 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
     for position in 0..MOST_ENTRIES {
         ledger.intend(&snapshot, PodId(position), noon());
     }
-    let written = ledger.write().unwrap();
+    let written = ledger.write();
     // Names of pods and nodes may have 253 characters; real ones have a fifth of that.
     assert!(written.len() * 3 < 1024 * 1024, "{} bytes", written.len());
     engine.reload(ledger);

@@ -1,0 +1,219 @@
+//! What people type: one file for each command.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+mod file;
+mod live;
+mod plan;
+mod policy;
+mod run;
+mod show;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel plan                              what would be moved in the current cluster, and why
+  evenkeel plan --from cluster.yaml          the same from a file, without a cluster
+  evenkeel policy check policy.yaml          whether a policy is sound
+  evenkeel run --policy policy.yaml          keep the cluster even
+  evenkeel run --policy policy.yaml --dry-run --once
+
+Exit status: 0 done, 1 failed, 2 wrong usage or policy.";
+
+/// A rebalancer for Kubernetes: evicts the few pods whose move evens the cluster out, by what they really use.
+#[derive(Debug, Parser)]
+#[command(name = "evenkeel", version, max_term_width = 110, after_help = EXAMPLES, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Watch a cluster and keep it even
+    Run(run::Args),
+    /// Show what would be moved and why everything else stays; evicts nothing
+    Plan(plan::Args),
+    /// Work with policies
+    #[command(subcommand)]
+    Policy(policy::Command),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the version
+    Version,
+}
+
+/// What `run` and `plan` have in common.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Cluster and log")]
+struct Shared {
+    /// The policy: what to balance, within which bounds, and which pods may go
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_POLICY", hide_env_values = true)]
+    policy: Option<PathBuf>,
+    /// How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The namespace that holds the ledger and the lease
+    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", hide_env_values = true, default_value = "kube-system")]
+    namespace: String,
+    /// The ConfigMap in which earlier evictions are remembered
+    #[arg(long, value_name = "NAME", default_value = "evenkeel-ledger")]
+    ledger: String,
+    /// Log lines for people or for machines; they go to standard error
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    log_format: LogFormat,
+    /// error, warn, info, debug or trace, also by module: `info,kube=debug` [default: info for run, warn for plan]
+    #[arg(long, value_name = "LEVEL", env = "RUST_LOG", hide_env_values = true)]
+    log_level: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+/// Wrong usage, or a policy that makes no sense: the caller has to change something.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Misuse(String);
+
+/// Reads the arguments, does what they ask and tells how it went.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(asked) if !asked.use_stderr() => {
+            // Help or version: whoever asked and went away did not want the rest.
+            let _ = asked.print();
+            return ExitCode::SUCCESS;
+        }
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            return ExitCode::from(2);
+        }
+        Err(error) => {
+            let text = error.render().to_string();
+            complain(text.trim_start_matches("error: ").trim_end());
+            return ExitCode::from(2);
+        }
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let done = cli.command.run(&mut out).and_then(|()| out.flush().map_err(Into::into));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader has seen enough, as in `| head`.
+        Err(error) if error.downcast_ref().is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain(&format!("{error:#}"));
+            if error.is::<Misuse>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+/// To standard error; where that is closed, nobody is left to tell.
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "evenkeel: {text}");
+}
+
+impl Command {
+    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self {
+            Command::Run(args) => {
+                args.shared.start_log("info")?;
+                runtime()?.block_on(run::run(args))
+            }
+            Command::Plan(args) => {
+                args.shared.start_log("warn")?;
+                plan::run(args, out)
+            }
+            Command::Policy(command) => policy::run(command, out),
+            Command::Completions { shell } => {
+                let mut script = Vec::new();
+                clap_complete::generate(*shell, &mut Cli::command(), "evenkeel", &mut script);
+                Ok(out.write_all(&script)?)
+            }
+            Command::Version => Ok(writeln!(out, "evenkeel {}", env!("CARGO_PKG_VERSION"))?),
+        }
+    }
+}
+
+impl Shared {
+    fn start_log(&self, otherwise: &str) -> anyhow::Result<()> {
+        let level = self.log_level.as_deref().unwrap_or(otherwise);
+        let filter = EnvFilter::try_new(level).map_err(|error| {
+            Misuse(format!("log level: found {level:?}, expected error, warn, info, debug or trace: {error}"))
+        })?;
+        let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+        let started = match self.log_format {
+            LogFormat::Text => lines.with_ansi(io::stderr().is_terminal() && !plain()).try_init(),
+            LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        };
+        started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
+    }
+}
+
+/// A runtime for the commands that talk to a cluster; the others do without.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("threads cannot be started")
+}
+
+/// Whether the user wants no colours: <https://no-color.org>.
+fn plain() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, String> {
+        Cli::try_parse_from(line.split(' ')).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_can_be_typed() {
+        for line in [
+            "evenkeel run --policy p.yaml --once --dry-run --namespace a --ledger b --listen 127.0.0.1:0",
+            "evenkeel plan",
+            "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
+            "evenkeel plan --from c.yaml --now 1795246200 --all",
+            "evenkeel plan -v --kubeconfig k --log-format json --log-level debug",
+            "evenkeel policy check p.yaml",
+            "evenkeel completions bash",
+            "evenkeel version",
+        ] {
+            assert!(parse(line).is_ok(), "{line}: {:?}", parse(line).err());
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for (line, said) in [
+            ("evenkeel", "Usage: evenkeel <COMMAND>"),
+            ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
+            ("evenkeel plan --from f --now noon", "expected a time such as"),
+            ("evenkeel plan -o xml", "possible values: text, json"),
+            ("evenkeel run --listen here", "expected an address such as"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(said), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! A cluster from a file of ordinary Kubernetes objects.
+//!
+//! Lists are read object by object, and of each only the facts are kept: a dump of a large cluster is ten times larger as
+//! text than what decisions need of it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use crate::snapshot::facts::Skipped;
+use crate::snapshot::import;
+use crate::snapshot::objects::{Kind, Object, Objects};
+use crate::usage::Readings;
+use crate::usage::import as metrics;
+
+/// How a file comes about that a plan can be made from.
+pub(super) const HOW_TO: &str = "\
+A file for --from, as JSON, which is faster to read than YAML; the second command adds the usage:
+  kubectl get nodes,pods,pdb,rs,ns,pvc,priorityclasses -A -o json > cluster.json
+  kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io -A -o json >> cluster.json";
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) objects: Objects,
+    pub(super) readings: Readings,
+    /// Kinds that no plan needs, and how often they came.
+    unused: BTreeMap<String, usize>,
+}
+
+/// The path as the user wrote it, or the words for `-`.
+pub(super) fn label(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// The text of a file or of standard input, whatever Unicode encoding a shell chose for it.
+pub(super) fn text(path: &Path) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(path).map(|found| bytes = found)
+    };
+    read.map_err(anyhow::Error::from).and_then(|()| decode(bytes)).with_context(|| label(path))
+}
+
+/// A shell of Windows writes UTF-16 with a mark in front.
+fn decode(bytes: Vec<u8>) -> anyhow::Result<String> {
+    let wide = |from: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]]));
+        char::decode_utf16(units).collect::<Result<String, _>>().context("not UTF-16, though it begins so")
+    };
+    match bytes.get(..3) {
+        Some([0xff, 0xfe, _]) => wide(u16::from_le_bytes),
+        Some([0xfe, 0xff, _]) => wide(u16::from_be_bytes),
+        Some([0xef, 0xbb, 0xbf]) => Ok(String::from_utf8(bytes[3..].to_vec())?),
+        _ => String::from_utf8(bytes).context("not text"),
+    }
+}
+
+/// Reads a file. An object that makes no sense is skipped and counted; a file without nodes is an error.
+pub(super) fn read(path: &Path) -> anyhow::Result<Found> {
+    let text = text(path)?;
+    parse(&text).with_context(|| label(path))
+}
+
+fn parse(text: &str) -> anyhow::Result<Found> {
+    let found = if text.trim_start().starts_with(['{', '[']) { json(text)? } else { yaml(text)? };
+    if found.objects.count(Kind::Node) == 0 {
+        bail!("no nodes: found {}\n\n{HOW_TO}", found.sentence());
+    }
+    Ok(found)
+}
+
+fn json(text: &str) -> anyhow::Result<Found> {
+    let mut all = Gathered::default();
+    for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
+        all.extend([document?]);
+    }
+    Ok(all.0)
+}
+
+fn yaml(text: &str) -> anyhow::Result<Found> {
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
+        // kubectl leaves a text such as 7e12345 without quotes, for it is no number that a computer can hold.
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
+        // The file is the user's own, and the cluster may be large. What remains is what guards the stack.
+        budget: serde_saphyr::budget! {
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            max_documents: usize::MAX,
+            max_total_scalar_bytes: usize::MAX,
+            max_depth: 128,
+        },
+    };
+    let all: Gathered = serde_saphyr::from_str_multiple_with_options::<Document, _>(text, options)?;
+    Ok(all.0)
+}
+
+impl Found {
+    /// `10 nodes, 80 pods, 1 PodDisruptionBudget; metrics of 10 nodes and 80 pods; not used: 3 ConfigMap`.
+    pub(super) fn sentence(&self) -> String {
+        let counts = [
+            (self.objects.count(Kind::Node), "node", "nodes"),
+            (self.objects.count(Kind::Pod), "pod", "pods"),
+            (self.objects.count(Kind::Budget), "PodDisruptionBudget", "PodDisruptionBudgets"),
+        ];
+        let counts: Vec<String> =
+            counts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| counted(*n, one, many)).collect();
+        let (nodes, pods) = (self.readings.nodes.len(), self.readings.pods.len());
+        let mut parts = vec![if counts.is_empty() { "neither nodes nor pods".to_owned() } else { counts.join(", ") }];
+        parts.push(match nodes + pods {
+            0 => "no metrics".to_owned(),
+            _ => format!("metrics of {} and {}", counted(nodes, "node", "nodes"), counted(pods, "pod", "pods")),
+        });
+        let unused: Vec<String> = self.unused.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+        if !unused.is_empty() {
+            parts.push(format!("not used: {}", unused.join(", ")));
+        }
+        parts.join("; ")
+    }
+}
+
+/// `1 node`, `2 nodes`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// All documents of a file, taken in as they are read.
+#[derive(Default)]
+struct Gathered(Found);
+
+impl Extend<Document> for Gathered {
+    fn extend<I: IntoIterator<Item = Document>>(&mut self, documents: I) {
+        for item in documents.into_iter().flat_map(|d| d.0) {
+            match item {
+                Item::Object(object) => self.0.objects.apply(*object),
+                Item::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
+                Item::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
+                Item::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
+            }
+        }
+    }
+}
+
+/// One document: an object or a list of them.
+struct Document(Vec<Item>);
+
+/// One object, as soon as it is read.
+enum Item {
+    Object(Box<Object>),
+    Skipped(Kind, Box<Skipped>),
+    Metrics(Value),
+    Unused(String),
+}
+
+impl Item {
+    fn new(value: Value) -> Self {
+        let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
+        if word("apiVersion").starts_with("metrics.k8s.io/") {
+            return Item::Metrics(value);
+        }
+        match import::object(&value) {
+            Ok(Some(object)) => Item::Object(Box::new(object)),
+            Err((kind, skipped)) => Item::Skipped(kind, Box::new(skipped)),
+            Ok(None) if word("kind").is_empty() => Item::Unused("without a kind".to_owned()),
+            Ok(None) => Item::Unused(word("kind").to_owned()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(DocumentVisitor)
+    }
+}
+
+struct DocumentVisitor;
+
+impl<'de> Visitor<'de> for DocumentVisitor {
+    type Value = Document;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object or a list of them")
+    }
+
+    fn visit_unit<E>(self) -> Result<Document, E> {
+        Ok(Document(Vec::new()))
+    }
+
+    /// A text that is no YAML is one long word to the parser: to repeat it would help nobody.
+    fn visit_str<E: Error>(self, _text: &str) -> Result<Document, E> {
+        Err(E::custom("found plain text, expected a Kubernetes object or a list of them"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Document, A::Error> {
+        let mut list = List::default();
+        list.take(items)?;
+        Ok(list.finish())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+        let mut list = List::default();
+        let mut is_list = false;
+        let mut fields = serde_json::Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "items" {
+                is_list = true;
+                map.next_value_seed(Items(&mut list))?;
+            } else if is_list && key == "metadata" {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                let value = map.next_value::<Value>()?;
+                list.learn(&key, &value);
+                fields.insert(key, value);
+            }
+        }
+        // A list of nothing, as `kubectl get` prints it, has items all the same: what has none is an object.
+        Ok(if is_list { list.finish() } else { Document(vec![Item::new(Value::Object(fields))]) })
+    }
+}
+
+/// The items of a list. Those of a typed list, such as `PodList`, need not say what they are; where the list itself says
+/// so only after its items, they wait.
+#[derive(Default)]
+struct List {
+    kind: Option<String>,
+    api_version: Option<String>,
+    items: Vec<Item>,
+    waiting: Vec<Value>,
+}
+
+impl List {
+    fn learn(&mut self, key: &str, value: &Value) {
+        let word = || value.as_str().map(str::to_owned);
+        match key {
+            "kind" => self.kind = word(),
+            "apiVersion" => self.api_version = word(),
+            _ => {}
+        }
+    }
+
+    fn take<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(mut value) = items.next_element::<Value>()? {
+            if self.name(&mut value) { self.items.push(Item::new(value)) } else { self.waiting.push(value) }
+        }
+        Ok(())
+    }
+
+    /// Gives an item the kind that its list implies; whether it has one now.
+    fn name(&self, value: &mut Value) -> bool {
+        let Value::Object(fields) = value else { return true };
+        if fields.contains_key("kind") {
+            return true;
+        }
+        let (Some(list), Some(version)) = (&self.kind, &self.api_version) else { return false };
+        let kind = list.strip_suffix("List").unwrap_or_default();
+        fields.insert("kind".to_owned(), kind.into());
+        fields.insert("apiVersion".to_owned(), version.as_str().into());
+        true
+    }
+
+    fn finish(mut self) -> Document {
+        for mut value in std::mem::take(&mut self.waiting) {
+            self.name(&mut value);
+            self.items.push(Item::new(value));
+        }
+        Document(self.items)
+    }
+}
+
+struct Items<'l>(&'l mut List);
+
+impl<'de> DeserializeSeed<'de> for Items<'_> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of Kubernetes objects")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<(), A::Error> {
+        self.0.take(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODE: &str =
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
+
+    fn pods(found: &Found) -> usize {
+        found.objects.count(Kind::Pod)
+    }
+
+    #[test]
+    fn yaml_documents_lists_and_empty_documents_are_read() {
+        let text = format!(
+            "---\n# a comment\n---\n{NODE}---\nnull\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  \
+             metadata: {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: {{v: \"on\", w: \"1.0\"}}}}\n  \
+             spec: {{nodeName: n1, containers: []}}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: c}}\n---\n"
+        );
+        let found = parse(&text).unwrap();
+        assert_eq!(found.objects.skipped().next(), None);
+        assert_eq!(found.sentence(), "1 node, 1 pod; no metrics; not used: 1 ConfigMap");
+    }
+
+    #[test]
+    fn items_of_typed_lists_take_their_kind_from_the_list_wherever_it_stands() {
+        let item = r#"{"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}"#;
+        for text in [
+            format!(r#"{{"kind":"NodeList","apiVersion":"v1","items":[{item}]}}"#),
+            format!(r#"{{"items":[{item}],"metadata":{{}},"apiVersion":"v1","kind":"NodeList"}}"#),
+        ] {
+            assert_eq!(parse(&text).unwrap().objects.count(Kind::Node), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn json_may_be_concatenated_and_hold_metrics() {
+        let text = r#"
+            {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}
+            {"kind":"NodeMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[
+              {"metadata":{"name":"n1"},"timestamp":"2026-01-01T00:00:00Z","window":"15s","usage":{"cpu":"1","memory":"1Gi"}}]}
+            {"kind":"PodMetrics","apiVersion":"metrics.k8s.io/v1beta1","metadata":{"name":"a","namespace":"d"},
+              "timestamp":"2026-01-01T00:00:00Z","window":"15s","containers":[{"name":"c","usage":{"cpu":"1","memory":"1Gi"}}]}
+            {"kind":"List","apiVersion":"v1","items":null}"#;
+        let found = parse(text).unwrap();
+        assert_eq!(found.sentence(), "1 node; metrics of 1 node and 1 pod");
+    }
+
+    #[test]
+    fn a_plain_array_of_objects_is_a_list_too() {
+        let text =
+            r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}]"#;
+        assert_eq!(parse(text).unwrap().objects.count(Kind::Node), 1);
+    }
+
+    #[test]
+    fn one_unreadable_object_harms_no_other() {
+        let text = format!(
+            "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: {{nodeName: 7}}\n"
+        );
+        let found = parse(&text).unwrap();
+        let skipped: Vec<_> = found.objects.skipped().map(|s| (s.kind.as_str(), s.name.as_str())).collect();
+        assert_eq!(skipped, [("Pod", "a")]);
+    }
+
+    #[test]
+    fn texts_that_look_like_other_things_stay_texts() {
+        let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, f: \"null\"}";
+        let text = format!("{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n");
+        assert_eq!(parse(&text).unwrap().objects.skipped().next(), None);
+    }
+
+    #[test]
+    fn what_is_no_cluster_is_refused_with_what_was_found() {
+        let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
+        assert!(error("").starts_with("no nodes: found neither"), "{}", error(""));
+        let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+        assert!(error(config).contains("not used: 1 ConfigMap"), "{}", error(config));
+        assert!(error(config).contains("kubectl get nodes,pods"), "{}", error(config));
+        assert!(error("hello").contains("expected a Kubernetes object"), "{}", error("hello"));
+    }
+
+    #[test]
+    fn an_error_of_syntax_names_its_line() {
+        let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
+        assert!(error("{\n\"kind\": }").contains("line 2"), "{}", error("{\n\"kind\": }"));
+        assert!(error("kind: Node\na: [1\nb: 2\n").contains("line "), "{}", error("kind: Node\na: [1\nb: 2\n"));
+    }
+
+    #[test]
+    fn text_of_any_unicode_encoding_is_read() {
+        let wide: Vec<u8> = "\u{feff}kind".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(decode(wide).unwrap(), "kind");
+        assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
+        assert!(decode(b"\xff\x00\x01".to_vec()).is_err());
+        assert_eq!(pods(&Found::default()), 0);
+    }
+}

@@ -1,0 +1,108 @@
+//! `evenkeel policy`, and how commands come by their policy.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::plan::short;
+use crate::policy::{Policy, Rule};
+
+use super::{Misuse, file};
+
+/// What can be done with policies.
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Read a policy and name everything that is wrong with it; exits with 2 if something is
+    Check {
+        /// The policy; `-` is standard input
+        file: PathBuf,
+    },
+}
+
+/// A policy and where it comes from.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) policy: Policy,
+    pub(super) from: String,
+}
+
+/// Evens out what is really used, with room between the bounds so that nothing moves to and fro.
+const BUILT_IN: &str = "\
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+strategies:
+- lowNodeUtilization:
+    basis: actual
+    thresholds: {cpu: 30%, memory: 40%}
+    targetThresholds: {cpu: 60%, memory: 70%}
+";
+
+/// Does what the command asks.
+pub(super) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> {
+    match command {
+        Command::Check { file } => {
+            let policy = read(file)?;
+            Ok(writeln!(out, "{}: ok: {}", file::label(file), sentence(&policy))?)
+        }
+    }
+}
+
+/// The policy in a file.
+pub(super) fn read(path: &Path) -> anyhow::Result<Policy> {
+    let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
+    Ok(Policy::parse(&file::label(path), &text).map_err(|error| Misuse(error.to_string()))?)
+}
+
+/// The policy in a file, or the one that is built in.
+pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<Chosen> {
+    if let Some(path) = path {
+        return Ok(Chosen { policy: read(path)?, from: file::label(path) });
+    }
+    let policy = Policy::parse("built-in policy", BUILT_IN).map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok(Chosen { policy, from: "built in, --policy FILE takes yours".to_owned() })
+}
+
+/// A policy in one clause: `1 strategy (LowNodeUtilization on actual usage), every 1m`.
+pub(super) fn sentence(policy: &Policy) -> String {
+    let names: Vec<String> = policy.strategies.iter().map(|s| strategy(&s.rule)).collect();
+    let count = match names.len() {
+        1 => "1 strategy".to_owned(),
+        n => format!("{n} strategies"),
+    };
+    let dry = if policy.dry_run { ", dry run" } else { "" };
+    format!("{count} ({}), every {}{dry}", names.join(", "), short(policy.interval))
+}
+
+/// A strategy and what it weighs.
+pub(super) fn strategy(rule: &Rule) -> String {
+    match rule {
+        Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
+    }
+}
+
+impl crate::policy::Basis {
+    /// As a sentence says it.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Actual => "actual usage",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_policy_is_sound() {
+        let chosen = read_or_built_in(None).unwrap();
+        assert_eq!(sentence(&chosen.policy), "1 strategy (LowNodeUtilization on actual usage), every 1m");
+    }
+
+    #[test]
+    fn a_policy_that_is_not_there_is_wrong_usage() {
+        let error = read(Path::new("/no/such/policy.yaml")).unwrap_err();
+        assert!(error.is::<Misuse>());
+        assert!(error.to_string().starts_with("/no/such/policy.yaml: "), "{error}");
+    }
+}

@@ -1,0 +1,165 @@
+//! The ConfigMap in which the ledger outlives us.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::PostParams;
+use kube::{Api, Client, Error};
+
+use super::client::{code, why};
+
+/// The key under which the text stands.
+const KEY: &str = "ledger.json";
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One ConfigMap, and the version of it that was seen last.
+pub struct LedgerStore {
+    api: Api<ConfigMap>,
+    namespace: String,
+    name: String,
+    /// The ConfigMap as it was seen last, without the text; `None` where there was none.
+    seen: Option<ConfigMap>,
+}
+
+/// What was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// The ledger; `None` where none was kept.
+    pub text: Option<String>,
+    /// The version of the ConfigMap; `None` where there is none.
+    pub version: Option<String>,
+}
+
+/// Why the ledger was not loaded or saved.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Another process has written it since it was loaded: load it again.
+    #[error("configmap {0} was written by someone else since it was read")]
+    Conflict(String),
+    /// RBAC does not allow it.
+    #[error("may not {verb} configmap {name}, which its role must allow: {why}")]
+    Forbidden {
+        /// The verb that is missing.
+        verb: &'static str,
+        /// Namespace and name.
+        name: String,
+        /// What the API server said.
+        why: String,
+    },
+    /// The ConfigMap or its namespace is not there.
+    #[error("cannot {verb} configmap {name}: {why}")]
+    Missing {
+        /// What was tried.
+        verb: &'static str,
+        /// Namespace and name.
+        name: String,
+        /// What the API server said.
+        why: String,
+    },
+    /// No answer came: whether it was saved is not known. Load it again.
+    #[error("no answer about configmap {name}: {why}")]
+    Unanswered {
+        /// Namespace and name.
+        name: String,
+        /// What went wrong.
+        why: String,
+    },
+    /// The API server refused for another reason.
+    #[error("cannot {verb} configmap {name}: {why}")]
+    Failed {
+        /// What was tried.
+        verb: &'static str,
+        /// Namespace and name.
+        name: String,
+        /// What the API server said.
+        why: String,
+    },
+}
+
+impl LedgerStore {
+    /// The ConfigMap of this namespace and name. No request is made yet.
+    pub fn new(client: Client, namespace: &str, name: &str) -> Self {
+        let api = Api::namespaced(client, namespace);
+        LedgerStore { api, namespace: namespace.to_owned(), name: name.to_owned(), seen: None }
+    }
+
+    /// Reads what was kept.
+    pub async fn load(&mut self) -> Result<Loaded, StoreError> {
+        let found = self.ask("get", self.api.get_opt(&self.name)).await?;
+        let text = found.as_ref().and_then(|map| map.data.as_ref()?.get(KEY).cloned());
+        let version = found.as_ref().and_then(|map| map.metadata.resource_version.clone());
+        self.seen = found.map(without_text);
+        Ok(Loaded { text, version })
+    }
+
+    /// Keeps this text, if nobody else has written since the last load or save. The ConfigMap is created where there is
+    /// none, and what others have put into it stays.
+    pub async fn save(&mut self, text: &str) -> Result<(), StoreError> {
+        let params = PostParams::default();
+        if let Some(seen) = &self.seen {
+            let map = with_text(seen.clone(), text);
+            match self.ask("update", self.api.replace(&self.name, &params, &map)).await {
+                // Deleted meanwhile. What is in memory is newer than nothing, so it is kept again.
+                Err(StoreError::Missing { .. }) => {}
+                saved => {
+                    self.seen = Some(without_text(saved?));
+                    return Ok(());
+                }
+            }
+        }
+        let map = with_text(self.fresh(), text);
+        let created = self.ask("create", self.api.create(&params, &map)).await?;
+        self.seen = Some(without_text(created));
+        Ok(())
+    }
+
+    fn fresh(&self) -> ConfigMap {
+        let label = ("app.kubernetes.io/name".to_owned(), "evenkeel".to_owned());
+        ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                namespace: Some(self.namespace.clone()),
+                labels: Some(BTreeMap::from([label])),
+                ..ObjectMeta::default()
+            },
+            ..ConfigMap::default()
+        }
+    }
+
+    async fn ask<T>(
+        &self,
+        verb: &'static str,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreError> {
+        let name = format!("{}/{}", self.namespace, self.name);
+        let error = match tokio::time::timeout(TIMEOUT, request).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(_) => {
+                return Err(StoreError::Unanswered { name, why: format!("none within {} s", TIMEOUT.as_secs()) });
+            }
+        };
+        let why = why(&error);
+        Err(match code(&error) {
+            Some(409) => StoreError::Conflict(name),
+            Some(404) => StoreError::Missing { verb, name, why },
+            Some(403) => StoreError::Forbidden { verb, name, why },
+            Some(_) => StoreError::Failed { verb, name, why },
+            None => StoreError::Unanswered { name, why },
+        })
+    }
+}
+
+fn with_text(mut map: ConfigMap, text: &str) -> ConfigMap {
+    map.data.get_or_insert_default().insert(KEY.to_owned(), text.to_owned());
+    map
+}
+
+/// What others have put into the ConfigMap is written back with ours; who owns which field is the API server's affair.
+fn without_text(mut map: ConfigMap) -> ConfigMap {
+    map.data.get_or_insert_default().remove(KEY);
+    map.metadata.managed_fields = None;
+    map
+}
