@@ -1,9 +1,21 @@
 //! What the operator asks for: parsed once, then trusted.
 
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use crate::selector::Selector;
 use crate::units::Ratio;
+
+mod native;
+pub mod problem;
+mod read;
+mod scalar;
+mod strategies;
+mod tree;
+
+use problem::{Code, PolicyError, Problem};
+use read::Report;
 
 /// A whole policy, complete with defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +38,49 @@ pub struct Policy {
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
     pub strategies: Vec<Strategy>,
+}
+
+impl Policy {
+    /// A policy that shows and explains every field.
+    pub const EXAMPLE: &str = include_str!("../policy.example.yaml");
+
+    /// Reads a policy file. The name is for messages only.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyError> {
+        let fail = |problems| PolicyError::new(file_name, text, problems);
+        let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
+        let mut report = Report::default();
+        let policy = Policy::dispatch(&root, &mut report);
+        let problems: Vec<Problem> = report.close();
+        policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))
+    }
+
+    /// What holds where there is no file: every default, and no strategy.
+    pub fn default_native() -> Self {
+        Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
+    }
+
+    /// The resources that its thresholds name.
+    pub fn resources(&self) -> BTreeSet<&str> {
+        let pools = self.strategies.iter().flat_map(|strategy| match &strategy.rule {
+            Rule::LowNodeUtilization(rule) => &rule.pools,
+        });
+        pools.flat_map(|pool| pool.thresholds.iter().chain(&pool.targets)).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Chooses the reader by version. A file that gives none is read as a native one, to find all that it lacks.
+    fn dispatch(root: &tree::Node, report: &mut Report) -> Option<Self> {
+        match root.get("apiVersion").map(|node| &node.value) {
+            None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
+            Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
+            // Of another format the fields are other ones: what is wrong with them is not known.
+            Some(_) => {
+                report.read(root, |root| {
+                    root.entry("apiVersion")?.word(Code::UnsupportedVersion, &[(native::VERSION, ())])
+                });
+                None
+            }
+        }
+    }
 }
 
 /// What a strategy weighs.
@@ -283,136 +338,3 @@ pub struct Pool {
 
 /// A share for each named resource, in the order of the names.
 pub type Thresholds = Vec<(String, Ratio)>;
-impl Policy {
-    /// STUB
-    pub fn parse(_f: &str, text: &str) -> Result<Policy, String> {
-        use serde_json::Value as V;
-        let v: V = serde_saphyr::from_str(text).map_err(|e| e.to_string())?;
-        let dur = |v: &V, d: &str| -> SignedDuration { v.as_str().unwrap_or(d).parse().unwrap() };
-        let lim = |v: &V, d: Option<u32>| match v {
-            V::Null => d,
-            V::String(_) => None,
-            n => n.as_u64().map(|x| u32::try_from(x).unwrap()),
-        };
-        let pct = |v: &V| -> Ratio {
-            match v {
-                V::String(s) => Ratio::percent(s.trim_end_matches('%').parse().unwrap()).unwrap(),
-                n => Ratio::percent(n.as_f64().unwrap()).unwrap(),
-            }
-        };
-        let thr =
-            |v: &V| -> Thresholds { v.as_object().into_iter().flatten().map(|(k, v)| (k.clone(), pct(v))).collect() };
-        let sel = |v: &V| v.as_str().filter(|s| !s.is_empty()).map(|s| Selector::parse(s).unwrap());
-        let names = |v: &V| -> Names {
-            let l =
-                |v: &V| v.as_array().into_iter().flatten().map(|x| x.as_str().unwrap().to_owned()).collect::<Vec<_>>();
-            if v["include"].is_array() { Names::Only(l(&v["include"])) } else { Names::Except(l(&v["exclude"])) }
-        };
-        let e = &v["evictable"];
-        let has = |k: &str, w: &str| e[k].as_array().into_iter().flatten().any(|x| x == w);
-        let basis = |v: &V| match v.as_str() {
-            Some("requests") => Basis::Requests,
-            _ => Basis::Actual,
-        };
-        let u = &v["usage"];
-        let l = &v["limits"];
-        let c = &v["cooldown"];
-        Ok(Policy {
-            interval: dur(&v["interval"], "1m"),
-            dry_run: v["dryRun"].as_bool().unwrap_or(false),
-            node_selector: sel(&v["nodeSelector"]),
-            usage: UsagePolicy {
-                source: SourceKind::MetricsApi,
-                poll: dur(&u["poll"], "15s"),
-                window: dur(&u["window"], "5m"),
-                smoothing: match &u["smoothing"] {
-                    V::String(s) if s == "mean" => Smoothing::Mean,
-                    V::String(_) => Smoothing::Max,
-                    V::Object(m) if m.contains_key("percentile") => Smoothing::Percentile(pct(&m["percentile"])),
-                    V::Object(m) => Smoothing::HalfLife(dur(&m["halfLife"], "")),
-                    _ => Smoothing::HalfLife(dur(&V::Null, "2m")),
-                },
-                stale_after: dur(&u["staleAfter"], "90s"),
-                min_samples: u["minSamples"].as_u64().unwrap_or(3) as u32,
-            },
-            limits: Limits {
-                per_cycle: lim(&l["perCycle"], Some(20)),
-                per_node: lim(&l["perNode"], Some(5)),
-                per_namespace: lim(&l["perNamespace"], None),
-                per_minute: lim(&l["perMinute"], Some(30)),
-                per_workload: match &l["perWorkload"] {
-                    V::Null => Some(Share::Portion(Ratio::percent(25.0).unwrap())),
-                    V::String(s) if s == "none" => None,
-                    V::String(s) => Some(Share::Portion(pct(&V::String(s.clone())))),
-                    n => Some(Share::Count(n.as_u64().unwrap() as u32)),
-                },
-            },
-            cooldown: Cooldown { rest: dur(&c["rest"], "10m"), cap: dur(&c["cap"], "6h") },
-            safety: Safety { max_not_ready: Ratio::percent(40.0).unwrap(), max_pending: Ratio::percent(20.0).unwrap() },
-            profiles: vec![Profile {
-                name: "default".into(),
-                evictable: Evictable {
-                    namespaces: names(&e["namespaces"]),
-                    namespace_selector: sel(&e["namespaceSelector"]),
-                    pod_selector: sel(&e["podSelector"]),
-                    priority_below: match &e["priorityBelow"] {
-                        V::String(s) => PriorityThreshold::Class(s.clone()),
-                        n => PriorityThreshold::Value(n.as_i64().unwrap_or(2_000_000_000) as i32),
-                    },
-                    min_replicas: e["minReplicas"].as_u64().unwrap_or(2) as u32,
-                    min_pod_age: dur(&e["minPodAge"], "1m"),
-                    destinations: None,
-                    protected: Protections {
-                        local_storage: !has("allow", "localStorage"),
-                        daemon_sets: !has("allow", "daemonSets"),
-                        system_critical: !has("allow", "systemCritical"),
-                        failed_bare: !has("allow", "failedBare"),
-                        prefer_no_eviction: !has("allow", "preferNoEviction"),
-                        persistent_volumes: has("protect", "persistentVolumes").then_some(StorageClasses::Any),
-                        without_budget: has("protect", "withoutBudget"),
-                        resource_claims: false,
-                    },
-                },
-            }],
-            strategies: v["strategies"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|s| {
-                    let s = &s["lowNodeUtilization"];
-                    let mut pools: Vec<Pool> = s["nodePools"]
-                        .as_array()
-                        .into_iter()
-                        .flatten()
-                        .map(|p| Pool {
-                            name: p["name"].as_str().unwrap().into(),
-                            selector: sel(&p["nodeSelector"]),
-                            thresholds: thr(&p["thresholds"]),
-                            targets: thr(&p["targetThresholds"]),
-                        })
-                        .collect();
-                    if s["thresholds"].is_object() {
-                        pools.push(Pool {
-                            name: "default".into(),
-                            selector: sel(&s["nodeSelector"]),
-                            thresholds: thr(&s["thresholds"]),
-                            targets: thr(&s["targetThresholds"]),
-                        });
-                    }
-                    Strategy {
-                        profile: 0,
-                        rule: Rule::LowNodeUtilization(LowNodeUtilization {
-                            basis: basis(&s["basis"]),
-                            pools,
-                            deviation: s["useDeviationThresholds"].as_bool().unwrap_or(false),
-                            number_of_nodes: s["numberOfNodes"].as_u64().unwrap_or(0) as u32,
-                            sustained_for: dur(&s["sustainedFor"], "2m"),
-                            evictable_namespaces: names(&s["evictableNamespaces"]),
-                            per_node: lim(&s["evictionLimits"]["node"], None),
-                        }),
-                    }
-                })
-                .collect(),
-        })
-    }
-}

@@ -92,8 +92,8 @@ impl Serialize for Ratio {
 impl Ratio {
     /// Nothing used.
     pub const ZERO: Ratio = Ratio(0.0);
-    /// A tenth of it used.
-    pub const TENTH: Ratio = Ratio(0.1);
+    /// A quarter of it used.
+    pub const QUARTER: Ratio = Ratio(0.25);
     /// All of it used.
     pub const ONE: Ratio = Ratio(1.0);
 

@@ -1,13 +1,74 @@
 //! A live cluster, looked at once.
 
+use std::time::Duration;
+
+use anyhow::bail;
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+use crate::cluster::ledger_store::LedgerStore;
+use crate::ledger::Ledger;
 use crate::policy::Policy;
+use crate::source::Source;
+use crate::source::metrics_api::MetricsApi;
+use crate::usage::Readings;
 
 use super::Shared;
 use super::plan::Seen;
 
+/// How long the first list of everything may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// What a live cluster shows now.
-#[expect(clippy::unused_async, reason = "the cluster is connected here")]
-pub(super) async fn look(shared: &Shared, _policy: &Policy) -> anyhow::Result<Seen> {
-    let _ = (&shared.kubeconfig, &shared.namespace, &shared.ledger);
-    anyhow::bail!("plan is not connected to a cluster yet; use --from FILE")
+pub(super) async fn look(shared: &Shared, policy: &Policy) -> anyhow::Result<Seen> {
+    let cluster = Cluster::connect(shared.kubeconfig.as_deref()).await?;
+    let stop = CancellationToken::new();
+    let _stop_with_us = stop.clone().drop_guard();
+    cluster.start(&stop);
+    listed(&cluster).await?;
+    let mut head = Vec::new();
+    let readings = Source::MetricsApi(MetricsApi::new(cluster.client().clone())).read().await;
+    let readings = readings.unwrap_or_else(|error| {
+        head.push(format!("usage: unknown, and unknown is not idle: {error}"));
+        Readings::default()
+    });
+    let ledger = remembered(&cluster, shared).await.unwrap_or_else(|error| {
+        head.push(format!("ledger: left out of account: {error:#}"));
+        Ledger::default()
+    });
+    let snapshot = cluster.snapshot(policy.resources());
+    let now = present();
+    let counts = format!("{} nodes, {} pods", snapshot.nodes.len(), snapshot.pods.len());
+    head.insert(0, format!("plan for the cluster as it is: {counts}"));
+    head.insert(1, format!("time: {now:.0}; usage by one reading, where run would watch for longer"));
+    Ok(Seen { snapshot, readings, ledger, now, head })
+}
+
+/// Waits for the first list of everything; what cannot be listed is named rather than waited for.
+async fn listed(cluster: &Cluster) -> anyhow::Result<()> {
+    let broken = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if let Some(cut_off) = cluster.cut_off(present()) {
+                return cut_off;
+            }
+        }
+    };
+    tokio::select! {
+        () = cluster.wait_synced() => Ok(()),
+        cut_off = broken => bail!("{cut_off}"),
+        () = tokio::time::sleep(PATIENCE) => bail!("listing the cluster took longer than {} s", PATIENCE.as_secs()),
+    }
+}
+
+async fn remembered(cluster: &Cluster, shared: &Shared) -> anyhow::Result<Ledger> {
+    let mut store = LedgerStore::new(cluster.client().clone(), &shared.namespace, &shared.ledger);
+    let text = store.load().await?.text;
+    Ok(text.map_or(Ok(Ledger::default()), |text| Ledger::parse(&text))?)
+}
+
+#[expect(clippy::disallowed_methods, reason = "an edge: the time of a plan is that of its making")]
+fn present() -> Timestamp {
+    Timestamp::now()
 }

@@ -2,6 +2,20 @@
 
 use std::net::SocketAddr;
 
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use crate::cluster::Cluster;
+use crate::cluster::ledger_store::LedgerStore;
+use crate::daemon::{self, Daemon};
+use crate::source::Source;
+use crate::source::metrics_api::MetricsApi;
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::{self, Health};
+
 use super::{Misuse, Shared, policy};
 
 /// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
@@ -13,10 +27,10 @@ pub(super) struct Args {
     /// Decide and report, but evict nothing and write nothing; the same as `dryRun: true` in the policy
     #[arg(long)]
     dry_run: bool,
-    /// Where the probes /healthz and /readyz answer
+    /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
-    /// Who reports the events
+    /// The name under which evictions are reported in events
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]
@@ -28,12 +42,51 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Runs until told to stop.
-#[expect(clippy::unused_async, reason = "the daemon is connected here")]
 pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let Some(path) = &args.shared.policy else {
         return Err(Misuse("run needs a policy: --policy FILE, or EVENKEEL_POLICY".to_owned()).into());
     };
-    let _policy = policy::read(path)?;
-    let _ = (args.once, args.dry_run, args.listen, &args.instance);
-    anyhow::bail!("run is not connected to a cluster yet; plan --from FILE works without one")
+    let policy = policy::read(path)?;
+    let stop = CancellationToken::new();
+    stop_on_signals(&stop)?;
+    let cluster = Cluster::connect(args.shared.kubeconfig.as_deref()).await?;
+    cluster.start(&stop);
+    let client = cluster.client().clone();
+    let daemon = Daemon {
+        store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
+        source: Source::MetricsApi(MetricsApi::new(client)),
+        cluster,
+        health: Health::default(),
+        metrics: Metrics::default(),
+        dry_run: args.dry_run,
+        instance: args.instance.clone(),
+    };
+    info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
+    if args.once {
+        return Ok(daemon::run_once(daemon, policy, stop).await?);
+    }
+    let listener = TcpListener::bind(args.listen).await;
+    let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
+    let probes = telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone());
+    let probes = tokio::spawn(probes);
+    let ended = daemon::run(daemon, policy, stop.clone()).await;
+    stop.cancel();
+    probes.await??;
+    Ok(ended?)
+}
+
+/// Ctrl-C and SIGTERM let the call that is under way end, and write down what came of it.
+fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        info!("told to stop");
+        stop.cancel();
+    });
+    Ok(())
 }

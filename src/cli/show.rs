@@ -235,8 +235,8 @@ mod tests {
             moves: vec![a_move()],
             kept: vec![
                 kept("web-1", Refusal::LocalStorage),
-                kept("db-0", Refusal::Budget("db".to_owned())),
-                kept("db-1", Refusal::Budget("db".to_owned())),
+                kept("db-0", Refusal::Budget { name: "db".to_owned(), planned: 0 }),
+                kept("db-1", Refusal::Budget { name: "db".to_owned(), planned: 0 }),
             ],
             nodes: vec![
                 verdict("n1", hot(83.0)),
@@ -288,7 +288,7 @@ mod tests {
           1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
 
         What stays, and why  pods whose leaving would help, by code
-          2  disruption-budget  PodDisruptionBudget db allows no further disruption
+          2  disruption-budget  PodDisruptionBudget db allows no disruption now
                                 such as shop/db-0 on n1
           1  local-storage      its emptyDir or hostPath would be lost
                                 shop/web-1 on n1
@@ -328,7 +328,7 @@ mod tests {
              cpu 83% is above 60%
 
         What stays, and why  pods whose leaving would help, by code
-          2  disruption-budget  PodDisruptionBudget db allows no further disruption
+          2  disruption-budget  PodDisruptionBudget db allows no disruption now
                                 shop/db-0 on n1
                                 shop/db-1 on n1
           1  local-storage      its emptyDir or hostPath would be lost

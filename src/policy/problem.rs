@@ -1,0 +1,209 @@
+//! What is wrong with a policy file, and where: said so that it can be mended without looking anything up.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// No more problems than this are shown; a file with so many has one cause.
+const MOST_SHOWN: usize = 20;
+/// No more than this of a source line, or of a value, is shown.
+const WIDEST_LINE: usize = 120;
+const WIDEST_VALUE: usize = 60;
+
+/// A place in a file; both count from one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) line: usize,
+    pub(super) column: usize,
+}
+
+impl Position {
+    /// Where a file begins.
+    pub(super) const START: Position = Position { line: 1, column: 1 };
+}
+
+/// A kind of problem. The serialised names are stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// The file is not YAML, or uses a part of it that is refused.
+    Syntax,
+    /// The file is of a version or kind that is not read.
+    UnsupportedVersion,
+    /// A field that does not exist.
+    UnknownField,
+    /// A field that stands twice in one place.
+    RepeatedField,
+    /// A field that must be there is not.
+    MissingField,
+    /// A value of another type, or in another form, than the field takes.
+    WrongType,
+    /// A value of the right type that is too large or too small.
+    OutOfRange,
+    /// A label selector that cannot be read.
+    BadSelector,
+    /// Values that are right one by one, but not together.
+    Conflict,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The kind, for machines.
+    pub code: Code,
+    /// Counts from one.
+    pub line: usize,
+    /// In characters; counts from one.
+    pub column: usize,
+    /// The field, such as `strategies[0].lowNodeUtilization.thresholds.cpu`; empty for the whole file.
+    pub path: String,
+    /// What stands there, where that is what is wrong.
+    pub found: Option<String>,
+    /// What is allowed there; without anything found, a sentence that says what is wrong.
+    pub expected: String,
+}
+
+impl Problem {
+    pub(super) fn new(
+        code: Code,
+        at: Position,
+        path: &str,
+        found: Option<String>,
+        expected: impl fmt::Display,
+    ) -> Self {
+        let found = found.map(|f| printable(&f, WIDEST_VALUE));
+        Problem { code, line: at.line, column: at.column, path: path.to_owned(), found, expected: expected.to_string() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        match &self.found {
+            Some(found) => write!(f, "found {found}, expected {}", self.expected),
+            None => f.write_str(&self.expected),
+        }
+    }
+}
+
+/// Everything that is wrong with one policy file, from top to bottom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyError {
+    /// The name of the file, as it is shown.
+    pub file: String,
+    /// Never empty.
+    pub problems: Vec<Problem>,
+    text: String,
+}
+
+impl PolicyError {
+    pub(super) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|p| (p.line, p.column));
+        PolicyError { file: file.to_owned(), problems, text: text.to_owned() }
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl fmt::Display for PolicyError {
+    /// A line for each problem, and below it the line of the file with a mark at the place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
+            let end = if i == 0 { "" } else { "\n" };
+            write!(f, "{end}{}:{}:{}: {problem}", self.file, problem.line, problem.column)?;
+            let source = self.text.lines().nth(problem.line.saturating_sub(1)).unwrap_or_default();
+            if !source.trim().is_empty() {
+                let (shown, before) = excerpt(source, problem.column);
+                write!(f, "\n  | {shown}\n  | {:before$}^", "")?;
+            }
+        }
+        match self.problems.len().saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more problems"),
+        }
+    }
+}
+
+/// The part of a line around a column, and how many characters of it come before that column.
+fn excerpt(line: &str, column: usize) -> (String, usize) {
+    let fits = line.chars().count() <= WIDEST_LINE;
+    let start = if fits { 0 } else { column.saturating_sub(WIDEST_LINE * 2 / 3) };
+    let visible = |c: char| if c.is_control() { ' ' } else { c };
+    let shown: String = line.chars().skip(start).take(WIDEST_LINE).map(visible).collect();
+    let before = (column - 1 - start).min(shown.chars().count());
+    (shown.trim_end().to_owned(), before)
+}
+
+/// Without control characters, which could play tricks with a terminal, and not too long.
+pub(super) fn printable(text: &str, most: usize) -> String {
+    let mut shown = String::new();
+    for (i, c) in text.chars().enumerate() {
+        if i == most {
+            shown.push('…');
+            break;
+        }
+        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    fn problem(line: usize, column: usize) -> Problem {
+        Problem::new(Code::WrongType, Position { line, column }, "a.b", Some("x".into()), "y")
+    }
+
+    #[test]
+    fn problems_stand_in_the_order_of_the_file_each_with_its_line() {
+        let error = PolicyError::new("p.yaml", "a:\n\tb: x", vec![problem(2, 5), problem(1, 1)]);
+        assert_snapshot!(error, @"
+        p.yaml:1:1: a.b: found x, expected y
+          | a:
+          | ^
+        p.yaml:2:5: a.b: found x, expected y
+          |  b: x
+          |     ^
+        ");
+    }
+
+    #[test]
+    fn a_place_outside_the_file_is_shown_without_a_line() {
+        let error = PolicyError::new("p.yaml", "", vec![problem(1, 1), problem(7, 3)]);
+        assert_snapshot!(error, @"
+        p.yaml:1:1: a.b: found x, expected y
+        p.yaml:7:3: a.b: found x, expected y
+        ");
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_that_matters_is_shown() {
+        let line = format!("{}HERE{}", "a".repeat(500), "b".repeat(500));
+        let (shown, before) = excerpt(&line, 501);
+        assert_eq!(shown.chars().count(), WIDEST_LINE);
+        assert_eq!(&shown[before..before + 4], "HERE");
+    }
+
+    #[test]
+    fn many_problems_are_counted_rather_than_shown() {
+        let error = PolicyError::new("p.yaml", "", vec![problem(1, 1); 23]);
+        assert!(error.to_string().ends_with("\nand 3 more problems"));
+    }
+
+    #[test]
+    fn what_was_found_cannot_write_to_the_terminal_as_it_likes() {
+        assert_eq!(printable("a\u{1b}[31m", 60), "a\\u{1b}[31m");
+        assert_eq!(printable("abcdef", 3), "abc…");
+    }
+
+    #[test]
+    fn machines_read_stable_codes() {
+        let json = serde_json::to_string(&problem(1, 2)).unwrap();
+        assert_snapshot!(json, @r#"{"code":"wrong-type","line":1,"column":2,"path":"a.b","found":"x","expected":"y"}"#);
+    }
+}

@@ -1,0 +1,360 @@
+//! Walks a tree, takes what it asks for, and gathers everything that is wrong on the way.
+//!
+//! A reader gets `None` where a field is absent or broken and goes on with the default: once anything is broken, the
+//! policy is thrown away and only the list of problems is kept.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use super::problem::{Code, Position, Problem, printable};
+use super::tree::{Entry, Node, Value};
+
+/// What has been asked and found so far.
+#[derive(Default)]
+pub(super) struct Report {
+    problems: Vec<Problem>,
+    unknown: Vec<Unknown>,
+    /// Every field that was asked for, such as `strategies[].lowNodeUtilization`.
+    pub(super) asked: BTreeSet<String>,
+}
+
+/// A field that nobody asked for, and the names that were asked for beside it.
+struct Unknown {
+    what: &'static str,
+    at: Position,
+    parent: String,
+    key: String,
+    allowed: Vec<&'static str>,
+}
+
+impl Unknown {
+    fn new(what: &'static str, entry: &Entry, parent: &str, allowed: Vec<&'static str>) -> Self {
+        Unknown { what, at: entry.at, parent: parent.to_owned(), key: entry.key.clone(), allowed }
+    }
+}
+
+impl Report {
+    /// Reads a whole document.
+    pub(super) fn read<'t, T>(&mut self, root: &'t Node, read: impl FnOnce(Spot<'_, 't>) -> T) -> T {
+        self.find_repeats(root, "");
+        read(Spot { report: self, node: Some(root), at: root.at, key: root.at, path: String::new() })
+    }
+
+    /// All problems, once everything has been read.
+    pub(super) fn close(mut self) -> Vec<Problem> {
+        for unknown in std::mem::take(&mut self.unknown) {
+            let path = below(&unknown.parent, &unknown.key);
+            let hint = self.hint(&unknown);
+            let sentence = format!("unknown {}{hint}; allowed here: {}", unknown.what, unknown.allowed.join(", "));
+            self.problems.push(Problem::new(Code::UnknownField, unknown.at, &path, None, sentence));
+        }
+        self.problems
+    }
+
+    /// What an unknown field may have been meant for: one with a similar name, or one in another place.
+    fn hint(&self, unknown: &Unknown) -> String {
+        if let Some(name) = nearest(&unknown.key, &unknown.allowed) {
+            return format!(" (did you mean `{name}`?)");
+        }
+        let parents = self.asked.iter().filter_map(|path| path.strip_suffix(unknown.key.as_str()));
+        let parents: Vec<String> = parents
+            .filter_map(|p| {
+                if p.is_empty() {
+                    Some("the top level".to_owned())
+                } else {
+                    Some(format!("`{}`", p.strip_suffix('.')?))
+                }
+            })
+            .collect();
+        let parents = either(&parents.iter().map(String::as_str).collect::<Vec<_>>());
+        if parents.is_empty() { parents } else { format!(" (it belongs in {parents})") }
+    }
+
+    /// Remembers that a field was asked for; list items are one to it.
+    fn note(&mut self, parent: &str, name: &str) {
+        let parent: String = below(parent, name).split_inclusive('[').enumerate().map(without_index).collect();
+        self.asked.insert(parent);
+    }
+
+    fn find_repeats(&mut self, node: &Node, path: &str) {
+        match &node.value {
+            Value::Map(entries) => {
+                let mut seen = BTreeSet::new();
+                for entry in entries {
+                    let path = below(path, &entry.key);
+                    if !seen.insert(&entry.key) {
+                        let sentence = "this field stands here a second time; keep one of them";
+                        self.problems.push(Problem::new(Code::RepeatedField, entry.at, &path, None, sentence));
+                    }
+                    self.find_repeats(&entry.value, &path);
+                }
+            }
+            Value::List(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    self.find_repeats(item, &format!("{path}[{i}]"));
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {}
+        }
+    }
+}
+
+/// A place in the file where a value may stand.
+pub(super) struct Spot<'r, 't> {
+    report: &'r mut Report,
+    node: Option<&'t Node>,
+    at: Position,
+    /// Where the name of the field stands, to point at when something is missing below it.
+    key: Position,
+    path: String,
+}
+
+impl<'r, 't> Spot<'r, 't> {
+    /// The value, if there is one.
+    pub(super) fn node(&self) -> Option<&'t Node> {
+        self.node
+    }
+
+    /// Where it is, and what it is called.
+    pub(super) fn place(&self) -> (Position, String) {
+        (self.at, self.path.clone())
+    }
+
+    /// Reports that something else stands here than what is expected.
+    pub(super) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
+        let found = self.node.map(Node::shown);
+        self.report.problems.push(Problem::new(code, self.at, &self.path, found, expected));
+        None
+    }
+
+    /// Reports what is wrong here, as a sentence.
+    pub(super) fn complain<T>(self, code: Code, sentence: impl Display) -> Option<T> {
+        self.report.problems.push(Problem::new(code, self.at, &self.path, None, sentence));
+        None
+    }
+
+    /// Reads a value that stands alone. An absent one is not a problem.
+    pub(super) fn scalar<T>(self, expected: &str, read: impl FnOnce(&'t Node) -> Result<T, Code>) -> Option<T> {
+        match read(self.node?) {
+            Ok(value) => Some(value),
+            Err(code) => self.refuse(code, expected),
+        }
+    }
+
+    /// A field of the map that stands here, with no claim about its other fields.
+    pub(super) fn entry(self, name: &str) -> Option<Spot<'r, 't>> {
+        let Value::Map(entries) = &self.node?.value else { return None };
+        let entry = entries.iter().find(|e| e.key == name)?;
+        Some(entry_spot(self.report, entry, &self.path))
+    }
+
+    /// Reads a map of known fields. One that is absent, or has nothing in it, gives the defaults.
+    pub(super) fn section<T>(self, read: impl FnOnce(&mut Fields<'_, 't>) -> T) -> T {
+        let before = self.report.problems.len();
+        let (entries, broken): (&'t [Entry], bool) = match self.node.map(|n| &n.value) {
+            None | Some(Value::Null) => (&[], false),
+            Some(Value::Map(entries)) => (entries, false),
+            Some(_) => (&[], true),
+        };
+        if broken {
+            let found = self.node.map(Node::shown);
+            self.report.problems.push(Problem::new(Code::WrongType, self.at, &self.path, found, "a map of fields"));
+        }
+        let Spot { report, path, key: at, .. } = self;
+        let mut fields = Fields { report, path, at, entries, names: Vec::new(), before, broken };
+        let value = read(&mut fields);
+        fields.finish();
+        value
+    }
+
+    /// Reads the items of a list; broken ones are left out.
+    pub(super) fn list<T>(self, what: &str, mut read: impl FnMut(Spot<'_, 't>) -> Option<T>) -> Option<Vec<T>> {
+        let items = match &self.node?.value {
+            Value::List(items) => items,
+            Value::Null => return None,
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::Map(_) => {
+                return self.refuse(Code::WrongType, format!("a list of {what}"));
+            }
+        };
+        let spots = items.iter().enumerate().filter_map(|(i, item)| {
+            let path = format!("{}[{i}]", self.path);
+            read(Spot { report: &mut *self.report, node: Some(item), at: item.at, key: item.at, path })
+        });
+        Some(spots.collect())
+    }
+
+    /// Reads a map whose names are free; broken ones are left out.
+    pub(super) fn each<T>(
+        self,
+        what: &str,
+        mut read: impl FnMut(&'t Entry, Spot<'_, 't>) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let Value::Map(entries) = &self.node?.value else {
+            return self.refuse(Code::WrongType, format!("a map of {what}"));
+        };
+        let values = entries.iter().filter_map(|e| read(e, entry_spot(&mut *self.report, e, &self.path)));
+        Some(values.collect())
+    }
+
+    /// Reads a map with exactly one field, whose name chooses how its value is read.
+    pub(super) fn choice<T: Copy>(
+        self,
+        what: &'static str,
+        choices: &[(&'static str, T)],
+    ) -> Option<(T, Spot<'r, 't>)> {
+        let allowed: Vec<&'static str> = choices.iter().map(|(name, _)| *name).collect();
+        allowed.iter().for_each(|name| self.report.note(&self.path, name));
+        let entries: &[Entry] = match &self.node?.value {
+            Value::Map(entries) => entries,
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => &[],
+        };
+        match entries {
+            [] => self.refuse(Code::WrongType, format!("a map with one {what}: {}", either(&allowed))),
+            [only] => match choices.iter().find(|(name, _)| *name == only.key) {
+                Some((_, choice)) => Some((*choice, entry_spot(self.report, only, &self.path))),
+                None => {
+                    self.report.unknown.push(Unknown::new(what, only, &self.path, allowed));
+                    None
+                }
+            },
+            [first, second, ..] => {
+                let sentence = if first.value.value == Value::Null {
+                    format!("`{}` must be indented further than `{}` to belong to it", second.key, first.key)
+                } else {
+                    format!("a list item holds one {what}; begin `{}` with a dash of its own", second.key)
+                };
+                let (at, path) = (second.at, below(&self.path, &second.key));
+                self.report.problems.push(Problem::new(Code::WrongType, at, &path, None, sentence));
+                None
+            }
+        }
+    }
+}
+
+/// A map of known fields that is being read.
+pub(super) struct Fields<'r, 't> {
+    report: &'r mut Report,
+    path: String,
+    at: Position,
+    entries: &'t [Entry],
+    names: Vec<&'static str>,
+    /// How many problems there were when this map was begun.
+    before: usize,
+    /// Something else than a map stands here, so what it lacks is not worth saying.
+    broken: bool,
+}
+
+impl<'t> Fields<'_, 't> {
+    /// A field that may be left out.
+    pub(super) fn field(&mut self, name: &'static str) -> Spot<'_, 't> {
+        self.names.push(name);
+        self.report.note(&self.path, name);
+        match self.entry(name) {
+            Some(entry) => entry_spot(&mut *self.report, entry, &self.path),
+            None => {
+                let path = below(&self.path, name);
+                Spot { report: &mut *self.report, node: None, at: self.at, key: self.at, path }
+            }
+        }
+    }
+
+    /// A field that must be there.
+    pub(super) fn required(&mut self, name: &'static str, what: &str) -> Spot<'_, 't> {
+        if !self.has(name) && !self.broken {
+            let sentence = format!("missing, expected {what}");
+            self.complain(Code::MissingField, name, sentence);
+        }
+        self.field(name)
+    }
+
+    /// Whether the file has this field.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.entry(name).is_some()
+    }
+
+    /// Whether nothing was wrong with what has been read here so far, so that it can be compared.
+    pub(super) fn sound(&self) -> bool {
+        self.report.problems.len() == self.before
+    }
+
+    /// Reports what is wrong with a field, as a sentence.
+    pub(super) fn complain(&mut self, code: Code, name: &str, sentence: impl Display) {
+        let at = self.entry(name).map_or(self.at, |e| e.at);
+        self.complain_at(code, (at, below(&self.path, name)), sentence);
+    }
+
+    /// Reports what is wrong at a place that was noted before.
+    pub(super) fn complain_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
+        self.report.problems.push(Problem::new(code, at, &path, None, sentence));
+    }
+
+    /// Refuses a lower bound that lies above its upper bound, at whichever of the two the file has.
+    pub(super) fn ordered<T: PartialOrd>(&mut self, low: &Bound<'_, T>, high: &Bound<'_, T>) {
+        if low.value <= high.value {
+            return;
+        }
+        let (own, other, side) = if self.has(high.field) { (high, low, "least") } else { (low, high, "most") };
+        let default = if self.has(other.field) { "" } else { " by default" };
+        let sentence = format!(
+            "{} is {}, but must be at {side} {}, which is {}{default}",
+            own.name, own.shown, other.name, other.shown
+        );
+        self.complain(Code::Conflict, own.field, sentence);
+    }
+
+    fn entry(&self, name: &str) -> Option<&'t Entry> {
+        self.entries.iter().find(|e| e.key == name)
+    }
+
+    fn finish(self) {
+        let unknown = self.entries.iter().filter(|e| !self.names.contains(&e.key.as_str()));
+        self.report.unknown.extend(unknown.map(|e| Unknown::new("field", e, &self.path, self.names.clone())));
+    }
+}
+
+/// One side of a comparison between two fields.
+pub(super) struct Bound<'f, T> {
+    /// The field to point at.
+    pub(super) field: &'f str,
+    /// What is compared, which may be made of several fields.
+    pub(super) name: &'f str,
+    pub(super) value: T,
+    pub(super) shown: String,
+}
+
+/// What follows an opening bracket, without the number of a list item that it begins with.
+fn without_index((i, part): (usize, &str)) -> &str {
+    if i == 0 { part } else { part.trim_start_matches(|c: char| c.is_ascii_digit()) }
+}
+
+fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t Entry, parent: &str) -> Spot<'r, 't> {
+    let at = if entry.value.value == Value::Null { entry.at } else { entry.value.at };
+    Spot { report, node: Some(&entry.value), at, key: entry.at, path: below(parent, &entry.key) }
+}
+
+/// Alternatives as a sentence has them: `a, b or c`.
+pub(super) fn either(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+/// The path of a field: `a.b`, or `a["b.c/d"]` where the name is not one word.
+fn below(parent: &str, name: &str) -> String {
+    let simple = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    match (simple, parent) {
+        (true, "") => name.to_owned(),
+        (true, _) => format!("{parent}.{name}"),
+        (false, _) => format!("{parent}[\"{}\"]", printable(name, 60)),
+    }
+}
+
+/// The name that was most likely meant, if one is near enough.
+fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
+    let written: String = written.chars().take(60).collect::<String>().to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
+    let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;
+    (distance <= (name.len() / 3).max(1)).then_some(name)
+}
