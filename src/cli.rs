@@ -152,7 +152,8 @@ impl Command {
 impl Shared {
     fn start_log(&self, otherwise: &str) -> anyhow::Result<()> {
         let level = self.log_level.as_deref().unwrap_or(otherwise);
-        let filter = EnvFilter::try_new(level).map_err(|error| {
+        // kube's client logs an error for every connection that fails; the watches say it once, in our words.
+        let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
             Misuse(format!("log level: found {level:?}, expected error, warn, info, debug or trace: {error}"))
         })?;
         let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);

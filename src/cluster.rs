@@ -174,3 +174,48 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn all_synced(health: &BTreeMap<Kind, Health>) -> bool {
     health.values().all(|h| h.synced)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster() -> Cluster {
+        Cluster::new(client::tests::client_of("http://127.0.0.1:1"))
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn outage(second: i64, why: &str) -> Outage {
+        Outage { since: at(second), why: why.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn a_kind_is_cut_off_when_its_watch_has_failed_for_long_enough() {
+        let cluster = cluster();
+        cluster.failed(Kind::Pod, outage(100, "refused"), false);
+        cluster.failed(Kind::Node, outage(103, "refused"), false);
+        cluster.failed(Kind::Pod, outage(108, "still refused"), true);
+        assert_eq!(cluster.cut_off(at(110)), None);
+        let cut_off = cluster.cut_off(at(114)).unwrap();
+        assert_eq!(cut_off.to_string(), "the watch of Pod is cut off since 1970-01-01T00:01:40Z: still refused");
+        cluster.recovered(Kind::Pod);
+        assert_eq!(cluster.cut_off(at(114)).map(|c| c.kind), Some(Kind::Node));
+        cluster.recovered(Kind::Node);
+        assert_eq!(cluster.cut_off(at(999)), None);
+    }
+
+    #[tokio::test]
+    async fn an_outage_is_told_once_and_its_end_once() {
+        let cluster = cluster();
+        assert!(!cluster.failed(Kind::Pod, outage(1, "refused"), false));
+        assert!(cluster.failed(Kind::Pod, outage(2, "refused"), true));
+        assert!(!cluster.failed(Kind::Node, outage(2, "refused"), true));
+        assert!(cluster.failed(Kind::Job, outage(2, "forbidden"), true));
+        assert_eq!([Kind::Pod, Kind::Node, Kind::Job].map(|k| cluster.recovered(k)), [false, false, true]);
+        assert!(!cluster.recovered(Kind::Pod));
+        cluster.failed(Kind::Pod, outage(3, "refused"), false);
+        assert!(!cluster.recovered(Kind::Pod), "what was not told needs no end");
+    }
+}

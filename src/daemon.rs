@@ -1,22 +1,25 @@
 //! The loop: wait, observe, settle, decide, write down, act, write down.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, error, info, warn};
+use tracing::{debug, info, warn};
 
+use crate::cluster::Cluster;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
-use crate::cluster::{Cluster, events, evict};
 use crate::engine::Engine;
 use crate::ledger::{Ledger, LedgerError};
-use crate::plan::{Move, Outcome, Plan};
 use crate::policy::{Basis, Policy, Rule};
-use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::telemetry::Health;
 use crate::telemetry::metrics::Metrics;
+
+use self::cycle::Cycle;
+pub use self::report::Told;
+
+mod cycle;
+mod report;
 
 /// Everything the loop works with.
 pub struct Daemon {
@@ -34,6 +37,8 @@ pub struct Daemon {
     pub dry_run: bool,
     /// The name of our own pod or host, for events.
     pub instance: String,
+    /// What need not be logged again.
+    pub told: Told,
 }
 
 /// Why the loop cannot go on.
@@ -174,193 +179,6 @@ impl Daemon {
 enum Loading {
     Store(StoreError),
     Unreadable(DaemonError),
-}
-
-/// One cycle: at most one plan, carried out.
-struct Cycle<'d> {
-    daemon: &'d mut Daemon,
-    engine: &'d mut Engine,
-    started: Timestamp,
-}
-
-impl<'d> Cycle<'d> {
-    fn new(daemon: &'d mut Daemon, engine: &'d mut Engine) -> Self {
-        Cycle { daemon, engine, started: clock() }
-    }
-
-    async fn run(mut self) -> Result<(), DaemonError> {
-        if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
-            self.daemon.health.waiting(cut_off.to_string());
-            self.daemon.metrics.cycle("waiting", 0.0);
-            warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
-            return Ok(());
-        }
-        self.daemon.health.ready();
-        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
-        let before = self.engine.ledger().clone();
-        for settled in self.engine.settle(&snapshot, self.started) {
-            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
-            self.daemon.metrics.settled(settled.ending);
-        }
-        let plan = self.engine.decide(&snapshot, self.started);
-        self.daemon.metrics.plan(&plan);
-        report_nodes(&plan);
-        let outcomes = if self.daemon.dry_run || self.engine.policy().dry_run {
-            Vec::new()
-        } else {
-            self.carry_out(&snapshot, &plan, &before).await?
-        };
-        self.report(&plan, &outcomes);
-        Ok(())
-    }
-
-    /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
-    async fn carry_out(
-        &mut self,
-        snapshot: &Snapshot,
-        plan: &Plan,
-        before: &Ledger,
-    ) -> Result<Vec<Outcome>, DaemonError> {
-        let settled = self.engine.ledger().clone();
-        self.engine.intend(snapshot, &plan.moves, self.started);
-        if self.engine.ledger() == before {
-            return Ok(Vec::new());
-        }
-        if let Err(error) = self.save().await {
-            self.engine.reload(settled);
-            self.recover(&error).await?;
-            self.daemon.metrics.cycle("failed", 0.0);
-            return Err(DaemonError::Unwritten(error.to_string()));
-        }
-        let outcomes = self.act(&plan.moves).await;
-        if !outcomes.is_empty()
-            && let Err(error) = self.save().await
-        {
-            error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
-            self.recover_version(&error).await;
-        }
-        Ok(outcomes)
-    }
-
-    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
-        let mut outcomes = Vec::new();
-        let mut erred = false;
-        for it in moves {
-            let outcome =
-                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, None).await };
-            erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
-            self.engine.resolve(it, &outcome);
-            self.daemon.metrics.outcome(it, &outcome);
-            let told = outcome.code();
-            info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, outcome = told,
-                reason = %it.reason, "eviction: {outcome}");
-            if outcome == Outcome::Evicted {
-                events::evicted(self.daemon.cluster.client(), it, &self.daemon.instance, clock()).await;
-            }
-            outcomes.push(outcome);
-        }
-        outcomes
-    }
-
-    async fn save(&mut self) -> Result<(), StoreError> {
-        self.daemon.store.save(&self.engine.ledger().write()).await
-    }
-
-    /// Someone else has written the ledger: theirs holds, and we decide anew.
-    async fn recover(&mut self, error: &StoreError) -> Result<(), DaemonError> {
-        if !unsure(error) {
-            return Ok(());
-        }
-        match self.daemon.load().await {
-            Ok(ledger) => self.engine.reload(ledger),
-            Err(Loading::Store(error)) => warn!("the ledger cannot be loaded again: {error}"),
-            Err(Loading::Unreadable(error)) => return Err(error),
-        }
-        Ok(())
-    }
-
-    /// Keeps what we know, which is newer, and learns only which version to write over.
-    async fn recover_version(&mut self, error: &StoreError) {
-        if unsure(error)
-            && let Err(error) = self.daemon.store.load().await
-        {
-            warn!("the ledger cannot be loaded again: {error}");
-        }
-    }
-
-    fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
-        let dry = self.daemon.dry_run || self.engine.policy().dry_run;
-        let evicted = outcomes.iter().filter(|o| **o == Outcome::Evicted).count();
-        let outcome = match (plan.halted.is_some(), plan.moves.is_empty(), dry) {
-            (true, _, _) => "halted",
-            (_, true, _) => "idle",
-            (_, _, true) => "dry-run",
-            _ => "acted",
-        };
-        if dry {
-            for it in &plan.moves {
-                info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, reason = %it.reason, "dry run: would be evicted");
-            }
-        }
-        let classes = count(plan.nodes.iter().map(|v| v.class.code()));
-        let kept = count(plan.kept.iter().map(|k| k.refusal.code()));
-        let took = clock().duration_since(self.started);
-        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
-        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
-        info!(outcome, planned = plan.moves.len(), evicted, nodes = classes, kept, skipped = plan.skipped.len(),
-            took_ms = %took.as_millis(), "cycle: {}", summary(plan));
-    }
-}
-
-/// Whether what is written in the cluster may be other than what we saw or wrote last.
-const fn unsure(error: &StoreError) -> bool {
-    matches!(error, StoreError::Conflict(_) | StoreError::Unanswered { .. })
-}
-
-/// The cycle in one clause, for people.
-fn summary(plan: &Plan) -> String {
-    if let Some(halt) = &plan.halted {
-        return halt.to_string();
-    }
-    match plan.moves.len() {
-        0 if !plan.kept.is_empty() => format!("nothing to evict; {} pods were considered and stay", plan.kept.len()),
-        0 => {
-            let notes: Vec<String> = plan.notes.iter().map(|n| n.why.to_string()).collect();
-            if notes.is_empty() { "nothing to do".to_owned() } else { format!("nothing to do: {}", notes.join("; ")) }
-        }
-        1 => "one pod to evict".to_owned(),
-        n => format!("{n} pods to evict"),
-    }
-}
-
-/// Nodes that are left alone are named each time, so that the newest lines of the log are enough.
-fn report_nodes(plan: &Plan) {
-    use crate::plan::Class;
-    for verdict in &plan.nodes {
-        match &verdict.class {
-            Class::Unknown(_) | Class::Doubtful(_) => {
-                warn!(
-                    node = verdict.node,
-                    strategy = verdict.strategy,
-                    code = verdict.class.code(),
-                    "node {} {}",
-                    verdict.node,
-                    verdict.class
-                );
-            }
-            Class::Hot { .. } | Class::Warming { .. } => debug!(node = verdict.node, "{}", verdict.class),
-            Class::Cold | Class::ColdCordoned | Class::Even | Class::NotReady | Class::NotSelected => {}
-        }
-    }
-}
-
-/// `code=n` for each code, by code.
-fn count<'c>(codes: impl Iterator<Item = &'c str>) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for code in codes {
-        *counts.entry(code).or_default() += 1;
-    }
-    counts.iter().map(|(code, n)| format!("{code}={n}")).collect::<Vec<_>>().join(" ")
 }
 
 fn after(now: Timestamp, wait: SignedDuration) -> Timestamp {

@@ -83,8 +83,8 @@ impl Engine {
             }
         }
         let after = picture(&draft);
-        let (moves, kept, nodes, notes) = draft.finish();
-        Plan { at: now, halted, moves, kept, nodes, notes, before, after, skipped: snapshot.skipped.clone() }
+        let (moves, kept, verdicts, notes) = draft.finish();
+        Plan { at: now, halted, moves, kept, nodes: verdicts, notes, before, after, skipped: snapshot.skipped.clone() }
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.

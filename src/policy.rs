@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
+use serde::Serialize;
 
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -84,7 +85,8 @@ impl Policy {
 }
 
 /// What a strategy weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The sum of what pods request, as kube-scheduler sees it.
     Requests,
@@ -338,3 +340,89 @@ pub struct Pool {
 
 /// A share for each named resource, in the order of the names.
 pub type Thresholds = Vec<(String, Ratio)>;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{ProptestConfig, any, proptest};
+    use proptest::sample::Index;
+
+    use super::*;
+
+    /// The example with every setting turned on that it shows turned off: a `#` with no space behind it.
+    fn everything_on() -> String {
+        let is_setting = |text: &str| text.starts_with(|c: char| !c.is_whitespace());
+        let on = |line: &str| match line.trim_start().strip_prefix('#') {
+            Some(text) if is_setting(text) => line.replacen('#', "", 1),
+            _ => line.to_owned(),
+        };
+        Policy::EXAMPLE.lines().map(on).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_example_shows_the_defaults() {
+        let example = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap_or_else(|e| panic!("{e}"));
+        let short = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
+            thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
+        assert_eq!(example, Policy::parse("short.yaml", short).unwrap());
+    }
+
+    #[test]
+    fn what_the_example_shows_turned_off_can_be_turned_on() {
+        let error = Policy::parse("policy.example.yaml", &everything_on()).unwrap_err();
+        // Some settings exclude each other; nothing else may be wrong.
+        assert!(error.problems.iter().all(|p| p.code == Code::Conflict), "{error}");
+    }
+
+    #[test]
+    fn the_example_names_every_field_that_is_read() {
+        let text = everything_on();
+        let root = tree::parse(&text).unwrap();
+        let mut report = Report::default();
+        Policy::dispatch(&root, &mut report);
+        let fields = report.asked.clone();
+        assert!(fields.len() > 50, "{fields:#?}");
+        for field in fields {
+            let mut node = Some(&root);
+            for name in field.split('.') {
+                node = node.and_then(|n| n.get(name.trim_end_matches("[]")));
+                if let (true, Some(tree::Value::List(items))) = (name.ends_with("[]"), node.map(|n| &n.value)) {
+                    node = items.first();
+                }
+            }
+            let selector = ["matchLabels", "matchExpressions"].iter().any(|name| field.ends_with(name));
+            assert!(
+                node.is_some() || selector && Policy::EXAMPLE.contains("matchLabels"),
+                "the example does not name {field}"
+            );
+        }
+    }
+
+    #[test]
+    fn resources_are_those_that_thresholds_name() {
+        let policy = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap();
+        assert!(policy.resources().into_iter().eq(["cpu", "memory"]));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn no_file_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Policy::parse("f", &String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string());
+        }
+
+        #[test]
+        fn no_change_to_the_example_makes_it_panic(
+            edits in proptest::collection::vec((any::<Index>(), 0_usize..40, "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
+        ) {
+            let mut text: Vec<char> = everything_on().chars().collect();
+            for (place, length, new) in edits {
+                let start = place.index(text.len());
+                let end = (start + length).min(text.len());
+                text.splice(start..end, new.chars());
+            }
+            let text: String = text.into_iter().collect();
+            let _ = Policy::parse("f", &text).map_err(|e| e.to_string());
+        }
+    }
+}

@@ -102,15 +102,35 @@ pub enum Unmeasured {
     },
 }
 
+impl Unmeasured {
+    /// The kind of a window that is still filling, which passes by itself.
+    pub const FEW: &str = "few-samples";
+
+    /// The stable label.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Unmeasured::Missing => "missing",
+            Unmeasured::Stale(_) => "stale",
+            Unmeasured::Future(_) => "future",
+            Unmeasured::Few { .. } => Unmeasured::FEW,
+        }
+    }
+}
+
 impl fmt::Display for Unmeasured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unmeasured::Missing => f.write_str("no metrics"),
-            Unmeasured::Stale(age) => write!(f, "metrics are {age:#} old"),
-            Unmeasured::Future(lead) => write!(f, "metrics are from {lead:#} in the future: a clock is wrong"),
+            Unmeasured::Stale(age) => write!(f, "metrics are {:#} old", whole(*age)),
+            Unmeasured::Future(lead) => write!(f, "metrics are {:#} ahead of our clock", whole(*lead)),
             Unmeasured::Few { have, need } => write!(f, "{have} of the {need} samples needed"),
         }
     }
+}
+
+/// Whole seconds: more says nothing to a person.
+fn whole(duration: SignedDuration) -> SignedDuration {
+    SignedDuration::from_secs(duration.as_secs())
 }
 
 impl Usage {

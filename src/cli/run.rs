@@ -10,7 +10,7 @@ use tracing::info;
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon};
+use crate::daemon::{self, Daemon, Told};
 use crate::source::Source;
 use crate::source::metrics_api::MetricsApi;
 use crate::telemetry::metrics::Metrics;
@@ -60,6 +60,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         metrics: Metrics::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
+        told: Told::default(),
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
     if args.once {

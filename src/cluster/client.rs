@@ -61,19 +61,13 @@ pub fn from_config(mut config: Config) -> Result<Client, Error> {
 
 /// The status code that the API server answered with; `None` where it did not answer.
 pub fn code(error: &Error) -> Option<u16> {
-    match error {
-        Error::Api(status) => Some(status.code),
-        _ => None,
-    }
+    if let Error::Api(status) = error { Some(status.code) } else { None }
 }
 
 /// What an error says, without the wrapping that the client puts around it.
 pub fn why(error: &Error) -> String {
-    match error {
-        Error::Api(status) if status.message.is_empty() => format!("status {} {}", status.code, status.reason),
-        Error::Api(status) => status.message.clone(),
-        other => chain(other),
-    }
+    let Error::Api(status) = error else { return chain(error) };
+    if status.message.is_empty() { format!("status {} {}", status.code, status.reason) } else { status.message.clone() }
 }
 
 /// The causes from the outermost on. Many repeat their own cause, which is then left out.
@@ -90,4 +84,91 @@ fn chain(error: &Error) -> String {
     }
     parts.dedup();
     if parts.is_empty() { error.to_string() } else { parts.join(": ") }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::body::Body;
+    use axum::extract::Request;
+    use axum::http::Response;
+    use std::sync::{Arc, Mutex};
+
+    /// What a fake API server was asked: method, path and query, and body.
+    pub(crate) type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
+
+    /// A real client of an API server that answers with what this function makes of method, path with query, and body.
+    pub(crate) async fn fake(
+        answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
+    ) -> (Client, Asked) {
+        let asked = Asked::default();
+        let log = Arc::clone(&asked);
+        let router = Router::new().fallback(move |request: Request| {
+            let (log, answer) = (Arc::clone(&log), answer.clone());
+            async move {
+                assert!(request.headers()["user-agent"].to_str().unwrap().starts_with("evenkeel/"));
+                let (method, uri) = (request.method().to_string(), request.uri().to_string());
+                let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+                let body = String::from_utf8(body.to_vec()).unwrap();
+                log.lock().unwrap().push((method.clone(), uri.clone(), body.clone()));
+                let (status, text) = answer(&method, &uri, &body);
+                Response::builder().status(status).body(Body::from(text)).unwrap()
+            }
+        });
+        (serve(router).await, asked)
+    }
+
+    /// A real client of this router.
+    pub(crate) async fn serve(router: Router) -> Client {
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        client_of(&format!("http://{address}"))
+    }
+
+    pub(crate) fn client_of(url: &str) -> Client {
+        from_config(Config::new(url.parse().unwrap())).unwrap()
+    }
+
+    /// What the API server says when it refuses.
+    pub(crate) fn status(code: u16, message: &str) -> (u16, String) {
+        let reason = if code == 404 { "NotFound" } else { "" };
+        let body = serde_json::json!({
+            "kind": "Status", "status": "Failure", "code": code, "message": message, "reason": reason,
+        });
+        (code, body.to_string())
+    }
+
+    #[tokio::test]
+    async fn errors_say_what_the_api_server_said_and_nothing_is_asked_twice() {
+        for (answer, expected) in [
+            (status(503, "the server is currently unable to handle the request"), "the server is currently unable to"),
+            (status(429, "too many requests"), "too many requests"),
+            (status(500, ""), "status 500"),
+            ((404, "404 page not found\n".to_owned()), "404 page not found"),
+        ] {
+            let code_expected = answer.0;
+            let (client, asked) = fake(move |_, _, _| answer.clone()).await;
+            let request = http::Request::get("/version").body(Vec::new()).unwrap();
+            let error = client.request_text(request).await.unwrap_err();
+            assert!(why(&error).starts_with(expected), "{}", why(&error));
+            assert_eq!((code(&error), asked.lock().unwrap().len()), (Some(code_expected), 1));
+        }
+    }
+
+    #[tokio::test]
+    async fn errors_of_the_connection_name_their_cause_once() {
+        let client = client_of("http://127.0.0.1:1");
+        let request = http::Request::get("/version").body(Vec::new()).unwrap();
+        let error = client.request_text(request).await.unwrap_err();
+        assert_eq!(code(&error), None);
+        assert_eq!(why(&error), "client error (Connect): tcp connect error: Connection refused (os error 111)");
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_is_not_there_is_named() {
+        let error = connect(Some(Path::new("/nowhere/config"))).await.err().unwrap();
+        assert!(error.to_string().starts_with("cannot use the kubeconfig /nowhere/config: "), "{error}");
+    }
 }

@@ -64,3 +64,51 @@ fn cut(text: &str, longest: usize) -> String {
     let end = (0..=longest.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     text[..end].to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::tests::{fake, status};
+    use crate::cluster::evict::tests::planned;
+    use serde_json::{Value, json};
+
+    #[tokio::test]
+    async fn an_event_tells_who_and_why() {
+        let (client, asked) = fake(|_, _, body| (201, body.to_owned())).await;
+        let at = "2026-01-01T00:00:00.123456Z".parse().unwrap();
+        evicted(&client, &planned(), "evenkeel-0", at).await;
+        let (method, uri, body) = asked.lock().unwrap()[0].clone();
+        assert_eq!(
+            (method.as_str(), uri.split('?').next()),
+            ("POST", Some("/apis/events.k8s.io/v1/namespaces/shop/events"))
+        );
+        let expected = json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"generateName": "web-1-", "namespace": "shop"},
+            "type": "Normal",
+            "reason": "LowNodeUtilization",
+            "action": "Evicted",
+            "note": "evicted from n1 by evenkeel/LowNodeUtilization: node usage: cpu 89% is above its target of 50%",
+            "eventTime": "2026-01-01T00:00:00.123456Z",
+            "reportingController": "evenkeel",
+            "reportingInstance": "evenkeel-0",
+            "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1", "uid": "u-1"},
+        });
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn an_event_that_is_refused_harms_nobody() {
+        let (client, asked) = fake(|_, _, _| status(403, "no")).await;
+        evicted(&client, &planned(), "evenkeel-0", Timestamp::UNIX_EPOCH).await;
+        assert_eq!(asked.lock().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_between_characters() {
+        assert_eq!(cut("añb", 2), "a");
+        assert_eq!(cut("añb", 3), "añ");
+        assert_eq!(cut("añb", 9), "añb");
+    }
+}

@@ -58,19 +58,116 @@ fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
 }
 
 fn outcome(answer: Result<Value, Error>) -> Outcome {
-    let error = match answer {
-        Ok(_) => return Outcome::Evicted,
-        Err(error) => error,
-    };
+    let Err(error) = answer else { return Outcome::Evicted };
     let why = why(&error);
     let Error::Api(status) = error else { return Outcome::Unanswered(why) };
     match status.code {
         404 => Outcome::Gone,
         409 => Outcome::Changed,
         429 => Outcome::Refused(why),
-        // Something between us and the pod gave up waiting; the eviction may have gone through behind it.
-        502 | 504 => Outcome::Unanswered(why),
+        // Something between us and the pod gave up waiting, or answered in the API server's stead: the eviction may have
+        // gone through behind it.
+        0 | 502 | 504 => Outcome::Unanswered(why),
         _ if why.contains("request timed out") => Outcome::Unanswered(why),
         _ => Outcome::Failed(why),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::cluster::client::tests::{client_of, fake, serve, status};
+    use crate::plan::Reason;
+    use crate::policy::Basis;
+    use crate::snapshot::facts::Owner;
+    use crate::units::Ratio;
+
+    pub(crate) fn planned() -> Move {
+        Move {
+            namespace: "shop".to_owned(),
+            pod: "web-1".to_owned(),
+            uid: "u-1".to_owned(),
+            node: "n1".to_owned(),
+            to: None,
+            strategy: "LowNodeUtilization",
+            profile: "default".to_owned(),
+            owner: Owner { kind: "ReplicaSet".to_owned(), name: "web".to_owned(), controller: true },
+            workload: None,
+            reason: Reason::HotNode {
+                resource: "cpu".to_owned(),
+                ratio: Ratio::percent(89.0).unwrap(),
+                target: Ratio::percent(50.0).unwrap(),
+                basis: Basis::Actual,
+            },
+        }
+    }
+
+    #[tokio::test]
+    async fn the_uid_is_a_precondition_and_the_reason_is_told() {
+        let (client, asked) = fake(|_, _, _| (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())).await;
+        assert_eq!(evict(&client, &planned(), Some(5)).await, Outcome::Evicted);
+        let (method, uri, body) = asked.lock().unwrap()[0].clone();
+        assert_eq!(
+            (method.as_str(), uri.split('?').next()),
+            ("POST", Some("/api/v1/namespaces/shop/pods/web-1/eviction"))
+        );
+        let expected = serde_json::json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {
+                "name": "web-1",
+                "namespace": "shop",
+                "annotations": {
+                    "reason": "LowNodeUtilization: node usage: cpu 89% is above its target of 50%",
+                    "requested-by": "evenkeel",
+                },
+            },
+            "deleteOptions": {"gracePeriodSeconds": 5, "preconditions": {"uid": "u-1"}},
+        });
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn each_answer_is_taken_for_what_it_means_and_none_is_asked_for_twice() {
+        let said = || "m".to_owned();
+        for (code, expected) in [
+            (404, Outcome::Gone),
+            (409, Outcome::Changed),
+            (429, Outcome::Refused(said())),
+            (403, Outcome::Failed(said())),
+            (500, Outcome::Failed(said())),
+            (503, Outcome::Failed(said())),
+            (502, Outcome::Unanswered(said())),
+            (504, Outcome::Unanswered(said())),
+        ] {
+            let (client, asked) = fake(move |_, _, _| status(code, "m")).await;
+            assert_eq!(evict(&client, &planned(), None).await, expected, "{code}");
+            assert_eq!(asked.lock().unwrap().len(), 1, "{code}");
+        }
+        let (client, _) = fake(|_, _, _| status(500, "etcdserver: request timed out")).await;
+        assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
+    }
+
+    #[tokio::test]
+    async fn without_an_answer_nobody_knows() {
+        let nobody = client_of("http://127.0.0.1:1");
+        assert_eq!(evict(&nobody, &planned(), None).await.code(), "unanswered");
+        for strange in [(200, "<html>".to_owned()), (503, r#"{"error": "no upstream"}"#.to_owned())] {
+            let (client, _) = fake(move |_, _, _| strange.clone()).await;
+            assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_api_server_that_hangs_is_not_waited_for() {
+        let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
+        assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
+    }
+
+    #[tokio::test]
+    async fn without_a_uid_nothing_is_evicted() {
+        let (client, asked) = fake(|_, _, _| (201, "{}".to_owned())).await;
+        assert_eq!(evict(&client, &Move { uid: String::new(), ..planned() }, None).await.code(), "failed");
+        assert!(asked.lock().unwrap().is_empty());
     }
 }

@@ -163,3 +163,102 @@ fn without_text(mut map: ConfigMap) -> ConfigMap {
     map.metadata.managed_fields = None;
     map
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::tests::{Asked, client_of, fake, status};
+    use serde_json::{Value, json};
+    use std::sync::{Arc, Mutex};
+
+    /// An API server that keeps one ConfigMap, and the versions of it.
+    async fn server() -> (Client, Asked, Arc<Mutex<Option<Value>>>) {
+        let kept: Arc<Mutex<Option<Value>>> = Arc::default();
+        let map = Arc::clone(&kept);
+        let (client, asked) = fake(move |method, _, body| {
+            let mut kept = map.lock().unwrap();
+            let version = |value: &Value| value["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+            match (method, kept.as_ref().map(|value| version(value).unwrap())) {
+                ("GET" | "PUT", None) => return status(404, "not found"),
+                ("GET", Some(_)) => return (200, kept.as_ref().unwrap().to_string()),
+                ("POST", Some(_)) => return status(409, "already exists"),
+                ("PUT", Some(newest)) if version(&body.parse().unwrap()) != Some(newest.clone()) => {
+                    return status(409, "the object has been modified");
+                }
+                _ => {}
+            }
+            let next = kept.as_ref().and_then(version).map_or(1, |v| v.parse::<u64>().unwrap() + 1);
+            let mut value: Value = body.parse().unwrap();
+            value["metadata"]["resourceVersion"] = json!(next.to_string());
+            *kept = Some(value.clone());
+            (200, value.to_string())
+        })
+        .await;
+        (client, asked, kept)
+    }
+
+    fn store(client: &Client) -> LedgerStore {
+        LedgerStore::new(client.clone(), "system", "ledger")
+    }
+
+    #[tokio::test]
+    async fn a_text_is_created_then_updated_and_read_by_the_next() {
+        let (client, asked, kept) = server().await;
+        let mut first = store(&client);
+        assert_eq!(first.load().await, Ok(Loaded { text: None, version: None }));
+        for text in ["one", "two", "three"] {
+            first.save(text).await.unwrap();
+        }
+        let verbs: Vec<_> = asked.lock().unwrap().iter().map(|(method, _, _)| method.clone()).collect();
+        assert_eq!(verbs, ["GET", "POST", "PUT", "PUT"]);
+        assert_eq!(kept.lock().unwrap().as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"], "evenkeel");
+        let loaded = store(&client).load().await.unwrap();
+        assert_eq!(loaded, Loaded { text: Some("three".to_owned()), version: Some("3".to_owned()) });
+    }
+
+    #[tokio::test]
+    async fn of_two_who_write_one_is_told() {
+        let (client, _, _) = server().await;
+        let (mut one, mut other) = (store(&client), store(&client));
+        one.save("one").await.unwrap();
+        let conflict = Err(StoreError::Conflict("system/ledger".to_owned()));
+        assert_eq!(other.save("other").await, conflict);
+        other.load().await.unwrap();
+        other.save("other").await.unwrap();
+        assert_eq!(one.save("one again").await, conflict);
+        assert_eq!(store(&client).load().await.unwrap().text.as_deref(), Some("other"));
+    }
+
+    #[tokio::test]
+    async fn what_others_put_there_stays_and_what_was_deleted_is_kept_again() {
+        let (client, _, kept) = server().await;
+        *kept.lock().unwrap() = Some(json!({
+            "metadata": {"name": "ledger", "resourceVersion": "7", "annotations": {"team": "a"}},
+            "data": {"note": "by hand"},
+        }));
+        let mut store = store(&client);
+        assert_eq!(store.load().await.unwrap().text, None);
+        store.save("one").await.unwrap();
+        let value = kept.lock().unwrap().clone().unwrap();
+        assert_eq!(
+            (&value["data"]["note"], &value["metadata"]["annotations"]["team"]),
+            (&json!("by hand"), &json!("a"))
+        );
+        *kept.lock().unwrap() = None;
+        store.save("two").await.unwrap();
+        assert_eq!(kept.lock().unwrap().as_ref().unwrap()["data"], json!({"ledger.json": "two"}));
+    }
+
+    #[tokio::test]
+    async fn errors_say_what_is_missing() {
+        let said = async |code| {
+            let (client, _) = fake(move |_, _, _| status(code, "no")).await;
+            store(&client).save("x").await.unwrap_err().to_string()
+        };
+        assert_eq!(said(403).await, "may not create configmap system/ledger, which its role must allow: no");
+        assert_eq!(said(404).await, "cannot create configmap system/ledger: no");
+        assert_eq!(said(422).await, "cannot create configmap system/ledger: no");
+        let nobody = store(&client_of("http://127.0.0.1:1")).load().await.unwrap_err().to_string();
+        assert!(nobody.starts_with("no answer about configmap system/ledger: client error"), "{nobody}");
+    }
+}

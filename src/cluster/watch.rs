@@ -338,3 +338,195 @@ fn escaped(text: &str) -> String {
 fn now() -> Timestamp {
     Timestamp::now()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::tests::{Asked, client_of, fake, status};
+    use crate::snapshot::Snapshot;
+    use serde_json::json;
+
+    const PODS: Watched = WATCHED[1];
+
+    fn pod(name: &str, node: &str, version: u32) -> serde_json::Value {
+        json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()}, "spec": {"nodeName": node}})
+    }
+
+    fn page(version: &str, next: &str, items: &[serde_json::Value]) -> (u16, String) {
+        (200, json!({"metadata": {"resourceVersion": version, "continue": next}, "items": items}).to_string())
+    }
+
+    fn lines(events: &[(&str, serde_json::Value)]) -> (u16, String) {
+        (
+            200,
+            events.iter().map(|(event, object)| json!({"object": object, "type": event}).to_string() + "\n").collect(),
+        )
+    }
+
+    async fn feed(
+        watched: Watched,
+        answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
+    ) -> (Feed, Asked) {
+        let (client, asked) = fake(answer).await;
+        (Feed::new(Cluster::new(client), watched), asked)
+    }
+
+    fn pods(cluster: &Cluster) -> Vec<String> {
+        cluster.snapshot([]).pods.iter().map(|p| format!("{} on {}", p.name, p.node_name())).collect()
+    }
+
+    trait NodeName {
+        fn node_name(&self) -> &str;
+    }
+
+    impl NodeName for crate::snapshot::Pod {
+        /// The node that the facts name; the snapshot here has none.
+        fn node_name(&self) -> &str {
+            let facts: &crate::snapshot::facts::Pod = self;
+            facts.node.as_deref().unwrap_or("none")
+        }
+    }
+
+    fn skipped(cluster: &Cluster) -> Vec<(String, Option<String>)> {
+        let snapshot: Snapshot = cluster.snapshot([]);
+        snapshot.skipped.into_iter().map(|s| (s.name, s.node)).collect()
+    }
+
+    #[tokio::test]
+    async fn a_list_is_read_page_by_page_and_a_bad_object_harms_no_other() {
+        let (mut feed, asked) = feed(PODS, |_, uri, _| {
+            if uri.contains("continue=a%2Fb%3D") {
+                page("7", "", &[pod("p3", "n3", 3)])
+            } else {
+                let broken =
+                    json!({"metadata": {"name": "p2", "namespace": "a"}, "spec": {"nodeName": "n2", "containers": 1}});
+                page("7", "a/b=", &[pod("p1", "n1", 1), broken])
+            }
+        })
+        .await;
+        feed.list().await.unwrap();
+        assert_eq!(pods(&feed.cluster), ["p1 on n1", "p3 on n3"]);
+        assert_eq!(skipped(&feed.cluster), [("p2".to_owned(), Some("n2".to_owned()))]);
+        assert_eq!(feed.position.as_deref(), Some("7"));
+        assert!(feed.cluster.health()[&Kind::Pod].synced && !feed.cluster.synced());
+        assert!(asked.lock().unwrap().iter().all(|(_, uri, _)| uri.starts_with("/api/v1/pods?limit=500")));
+    }
+
+    #[tokio::test]
+    async fn what_a_later_list_does_not_show_is_forgotten() {
+        let (mut feed, _) = feed(PODS, |_, _, _| page("2", "", &[pod("p2", "n1", 2)])).await;
+        let old = import::text(Kind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
+        feed.cluster.objects().apply(old);
+        feed.list().await.unwrap();
+        assert_eq!(pods(&feed.cluster), ["p2 on n1"]);
+    }
+
+    #[tokio::test]
+    async fn events_are_followed_and_the_position_moves_on() {
+        let (mut feed, asked) = feed(PODS, |_, _, _| {
+            lines(&[
+                ("ADDED", pod("p1", "n1", 11)),
+                ("ADDED", pod("p2", "n1", 12)),
+                ("MODIFIED", pod("p1", "n2", 13)),
+                ("DELETED", pod("p2", "n1", 14)),
+                ("MODIFIED", json!({"metadata": {"name": "p3", "namespace": "a", "resourceVersion": "15"}, "spec": 1})),
+                ("BOOKMARK", json!({"metadata": {"resourceVersion": "20"}})),
+            ])
+        })
+        .await;
+        feed.watch("10".to_owned()).await.unwrap();
+        assert_eq!(pods(&feed.cluster), ["p1 on n2"]);
+        assert_eq!(skipped(&feed.cluster), [("p3".to_owned(), None)]);
+        assert_eq!(feed.position.as_deref(), Some("20"));
+        assert!(asked.lock().unwrap()[0].1.ends_with("&resourceVersion=10"));
+    }
+
+    #[tokio::test]
+    async fn a_skipped_object_that_is_deleted_is_forgotten() {
+        let broken = json!({"metadata": {"name": "p", "namespace": "a", "resourceVersion": "1"}, "spec": 1});
+        let (mut feed, _) =
+            feed(PODS, move |_, _, _| lines(&[("ADDED", broken.clone()), ("DELETED", broken.clone())])).await;
+        feed.watch("0".to_owned()).await.unwrap();
+        assert_eq!(skipped(&feed.cluster), []);
+    }
+
+    #[tokio::test]
+    async fn owners_are_asked_for_by_their_metadata() {
+        let router = axum::Router::new().fallback(|request: axum::extract::Request| async move {
+            let accept = request.headers()["accept"].to_str().unwrap().to_owned();
+            assert_eq!(accept, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
+            page("1", "", &[json!({"metadata": {"name": "web-1", "namespace": "a"}})]).1
+        });
+        let client = crate::cluster::client::tests::serve(router).await;
+        let mut feed = Feed::new(Cluster::new(client), WATCHED[6]);
+        feed.list().await.unwrap();
+        assert_eq!(feed.cluster.objects().count(Kind::ReplicaSet), 1);
+    }
+
+    #[tokio::test]
+    async fn a_position_that_is_too_old_leads_to_a_list() {
+        let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
+        let (mut feed, _) = feed(PODS, move |_, _, _| lines(&[("ERROR", gone.clone())])).await;
+        feed.position = Some("1".to_owned());
+        let fault = feed.watch("1".to_owned()).await.unwrap_err();
+        assert!(matches!(fault, Fault::Expired), "{fault:?}");
+        feed.fail(fault, true);
+        assert_eq!(feed.position, None);
+        let (mut feed, _) = self::feed(PODS, |_, _, _| status(410, "gone")).await;
+        assert!(matches!(feed.watch("1".to_owned()).await, Err(Fault::Expired)));
+        assert!(matches!(feed.list().await, Err(Fault::Expired)));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_event_leads_to_a_list_as_well() {
+        let refused = json!({"kind": "Status", "code": 500, "message": "etcd is away"});
+        for answer in
+            [(200, "no json\n".to_owned()), lines(&[("ERROR", refused)]), (200, "{\"type\": \"ADD".to_owned())]
+        {
+            let (mut feed, _) = feed(PODS, move |_, _, _| answer.clone()).await;
+            feed.position = Some("1".to_owned());
+            assert!(matches!(feed.watch("1".to_owned()).await, Err(Fault::Broken(_))));
+            assert_eq!(feed.position, None);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_cannot_begin_keeps_its_position() {
+        let (mut feed, _) = feed(PODS, |_, _, _| status(403, "pods is forbidden")).await;
+        feed.position = Some("1".to_owned());
+        let fault = feed.watch("1".to_owned()).await.unwrap_err();
+        assert!(matches!(&fault, Fault::Broken(why) if why == "pods is forbidden"), "{fault:?}");
+        feed.fail(fault, true);
+        assert_eq!(feed.position.as_deref(), Some("1"));
+    }
+
+    #[tokio::test]
+    async fn pauses_grow_to_half_a_minute_and_begin_anew_when_the_api_server_answers() {
+        let mut feed = Feed::new(Cluster::new(client_of("http://127.0.0.1:1")), PODS);
+        feed.position = Some("1".to_owned());
+        let mut pauses: Vec<_> =
+            (0..9).map(|_| feed.fail(Fault::Broken("refused".to_owned()), true).as_millis()).collect();
+        feed.recover();
+        pauses.push(feed.fail(Fault::Expired, true).as_millis());
+        assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, 500]);
+        // Each list goes well, and each watch after it fails at once.
+        for expected in [1000, 2000, 4000] {
+            feed.recover();
+            feed.position = Some("1".to_owned());
+            assert_eq!(feed.fail(Fault::Expired, true).as_millis(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn every_kind_is_listed_before_the_cluster_is_known() {
+        let (client, _) =
+            fake(|_, uri, _| if uri.contains("watch=") { (200, String::new()) } else { page("1", "", &[]) }).await;
+        let cluster = Cluster::new(client);
+        assert!(!cluster.synced());
+        let stop = tokio_util::sync::CancellationToken::new();
+        cluster.start(&stop);
+        cluster.wait_synced().await;
+        assert!(cluster.synced());
+        stop.cancel();
+    }
+}

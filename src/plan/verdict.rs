@@ -158,11 +158,16 @@ impl fmt::Display for Idle {
         match self {
             Idle::NothingHot => f.write_str("no node is above its target"),
             Idle::NothingCold(hot) => {
-                write!(f, "{hot} nodes are above their target, but no node is below its thresholds to take pods")
+                let nodes = if *hot == 1 {
+                    "1 node is above its target"
+                } else {
+                    &format!("{hot} nodes are above their targets")
+                };
+                write!(f, "{nodes}, but no node is below its thresholds to take pods")
             }
             Idle::AllCold => f.write_str("every node is below its thresholds: the cluster is idle, not uneven"),
             Idle::FewCold { cold, more_than } => {
-                write!(f, "{cold} nodes are below their thresholds, and numberOfNodes asks for more than {more_than}")
+                write!(f, "nodes below their thresholds: {cold}; numberOfNodes asks for more than {more_than}")
             }
         }
     }
@@ -208,7 +213,7 @@ pub enum Halt {
 impl fmt::Display for Halt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Halt::FewNodes(count) => write!(f, "{count} ready nodes are selected, and it takes two to move anything"),
+            Halt::FewNodes(count) => write!(f, "ready and selected nodes: {count}; it takes two to move anything"),
             Halt::NotReady { not_ready, of, most } => {
                 write!(
                     f,

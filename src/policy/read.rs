@@ -51,23 +51,20 @@ impl Report {
         self.problems
     }
 
-    /// What an unknown field may have been meant for: one with a similar name, or one in another place.
+    /// What an unknown field may have been meant for: one of another place, or one with a similar name.
     fn hint(&self, unknown: &Unknown) -> String {
-        if let Some(name) = nearest(&unknown.key, &unknown.allowed) {
-            return format!(" (did you mean `{name}`?)");
-        }
         let parents = self.asked.iter().filter_map(|path| path.strip_suffix(unknown.key.as_str()));
         let parents: Vec<String> = parents
-            .filter_map(|p| {
-                if p.is_empty() {
-                    Some("the top level".to_owned())
-                } else {
-                    Some(format!("`{}`", p.strip_suffix('.')?))
-                }
+            .filter_map(|parent| match parent.strip_suffix('.') {
+                Some(parent) => Some(format!("`{parent}`")),
+                None => parent.is_empty().then(|| "the top level".to_owned()),
             })
             .collect();
-        let parents = either(&parents.iter().map(String::as_str).collect::<Vec<_>>());
-        if parents.is_empty() { parents } else { format!(" (it belongs in {parents})") }
+        if !parents.is_empty() {
+            return format!(" (it belongs in {})", either(&parents.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+        let near = nearest(&unknown.key, &unknown.allowed);
+        near.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"))
     }
 
     /// Remembers that a field was asked for; list items are one to it.
@@ -118,6 +115,11 @@ impl<'r, 't> Spot<'r, 't> {
     /// Where it is, and what it is called.
     pub(super) fn place(&self) -> (Position, String) {
         (self.at, self.path.clone())
+    }
+
+    /// The same place, pointing at the name of the field rather than at its value.
+    pub(super) fn at_key(self) -> Self {
+        Spot { at: self.key, ..self }
     }
 
     /// Reports that something else stands here than what is expected.
@@ -203,20 +205,22 @@ impl<'r, 't> Spot<'r, 't> {
         choices: &[(&'static str, T)],
     ) -> Option<(T, Spot<'r, 't>)> {
         let allowed: Vec<&'static str> = choices.iter().map(|(name, _)| *name).collect();
-        allowed.iter().for_each(|name| self.report.note(&self.path, name));
+        for name in &allowed {
+            self.report.note(&self.path, name);
+        }
         let entries: &[Entry] = match &self.node?.value {
             Value::Map(entries) => entries,
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => &[],
         };
         match entries {
             [] => self.refuse(Code::WrongType, format!("a map with one {what}: {}", either(&allowed))),
-            [only] => match choices.iter().find(|(name, _)| *name == only.key) {
-                Some((_, choice)) => Some((*choice, entry_spot(self.report, only, &self.path))),
-                None => {
+            [only] => {
+                let chosen = choices.iter().find(|(name, _)| *name == only.key);
+                if chosen.is_none() {
                     self.report.unknown.push(Unknown::new(what, only, &self.path, allowed));
-                    None
                 }
-            },
+                chosen.map(|(_, choice)| (*choice, entry_spot(self.report, only, &self.path)))
+            }
             [first, second, ..] => {
                 let sentence = if first.value.value == Value::Null {
                     format!("`{}` must be indented further than `{}` to belong to it", second.key, first.key)
@@ -249,13 +253,11 @@ impl<'t> Fields<'_, 't> {
     pub(super) fn field(&mut self, name: &'static str) -> Spot<'_, 't> {
         self.names.push(name);
         self.report.note(&self.path, name);
-        match self.entry(name) {
-            Some(entry) => entry_spot(&mut *self.report, entry, &self.path),
-            None => {
-                let path = below(&self.path, name);
-                Spot { report: &mut *self.report, node: None, at: self.at, key: self.at, path }
-            }
+        if let Some(entry) = self.entry(name) {
+            return entry_spot(&mut *self.report, entry, &self.path);
         }
+        let path = below(&self.path, name);
+        Spot { report: &mut *self.report, node: None, at: self.at, key: self.at, path }
     }
 
     /// A field that must be there.
@@ -357,4 +359,64 @@ fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
     let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
     let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;
     (distance <= (name.len() / 3).max(1)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::policy::tree;
+
+    /// The problems of a reader that knows `limits.perNode`, `limits.perCycle` and `name`.
+    fn problems(text: &str) -> String {
+        let root = tree::parse(text).unwrap();
+        let mut report = Report::default();
+        report.read(&root, |root| {
+            root.section(|f| {
+                f.field("name").name();
+                f.required("limits", "two numbers")
+                    .section(|f| [f.field("perNode").whole(0), f.field("perCycle").whole(0)]);
+            });
+        });
+        report.close().iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn absent_fields_are_no_problem_unless_required() {
+        assert_snapshot!(problems("limits:"), @"");
+        assert_snapshot!(problems("name: a"), @"limits: missing, expected two numbers");
+    }
+
+    #[test]
+    fn an_unknown_field_is_told_of_the_nearest_name_or_of_its_place() {
+        assert_snapshot!(problems("limits: {pernode: 1, perCicle: 2, name: x, perFortnight: 3}"), @"
+        limits.pernode: unknown field (did you mean `perNode`?); allowed here: perNode, perCycle
+        limits.perCicle: unknown field (did you mean `perCycle`?); allowed here: perNode, perCycle
+        limits.name: unknown field (it belongs in the top level); allowed here: perNode, perCycle
+        limits.perFortnight: unknown field; allowed here: perNode, perCycle
+        ");
+        assert_snapshot!(problems("{limits: {}, perNode: 1}"), @"perNode: unknown field (it belongs in `limits`); allowed here: name, limits");
+    }
+
+    #[test]
+    fn names_that_are_not_one_word_are_quoted_in_paths() {
+        assert_snapshot!(problems("{limits: {}, nvidia.com/gpu: 1, \"\\e[31m\": 2, '': 3}"), @r#"
+        ["nvidia.com/gpu"]: unknown field; allowed here: name, limits
+        ["\u{1b}[31m"]: unknown field; allowed here: name, limits
+        [""]: unknown field; allowed here: name, limits
+        "#);
+    }
+
+    #[test]
+    fn a_field_stands_once_even_below_a_field_that_is_unknown() {
+        assert_snapshot!(problems("{limits: {}, what: [{a: 1, a: 2}]}").lines().next().unwrap(), @"what[0].a: this field stands here a second time; keep one of them");
+    }
+
+    #[test]
+    fn list_items_are_one_to_what_was_asked() {
+        let mut report = Report::default();
+        report.note("a[12].b[3]", "c");
+        assert!(report.asked.contains("a[].b[].c"));
+    }
 }

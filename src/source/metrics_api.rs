@@ -81,3 +81,63 @@ fn take(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::tests::{client_of, fake, serve, status};
+    use crate::source::Source;
+    use crate::units::Amount;
+
+    async fn read(
+        answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
+    ) -> Result<Readings, SourceError> {
+        let (client, _) = fake(answer).await;
+        Source::MetricsApi(MetricsApi::new(client)).read().await
+    }
+
+    #[tokio::test]
+    async fn nodes_and_pods_are_read_and_a_bad_item_harms_no_other() {
+        let readings = read(|_, uri, _| {
+            let usage = r#""timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": "1", "memory": "1Ki"}"#;
+            let text = match uri {
+                "/apis/metrics.k8s.io/v1beta1/nodes" => {
+                    format!(r#"{{"items": [{{"metadata": {{"name": "n1"}}, {usage}}}, 7, {{"metadata": {{"name": "n2"}}}}, 1e999]}}"#)
+                }
+                _ => r#"{"items": null}"#.to_owned(),
+            };
+            (200, text)
+        })
+        .await
+        .unwrap();
+        assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(1000));
+        assert_eq!((readings.nodes.len(), readings.pods.len(), readings.skipped.len()), (1, 0, 3));
+    }
+
+    #[tokio::test]
+    async fn errors_say_what_to_do() {
+        let said = async |code| read(move |_, _, _| status(code, "m")).await.unwrap_err().to_string();
+        assert_eq!(said(503).await, "metrics.k8s.io/v1beta1 does not answer: is metrics-server running? (m)");
+        assert_eq!(
+            said(404).await,
+            "the API metrics.k8s.io/v1beta1 does not exist in this cluster; it comes with metrics-server"
+        );
+        let pods_only = read(|_, uri, _| if uri.ends_with("pods") { status(403, "m") } else { (200, "{}".to_owned()) });
+        assert_eq!(
+            pods_only.await.unwrap_err().to_string(),
+            "may not list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in API group \
+             metrics.k8s.io (m)"
+        );
+        assert!(said(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));
+        let nonsense = read(|_, _, _| (200, "<html>".to_owned())).await.unwrap_err().to_string();
+        assert!(nonsense.starts_with("cannot read nodes of metrics.k8s.io/v1beta1: no list: "), "{nonsense}");
+        let nobody = MetricsApi::new(client_of("http://127.0.0.1:1")).read().await.unwrap_err().to_string();
+        assert!(nobody.contains("Connection refused"), "{nobody}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_hangs_is_not_waited_for() {
+        let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
+        assert!(MetricsApi::new(client).read().await.is_err());
+    }
+}

@@ -107,7 +107,9 @@ fn a_budget_is_counted_ahead() {
     assert_eq!(moves("budget web allows=1"), 1);
     assert_eq!(moves("budget web allows=0"), 0);
     let codes = |budget: &str| cluster(budget).plan(EVEN).kept.iter().map(|k| k.refusal.code()).collect::<Vec<_>>();
-    assert_eq!(codes("budget web allows=1"), ["disruption-budget"; 6]);
+    assert_eq!(codes("budget web allows=0"), ["disruption-budget"; 7]);
+    // The other two that would have gone wait for the first: nobody is asked in their stead.
+    assert_eq!(codes("budget web allows=1"), ["disruption-budget"; 2]);
     assert_eq!(codes("budget web allows=9 stale"), ["stale-budget"; 7]);
     assert_eq!(codes("budget web allows=9\nbudget web allows=9 name=second"), ["several-budgets"; 7]);
 }

@@ -26,26 +26,26 @@ use evenkeel::usage::{Measure, Readings, Sample};
 use jiff::{SignedDuration, Timestamp};
 
 /// The time of every test.
-pub fn noon() -> Timestamp {
+pub(crate) fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
 /// So many seconds after noon.
-pub fn after(seconds: i64) -> Timestamp {
+pub(crate) fn after(seconds: i64) -> Timestamp {
     noon() + SignedDuration::from_secs(seconds)
 }
 
 /// A cluster, and what it uses.
 #[derive(Clone, Default)]
-pub struct Cluster {
-    pub objects: Objects,
-    pub nodes: BTreeMap<String, Measure>,
-    pub pods: BTreeMap<(String, String), Measure>,
+pub(crate) struct Cluster {
+    pub(crate) objects: Objects,
+    pub(crate) nodes: BTreeMap<String, Measure>,
+    pub(crate) pods: BTreeMap<(String, String), Measure>,
     made: u32,
 }
 
 impl Cluster {
-    pub fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut cluster = Cluster::default();
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         let mut node = String::new();
@@ -128,7 +128,7 @@ impl Cluster {
     }
 
     /// One poll, taken at this time.
-    pub fn readings(&self, at: Timestamp) -> Readings {
+    pub(crate) fn readings(&self, at: Timestamp) -> Readings {
         let sample = |used: &Measure| Sample { at, used: *used };
         Readings {
             nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
@@ -137,12 +137,12 @@ impl Cluster {
         }
     }
 
-    pub fn snapshot(&self, policy: &Policy) -> Snapshot {
+    pub(crate) fn snapshot(&self, policy: &Policy) -> Snapshot {
         Snapshot::join(&self.objects, policy.resources())
     }
 
     /// The plan for this cluster as it is, by a policy in text, with nothing evicted before.
-    pub fn plan(&self, policy: &str) -> Plan {
+    pub(crate) fn plan(&self, policy: &str) -> Plan {
         let policy = parse(policy);
         let snapshot = self.snapshot(&policy);
         let mut engine = Engine::new(policy, Ledger::default());
@@ -151,7 +151,7 @@ impl Cluster {
     }
 
     /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
-    pub fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
+    pub(crate) fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
         let key = (namespace.to_owned(), name.to_owned());
         let snapshot = Snapshot::join(&self.objects, []);
         let old = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
@@ -211,7 +211,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         qos: Qos::Burstable,
         requests,
         tolerations: Vec::new(),
-        node_selector: words.get("on").map(|l| pairs(l)).unwrap_or_default(),
+        node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,
         avoids: Vec::new(),
         volumes: Volumes {
@@ -265,7 +265,7 @@ fn measure(text: &str) -> Measure {
 }
 
 /// A policy from the part that a test is about; a test's pods are old and its clusters small, so limits are off.
-pub fn parse(text: &str) -> Policy {
+pub(crate) fn parse(text: &str) -> Policy {
     let mut whole = String::from("apiVersion: evenkeel/v1alpha1\nkind: Policy\n");
     if !text.contains("limits:") {
         whole += "limits: {perCycle: none, perNode: none, perWorkload: none, perMinute: none}\n";
@@ -275,10 +275,11 @@ pub fn parse(text: &str) -> Policy {
 }
 
 /// LowNodeUtilization on actual cpu usage, from above 50 % to below 30 %.
-pub const EVEN: &str = "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
+pub(crate) const EVEN: &str =
+    "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
 
 /// The plan as a person would note it down.
-pub fn text(plan: &Plan) -> String {
+pub(crate) fn text(plan: &Plan) -> String {
     let mut lines = Vec::new();
     if let Some(halt) = &plan.halted {
         lines.push(format!("halted: {halt}"));
@@ -295,6 +296,6 @@ pub fn text(plan: &Plan) -> String {
 }
 
 /// What the strategy makes of each node.
-pub fn nodes(plan: &Plan) -> String {
+pub(crate) fn nodes(plan: &Plan) -> String {
     plan.nodes.iter().map(|v| format!("{}: {}", v.node, v.class)).collect::<Vec<_>>().join("\n")
 }

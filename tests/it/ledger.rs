@@ -22,7 +22,7 @@ fn what_is_written_reads_back_the_same() {
     engine.resolve(&plan.moves[0], &Outcome::Evicted);
     let written = engine.ledger().write();
     assert_eq!(&Ledger::parse(&written).unwrap(), engine.ledger());
-    assert_snapshot!(written, @r#"{"version":1,"entries":[{"workload":"default/Deployment/web","pod":"web-1","uid":"uid-default-web-1","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","state":"evicted"},{"workload":"default/Deployment/web","pod":"web-10","uid":"uid-default-web-10","node":"n1","at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","state":"intended"}],"resting":{}}"#);
+    assert_snapshot!(written, @r#"{"entries":[{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"uid-default-web-1","workload":"default/Deployment/web"},{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-10","state":"intended","uid":"uid-default-web-10","workload":"default/Deployment/web"}],"resting":{},"version":1}"#);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! LowNodeUtilization: which nodes are hot, which pods go, and when it is over.
 
+use std::fmt::Write as _;
+
 use evenkeel::plan::Plan;
+use evenkeel::units::Ratio;
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, EVEN, nodes, text};
@@ -9,8 +12,8 @@ use crate::kit::{Cluster, EVEN, nodes, text};
 fn late_nodes() -> Cluster {
     let mut text = String::new();
     for (node, heavy, light) in [(1, 7, 1), (2, 7, 1), (3, 6, 2)].into_iter().chain((4..=10).map(|n| (n, 0, 8))) {
-        text += &format!("node n{node}\n agent cpu=100m uses=100m/200Mi daemon\n");
-        text += &format!(" hot*{heavy} cpu=100m uses=1/200Mi\n cold*{light} cpu=100m uses=50m/200Mi\n");
+        let _ = writeln!(text, "node n{node}\n agent cpu=100m uses=100m/200Mi daemon");
+        let _ = writeln!(text, " hot*{heavy} cpu=100m uses=1/200Mi\n cold*{light} cpu=100m uses=50m/200Mi");
     }
     Cluster::parse(&text)
 }
@@ -23,7 +26,7 @@ fn moved(plan: &Plan, app: &str) -> usize {
 fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
     let plan = late_nodes().plan(EVEN);
     assert_eq!((moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()), (11, 0, 11));
-    let hottest = plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(|r| r.get()).fold(0.0, f64::max);
+    let hottest = plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(Ratio::get).fold(0.0, f64::max);
     assert!(hottest <= 0.5, "{hottest}");
 }
 
@@ -177,7 +180,7 @@ fn each_pool_is_balanced_in_itself() {
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
-    a: 1 nodes are above their target, but no node is below its thresholds to take pods
+    a: 1 node is above its target, but no node is below its thresholds to take pods
     ");
 }
 
@@ -191,7 +194,7 @@ fn number_of_nodes_asks_for_more_cold_nodes_than_that() {
         ",
     );
     let policy = EVEN.replace("thresholds: {cpu: 30%}", "numberOfNodes: 1, thresholds: {cpu: 30%}");
-    assert_snapshot!(text(&cluster.plan(&policy)), @"default: 1 nodes are below their thresholds, and numberOfNodes asks for more than 1");
+    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes asks for more than 1");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! The tests that need nothing but cargo: small clusters in text, plans in text.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, helpers included")]
+
 mod kit;
 
 mod cooldown;
 mod dashboards;
+mod deploy;
 mod gates;
 mod ledger;
 mod low_node_utilization;

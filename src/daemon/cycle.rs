@@ -1,0 +1,138 @@
+//! One cycle: settle, decide, write down, act, write down.
+
+use jiff::Timestamp;
+use tracing::{error, info, warn};
+
+use crate::cluster::ledger_store::StoreError;
+use crate::cluster::{events, evict};
+use crate::engine::Engine;
+use crate::ledger::Ledger;
+use crate::plan::{Move, Outcome, Plan};
+use crate::snapshot::Snapshot;
+
+use super::{Daemon, DaemonError, Loading, clock, report};
+
+/// One cycle: at most one plan, carried out.
+pub(super) struct Cycle<'d> {
+    daemon: &'d mut Daemon,
+    engine: &'d mut Engine,
+    started: Timestamp,
+}
+
+impl<'d> Cycle<'d> {
+    pub(super) fn new(daemon: &'d mut Daemon, engine: &'d mut Engine) -> Self {
+        Cycle { daemon, engine, started: clock() }
+    }
+
+    pub(super) async fn run(mut self) -> Result<(), DaemonError> {
+        if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
+            self.daemon.health.waiting(cut_off.to_string());
+            self.daemon.metrics.cycle("waiting", 0.0);
+            warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
+            return Ok(());
+        }
+        self.daemon.health.ready();
+        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        let before = self.engine.ledger().clone();
+        for settled in self.engine.settle(&snapshot, self.started) {
+            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
+            self.daemon.metrics.settled(settled.ending);
+        }
+        let plan = self.engine.decide(&snapshot, self.started);
+        self.daemon.metrics.plan(&plan);
+        self.daemon.told.nodes(&plan);
+        let outcomes = if self.dry() { Vec::new() } else { self.carry_out(&snapshot, &plan, &before).await? };
+        self.report(&plan, &outcomes);
+        Ok(())
+    }
+
+    /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
+    async fn carry_out(
+        &mut self,
+        snapshot: &Snapshot,
+        plan: &Plan,
+        before: &Ledger,
+    ) -> Result<Vec<Outcome>, DaemonError> {
+        let settled = self.engine.ledger().clone();
+        self.engine.intend(snapshot, &plan.moves, self.started);
+        if self.engine.ledger() == before {
+            return Ok(Vec::new());
+        }
+        if let Err(error) = self.save().await {
+            self.engine.reload(settled);
+            self.recover(&error).await?;
+            self.daemon.metrics.cycle("failed", 0.0);
+            return Err(DaemonError::Unwritten(error.to_string()));
+        }
+        let outcomes = self.act(&plan.moves).await;
+        if !outcomes.is_empty()
+            && let Err(error) = self.save().await
+        {
+            error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
+            self.recover_version(&error).await;
+        }
+        Ok(outcomes)
+    }
+
+    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        let mut erred = false;
+        for it in moves {
+            let outcome =
+                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, None).await };
+            erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
+            self.engine.resolve(it, &outcome);
+            self.daemon.metrics.outcome(it, &outcome);
+            let told = outcome.code();
+            info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, outcome = told,
+                reason = %it.reason, "eviction: {outcome}");
+            if outcome == Outcome::Evicted {
+                events::evicted(self.daemon.cluster.client(), it, &self.daemon.instance, clock()).await;
+            }
+            outcomes.push(outcome);
+        }
+        outcomes
+    }
+
+    async fn save(&mut self) -> Result<(), StoreError> {
+        self.daemon.store.save(&self.engine.ledger().write()).await
+    }
+
+    /// Someone else has written the ledger: theirs holds, and we decide anew.
+    async fn recover(&mut self, error: &StoreError) -> Result<(), DaemonError> {
+        if !unsure(error) {
+            return Ok(());
+        }
+        match self.daemon.load().await {
+            Ok(ledger) => self.engine.reload(ledger),
+            Err(Loading::Store(error)) => warn!("the ledger cannot be loaded again: {error}"),
+            Err(Loading::Unreadable(error)) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Keeps what we know, which is newer, and learns only which version to write over.
+    async fn recover_version(&mut self, error: &StoreError) {
+        if unsure(error)
+            && let Err(error) = self.daemon.store.load().await
+        {
+            warn!("the ledger cannot be loaded again: {error}");
+        }
+    }
+
+    fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
+        let took = clock().duration_since(self.started);
+        let outcome = report::cycle(plan, outcomes, self.dry(), took);
+        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
+        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
+    }
+
+    const fn dry(&self) -> bool {
+        self.daemon.dry_run || self.engine.policy().dry_run
+    }
+}
+
+/// Whether what is written in the cluster may be other than what we saw or wrote last.
+const fn unsure(error: &StoreError) -> bool {
+    matches!(error, StoreError::Conflict(_) | StoreError::Unanswered { .. })
+}
