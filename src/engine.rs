@@ -32,7 +32,10 @@ pub struct Engine {
 impl Engine {
     /// Nothing observed yet.
     pub fn new(policy: Policy, ledger: Ledger) -> Self {
-        let history = History::new(policy.usage.clone());
+        let mut history = History::new(policy.usage.clone());
+        for entry in ledger.entries() {
+            history.remember_eviction(&entry.node, entry.at);
+        }
         Engine { policy, history, ledger, hot_since: HotSince::new() }
     }
 

@@ -21,6 +21,8 @@ pub struct History {
     nodes: BTreeMap<String, NodeSeries>,
     /// By pod uid, so that a namesake starts anew.
     pods: BTreeMap<String, PodSeries>,
+    /// When pods were last evicted from a node before anything was observed.
+    emptied: BTreeMap<String, Timestamp>,
     /// One reading stands for a whole window.
     steady: bool,
 }
@@ -49,7 +51,14 @@ struct PodSeries {
 impl History {
     /// No samples yet.
     pub const fn new(rules: UsagePolicy) -> Self {
-        History { rules, nodes: BTreeMap::new(), pods: BTreeMap::new(), steady: false }
+        History { rules, nodes: BTreeMap::new(), pods: BTreeMap::new(), emptied: BTreeMap::new(), steady: false }
+    }
+
+    /// Takes note of an eviction that was made before anything was observed: for two polls the node's samples may still
+    /// show the pod, and nothing else would tell.
+    pub fn remember_eviction(&mut self, node: &str, at: Timestamp) {
+        let latest = self.emptied.entry(node.to_owned()).or_insert(at);
+        *latest = at.max(*latest);
     }
 
     /// Takes in one poll. A sample counts once, by the source's own timestamp.
@@ -98,7 +107,9 @@ impl History {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
             let series = self.nodes.entry(node.name.clone()).or_default();
-            if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
+            let emptied = self.emptied.get(&node.name);
+            let too_early = emptied.is_some_and(|at| at.saturating_add(settling).is_ok_and(|t| sample.at < t));
+            if too_early || series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
                 continue;
             }
             let pods = || node.pods.iter().map(|p| snapshot.pod(*p));
@@ -184,7 +195,8 @@ impl History {
     }
 
     fn judge(&self, samples: impl Iterator<Item = Sample> + Clone, now: Timestamp) -> Result<Measure, Unmeasured> {
-        let newest = samples.clone().last().ok_or(Unmeasured::Missing)?;
+        let need = if self.steady { 1 } else { self.rules.min_samples };
+        let newest = samples.clone().last().ok_or(Unmeasured::Few { have: 0, need })?;
         let age = now.duration_since(newest.at);
         if age > self.rules.stale_after {
             return Err(Unmeasured::Stale(age));
@@ -193,7 +205,6 @@ impl History {
             return Err(Unmeasured::Future(-age));
         }
         let have = u32::try_from(samples.clone().count()).unwrap_or(u32::MAX);
-        let need = if self.steady { 1 } else { self.rules.min_samples };
         if have < need { Err(Unmeasured::Few { have, need }) } else { Ok(self.smooth(samples, now)) }
     }
 

@@ -2,7 +2,7 @@
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
-use evenkeel::snapshot::NodeId;
+use evenkeel::snapshot::{NodeId, PodId};
 use evenkeel::units::Amount;
 use evenkeel::usage::{Measure, Unmeasured};
 use jiff::SignedDuration;
@@ -50,6 +50,33 @@ fn a_move_shows_at_once_on_both_nodes() {
     engine.observe(&snapshot, &before, after(42));
     let usage = engine.usage(&snapshot, after(42));
     assert_eq!((cores(usage.node(NodeId(0))), cores(usage.node(NodeId(1)))), (3.1, 1.1));
+}
+
+#[test]
+fn after_a_restart_a_node_is_not_judged_by_metrics_from_before_its_evictions() {
+    let mut cluster = Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
+    let stale = cluster.readings(after(45));
+    let policy = parse(EVEN);
+    let mut ledger = Ledger::default();
+    ledger.intend(&cluster.snapshot(&policy), PodId(3), after(40));
+    ledger.evicted("uid-default-web-4");
+    cluster.replace("default", "web-4", "n2", after(41));
+
+    let mut engine = Engine::new(policy, ledger);
+    let snapshot = cluster.snapshot(engine.policy());
+    for at in [45, 60, 75] {
+        // What is read is newer than the eviction, and does not show it yet.
+        let mut readings = stale.clone();
+        readings.nodes.values_mut().for_each(|sample| sample.at = after(at - 6));
+        readings.pods.values_mut().for_each(|sample| sample.at = after(at - 6));
+        engine.observe(&snapshot, &readings, after(at));
+        assert!(engine.usage(&snapshot, after(at)).node(NodeId(0)).is_none(), "{at}");
+    }
+    for at in [90, 105, 120] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+    }
+    let used = cores(engine.usage(&snapshot, after(120)).node(NodeId(0)));
+    assert!((used - 3.1).abs() < 1e-9, "{used}");
 }
 
 #[test]
