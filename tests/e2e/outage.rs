@@ -12,6 +12,9 @@ use crate::kit::wait::{say, that};
 /// One eviction a cycle, so that there is more to do after the failure.
 const SLOWLY: Policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "30s", ..Policy::USUAL };
 
+/// A cycle in which nothing was decided.
+const WAITING: &[&str] = &["\"outcome\":\"waiting\""];
+
 #[test]
 fn it_goes_on_after_the_api_server_was_restarted() {
     on_a_bed(async |bed| {
@@ -20,7 +23,8 @@ fn it_goes_on_after_the_api_server_was_restarted() {
         let mut keel = Launch::new(bed, &SLOWLY).await.run(&[]);
         more_evictions(bed, &mut keel, 1, 180).await;
         bed.component("restart", "apiserver");
-        more_evictions(bed, &mut keel, 1, 240).await;
+        let seconds = more_evictions(bed, &mut keel, 1, 240).await;
+        say(&format!("API server restarted: the next eviction {seconds} s later"));
     });
 }
 
@@ -33,15 +37,17 @@ fn it_waits_while_there_are_no_metrics() {
         let mut keel = Launch::by(bed, &SLOWLY, &proxy.url()).await.run(&[]);
         more_evictions(bed, &mut keel, 1, 180).await;
 
+        let complaints = keel.warnings();
         let outage = proxy.answer(StatusCode::SERVICE_UNAVAILABLE, &[Method::GET], "/apis/metrics.k8s.io");
         // What was read before may be acted on until it is stale, 30 s later.
         keel.cycles(5, 120).await;
-        let (before, complaints) = (evictions(bed).len(), keel.warnings());
+        let before = evictions(bed).len();
         keel.cycles(8, 180).await;
         assert_eq!(evictions(bed).len(), before, "evicted on stale metrics");
         assert!(keel.warnings() > complaints, "the log says nothing of the missing metrics");
         drop(outage);
-        more_evictions(bed, &mut keel, 1, 180).await;
+        let seconds = more_evictions(bed, &mut keel, 1, 180).await;
+        say(&format!("no metrics for two minutes: the next eviction {seconds} s after they were back"));
     });
 }
 
@@ -54,29 +60,34 @@ fn it_waits_while_its_watches_are_cut() {
         let mut keel = Launch::by(bed, &SLOWLY, &proxy.url()).await.run(&[]);
         more_evictions(bed, &mut keel, 1, 180).await;
 
+        let complaints = keel.warnings();
         let (lists, gone) = ("/api/v1/pods", "watch=true");
         let outages = [lists, gone].map(|text| proxy.answer(StatusCode::SERVICE_UNAVAILABLE, &[Method::GET], text));
         proxy.cut_watches();
         keel.cycles(2, 120).await;
-        let (before, complaints) = (evictions(bed).len(), keel.warnings());
+        let before = evictions(bed).len();
         keel.cycles(4, 150).await;
         assert_eq!(evictions(bed).len(), before, "evicted on a stale picture of the cluster");
         assert!(keel.warnings() > complaints, "the log says nothing of the watches");
         drop(outages);
-        more_evictions(bed, &mut keel, 1, 240).await;
+        let seconds = more_evictions(bed, &mut keel, 1, 240).await;
+        say(&format!("watches cut for a minute: the next eviction {seconds} s after they were back"));
 
         // Cut once, with the server there to start again: nothing to wait for.
+        let waits = keel.count(WAITING);
         proxy.cut_watches();
-        keel.cycles(2, 90).await;
+        keel.cycles(3, 90).await;
+        assert_eq!(keel.count(WAITING), waits);
     });
 }
 
-async fn more_evictions(bed: &Bed, keel: &mut Keel, more: usize, seconds: u64) {
-    let before = evictions(bed).len();
+/// Waits for so many more, and tells how long it took.
+async fn more_evictions(bed: &Bed, keel: &mut Keel, more: usize, seconds: u64) -> u64 {
+    let (start, before) = (tokio::time::Instant::now(), evictions(bed).len());
     keel.eventually("an eviction", seconds, async |_| {
         let after = evictions(bed).len();
         that(after >= before + more, format!("{before} before, {after} now"))
     })
     .await;
-    say(&format!("{} evictions so far", evictions(bed).len()));
+    start.elapsed().as_secs()
 }

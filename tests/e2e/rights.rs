@@ -4,15 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kit::audit::{evictions, requests};
+use crate::kit::audit::{Request, Right, evictions, requests};
 use crate::kit::bed::on_a_bed;
 use crate::kit::keel::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::usage::name;
 use crate::kit::wait::{say, that};
-
-/// API group, resource with subresource, verb.
-type Right = (String, String, String);
 
 #[test]
 fn every_right_of_the_role_is_used_and_none_is_missing() {
@@ -31,7 +28,7 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
         keel.cycles(1, 60).await;
         assert!(keel.stop(5).await.success());
 
-        let used: BTreeSet<Right> = requests(bed).into_iter().map(|r| (r.group, r.resource, r.verb)).collect();
+        let used: BTreeSet<Right> = requests(bed).iter().map(Request::right).collect();
         let idle: Vec<&Right> = granted.difference(&used).collect();
         say(&format!("rights: {} granted, {} of them not used", granted.len(), idle.len()));
         assert!(idle.is_empty(), "granted, and not used: {idle:#?}");
