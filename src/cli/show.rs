@@ -370,7 +370,7 @@ mod tests {
         let stays = Plan { after: busy().before, ..busy() };
         assert_eq!(
             last_line(&stays),
-            "1 move would relieve 1 hot node, but bring none below target: 2 pods stay for disruption-budget"
+            "1 move would relieve 1 hot node, and bring none below target yet: 2 pods stay for disruption-budget"
         );
         let stuck = Plan { moves: Vec::new(), ..stays };
         assert_eq!(
@@ -382,7 +382,7 @@ mod tests {
         let halted = Plan { halted: Some(Halt::FewNodes(1)), ..quiet() };
         assert_eq!(
             last_line(&halted),
-            "nothing was considered: 1 ready nodes are selected, and it takes two to move anything"
+            "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
         );
         let blind = Plan { nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))], ..quiet() };
         assert_eq!(last_line(&blind), "nothing can be decided: no node's usage is known");

@@ -25,7 +25,13 @@ impl Told {
             let kind = match &verdict.class {
                 Class::Unknown(why) => why.kind(),
                 Class::Doubtful(_) => "doubtful",
-                class => {
+                class @ (Class::Hot { .. }
+                | Class::Warming { .. }
+                | Class::Cold
+                | Class::ColdCordoned
+                | Class::Even
+                | Class::NotReady
+                | Class::NotSelected) => {
                     debug!(node = verdict.node, strategy = verdict.strategy, "{class}");
                     continue;
                 }

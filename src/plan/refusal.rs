@@ -164,6 +164,7 @@ impl Refusal {
     }
 
     /// How far it reaches: a limit of the cycle need not be asked of every other pod.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a new refusal reaches its own pod unless it says otherwise")]
     pub const fn reach(&self) -> Reach {
         match self {
             Refusal::CycleLimit(_) | Refusal::RateLimit(_) | Refusal::LedgerFull(_) => Reach::Cycle,
@@ -189,7 +190,6 @@ impl Refusal {
 }
 
 impl fmt::Display for Refusal {
-    #[expect(clippy::too_many_lines, reason = "one sentence for each refusal, in one place")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Mirror => f.write_str("a mirror pod: the kubelet would put it back"),
@@ -271,6 +271,6 @@ pub(super) fn whole(age: SignedDuration) -> String {
 pub fn short(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    let text: String = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text }
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if parts.is_empty() { "0s".to_owned() } else { parts.concat() }
 }
