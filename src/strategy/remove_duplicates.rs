@@ -60,7 +60,8 @@ impl Running {
             for (node, equals) in by_node {
                 let duplicates = duplicates(draft, position, equals.into_values().collect());
                 let keep = group.share - 1;
-                let surplus = duplicates.into_iter().skip(keep).filter(|pod| !draft.moves(*pod) && taken.insert(*pod));
+                let surplus = duplicates.into_iter().skip(keep).rev();
+                let surplus = surplus.filter(|pod| !draft.moves(*pod) && taken.insert(*pod));
                 queue.extend(surplus.map(|pod| Surplus { group: groups.len(), node, pod }));
             }
             groups.push(group);
