@@ -4,6 +4,7 @@
 
 mod kit;
 
+mod balance;
 mod cooldown;
 mod dashboards;
 mod deploy;
