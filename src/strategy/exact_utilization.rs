@@ -51,32 +51,34 @@ struct Source {
 impl Running {
     pub(super) fn low(draft: &mut Draft<'_>, position: usize, rule: &LowNodeUtilization) -> Self {
         let mut pools = VecDeque::new();
-        let mut open: Vec<NodeId> = set_aside(draft, position, rule.basis);
+        let mut at = Start { draft, position, classes: BTreeMap::new() };
+        let mut open: Vec<NodeId> = at.set_aside(rule.basis);
         for pool in &rule.pools {
             let selects =
-                |n: &NodeId| pool.selector.as_ref().is_none_or(|s| s.matches(&draft.world.snapshot.node(*n).labels));
+                |n: &NodeId| pool.selector.as_ref().is_none_or(|s| s.matches(&at.draft.world.snapshot.node(*n).labels));
             let (mine, others): (Vec<NodeId>, Vec<NodeId>) = open.into_iter().partition(selects);
             open = others;
-            match Marks::new(draft, rule.basis, &pool.thresholds, &pool.targets) {
-                Ok(marks) => pools.extend(low(draft, position, rule, (&pool.name, marks), &mine)),
-                Err(why) => note(draft, position, &pool.name, why),
+            match Marks::new(at.draft, rule.basis, &pool.thresholds, &pool.targets) {
+                Ok(marks) => pools.extend(low(&mut at, rule, (&pool.name, marks), &mine)),
+                Err(why) => at.note(&pool.name, why),
             }
         }
-        for node in open {
-            judge(draft, position, node, Class::NotSelected);
-        }
+        at.classes.extend(open.into_iter().map(|node| (node, Class::NotSelected)));
+        at.finish();
         Running { position, pools, asked: None }
     }
 
     pub(super) fn high(draft: &mut Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
-        let nodes = set_aside(draft, position, rule.basis);
-        let pools = match Marks::new(draft, rule.basis, &rule.thresholds, &Vec::new()) {
-            Ok(marks) => high(draft, position, rule, &marks, &nodes).into_iter().collect(),
+        let mut at = Start { draft, position, classes: BTreeMap::new() };
+        let nodes = at.set_aside(rule.basis);
+        let pools = match Marks::new(at.draft, rule.basis, &rule.thresholds, &Vec::new()) {
+            Ok(marks) => high(&mut at, rule, &marks, &nodes).into_iter().collect(),
             Err(why) => {
-                note(draft, position, "default", why);
+                at.note("default", why);
                 VecDeque::new()
             }
         };
+        at.finish();
         Running { position, pools, asked: None }
     }
 
@@ -125,26 +127,25 @@ impl Source {
 }
 
 fn low(
-    draft: &mut Draft<'_>,
-    position: usize,
+    at: &mut Start<'_, '_>,
     rule: &LowNodeUtilization,
     (name, mut marks): (&str, Marks),
     nodes: &[NodeId],
 ) -> Option<Pool> {
-    let nodes: Vec<Measured> = nodes.iter().map(|n| marks.measure(draft, *n)).collect();
+    let nodes: Vec<Measured> = nodes.iter().map(|n| marks.measure(at.draft, *n)).collect();
     if rule.deviation {
         marks.around_the_mean(&nodes);
     }
     let (mut cold, mut hot) = (Vec::new(), Vec::new());
     for it in &nodes {
-        let cordoned = draft.world.snapshot.node(it.node).cordoned;
+        let cordoned = at.draft.world.snapshot.node(it.node).cordoned;
         let class = match (marks.is_under(it), cordoned, marks.over(it)) {
             (true, false, _) => {
                 cold.push(it);
                 Class::Cold
             }
             (_, _, Some((resource, percent, high))) => {
-                let resource = draft.world.snapshot.resources.name(resource).to_owned();
+                let resource = at.draft.world.snapshot.resources.name(resource).to_owned();
                 let (ratio, target) = (to_ratio(percent), to_ratio(high));
                 hot.push((it, Reason::HotNode { resource: resource.clone(), ratio, target, basis: rule.basis }));
                 Class::Hot { resource, ratio, target }
@@ -152,18 +153,18 @@ fn low(
             (true, true, None) => Class::ColdCordoned,
             (false, _, None) => Class::Even,
         };
-        judge(draft, position, it.node, class);
+        at.classes.insert(it.node, class);
     }
     if let Some(why) = idle(cold.len(), hot.len(), nodes.len(), rule.number_of_nodes) {
-        note(draft, position, name, why);
+        at.note(name, why);
         return None;
     }
     hot.sort_by_key(|(it, _)| Reverse(it.raw_sum()));
-    let room = marks.room(draft, &cold);
+    let room = marks.room(at.draft, &cold);
     let mut sources = VecDeque::new();
     for (it, reason) in hot {
-        let pods = removable(draft, position, marks.basis, (it.node, &cold), None);
-        sources.push_back(Source::new(draft, &marks, it, reason, pods));
+        let pods = at.removable(marks.basis, (it.node, &cold), None);
+        sources.push_back(Source::new(at.draft, &marks, it, reason, pods));
     }
     Some(Pool { basis: rule.basis, to_the_last: false, sources, room })
 }
@@ -183,24 +184,14 @@ fn idle(cold: usize, hot: usize, all: usize, number_of_nodes: u32) -> Option<Idl
     }
 }
 
-fn high(
-    draft: &mut Draft<'_>,
-    position: usize,
-    rule: &HighNodeUtilization,
-    marks: &Marks,
-    nodes: &[NodeId],
-) -> Option<Pool> {
-    let nodes: Vec<Measured> = nodes.iter().map(|n| marks.measure(draft, *n)).collect();
+fn high(at: &mut Start<'_, '_>, rule: &HighNodeUtilization, marks: &Marks, nodes: &[NodeId]) -> Option<Pool> {
+    let nodes: Vec<Measured> = nodes.iter().map(|n| marks.measure(at.draft, *n)).collect();
     let (mut under, others): (Vec<&Measured>, Vec<&Measured>) = nodes.iter().partition(|it| marks.is_under(it));
-    let cordoned = |it: &Measured| draft.world.snapshot.node(it.node).cordoned;
+    let cordoned = |it: &Measured| at.draft.world.snapshot.node(it.node).cordoned;
     let (shut, takers): (Vec<&Measured>, Vec<&Measured>) = others.into_iter().partition(|it| cordoned(it));
-    let classes = [(&under, Class::Underused), (&takers, Class::InUse), (&shut, Class::InUseCordoned)];
-    let mut classes: Vec<(NodeId, Class)> =
-        classes.iter().flat_map(|(nodes, class)| nodes.iter().map(|it| (it.node, class.clone()))).collect();
-    classes.sort_by_key(|(node, _)| *node);
-    for (node, class) in classes {
-        judge(draft, position, node, class);
-    }
+    at.classes.extend(under.iter().map(|it| (it.node, Class::Underused)));
+    at.classes.extend(takers.iter().map(|it| (it.node, Class::InUse)));
+    at.classes.extend(shut.iter().map(|it| (it.node, Class::InUseCordoned)));
     let few = u32::try_from(under.len()).is_ok_and(|n| n <= rule.number_of_nodes);
     let why = match (under.len(), takers.len()) {
         (0, _) => Some(Idle::NothingUnderused),
@@ -209,16 +200,16 @@ fn high(
         _ => None,
     };
     if let Some(why) = why {
-        note(draft, position, "default", why);
+        at.note("default", why);
         return None;
     }
     under.sort_by_key(|it| it.raw_sum());
-    let room = marks.room(draft, &takers);
+    let room = marks.room(at.draft, &takers);
     let only = rule.only_thresholding_resources.then_some(&rule.thresholds);
     let mut sources = VecDeque::new();
     for it in under {
-        let pods = removable(draft, position, marks.basis, (it.node, &takers), only);
-        sources.push_back(Source::new(draft, marks, it, emptied(draft, it, marks), pods));
+        let pods = at.removable(marks.basis, (it.node, &takers), only);
+        sources.push_back(Source::new(at.draft, marks, it, emptied(at.draft, it, marks), pods));
     }
     Some(Pool { basis: rule.basis, to_the_last: true, sources, room })
 }
@@ -236,63 +227,74 @@ fn emptied(draft: &Draft<'_>, it: &Measured, marks: &Marks) -> Reason {
     }
 }
 
-/// The pods that may be asked for, the least important first. What only this strategy knows against the others is
-/// written down here.
-fn removable(
-    draft: &mut Draft<'_>,
+/// The strategy while it looks at the nodes.
+struct Start<'d, 'w> {
+    draft: &'d mut Draft<'w>,
     position: usize,
-    basis: Basis,
-    (node, takers): (NodeId, &[&Measured]),
-    only: Option<&Thresholds>,
-) -> Vec<PodId> {
-    let snapshot = draft.world.snapshot;
-    let mut pods = Vec::new();
-    for &pod in snapshot.node(node).pods.iter().filter(|p| !draft.moves(**p)).collect::<Vec<_>>() {
-        let it = snapshot.pod(pod);
-        let requests =
-            |name: &String| it.containers.iter().any(|c| c.role != Role::Ephemeral && c.requested.contains(name));
-        if only.is_some_and(|thresholds| !thresholds.iter().any(|(name, _)| requests(name))) {
-            continue;
-        }
-        let unmeasured = basis == Basis::Actual && weight(draft, basis, pod, ResourceId::CPU).is_none();
-        let tolerated = takers.iter().any(|to| scheduler::tolerates_all(it, snapshot.node(to.node)));
-        // What the gate itself will say need not be said here.
-        let refusal = if gate::evictable(pod, position, draft).is_err() {
-            None
-        } else if unmeasured {
-            Some(Refusal::Unmeasured(Unmeasured::Missing))
-        } else {
-            (!tolerated).then(|| Refusal::NoRoom("all destinations are tainted".to_owned()))
-        };
-        match refusal {
-            Some(why) => draft.refuse(&Candidate { pod, strategy: position, reason: Reason::Counted, room: None }, why),
-            None => pods.push(pod),
+    classes: BTreeMap<NodeId, Class>,
+}
+
+impl Start<'_, '_> {
+    /// The nodes that are weighed; of the others it is written down why they are not.
+    fn set_aside(&mut self, basis: Basis) -> Vec<NodeId> {
+        let draft = &self.draft;
+        let unfit = draft.world.snapshot.node_ids().filter_map(|n| Some((n, unfit(draft, basis, n)?)));
+        self.classes.extend(unfit);
+        self.draft.world.snapshot.node_ids().filter(|n| !self.classes.contains_key(n)).collect()
+    }
+
+    fn note(&mut self, pool: &str, why: Idle) {
+        let strategy = self.draft.strategy(self.position).rule.name();
+        self.draft.note(Note { strategy, pool: pool.to_owned(), why });
+    }
+
+    /// Writes down what each node was taken for, by name.
+    fn finish(self) {
+        let strategy = self.draft.strategy(self.position).rule.name();
+        for (node, class) in self.classes {
+            let node = self.draft.world.snapshot.node(node).name.clone();
+            self.draft.judge(Verdict { node, strategy, class });
         }
     }
-    pods.sort_by_key(|p| {
-        let it = snapshot.pod(*p);
-        (it.priority, it.qos, it.marks.prefer_no_eviction, Reverse(it.created), it.marks.deletion_cost, *p)
-    });
-    pods
-}
 
-/// The nodes that are weighed; of the others it is written down why they are not.
-fn set_aside(draft: &mut Draft<'_>, position: usize, basis: Basis) -> Vec<NodeId> {
-    let mut weighed = Vec::new();
-    for node in draft.world.snapshot.node_ids() {
-        match unfit(draft, basis, node) {
-            Some(class) => judge(draft, position, node, class),
-            None => weighed.push(node),
+    /// The pods that may be asked for, the least important first. What only this strategy knows against the others is
+    /// written down here.
+    fn removable(
+        &mut self,
+        basis: Basis,
+        (node, takers): (NodeId, &[&Measured]),
+        only: Option<&Thresholds>,
+    ) -> Vec<PodId> {
+        let (snapshot, position) = (self.draft.world.snapshot, self.position);
+        let mut pods = Vec::new();
+        for &pod in snapshot.node(node).pods.iter().filter(|p| !self.draft.moves(**p)).collect::<Vec<_>>() {
+            let it = snapshot.pod(pod);
+            let requests =
+                |name: &String| it.containers.iter().any(|c| c.role != Role::Ephemeral && c.requested.contains(name));
+            if only.is_some_and(|thresholds| !thresholds.iter().any(|(name, _)| requests(name))) {
+                continue;
+            }
+            let unmeasured = basis == Basis::Actual && weight(self.draft, basis, pod, ResourceId::CPU).is_none();
+            let tolerated = takers.iter().any(|to| scheduler::tolerates_all(it, snapshot.node(to.node)));
+            // What the gate itself will say need not be said here.
+            let refusal = if gate::evictable(pod, position, self.draft).is_err() {
+                None
+            } else if unmeasured {
+                Some(Refusal::Unmeasured(Unmeasured::Missing))
+            } else {
+                (!tolerated).then(|| Refusal::NoRoom("all destinations are tainted".to_owned()))
+            };
+            match refusal {
+                Some(why) => {
+                    self.draft.refuse(&Candidate { pod, strategy: position, reason: Reason::Counted, room: None }, why);
+                }
+                None => pods.push(pod),
+            }
         }
+        pods.sort_by_key(|p| {
+            let it = snapshot.pod(*p);
+            (it.priority, it.qos, it.marks.prefer_no_eviction, Reverse(it.created), it.marks.deletion_cost, *p)
+        });
+        pods
     }
-    weighed
-}
-
-fn judge(draft: &mut Draft<'_>, position: usize, node: NodeId, class: Class) {
-    let node = draft.world.snapshot.node(node).name.clone();
-    draft.judge(Verdict { node, strategy: draft.strategy(position).rule.name(), class });
-}
-
-fn note(draft: &mut Draft<'_>, position: usize, pool: &str, why: Idle) {
-    draft.note(Note { strategy: draft.strategy(position).rule.name(), pool: pool.to_owned(), why });
 }

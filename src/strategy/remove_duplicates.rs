@@ -60,7 +60,8 @@ impl Running {
             for (node, equals) in by_node {
                 let duplicates = duplicates(draft, position, equals.into_values().collect());
                 let keep = group.share - 1;
-                let surplus = duplicates.into_iter().skip(keep).filter(|pod| !draft.moves(*pod) && taken.insert(*pod));
+                let surplus = duplicates.into_iter().skip(keep).rev();
+                let surplus = surplus.filter(|pod| !draft.moves(*pod) && taken.insert(*pod));
                 queue.extend(surplus.map(|pod| Surplus { group: groups.len(), node, pod }));
             }
             groups.push(group);
@@ -107,7 +108,13 @@ impl Group {
         let all = here.values().sum();
         let doubled = || by_node.values().flat_map(BTreeMap::values).filter(|pods| pods.len() > 1).flatten();
         doubled().next()?;
-        let targets = targets(draft, nodes, doubled().copied());
+        // Once they are spread, other pods are doubled or none: so all of them have a say, else the share would change.
+        let all_pods = by_node.values().flat_map(BTreeMap::values).flatten();
+        let targets = if draft.world.policy.exact {
+            targets(draft, nodes, doubled().copied())
+        } else {
+            targets(draft, nodes, all_pods.copied())
+        };
         (targets.len() > 1).then(|| Group { all, share: usize::div_ceil(all, targets.len()), here, targets })
     }
 

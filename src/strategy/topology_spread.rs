@@ -127,7 +127,8 @@ impl Running {
         let mut fullest: Vec<usize> = (0..self.places.len()).collect();
         fullest.sort_by_key(|i| (Reverse(self.places[*i].size), *i));
         for &from in &fullest {
-            let goals: Vec<usize> = fullest.iter().rev().copied().filter(|to| self.helps(spread, from, *to)).collect();
+            let mut goals: Vec<usize> = (0..self.places.len()).filter(|to| self.helps(spread, from, *to)).collect();
+            goals.sort_by_key(|to| (self.places[*to].size, *to));
             let gone =
                 |p: PodId| draft.moves(p) || draft.world.snapshot.pod(p).node.is_none_or(|n| self.closed.contains(&n));
             let Some(at) = self.places[from].pods.iter().rposition(|p| !gone(*p)).filter(|_| !goals.is_empty()) else {

@@ -2,6 +2,7 @@
 
 mod kit;
 
+mod balance;
 mod cooldown;
 mod dashboards;
 mod deploy;

@@ -2,12 +2,13 @@
 //!
 //! `not-started`, `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
 //! `requires=disk:ssd`, `prefers=disk:ssd*60`, `avoids=web@zone` (app web, in the same zone; the same node where it says
-//! nothing), `avoids-in=team:a` (in namespaces with that label), and of containers `restarts=7`, `waits=CrashLoopBackOff`
+//! nothing), `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of its
+//! app, maxSkew 1; `soft`, `domains=3`), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
 //! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
 
 use evenkeel::selector::{Labels, Requirement, Selector, Test};
 use evenkeel::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, NodeTerm, Owner, Phase, Pod, Role, Taint, Tolerates, Toleration,
+    Condition, Container, Effect, Neighbours, NodeTerm, Owner, Phase, Pod, Role, Spread, Taint, Tolerates, Toleration,
 };
 
 use super::{Words, noon, pairs};
@@ -30,10 +31,38 @@ pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     pod.required_nodes = words.get("requires").map(|labels| vec![term(labels)]);
     pod.preferred_nodes = words.get("prefers").map(preferred).into_iter().collect();
     pod.avoids = words.get("avoids").map(|text| avoids(text, words)).into_iter().collect();
+    pod.spread = words.get("spread").map(|text| spread(text, words)).into_iter().collect();
+    pod.containers = words.get("image").map(|images| images.split(',').map(container).collect()).unwrap_or_default();
     for (role, prefix) in [(Role::Main, ""), (Role::Init, "init-"), (Role::Ephemeral, "ephemeral-")] {
         fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
     }
     pod
+}
+
+/// `zone:1`: with the other pods of its app over zones, maxSkew 1; `soft` where the scheduler need not keep it.
+fn spread(text: &str, words: &Words<'_>) -> Spread {
+    let (key, max_skew) = text.split_once(':').unwrap();
+    let app = words.first.split('*').next().unwrap();
+    Spread {
+        max_skew: max_skew.parse().unwrap(),
+        topology_key: key.to_owned(),
+        hard: !words.has("soft"),
+        pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
+        min_domains: words.get("domains").map(|n| n.parse().unwrap()),
+        honours_affinity: true,
+        honours_taints: false,
+    }
+}
+
+fn container(image: &str) -> Container {
+    Container {
+        role: Role::Main,
+        image: image.to_owned(),
+        requested: vec!["cpu".to_owned()],
+        restarts: 0,
+        waiting: None,
+        ended: None,
+    }
 }
 
 fn fare<'l>(pod: &mut Pod, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
