@@ -1,6 +1,6 @@
 //! What the operator asks for: parsed once, then trusted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -8,14 +8,23 @@ use serde::Serialize;
 use crate::selector::Selector;
 use crate::units::Ratio;
 
+mod arguments;
+mod descheduler;
+mod emit;
 mod native;
 pub mod problem;
 mod read;
+mod rule;
 mod scalar;
 mod strategies;
 mod tree;
 
-use problem::{Code, PolicyError, Problem};
+pub use rule::{
+    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints, PodLifeTime,
+    Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+};
+
+use problem::{PolicyError, Problem};
 use read::Report;
 
 /// A whole policy, complete with defaults.
@@ -29,6 +38,8 @@ pub struct Policy {
     pub node_selector: Option<Selector>,
     /// How usage is read and smoothed.
     pub usage: UsagePolicy,
+    /// The time that evicted pods get to end, in place of their own.
+    pub grace_period: Option<SignedDuration>,
     /// How much may be evicted.
     pub limits: Limits,
     /// How long a workload rests.
@@ -41,6 +52,8 @@ pub struct Policy {
     pub strategies: Vec<Strategy>,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
+    /// What the file says and has no effect here, or another one than might be thought.
+    pub warnings: Vec<Problem>,
 }
 
 impl Policy {
@@ -53,8 +66,38 @@ impl Policy {
         let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
         let mut report = Report::default();
         let policy = Policy::dispatch(&root, &mut report);
+        let warnings = report.take_warnings();
         let problems: Vec<Problem> = report.close();
-        policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))
+        let policy = policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))?;
+        Ok(Policy { warnings, ..policy })
+    }
+
+    /// The same policy in the native format: reading it gives this policy again, but for warnings and exactness.
+    pub fn to_native(&self) -> String {
+        emit::policy(self)
+    }
+
+    /// The same policy as descheduler would carry it out: its order of victims, and no guard that it does not have.
+    #[must_use]
+    pub fn exactly(mut self) -> Self {
+        self.exact = true;
+        (self.limits.per_workload, self.limits.per_minute) = (None, None);
+        self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
+        for strategy in &mut self.strategies {
+            if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
+                rule.sustained_for = SignedDuration::ZERO;
+            }
+        }
+        self
+    }
+
+    /// The first PriorityClass that it takes a threshold from, and that the cluster lacks or that is the system's own.
+    pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
+        let names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
+            PriorityThreshold::Class(name) => Some(name),
+            PriorityThreshold::Value(_) => None,
+        });
+        names.filter_map(|name| BadClass::of(name, classes.get(name).copied())).next()
     }
 
     /// What holds where there is no file: every default, and no strategy.
@@ -79,13 +122,36 @@ impl Policy {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
             Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
+            Some(tree::Value::Text(version)) if descheduler::knows(version) => descheduler::read(root, version, report),
             // Of another format the fields are other ones: what is wrong with them is not known.
             Some(_) => {
                 report.read(root, |root| {
-                    root.entry("apiVersion")?.word(Code::UnsupportedVersion, &[(native::VERSION, ())])
+                    let versions = [native::VERSION, descheduler::V1ALPHA2, descheduler::V1ALPHA1].map(|v| (v, ()));
+                    root.entry("apiVersion")?.word(problem::Code::UnsupportedVersion, &versions)
                 });
                 None
             }
+        }
+    }
+}
+
+/// A PriorityClass that no threshold can be taken from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadClass {
+    /// It is not there.
+    #[error("the policy takes a priority threshold from the PriorityClass {0}, which the cluster does not have")]
+    Missing(String),
+    /// It is one of the system's own.
+    #[error("the policy takes its priority threshold from the PriorityClass {0}, whose {1} is above the limit of {limit}", limit = native::SYSTEM_CRITICAL)]
+    TooHigh(String, i32),
+}
+
+impl BadClass {
+    fn of(name: &str, value: Option<i32>) -> Option<Self> {
+        match value {
+            None => Some(BadClass::Missing(name.to_owned())),
+            Some(value) if value > native::SYSTEM_CRITICAL => Some(BadClass::TooHigh(name.to_owned(), value)),
+            Some(_) => None,
         }
     }
 }
@@ -297,223 +363,6 @@ pub struct Strategy {
     /// What it does.
     pub rule: Rule,
 }
-
-/// What a strategy does, with its arguments.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
-    /// Evens out: from nodes above their target to nodes below their threshold.
-    LowNodeUtilization(LowNodeUtilization),
-    /// Packs: empties nodes that are below their threshold.
-    HighNodeUtilization(HighNodeUtilization),
-    /// Spreads equal pods of one owner over the nodes.
-    RemoveDuplicates(RemoveDuplicates),
-    /// Keeps topology spread constraints that have come to be violated.
-    RemovePodsViolatingTopologySpreadConstraint(TopologySpread),
-    /// Parts pods that required anti-affinity keeps apart.
-    RemovePodsViolatingInterPodAntiAffinity(Scope),
-    /// Moves pods to nodes that their node affinity asks for.
-    RemovePodsViolatingNodeAffinity(NodeAffinity),
-    /// Moves pods from nodes with taints that they do not tolerate.
-    RemovePodsViolatingNodeTaints(NodeTaints),
-    /// Gives pods that keep restarting another node.
-    RemovePodsHavingTooManyRestarts(TooManyRestarts),
-    /// Ends pods that are old, or in a state that they do not leave.
-    PodLifeTime(PodLifeTime),
-    /// Clears failed pods away.
-    RemoveFailedPods(FailedPods),
-}
-
-impl Rule {
-    /// The name that users know, in plans, events and logs.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Rule::LowNodeUtilization(_) => "LowNodeUtilization",
-            Rule::HighNodeUtilization(_) => "HighNodeUtilization",
-            Rule::RemoveDuplicates(_) => "RemoveDuplicates",
-            Rule::RemovePodsViolatingTopologySpreadConstraint(_) => "RemovePodsViolatingTopologySpreadConstraint",
-            Rule::RemovePodsViolatingInterPodAntiAffinity(_) => "RemovePodsViolatingInterPodAntiAffinity",
-            Rule::RemovePodsViolatingNodeAffinity(_) => "RemovePodsViolatingNodeAffinity",
-            Rule::RemovePodsViolatingNodeTaints(_) => "RemovePodsViolatingNodeTaints",
-            Rule::RemovePodsHavingTooManyRestarts(_) => "RemovePodsHavingTooManyRestarts",
-            Rule::PodLifeTime(_) => "PodLifeTime",
-            Rule::RemoveFailedPods(_) => "RemoveFailedPods",
-        }
-    }
-}
-
-/// Arguments of LowNodeUtilization.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LowNodeUtilization {
-    /// What it weighs.
-    pub basis: Basis,
-    /// Groups of nodes that are balanced each in itself; a node belongs to the first that selects it.
-    pub pools: Vec<Pool>,
-    /// Thresholds are distances from the mean of the pool rather than shares.
-    pub deviation: bool,
-    /// Act only when more nodes than this are below their threshold.
-    pub number_of_nodes: u32,
-    /// A node counts as hot only when it has been so for this long. Requests are not noisy and do not wait.
-    pub sustained_for: SignedDuration,
-    /// Namespaces whose pods this strategy may move.
-    pub evictable_namespaces: Names,
-    /// Evictions by this strategy from one node in one cycle.
-    pub per_node: Option<u32>,
-}
-
-/// Which pods a strategy looks at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scope {
-    /// In these namespaces.
-    pub namespaces: Names,
-    /// With these labels; all where `None`.
-    pub pods: Option<Selector>,
-}
-
-/// Arguments of HighNodeUtilization.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HighNodeUtilization {
-    /// What it weighs.
-    pub basis: Basis,
-    /// A node at or below all of these is emptied.
-    pub thresholds: Thresholds,
-    /// Act only when more nodes than this are below their threshold.
-    pub number_of_nodes: u32,
-    /// Move only pods that request a resource with a threshold.
-    pub only_thresholding_resources: bool,
-    /// Namespaces whose pods this strategy may move.
-    pub evictable_namespaces: Names,
-}
-
-/// Arguments of RemoveDuplicates.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoveDuplicates {
-    /// In these namespaces.
-    pub namespaces: Names,
-    /// Pods with an owner of such a kind are left alone.
-    pub exclude_owner_kinds: Vec<String>,
-}
-
-/// Arguments of RemovePodsViolatingTopologySpreadConstraint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopologySpread {
-    /// Which pods it looks at.
-    pub scope: Scope,
-    /// Constraints with `whenUnsatisfiable: DoNotSchedule`.
-    pub hard: bool,
-    /// Constraints with `whenUnsatisfiable: ScheduleAnyway`.
-    pub soft: bool,
-    /// Move only pods that fit a node of a domain below the average.
-    pub node_fit: bool,
-}
-
-/// Arguments of RemovePodsViolatingNodeAffinity.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeAffinity {
-    /// Which pods it looks at.
-    pub scope: Scope,
-    /// The kinds of affinity to keep, in this order.
-    pub kinds: Vec<AffinityKind>,
-}
-
-/// A kind of node affinity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AffinityKind {
-    /// `requiredDuringSchedulingIgnoredDuringExecution`.
-    Required,
-    /// `preferredDuringSchedulingIgnoredDuringExecution`.
-    Preferred,
-}
-
-/// Arguments of RemovePodsViolatingNodeTaints.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeTaints {
-    /// Which pods it looks at.
-    pub scope: Scope,
-    /// Taints with effect PreferNoSchedule count as well.
-    pub include_prefer_no_schedule: bool,
-    /// The taints that count, as `key` or `key=value`.
-    pub taints: Names,
-}
-
-/// Arguments of RemovePodsHavingTooManyRestarts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TooManyRestarts {
-    /// Which pods it looks at.
-    pub scope: Scope,
-    /// So many restarts, over all containers, are too many.
-    pub threshold: u32,
-    /// Restarts of init containers count as well.
-    pub including_init_containers: bool,
-    /// Only pods in one of these states: a phase, or why a container waits; all where empty.
-    pub states: Vec<String>,
-}
-
-/// Arguments of PodLifeTime; what is given must all hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PodLifeTime {
-    /// Which pods it looks at.
-    pub scope: Scope,
-    /// Older than this.
-    pub max_age: Option<SignedDuration>,
-    /// In one of these states: a phase, a reason of the pod, or why a container waits or ended; all where empty.
-    pub states: Vec<String>,
-    /// With one of these conditions; all where empty.
-    pub conditions: Vec<ConditionTest>,
-    /// With a container that ended with one of these codes; all where empty.
-    pub exit_codes: Vec<i32>,
-    /// With an owner of such a kind (`Only`), or of none of these kinds (`Except`).
-    pub owner_kinds: Names,
-    /// States and exit codes of init containers count as well.
-    pub including_init_containers: bool,
-    /// States of ephemeral containers count as well.
-    pub including_ephemeral_containers: bool,
-}
-
-/// What a pod's condition must be; what is given must all hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConditionTest {
-    /// Its type.
-    pub kind: Option<String>,
-    /// Its status.
-    pub status: Option<String>,
-    /// Its reason.
-    pub reason: Option<String>,
-    /// It has been so for at least this long.
-    pub for_at_least: Option<SignedDuration>,
-}
-
-/// Arguments of RemoveFailedPods.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailedPods {
-    /// Which pods it looks at.
-    pub scope: Scope,
-    /// At least this old.
-    pub min_age: SignedDuration,
-    /// Failed for one of these reasons; all where empty.
-    pub reasons: Vec<String>,
-    /// With a container that ended with one of these codes; all where empty.
-    pub exit_codes: Vec<i32>,
-    /// Pods with an owner of such a kind are left alone.
-    pub exclude_owner_kinds: Vec<String>,
-    /// Reasons and exit codes of init containers count as well.
-    pub including_init_containers: bool,
-}
-
-/// Nodes that are balanced among themselves, by the same thresholds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pool {
-    /// Shown in plans.
-    pub name: String,
-    /// The nodes; all where `None`.
-    pub selector: Option<Selector>,
-    /// A node at or below all of these may take pods.
-    pub thresholds: Thresholds,
-    /// A node above any of these is hot.
-    pub targets: Thresholds,
-}
-
-/// A share for each named resource, in the order of the names.
-pub type Thresholds = Vec<(String, Ratio)>;
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,11 @@ pub(super) enum Command {
         /// The policy; `-` is standard input
         file: PathBuf,
     },
+    /// Print a policy in the native format, such as one of descheduler; tells on standard error what has no effect
+    Convert {
+        /// The policy; `-` is standard input
+        file: PathBuf,
+    },
 }
 
 /// A policy and where it comes from.
@@ -41,7 +46,18 @@ pub(super) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> 
     match command {
         Command::Check { file } => {
             let policy = read(file)?;
-            Ok(writeln!(out, "{}: ok: {}", file::label(file), sentence(&policy))?)
+            let label = file::label(file);
+            for warning in warnings(&policy, &label) {
+                writeln!(out, "{warning}")?;
+            }
+            Ok(writeln!(out, "{label}: ok: {}", sentence(&policy))?)
+        }
+        Command::Convert { file } => {
+            let policy = read(file)?;
+            for warning in warnings(&policy, &file::label(file)) {
+                super::complain(&warning);
+            }
+            Ok(out.write_all(policy.to_native().as_bytes())?)
         }
     }
 }
@@ -59,6 +75,11 @@ pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<Chosen> {
     }
     let policy = Policy::parse("built-in policy", BUILT_IN).map_err(|error| anyhow::anyhow!("{error}"))?;
     Ok(Chosen { policy, from: "built in, --policy FILE takes yours".to_owned() })
+}
+
+/// What a policy says to no effect, a line for each.
+pub(super) fn warnings(policy: &Policy, file: &str) -> Vec<String> {
+    policy.warnings.iter().map(|w| format!("{file}:{}:{}: warning: {w}", w.line, w.column)).collect()
 }
 
 /// A policy in one clause: `1 strategy (LowNodeUtilization on actual usage), every 1m`.
