@@ -50,6 +50,10 @@ pub struct Entry {
     pub at: Timestamp,
     /// Creation of the workload's newest pod at that time, by the API server's clock: what is newer is a replacement.
     pub newest: Timestamp,
+    /// Siblings made in the same second as the newest, where that is the second of the decision: they are no
+    /// replacements. No controller makes more than some dozens in a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub twins: Vec<String>,
     /// How far it has come.
     pub state: State,
     /// The pod taken for its replacement, by identity.
@@ -197,6 +201,7 @@ impl Ledger {
         let it = snapshot.pod(pod);
         let siblings = it.workload.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default();
         let newest = siblings.iter().map(|p| snapshot.pod(*p).created).max().unwrap_or(it.created);
+        let twins = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| p.created == newest && just_then(now, newest));
         self.entries.push(Entry {
             workload: key_of(snapshot, it),
             pod: it.name.clone(),
@@ -204,6 +209,7 @@ impl Ledger {
             node: it.node.map(|n| snapshot.node(n).name.clone()).unwrap_or_default(),
             at: now,
             newest,
+            twins: twins.map(|p| p.uid.clone()).collect(),
             state: State::Intended,
             replacement: None,
         });
@@ -280,9 +286,15 @@ impl Entry {
     /// Whether this pod of the same workload was made after the eviction. The comparison is within the API server's own
     /// clock; only a pod made in the very second of the newest sibling needs ours.
     fn is_replaced_by(&self, pod: &Pod) -> bool {
-        let just_then = || self.at.duration_since(pod.created) < SignedDuration::from_secs(2);
-        pod.uid != self.uid && (pod.created > self.newest || (pod.created == self.newest && just_then()))
+        let same_second = || pod.created == self.newest && just_then(self.at, pod.created);
+        let new = pod.created > self.newest || (same_second() && !self.twins.contains(&pod.uid));
+        new && pod.uid != self.uid
     }
+}
+
+/// Whether a pod made in this second may have been made after a decision at that time: creation is told in seconds.
+fn just_then(at: Timestamp, created: Timestamp) -> bool {
+    at.duration_since(created) < SignedDuration::from_secs(2)
 }
 
 /// The rest after so many useless moves in a row: doubled by each, up to the cap.

@@ -69,3 +69,19 @@ fn what_no_longer_matters_is_forgotten() {
     engine.settle(&snapshot, after(2 * 600 + 1));
     assert!(engine.ledger().entries().is_empty(), "twice the rest has passed");
 }
+
+/// Creation is told in seconds: of a young workload the others are as new as the replacement.
+#[test]
+fn siblings_of_the_same_second_are_not_taken_for_the_replacement() {
+    let mut cluster = Cluster::parse("node n1\n  web*4 age=0s\nnode n2");
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut ledger = Ledger::default();
+    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), noon());
+    ledger.evicted("uid-default-web-4");
+    engine.reload(Ledger::parse(&ledger.write()).unwrap());
+    let new = cluster.replace("default", "web-4", "n2", noon());
+    let settled = engine.settle(&cluster.snapshot(engine.policy()), after(1));
+    assert_eq!(settled[0].to.as_deref(), Some("n2"), "{settled:?}");
+    assert_eq!(engine.ledger().entries()[0].replacement, Some(format!("uid-{new}")));
+}
