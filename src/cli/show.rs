@@ -382,7 +382,7 @@ mod tests {
         let halted = Plan { halted: Some(Halt::FewNodes(1)), ..quiet() };
         assert_eq!(
             last_line(&halted),
-            "nothing was considered: 1 ready nodes are selected, and it takes two to move anything"
+            "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
         );
         let blind = Plan { nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))], ..quiet() };
         assert_eq!(last_line(&blind), "nothing can be decided: no node's usage is known");
