@@ -17,10 +17,11 @@ mod rule;
 mod scalar;
 mod strategies;
 mod tree;
+mod wording;
 
 pub use rule::{
-    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints, PodLifeTime,
-    Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
+    PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
 };
 
 use problem::{PolicyError, Problem};
@@ -92,11 +93,11 @@ impl Policy {
 
     /// The first PriorityClass that it takes a threshold from, and that the cluster lacks or that is the system's own.
     pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
-        let names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
+        let mut names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
             PriorityThreshold::Class(name) => Some(name),
             PriorityThreshold::Value(_) => None,
         });
-        names.filter_map(|name| BadClass::of(name, classes.get(name).copied())).next()
+        names.find_map(|name| BadClass::of(name, classes.get(name).copied()))
     }
 
     /// What holds where there is no file: every default, and no strategy.
@@ -121,7 +122,9 @@ impl Policy {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
             Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
-            Some(tree::Value::Text(version)) if descheduler::knows(version) => descheduler::read(root, version, report),
+            Some(tree::Value::Text(version)) if descheduler::knows(version) => {
+                Some(descheduler::read(root, version, report))
+            }
             // Of another format the fields are other ones: what is wrong with them is not known.
             Some(_) => {
                 report.read(root, |root| {

@@ -59,14 +59,14 @@ fn profiles(f: &mut Fields<'_, '_>) -> Vec<Profile> {
     if f.has("evictable") && f.has("profiles") {
         f.complain(Code::Conflict, "profiles", "profiles and evictable do not go together; keep one of them");
     }
-    let mut names: Vec<String> = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
     let named = f.field("profiles").list("profiles", |item| {
         item.section(|f| {
             let name = f.required("name", "a name, for strategies to refer to").name();
-            if name.as_ref().is_some_and(|n| names.contains(n)) {
+            if name.as_ref().is_some_and(|n| taken.contains(n)) {
                 f.complain(Code::Conflict, "name", "another profile has this name");
             }
-            names.extend(name.clone());
+            taken.extend(name.clone());
             Some(Profile { name: name?, evictable: f.field("evictable").section(evictable) })
         })
     });

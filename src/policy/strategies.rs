@@ -5,8 +5,9 @@ use jiff::SignedDuration;
 use super::arguments::{self, Plugin};
 use super::native::basis;
 use super::problem::{Code, Position};
-use super::read::{Fields, Spot, either};
+use super::read::{Fields, Spot};
 use super::tree::Value;
+use super::wording::either;
 use super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Pool, Profile, Rule, Strategy, Thresholds};
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -28,10 +29,12 @@ pub(super) fn strategy(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -
     };
     arguments.section(|f| {
         let profile = profile(f, profiles);
-        let rule = match plugin {
-            Plugin::LowNodeUtilization => Rule::LowNodeUtilization(low_node_utilization(f, basis)),
-            Plugin::HighNodeUtilization => Rule::HighNodeUtilization(high_node_utilization(f, basis)?),
-            other => arguments::rule(other, f),
+        let rule = if plugin == Plugin::LowNodeUtilization {
+            Rule::LowNodeUtilization(low_node_utilization(f, basis))
+        } else if plugin == Plugin::HighNodeUtilization {
+            Rule::HighNodeUtilization(high_node_utilization(f, basis)?)
+        } else {
+            arguments::rule(plugin, f)
         };
         Some(Strategy { profile, rule })
     })
@@ -324,13 +327,14 @@ mod tests {
     #[test]
     fn a_strategy_goes_by_the_profile_that_it_names() {
         let profiles = "profiles: [{name: a}, {name: b, evictable: {minReplicas: 5}}]";
-        let policy = parse(&format!("- removeDuplicates: {{profile: b}}\n- podLifeTime: {{states: [Failed]}}\n{profiles}"));
+        let policy =
+            parse(&format!("- removeDuplicates: {{profile: b}}\n- podLifeTime: {{states: [Failed]}}\n{profiles}"));
         let positions: Vec<usize> = policy.unwrap().strategies.iter().map(|s| s.profile).collect();
         assert_eq!(positions, [1, 0]);
         assert_snapshot!(parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(), @"
-        policy.yaml:4:32: strategies[0].removeDuplicates.profile: found c, expected the name of a profile: a or b
+        policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a profile: a or b
           | - removeDuplicates: {profile: c}
-          |                                ^
+          |                               ^
         ");
     }
 

@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 use super::super::arguments::Plugin;
 use super::super::strategies::{DEFAULT_POOL, SUSTAINED};
 use super::super::{
-    AffinityKind, Basis, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, Names, NodeTaints, PodLifeTime,
-    Profile, Rule, Scope, Strategy, Thresholds, TopologySpread,
+    AffinityKind, Basis, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, Names, NodeTaints,
+    PodLifeTime, Profile, Rule, Scope, Strategy, Thresholds, TopologySpread,
 };
 use super::yaml::{Fields, Item};
 use super::{duration, names, percent, selector};
