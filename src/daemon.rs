@@ -117,6 +117,7 @@ pub async fn run_once(mut daemon: Daemon, policy: Policy, stop: CancellationToke
 fn look_for(policy: &Policy) -> SignedDuration {
     let sustained = policy.strategies.iter().filter_map(|s| match &s.rule {
         Rule::LowNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(rule.sustained_for),
+        _ => None,
     });
     let samples = i32::try_from(policy.usage.min_samples).unwrap_or(i32::MAX);
     let window = policy.usage.poll.saturating_mul(samples);

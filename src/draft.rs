@@ -42,8 +42,8 @@ pub struct Candidate {
     pub strategy: usize,
     /// Why.
     pub reason: Reason,
-    /// Where its replacement would have to fit for the move to help.
-    pub room: Room,
+    /// Where its replacement would have to fit for the move to help; `None` where any node will do.
+    pub room: Option<Room>,
 }
 
 /// Nodes that may take a replacement, and how full it may make them.
@@ -57,9 +57,9 @@ pub struct Room {
     pub basis: Basis,
 }
 
-/// Where a gate found room.
+/// Where a gate found room; `None` where nobody asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landing(pub NodeId);
+pub struct Landing(pub Option<NodeId>);
 
 /// The world plus what is decided so far: loads are as they will be once the moves are made.
 #[derive(Debug)]
@@ -69,6 +69,7 @@ pub struct Draft<'w> {
     actual: Vec<Option<Measure>>,
     requested: Vec<PerResource<Amount>>,
     reserved: Vec<PerResource<Amount>>,
+    occupied: Vec<PerResource<Amount>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
@@ -88,10 +89,12 @@ impl<'w> Draft<'w> {
                 PerResource::from_fn(snapshot.resources.count(), |r| sum[r].plus(pod.requests[r]))
             })
         };
+        let reserved: Vec<_> = snapshot.node_ids().map(|n| sum(n, |_| true)).collect();
         Draft {
             actual: snapshot.node_ids().map(|n| world.usage.node(n)).collect(),
             requested: snapshot.node_ids().map(|n| sum(n, Pod::stays)).collect(),
-            reserved: snapshot.node_ids().map(|n| sum(n, |_| true)).collect(),
+            occupied: reserved.clone(),
+            reserved,
             landed: BTreeMap::new(),
             moves: BTreeMap::new(),
             accepted: Vec::new(),
@@ -99,6 +102,24 @@ impl<'w> Draft<'w> {
             verdicts: Vec::new(),
             notes: Vec::new(),
             world,
+        }
+    }
+
+    /// The same draft without the answers so far, to try on it what a few more moves would lead to.
+    #[must_use]
+    pub fn trial(&self) -> Self {
+        Draft {
+            world: self.world,
+            actual: self.actual.clone(),
+            requested: self.requested.clone(),
+            reserved: self.reserved.clone(),
+            occupied: self.occupied.clone(),
+            landed: self.landed.clone(),
+            moves: self.moves.clone(),
+            accepted: self.accepted.clone(),
+            kept: BTreeMap::new(),
+            verdicts: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -138,6 +159,11 @@ impl<'w> Draft<'w> {
         self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
     }
 
+    /// What is free on a node now, whatever is decided.
+    pub fn free_today(&self, node: NodeId, resource: ResourceId) -> Amount {
+        self.world.snapshot.node(node).allocatable[resource].minus(self.occupied[node.0][resource])
+    }
+
     /// The pods that are on a node and stay, and those that are to land there.
     pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
         let staying = self.world.snapshot.node(node).pods.iter().filter(|p| !self.moves.contains_key(p));
@@ -152,6 +178,11 @@ impl<'w> Draft<'w> {
     /// Whether a pod is already to be moved.
     pub fn moves(&self, pod: PodId) -> bool {
         self.moves.contains_key(&pod)
+    }
+
+    /// Where a pod that is to be moved is foreseen to land.
+    pub fn landing(&self, pod: PodId) -> Option<NodeId> {
+        self.moves.get(&pod).and_then(|position| self.accepted[*position].1.0)
     }
 
     /// The moves so far, in order.
@@ -174,21 +205,28 @@ impl<'w> Draft<'w> {
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
-        if let Some(from) = snapshot.pod(pod).node {
-            let used = self.world.usage.pod(pod).unwrap_or_default();
-            self.actual[from.0] = self.actual[from.0].map(|m| m.minus(used));
-            self.actual[landing.0.0] = self.actual[landing.0.0].map(|m| m.plus(used));
-            for r in snapshot.resources.ids() {
-                let request = snapshot.pod(pod).requests[r];
-                for table in [&mut self.requested, &mut self.reserved] {
-                    table[from.0][r] = table[from.0][r].minus(request);
-                    table[landing.0.0][r] = table[landing.0.0][r].plus(request);
-                }
-            }
+        let used = self.world.usage.pod(pod).unwrap_or_default();
+        // What has finished takes nothing along: it was not counted where it is.
+        let counted = !snapshot.pod(pod).finished();
+        if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
+            self.shift(from, pod, |m| m.minus(used), Amount::minus);
+        }
+        if let Some(to) = landing.0.filter(|_| counted) {
+            self.shift(to, pod, |m| m.plus(used), Amount::plus);
+            self.landed.entry(to).or_default().push(pod);
         }
         self.moves.insert(pod, self.accepted.len());
-        self.landed.entry(landing.0).or_default().push(pod);
         self.accepted.push((candidate, landing));
+    }
+
+    fn shift(&mut self, node: NodeId, pod: PodId, used: impl Fn(Measure) -> Measure, by: fn(Amount, Amount) -> Amount) {
+        self.actual[node.0] = self.actual[node.0].map(used);
+        for r in self.world.snapshot.resources.ids() {
+            let request = self.world.snapshot.pod(pod).requests[r];
+            for table in [&mut self.requested, &mut self.reserved] {
+                table[node.0][r] = by(table[node.0][r], request);
+            }
+        }
     }
 
     /// Writes down why a pod stays.
@@ -223,7 +261,7 @@ impl<'w> Draft<'w> {
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
             node: node_name(snapshot, pod),
-            to: Some(snapshot.node(landing.0).name.clone()),
+            to: landing.0.map(|n| snapshot.node(n).name.clone()),
             strategy: strategy.rule.name(),
             profile: self.world.policy.profiles[strategy.profile].name.clone(),
             owner: pod.owners.first().cloned().unwrap_or_else(itself),

@@ -4,7 +4,8 @@
 //! others, and only pods that could go use up a limit.
 
 use crate::draft::{Candidate, Draft, Landing};
-use crate::plan::Refusal;
+use crate::plan::{Reason, Refusal};
+use crate::snapshot::PodId;
 
 mod cooldown;
 mod disruption;
@@ -20,4 +21,14 @@ pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusa
     let landing = landing::find(candidate, draft)?;
     limits::admit(candidate, draft)?;
     Ok(landing)
+}
+
+/// Whether a pod may go at all, by what it is: for strategies that count only such pods.
+pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
+    evictable::admit(&Candidate { pod, strategy, reason: Reason::Counted, room: None }, draft)
+}
+
+/// Where a candidate would land, whatever the moment says: for strategies that move some pods together or not at all.
+pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+    landing::find(candidate, draft)
 }

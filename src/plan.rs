@@ -6,14 +6,16 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::policy::Basis;
-use crate::snapshot::facts::{Owner, OwnerKey, Skipped};
+use crate::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::units::Ratio;
 
+mod finding;
 mod outcome;
 mod picture;
 mod refusal;
 mod verdict;
 
+pub use finding::Finding;
 pub use outcome::Outcome;
 pub use picture::{Balance, NodePicture, Picture};
 pub use refusal::{Reach, Refusal, short};
@@ -81,6 +83,70 @@ pub enum Reason {
         /// What was weighed.
         basis: Basis,
     },
+    /// Its node is below the thresholds, and is to be emptied.
+    UnderusedNode {
+        /// The resource that is nearest to its threshold.
+        resource: String,
+        /// The node's ratio before any move.
+        ratio: Ratio,
+        /// The threshold.
+        threshold: Ratio,
+        /// What was weighed.
+        basis: Basis,
+    },
+    /// Too many equal pods of its owner are on its node.
+    Duplicate {
+        /// How many are.
+        here: usize,
+        /// Of how many.
+        of: usize,
+        /// How many may be.
+        share: usize,
+    },
+    /// Too many of the pods that are to be spread are where it is.
+    Skewed {
+        /// The label that tells places apart.
+        key: String,
+        /// The place.
+        place: String,
+        /// How many are there.
+        here: usize,
+        /// How many are in another place.
+        there: usize,
+        /// The other place.
+        other: String,
+        /// How many more may be.
+        max_skew: u32,
+    },
+    /// It is not to be moved, only counted.
+    Counted,
+    /// Its required anti-affinity finds a neighbour.
+    Neighbour {
+        /// The neighbour, as `namespace/name`.
+        pod: String,
+        /// The label by which the two are in one place.
+        topology_key: String,
+    },
+    /// Its node selector and required node affinity do not match its node.
+    WrongNode,
+    /// It prefers other nodes.
+    LessPreferred {
+        /// The weight of its node.
+        weight: i64,
+        /// The most weight of another.
+        best: i64,
+    },
+    /// It does not tolerate this taint of its node.
+    Taint(Taint),
+    /// It keeps restarting.
+    Restarts {
+        /// How often its containers have restarted.
+        restarts: u64,
+        /// So many are too many.
+        limit: u32,
+    },
+    /// All this was found about it.
+    Found(Vec<Finding>),
 }
 
 impl fmt::Display for Reason {
@@ -89,6 +155,28 @@ impl fmt::Display for Reason {
             Reason::HotNode { resource, ratio, target, basis } => {
                 write!(f, "node {} {resource} {ratio} is above its target of {target}", basis.verb())
             }
+            Reason::UnderusedNode { resource, ratio, threshold, basis } => write!(
+                f,
+                "node {} {resource} {ratio} and all else is not above its threshold of {threshold}, so it is emptied",
+                basis.verb()
+            ),
+            Reason::Duplicate { here, of, share } => {
+                write!(f, "{here} of {of} replicas are on this node, {share} would be its share")
+            }
+            Reason::Skewed { key, place, here, there, other, max_skew } => {
+                write!(f, "{key} {place} has {here} pods and {other} has {there}, maxSkew is {max_skew}")
+            }
+            Reason::Counted => f.write_str("only counted"),
+            Reason::Neighbour { pod, topology_key } => {
+                write!(f, "its anti-affinity keeps it away from {pod}, which is in the same {topology_key}")
+            }
+            Reason::WrongNode => f.write_str("its node affinity no longer matches its node"),
+            Reason::LessPreferred { weight, best } => {
+                write!(f, "its node has the weight {weight} by its preferred node affinity, another {best}")
+            }
+            Reason::Taint(taint) => write!(f, "does not tolerate the taint {taint} of its node"),
+            Reason::Restarts { restarts, limit } => write!(f, "restarted {restarts} times, {limit} are too many"),
+            Reason::Found(findings) => finding::sentence(findings, f),
         }
     }
 }

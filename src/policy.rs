@@ -1,6 +1,6 @@
 //! What the operator asks for: parsed once, then trusted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -8,14 +8,23 @@ use serde::Serialize;
 use crate::selector::Selector;
 use crate::units::Ratio;
 
+mod arguments;
+mod descheduler;
+mod emit;
 mod native;
 pub mod problem;
 mod read;
+mod rule;
 mod scalar;
 mod strategies;
 mod tree;
 
-use problem::{Code, PolicyError, Problem};
+pub use rule::{
+    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints, PodLifeTime,
+    Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+};
+
+use problem::{PolicyError, Problem};
 use read::Report;
 
 /// A whole policy, complete with defaults.
@@ -29,6 +38,8 @@ pub struct Policy {
     pub node_selector: Option<Selector>,
     /// How usage is read and smoothed.
     pub usage: UsagePolicy,
+    /// The time that evicted pods get to end, in place of their own.
+    pub grace_period: Option<SignedDuration>,
     /// How much may be evicted.
     pub limits: Limits,
     /// How long a workload rests.
@@ -39,6 +50,10 @@ pub struct Policy {
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
     pub strategies: Vec<Strategy>,
+    /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
+    pub exact: bool,
+    /// What the file says and has no effect here, or another one than might be thought.
+    pub warnings: Vec<Problem>,
 }
 
 impl Policy {
@@ -51,8 +66,38 @@ impl Policy {
         let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
         let mut report = Report::default();
         let policy = Policy::dispatch(&root, &mut report);
+        let warnings = report.take_warnings();
         let problems: Vec<Problem> = report.close();
-        policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))
+        let policy = policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))?;
+        Ok(Policy { warnings, ..policy })
+    }
+
+    /// The same policy in the native format: reading it gives this policy again, but for warnings and exactness.
+    pub fn to_native(&self) -> String {
+        emit::policy(self)
+    }
+
+    /// The same policy as descheduler would carry it out: its order of victims, and no guard that it does not have.
+    #[must_use]
+    pub fn exactly(mut self) -> Self {
+        self.exact = true;
+        (self.limits.per_workload, self.limits.per_minute) = (None, None);
+        self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
+        for strategy in &mut self.strategies {
+            if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
+                rule.sustained_for = SignedDuration::ZERO;
+            }
+        }
+        self
+    }
+
+    /// The first PriorityClass that it takes a threshold from, and that the cluster lacks or that is the system's own.
+    pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
+        let names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
+            PriorityThreshold::Class(name) => Some(name),
+            PriorityThreshold::Value(_) => None,
+        });
+        names.filter_map(|name| BadClass::of(name, classes.get(name).copied())).next()
     }
 
     /// What holds where there is no file: every default, and no strategy.
@@ -62,10 +107,14 @@ impl Policy {
 
     /// The resources that its thresholds name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let pools = self.strategies.iter().flat_map(|strategy| match &strategy.rule {
-            Rule::LowNodeUtilization(rule) => &rule.pools,
+        let thresholds = self.strategies.iter().flat_map(|strategy| match &strategy.rule {
+            Rule::LowNodeUtilization(rule) => {
+                rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets)).collect::<Vec<_>>()
+            }
+            Rule::HighNodeUtilization(rule) => rule.thresholds.iter().collect(),
+            _ => Vec::new(),
         });
-        pools.flat_map(|pool| pool.thresholds.iter().chain(&pool.targets)).map(|(name, _)| name.as_str()).collect()
+        thresholds.map(|(name, _)| name.as_str()).collect()
     }
 
     /// Chooses the reader by version. A file that gives none is read as a native one, to find all that it lacks.
@@ -73,13 +122,36 @@ impl Policy {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
             Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
+            Some(tree::Value::Text(version)) if descheduler::knows(version) => descheduler::read(root, version, report),
             // Of another format the fields are other ones: what is wrong with them is not known.
             Some(_) => {
                 report.read(root, |root| {
-                    root.entry("apiVersion")?.word(Code::UnsupportedVersion, &[(native::VERSION, ())])
+                    let versions = [native::VERSION, descheduler::V1ALPHA2, descheduler::V1ALPHA1].map(|v| (v, ()));
+                    root.entry("apiVersion")?.word(problem::Code::UnsupportedVersion, &versions)
                 });
                 None
             }
+        }
+    }
+}
+
+/// A PriorityClass that no threshold can be taken from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadClass {
+    /// It is not there.
+    #[error("the policy takes a priority threshold from the PriorityClass {0}, which the cluster does not have")]
+    Missing(String),
+    /// It is one of the system's own.
+    #[error("the policy takes its priority threshold from the PriorityClass {0}, whose {1} is above the limit of {limit}", limit = native::SYSTEM_CRITICAL)]
+    TooHigh(String, i32),
+}
+
+impl BadClass {
+    fn of(name: &str, value: Option<i32>) -> Option<Self> {
+        match value {
+            None => Some(BadClass::Missing(name.to_owned())),
+            Some(value) if value > native::SYSTEM_CRITICAL => Some(BadClass::TooHigh(name.to_owned(), value)),
+            Some(_) => None,
         }
     }
 }
@@ -217,6 +289,8 @@ pub struct Evictable {
     pub protected: Protections,
     /// Nodes that count as destinations; all where `None`.
     pub destinations: Option<Selector>,
+    /// A pod may go only if it fits another node. Balancing strategies of native policies always ask that.
+    pub node_fit: bool,
 }
 
 /// Names that are taken in or left out.
@@ -289,57 +363,6 @@ pub struct Strategy {
     /// What it does.
     pub rule: Rule,
 }
-
-/// What a strategy does, with its arguments.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
-    /// Evens out: from nodes above their target to nodes below their threshold.
-    LowNodeUtilization(LowNodeUtilization),
-}
-
-impl Rule {
-    /// The name that users know, in plans, events and logs.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Rule::LowNodeUtilization(_) => "LowNodeUtilization",
-        }
-    }
-}
-
-/// Arguments of LowNodeUtilization.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LowNodeUtilization {
-    /// What it weighs.
-    pub basis: Basis,
-    /// Groups of nodes that are balanced each in itself; a node belongs to the first that selects it.
-    pub pools: Vec<Pool>,
-    /// Thresholds are distances from the mean of the pool rather than shares.
-    pub deviation: bool,
-    /// Act only when more nodes than this are below their threshold.
-    pub number_of_nodes: u32,
-    /// A node counts as hot only when it has been so for this long. Requests are not noisy and do not wait.
-    pub sustained_for: SignedDuration,
-    /// Namespaces whose pods this strategy may move.
-    pub evictable_namespaces: Names,
-    /// Evictions by this strategy from one node in one cycle.
-    pub per_node: Option<u32>,
-}
-
-/// Nodes that are balanced among themselves, by the same thresholds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pool {
-    /// Shown in plans.
-    pub name: String,
-    /// The nodes; all where `None`.
-    pub selector: Option<Selector>,
-    /// A node at or below all of these may take pods.
-    pub thresholds: Thresholds,
-    /// A node above any of these is hot.
-    pub targets: Thresholds,
-}
-
-/// A share for each named resource, in the order of the names.
-pub type Thresholds = Vec<(String, Ratio)>;
 
 #[cfg(test)]
 mod tests {

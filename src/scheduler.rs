@@ -6,7 +6,8 @@
 use std::fmt;
 
 use crate::draft::Draft;
-use crate::snapshot::{NodeId, PodId};
+use crate::snapshot::facts::{Neighbours, Taint};
+use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 
 mod node_affinity;
 mod node_resources;
@@ -45,6 +46,54 @@ impl fmt::Display for Misfit {
 
 /// Whether the scheduler could put a pod on a node, given the draft.
 pub fn fits(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
+    open(draft, pod, node)?;
+    if let Some(resource) = node_resources::lacking(draft, pod, |r| draft.free(node, r)) {
+        return Err(Misfit::Full(draft.world.snapshot.resources.name(resource).to_owned()));
+    }
+    if pod_affinity::avoids(draft, pod, node) { Err(Misfit::AntiAffinity) } else { Ok(()) }
+}
+
+/// Whether descheduler's `nodeFit` would say so: by the cluster as it is, so that many pods may go for the room of one,
+/// and with anti-affinity looked for on this node alone rather than in its zone. Both are kept for exact mode, where the
+/// same pods have to go. Its taking pods of one name for one pod, and its passing over namespace selectors, are not.
+pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
+    open(draft, pod, node)?;
+    if pod_affinity::avoids_on(draft, pod, node) {
+        return Err(Misfit::AntiAffinity);
+    }
+    match node_resources::lacking(draft, pod, |r| draft.free_today(node, r)) {
+        Some(resource) => Err(Misfit::Full(draft.world.snapshot.resources.name(resource).to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Whether a pod tolerates a taint.
+pub fn tolerates(pod: &Pod, taint: &Taint) -> bool {
+    pod.tolerations.iter().any(|by| taints::covers(by, taint))
+}
+
+/// Whether a pod tolerates every taint of a node that keeps new pods out.
+pub fn tolerates_all(pod: &Pod, node: &Node) -> bool {
+    taints::tolerated(&node.taints, &pod.tolerations)
+}
+
+/// Whether a pod's node selector and required node affinity admit a node.
+pub fn admits(pod: &Pod, node: &Node) -> bool {
+    node_affinity::admits(pod, node)
+}
+
+/// How much a pod prefers a node: the sum of the weights of its preferred terms that match.
+pub fn preference(pod: &Pod, node: &Node) -> i64 {
+    node_affinity::preference(pod, node)
+}
+
+/// Whether a term of required anti-affinity of one pod means another, wherever the two are.
+pub fn avoids(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
+    pod_affinity::selects(snapshot, term, of, other)
+}
+
+/// What is asked of the node itself, whatever is on it.
+fn open(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
     let (it, there) = (draft.world.snapshot.pod(pod), draft.world.snapshot.node(node));
     if !there.ready {
         return Err(Misfit::NotReady);
@@ -55,14 +104,5 @@ pub fn fits(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
     if !taints::tolerated(&there.taints, &it.tolerations) {
         return Err(Misfit::Taint);
     }
-    if !node_affinity::admits(it, there) {
-        return Err(Misfit::Affinity);
-    }
-    if let Some(resource) = node_resources::lacking(draft, pod, node) {
-        return Err(Misfit::Full(draft.world.snapshot.resources.name(resource).to_owned()));
-    }
-    if pod_affinity::avoids(draft, pod, node) {
-        return Err(Misfit::AntiAffinity);
-    }
-    Ok(())
+    if node_affinity::admits(it, there) { Ok(()) } else { Err(Misfit::Affinity) }
 }

@@ -64,6 +64,8 @@ pub struct Usage {
     pub nodes: Vec<NodeUsage>,
     /// Per pod.
     pub pods: Vec<PodUsage>,
+    /// Per node: the newest total that the source told, not smoothed.
+    pub readings: Vec<Option<Measure>>,
 }
 
 /// What a node uses.
@@ -142,6 +144,11 @@ impl Usage {
             Some(NodeUsage::Known(used)) => Some(*used),
             Some(NodeUsage::Unknown(_)) | None => None,
         }
+    }
+
+    /// The newest total of a node as the source told it, whatever its pods come to.
+    pub fn reading(&self, id: NodeId) -> Option<Measure> {
+        self.readings.get(id.0).copied().flatten()
     }
 
     /// Why a node's usage is not known; `None` where it is.

@@ -12,7 +12,7 @@ use crate::snapshot::Snapshot;
 use crate::usage::Readings;
 
 use super::show::{Page, Screen};
-use super::{Shared, file, live, policy, runtime};
+use super::{Misuse, Shared, file, live, policy, runtime};
 
 /// Looks once and takes what it sees for steady: how long a node has been hot is not asked.
 #[derive(Debug, clap::Args)]
@@ -27,6 +27,9 @@ pub(super) struct Args {
     /// As tables for people, or the whole plan for machines
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
+    /// As descheduler would: its order of victims, and none of the guards that it does not have
+    #[arg(long)]
+    exact: bool,
     /// List every node and every pod that stays
     #[arg(short = 'v', long)]
     all: bool,
@@ -55,13 +58,20 @@ pub(super) struct Seen {
 
 /// Makes the plan and prints it.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let chosen = policy::read_or_built_in(args.shared.policy.as_deref())?;
+    let mut chosen = policy::read_or_built_in(args.shared.policy.as_deref())?;
+    if args.exact {
+        chosen.policy = chosen.policy.exactly();
+    }
     let seen = match &args.from {
         Some(path) => from_file(path, &chosen.policy, args.now)?,
         None => runtime()?.block_on(live::look(&args.shared, &chosen.policy))?,
     };
+    if let Some(bad) = chosen.policy.bad_class(&seen.snapshot.classes) {
+        return Err(Misuse(bad.to_string()).into());
+    }
     let mut head = seen.head;
     head.push(format!("policy: {}: {}", chosen.from, policy::sentence(&chosen.policy)));
+    head.extend(policy::warnings(&chosen.policy, &chosen.from));
     let mut engine = Engine::new(chosen.policy, seen.ledger);
     engine.observe_steady(&seen.snapshot, &seen.readings, seen.now);
     let mut plan = engine.decide(&seen.snapshot, seen.now);

@@ -16,6 +16,11 @@ pub(super) enum Command {
         /// The policy; `-` is standard input
         file: PathBuf,
     },
+    /// Print a policy in the native format, such as one of descheduler; tells on standard error what has no effect
+    Convert {
+        /// The policy; `-` is standard input
+        file: PathBuf,
+    },
 }
 
 /// A policy and where it comes from.
@@ -41,7 +46,18 @@ pub(super) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> 
     match command {
         Command::Check { file } => {
             let policy = read(file)?;
-            Ok(writeln!(out, "{}: ok: {}", file::label(file), sentence(&policy))?)
+            let label = file::label(file);
+            for warning in warnings(&policy, &label) {
+                writeln!(out, "{warning}")?;
+            }
+            Ok(writeln!(out, "{label}: ok: {}", sentence(&policy))?)
+        }
+        Command::Convert { file } => {
+            let policy = read(file)?;
+            for warning in warnings(&policy, &file::label(file)) {
+                super::complain(&warning);
+            }
+            Ok(out.write_all(policy.to_native().as_bytes())?)
         }
     }
 }
@@ -61,6 +77,11 @@ pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<Chosen> {
     Ok(Chosen { policy, from: "built in, --policy FILE takes yours".to_owned() })
 }
 
+/// What a policy says to no effect, a line for each.
+pub(super) fn warnings(policy: &Policy, file: &str) -> Vec<String> {
+    policy.warnings.iter().map(|w| format!("{file}:{}:{}: warning: {w}", w.line, w.column)).collect()
+}
+
 /// A policy in one clause: `1 strategy (LowNodeUtilization on actual usage), every 1m`.
 pub(super) fn sentence(policy: &Policy) -> String {
     let names: Vec<String> = policy.strategies.iter().map(|s| strategy(&s.rule)).collect();
@@ -76,6 +97,8 @@ pub(super) fn sentence(policy: &Policy) -> String {
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
         Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
+        Rule::HighNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
+        _ => rule.name().to_owned(),
     }
 }
 

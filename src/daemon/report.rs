@@ -30,6 +30,9 @@ impl Told {
                 | Class::Cold
                 | Class::ColdCordoned
                 | Class::Even
+                | Class::Underused
+                | Class::InUse
+                | Class::InUseCordoned
                 | Class::NotReady
                 | Class::NotSelected) => {
                     debug!(node = verdict.node, strategy = verdict.strategy, "{class}");

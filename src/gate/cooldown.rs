@@ -6,7 +6,14 @@ use crate::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
-    match world.ledger.rest(world.snapshot, candidate.pod, &world.policy.cooldown, world.now) {
+    // descheduler has no memory.
+    if world.policy.exact {
+        return Ok(());
+    }
+    // Clearing away what has finished moves nothing, so there is nothing to rest from.
+    let moves = !world.snapshot.pod(candidate.pod).finished();
+    let rest = || world.ledger.rest(world.snapshot, candidate.pod, &world.policy.cooldown, world.now);
+    match moves.then(rest).flatten() {
         Some(Rest::Replacement(left)) => return Err(Refusal::Resting(left)),
         Some(Rest::Useless { times, left }) => return Err(Refusal::Useless { times, left }),
         None => {}

@@ -2,7 +2,10 @@
 //!
 //! The checks are those of descheduler's DefaultEvictor, with its defects mended: the evict annotation never overrides
 //! mirror, static and terminating pods and honours `false`; the priority threshold holds whether or not
-//! system-critical pods are protected; replicas are counted over the top controller, and only those that stay.
+//! system-critical pods are protected; replicas are counted over the top controller, and only those that stay. These
+//! stay mended in exact mode as well. What else differs there is said where it does.
+
+use jiff::SignedDuration;
 
 use crate::draft::{Candidate, Draft};
 use crate::plan::Refusal;
@@ -20,14 +23,22 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     by_nature(pod)?;
     let strategy = draft.strategy(candidate.strategy);
     let rules = &draft.world.policy.profiles[strategy.profile].evictable;
-    in_scope(pod, rules, snapshot)?;
-    if !strategy.rule.evictable_namespaces().admit(&pod.namespace) {
+    let exact = draft.world.policy.exact;
+    in_namespace(pod, rules, snapshot)?;
+    if strategy.rule.evictable_namespaces().is_some_and(|names| !names.admit(&pod.namespace)) {
         return Err(Refusal::Namespace(pod.namespace.clone()));
+    }
+    if !exact {
+        selected(pod, rules)?;
     }
     match pod.marks.evict.as_deref() {
         Some("false") => return Err(Refusal::PrefersToStay),
         Some(_) => return Ok(()),
         None => {}
+    }
+    if exact {
+        // descheduler's annotation overrides its labelSelector.
+        selected(pod, rules)?;
     }
     protected(pod, &rules.protected, snapshot)?;
     priority(pod, rules, snapshot)?;
@@ -43,7 +54,7 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
         return Err(Refusal::Doubtful(doubt.clone()));
     }
     match world.usage.unmeasured_pod(candidate.pod) {
-        Some(why) if candidate.room.basis == Basis::Actual => Err(Refusal::Unmeasured(why)),
+        Some(why) if candidate.room.as_ref().is_some_and(|r| r.basis == Basis::Actual) => Err(Refusal::Unmeasured(why)),
         Some(_) | None => Ok(()),
     }
 }
@@ -59,13 +70,17 @@ fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.marks.static_pod { Err(Refusal::Static) } else { Ok(()) }
 }
 
-fn in_scope(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Refusal> {
+fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Refusal> {
     let labels = snapshot.namespaces.get(&pod.namespace);
     // A namespace whose labels are not known meets no selector.
     let selected = rules.namespace_selector.as_ref().is_none_or(|s| labels.is_some_and(|l| s.matches(l)));
     if !selected || !rules.namespaces.admit(&pod.namespace) {
         return Err(Refusal::Namespace(pod.namespace.clone()));
     }
+    Ok(())
+}
+
+fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Refusal> {
     match &rules.pod_selector {
         Some(selector) if !selector.matches(&pod.labels) => Err(Refusal::PodSelector),
         Some(_) | None => Ok(()),
@@ -125,17 +140,29 @@ fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Ref
 }
 
 fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let age = draft.world.now.duration_since(pod.started.unwrap_or(pod.created));
+    // descheduler protects a pod that its kubelet has not taken on yet, however long ago it was created.
+    let since = pod.started.or((!draft.world.policy.exact).then_some(pod.created));
+    let age = since.map_or(SignedDuration::ZERO, |since| draft.world.now.duration_since(since));
     let least = rules.min_pod_age;
     if age < least { Err(Refusal::Young { age, least }) } else { Ok(()) }
 }
 
 fn replicas(pod: PodId, workload: WorkloadId, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let snapshot = draft.world.snapshot;
+    let (snapshot, exact) = (draft.world.snapshot, draft.world.policy.exact);
     let least = rules.min_replicas;
-    let have = snapshot.replicas(workload);
+    let finished = snapshot.pod(pod).finished();
+    let have = match (finished, exact) {
+        // What has finished takes nothing away by going.
+        (true, false) => return Ok(()),
+        // descheduler asks it of finished pods too, and then counts them.
+        (true, true) => u32::try_from(snapshot.workload(workload).pods.len()).unwrap_or(u32::MAX),
+        (false, _) => snapshot.replicas(workload),
+    };
     if have < least {
         return Err(Refusal::TooFewReplicas { have, least });
+    }
+    if exact {
+        return Ok(());
     }
     let others = snapshot.workload(workload).pods.iter().filter(|p| **p != pod && !draft.moves(**p));
     let left = others.filter(|p| snapshot.pod(**p).serves()).count();

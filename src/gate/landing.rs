@@ -2,40 +2,63 @@
 
 use std::collections::BTreeMap;
 
-use crate::draft::{Candidate, Draft, Landing};
+use crate::draft::{Candidate, Draft, Landing, Room};
 use crate::plan::Refusal;
+use crate::policy::{Basis, Evictable};
 use crate::scheduler;
 use crate::snapshot::NodeId;
-use crate::units::{Amount, Ratio};
+use crate::units::{Amount, Ratio, ResourceId};
 
-/// The node that is least loaded afterwards among those with room.
+/// The node that is least loaded afterwards among those with room. Where the strategy does not say which nodes may take
+/// the replacement, the profile says whether any has to.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+    let exact = draft.world.policy.exact;
+    let pod = draft.world.snapshot.pod(candidate.pod);
+    // Nothing has to land in the stead of a pod that has finished; descheduler asks for room all the same.
+    let asked = rules(candidate, draft).node_fit && (exact || !pod.finished());
+    let best = match &candidate.room {
+        Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
+        None if asked => best(candidate, draft, draft.world.snapshot.node_ids())?,
+        None => return Ok(Landing(None)),
+    };
+    // What descheduler evicts is forecast to land only by those of its strategies that count the room that is left.
+    let counts = candidate.room.as_ref().is_some_and(|room| !room.ceiling.is_empty());
+    Ok(Landing((counts || !exact).then_some(best)))
+}
+
+fn best(candidate: &Candidate, draft: &Draft<'_>, nodes: impl Iterator<Item = NodeId>) -> Result<NodeId, Refusal> {
     let home = draft.world.snapshot.pod(candidate.pod).node;
     let mut best: Option<(Ratio, NodeId)> = None;
     let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
-    for &node in candidate.room.nodes.iter().filter(|n| Some(**n) != home) {
-        match room(candidate, draft, node) {
+    for node in nodes.filter(|n| Some(*n) != home) {
+        match load_after(candidate, draft, node) {
             Ok(after) if best.is_none_or(|(least, _)| after.order(least).is_lt()) => best = Some((after, node)),
             Ok(_) => {}
             Err(why) => *misfits.entry(why).or_default() += 1,
         }
     }
-    best.map(|(_, node)| Landing(node)).ok_or_else(|| Refusal::NoRoom(summary(&misfits)))
+    best.map(|(_, node)| node).ok_or_else(|| Refusal::NoRoom(summary(&misfits)))
 }
 
-/// How loaded the node would be, in the resource that it would have least of.
-fn room(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
-    let world = draft.world;
+/// How loaded a node that can take the replacement would be, in the resource that it would have least of.
+fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
     if !destination(candidate, draft, node) {
         return Err("excluded as destination by the policy".to_owned());
     }
-    scheduler::fits(draft, candidate.pod, node).map_err(|misfit| misfit.to_string())?;
-    let basis = candidate.room.basis;
+    let fits = if draft.world.policy.exact { scheduler::fits_today } else { scheduler::fits };
+    fits(draft, candidate.pod, node).map_err(|misfit| misfit.to_string())?;
+    match &candidate.room {
+        Some(room) if !room.ceiling.is_empty() => below_ceiling(candidate, room, draft, node),
+        Some(_) | None => Ok(requested_after(candidate, draft, node)),
+    }
+}
+
+fn below_ceiling(candidate: &Candidate, room: &Room, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
     let mut most = Ratio::ZERO;
-    for &(resource, ceiling) in candidate.room.ceiling.iter() {
-        let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
-        let name = world.snapshot.resources.name(resource);
-        let after = draft.ratio_with(node, resource, basis, more).ok_or("of unknown usage")?;
+    for &(resource, ceiling) in room.ceiling.iter() {
+        let more = draft.weight(candidate.pod, resource, room.basis).unwrap_or(Amount::ZERO);
+        let name = draft.world.snapshot.resources.name(resource);
+        let after = draft.ratio_with(node, resource, room.basis, more).ok_or("of unknown usage")?;
         if after > ceiling {
             return Err(format!("so loaded that it would be above its {name} target"));
         }
@@ -44,10 +67,26 @@ fn room(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio,
     Ok(most)
 }
 
+/// Without a ceiling there is no basis but the scheduler's own.
+fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
+    let after = |resource: ResourceId| {
+        let more = draft.weight(candidate.pod, resource, Basis::Requests).unwrap_or(Amount::ZERO);
+        draft.ratio_with(node, resource, Basis::Requests, more).unwrap_or(Ratio::ONE)
+    };
+    let (cpu, memory) = (after(ResourceId::CPU), after(ResourceId::MEMORY));
+    if cpu > memory { cpu } else { memory }
+}
+
+fn rules<'w>(candidate: &Candidate, draft: &Draft<'w>) -> &'w Evictable {
+    &draft.world.policy.profiles[draft.strategy(candidate.strategy).profile].evictable
+}
+
+/// descheduler asks which nodes may take pods only together with `nodeFit`.
 fn destination(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> bool {
     let policy = draft.world.policy;
-    let rules = &policy.profiles[draft.strategy(candidate.strategy).profile].evictable;
-    rules.destinations.as_ref().is_none_or(|s| s.matches(&draft.world.snapshot.node(node).labels))
+    let rules = rules(candidate, draft);
+    let asked = rules.destinations.as_ref().filter(|_| rules.node_fit || !policy.exact);
+    asked.is_none_or(|s| s.matches(&draft.world.snapshot.node(node).labels))
 }
 
 fn summary(misfits: &BTreeMap<String, usize>) -> String {

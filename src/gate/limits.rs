@@ -34,7 +34,12 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
     let Some((share, workload)) = world.policy.limits.per_workload.zip(pod.workload) else { return Ok(()) };
+    // What has finished is not one of the replicas that are to stay; and descheduler does not know workloads.
+    if pod.finished() || world.policy.exact {
+        return Ok(());
+    }
     let most = share.of(world.snapshot.replicas(workload));
-    let away = world.ledger.away(&key_of(world.snapshot, pod)) + draft.count(|_, p| p.workload == pod.workload);
+    let away = world.ledger.away(&key_of(world.snapshot, pod))
+        + draft.count(|_, p| p.workload == pod.workload && !p.finished());
     if away < most { Ok(()) } else { Err(Refusal::WorkloadLimit { away, most }) }
 }

@@ -108,6 +108,8 @@ pub enum Refusal {
     LedgerFull(usize),
     /// No node that may take it has room.
     NoRoom(String),
+    /// Its node is emptied as a whole or not at all, and this other pod has to stay.
+    NotAlone(String),
 }
 
 /// How far a refusal reaches.
@@ -157,6 +159,7 @@ impl Refusal {
             Refusal::Useless { .. } => "useless-move",
             Refusal::LedgerFull(_) => "ledger-full",
             Refusal::NoRoom(_) => "no-room",
+            Refusal::NotAlone(_) => "not-alone",
         }
     }
 
@@ -245,7 +248,22 @@ impl fmt::Display for Refusal {
             }
             Refusal::LedgerFull(most) => write!(f, "the ledger is full at {most} entries"),
             Refusal::NoRoom(why) => write!(f, "no other node can take it: {why}"),
+            Refusal::NotAlone(pod) => {
+                write!(f, "its node is emptied as a whole or not at all, and no other node can take {pod}")
+            }
         }
+    }
+}
+
+/// An age, as people say it: its two largest units, such as `8d3h`.
+pub(super) fn whole(age: SignedDuration) -> String {
+    let seconds = age.as_secs();
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    match (days, hours) {
+        (0, 0) => short(age),
+        (0, _) => short(SignedDuration::from_mins(seconds / 60)),
+        (_, 0) => format!("{days}d"),
+        _ => format!("{days}d{hours}h"),
     }
 }
 

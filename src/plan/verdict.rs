@@ -52,6 +52,12 @@ pub enum Class {
     ColdCordoned,
     /// Between threshold and target.
     Even,
+    /// At or below every threshold: to be emptied.
+    Underused,
+    /// Above a threshold: stays, and may take pods.
+    InUse,
+    /// Above a threshold, but cordoned.
+    InUseCordoned,
     /// Its usage is not known: neither source nor destination.
     Unknown(Unmeasured),
     /// Something on it could not be read: neither source nor destination.
@@ -71,6 +77,9 @@ impl Class {
             Class::Cold => "cold",
             Class::ColdCordoned => "cold-cordoned",
             Class::Even => "even",
+            Class::Underused => "underused",
+            Class::InUse => "in-use",
+            Class::InUseCordoned => "in-use-cordoned",
             Class::Unknown(_) => "unknown",
             Class::Doubtful(_) => "doubtful",
             Class::NotReady => "not-ready",
@@ -92,6 +101,9 @@ impl fmt::Display for Class {
             Class::Cold => f.write_str("at or below every threshold: may take pods"),
             Class::ColdCordoned => f.write_str("at or below every threshold, but cordoned: takes no pods"),
             Class::Even => f.write_str("between threshold and target: nothing to do"),
+            Class::Underused => f.write_str("at or below every threshold: to be emptied"),
+            Class::InUse => f.write_str("above a threshold: stays, and may take pods"),
+            Class::InUseCordoned => f.write_str("above a threshold: stays, but cordoned: takes no pods"),
             Class::Unknown(why) => write!(f, "left alone: {why}"),
             Class::Doubtful(why) => write!(f, "left alone: {why}"),
             Class::NotReady => f.write_str("left alone: not ready"),
@@ -139,6 +151,12 @@ pub enum Idle {
         /// More than this must be.
         more_than: u32,
     },
+    /// No node is below its thresholds, so none is to be emptied.
+    NothingUnderused,
+    /// No node is left that could take the pods of the others.
+    NoDestination,
+    /// The usage source knows nothing of this resource, which has a threshold.
+    Unmeasurable(String),
 }
 
 impl Idle {
@@ -149,6 +167,9 @@ impl Idle {
             Idle::NothingCold(_) => "nothing-cold",
             Idle::AllCold => "all-cold",
             Idle::FewCold { .. } => "few-cold",
+            Idle::NothingUnderused => "nothing-underused",
+            Idle::NoDestination => "no-destination",
+            Idle::Unmeasurable(_) => "unmeasurable",
         }
     }
 }
@@ -169,6 +190,11 @@ impl fmt::Display for Idle {
             Idle::FewCold { cold, more_than } => {
                 write!(f, "nodes below their thresholds: {cold}; numberOfNodes asks for more than {more_than}")
             }
+            Idle::NothingUnderused => f.write_str("no node is below its thresholds, so none is emptied"),
+            Idle::NoDestination => {
+                f.write_str("every other node is below its thresholds too, or cordoned: none takes pods")
+            }
+            Idle::Unmeasurable(resource) => write!(f, "metrics tell of cpu and memory, and nothing of {resource}"),
         }
     }
 }

@@ -18,8 +18,10 @@ pub(super) const VERSION: &str = "evenkeel/v1alpha1";
 
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const HALF_LIFE: SignedDuration = SignedDuration::from_mins(2);
+/// The name of the profile that `evictable` makes.
+pub(super) const DEFAULT_PROFILE: &str = "default";
 /// From here on, priorities belong to the system.
-const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 /// Reads a native policy.
 pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
@@ -28,16 +30,20 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         f.required("kind", "Policy").word(Code::UnsupportedVersion, &[("Policy", ())]);
         let interval = f.field("interval").duration(ONE_SECOND);
         let basis = basis(f.field("basis")).unwrap_or(Basis::Actual);
+        let profiles = profiles(f);
         Policy {
+            exact: false,
+            warnings: Vec::new(),
             interval: interval.unwrap_or(SignedDuration::from_mins(1)),
             dry_run: f.field("dryRun").bool().unwrap_or(false),
             node_selector: f.field("nodeSelector").selector(),
             usage: f.field("usage").section(usage),
-            profiles: vec![Profile { name: "default".to_owned(), evictable: f.field("evictable").section(evictable) }],
+            grace_period: f.field("gracePeriod").duration(SignedDuration::ZERO),
             limits: f.field("limits").section(limits),
             cooldown: f.field("cooldown").section(cooldown),
             safety: f.field("safety").section(safety),
-            strategies: strategies(f, basis),
+            strategies: strategies(f, basis, &profiles),
+            profiles,
         }
     })
 }
@@ -47,13 +53,33 @@ pub(super) fn basis(spot: Spot<'_, '_>) -> Option<Basis> {
     spot.one_of(&[("requests", Basis::Requests), ("actual", Basis::Actual)])
 }
 
-fn strategies(f: &mut Fields<'_, '_>, basis: Basis) -> Vec<Strategy> {
+/// The one profile that `evictable` makes, or those that have names of their own.
+fn profiles(f: &mut Fields<'_, '_>) -> Vec<Profile> {
+    let one = Profile { name: DEFAULT_PROFILE.to_owned(), evictable: f.field("evictable").section(evictable) };
+    if f.has("evictable") && f.has("profiles") {
+        f.complain(Code::Conflict, "profiles", "profiles and evictable do not go together; keep one of them");
+    }
+    let mut names: Vec<String> = Vec::new();
+    let named = f.field("profiles").list("profiles", |item| {
+        item.section(|f| {
+            let name = f.required("name", "a name, for strategies to refer to").name();
+            if name.as_ref().is_some_and(|n| names.contains(n)) {
+                f.complain(Code::Conflict, "name", "another profile has this name");
+            }
+            names.extend(name.clone());
+            Some(Profile { name: name?, evictable: f.field("evictable").section(evictable) })
+        })
+    });
+    named.filter(|p| !p.is_empty()).unwrap_or_else(|| vec![one])
+}
+
+fn strategies(f: &mut Fields<'_, '_>, basis: Basis, profiles: &[Profile]) -> Vec<Strategy> {
     const EXPECTED: &str = "a list with at least one strategy, such as lowNodeUtilization";
     let spot = f.required("strategies", EXPECTED);
     if spot.node().is_some_and(|n| n.value == Value::List(Vec::new()) || n.value == Value::Null) {
         return spot.refuse(Code::OutOfRange, EXPECTED).unwrap_or_default();
     }
-    spot.list("strategies", |item| strategy(item, basis)).unwrap_or_default()
+    spot.list("strategies", |item| strategy(item, basis, profiles)).unwrap_or_default()
 }
 
 fn usage(f: &mut Fields<'_, '_>) -> UsagePolicy {
@@ -138,6 +164,7 @@ fn safety(f: &mut Fields<'_, '_>) -> Safety {
 
 fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     Evictable {
+        node_fit: f.field("nodeFit").bool().unwrap_or(true),
         namespaces: f.field("namespaces").names_in_or_out().unwrap_or(Names::ALL),
         namespace_selector: f.field("namespaceSelector").selector(),
         pod_selector: f.field("podSelector").selector(),

@@ -44,6 +44,12 @@ pub enum Code {
     BadSelector,
     /// Values that are right one by one, but not together.
     Conflict,
+    /// Understood, but not to be had here.
+    Unsupported,
+    /// A warning: read, and of no effect, or of another one than might be thought.
+    Ignored,
+    /// A warning: an old way to say it, which still holds.
+    Deprecated,
 }
 
 /// One thing that is wrong.

@@ -13,6 +13,9 @@ use super::tree::{Entry, Node, Value};
 #[derive(Default)]
 pub(super) struct Report {
     problems: Vec<Problem>,
+    warnings: Vec<Problem>,
+    /// Values are read as descheduler reads them: nothing is as good as absent, and a list may be empty.
+    lenient: bool,
     unknown: Vec<Unknown>,
     /// Every field that was asked for, such as `strategies[].lowNodeUtilization`.
     pub(super) asked: BTreeSet<String>,
@@ -38,6 +41,18 @@ impl Report {
     pub(super) fn read<'t, T>(&mut self, root: &'t Node, read: impl FnOnce(Spot<'_, 't>) -> T) -> T {
         self.find_repeats(root, "");
         read(Spot { report: self, node: Some(root), at: root.at, key: root.at, path: String::new() })
+    }
+
+    /// From here on, values are read as descheduler reads them.
+    pub(super) fn be_lenient(&mut self) {
+        self.lenient = true;
+    }
+
+    /// What was read and has no effect, or another one than might be thought.
+    pub(super) fn take_warnings(&mut self) -> Vec<Problem> {
+        let mut warnings = std::mem::take(&mut self.warnings);
+        warnings.sort_by_key(|w| (w.line, w.column));
+        warnings
     }
 
     /// All problems, once everything has been read.
@@ -115,6 +130,21 @@ impl<'r, 't> Spot<'r, 't> {
     /// Where it is, and what it is called.
     pub(super) fn place(&self) -> (Position, String) {
         (self.at, self.path.clone())
+    }
+
+    /// Whether values are read as descheduler reads them.
+    pub(super) fn lenient(&self) -> bool {
+        self.report.lenient
+    }
+
+    /// Whether nothing stands here.
+    pub(super) fn is_absent(&self) -> bool {
+        self.node.is_none()
+    }
+
+    /// The same place, as if nothing stood there.
+    pub(super) fn without_value(self) -> Self {
+        Spot { node: None, ..self }
     }
 
     /// The same place, pointing at the name of the field rather than at its value.
@@ -260,6 +290,22 @@ impl<'t> Fields<'_, 't> {
         Spot { report: &mut *self.report, node: None, at: self.at, key: self.at, path }
     }
 
+    /// Whether values are read as descheduler reads them.
+    pub(super) fn lenient(&self) -> bool {
+        self.report.lenient
+    }
+
+    /// Tells that a field has no effect, or another one than might be thought.
+    pub(super) fn warn(&mut self, code: Code, name: &str, sentence: impl Display) {
+        let at = self.entry(name).map_or(self.at, |e| e.at);
+        self.warn_at(code, (at, below(&self.path, name)), sentence);
+    }
+
+    /// The same for a place that was noted before.
+    pub(super) fn warn_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
+        self.report.warnings.push(Problem::new(code, at, &path, None, sentence));
+    }
+
     /// A field that must be there.
     pub(super) fn required(&mut self, name: &'static str, what: &str) -> Spot<'_, 't> {
         if !self.has(name) && !self.broken {
@@ -305,7 +351,8 @@ impl<'t> Fields<'_, 't> {
     }
 
     fn entry(&self, name: &str) -> Option<&'t Entry> {
-        self.entries.iter().find(|e| e.key == name)
+        let entry = self.entries.iter().find(|e| e.key == name)?;
+        (!self.report.lenient || entry.value.value != Value::Null).then_some(entry)
     }
 
     fn finish(self) {
@@ -354,7 +401,7 @@ fn below(parent: &str, name: &str) -> String {
 }
 
 /// The name that was most likely meant, if one is near enough.
-fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
+pub(super) fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
     let written: String = written.chars().take(60).collect::<String>().to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
     let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;

@@ -15,8 +15,11 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(8760);
 impl Spot<'_, '_> {
     /// `true` or `false`.
     pub(super) fn bool(self) -> Option<bool> {
+        let lenient = self.lenient();
         self.scalar("true or false", |node| match node.value {
             Value::Bool(value) => Ok(value),
+            // descheduler's YAML is 1.1, where these are words for the same.
+            Value::Text(_) if lenient => old_bool(node.plain.as_deref().unwrap_or_default()).ok_or(Code::WrongType),
             Value::Null | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
                 Err(Code::WrongType)
             }
@@ -53,11 +56,31 @@ impl Spot<'_, '_> {
 
     /// A percentage, with its sign or as a plain number of percents.
     pub(super) fn percent(self) -> Option<Ratio> {
+        if self.lenient() {
+            return self.scalar("a percentage from 0 to 100, as a number", |node| {
+                if matches!(node.value, Value::Int(_) | Value::Float(_)) { percent(node) } else { Err(Code::WrongType) }
+            });
+        }
         let fraction = self.node().is_some_and(|n| matches!(n.value, Value::Float(f) if f > 0.0 && f < 1.0));
         if fraction {
             return self.refuse(Code::WrongType, "a percentage such as 30%; less than one percent needs the sign");
         }
         self.scalar("a percentage from 0% to 100%", percent)
+    }
+
+    /// So many seconds.
+    pub(super) fn seconds(self) -> Option<SignedDuration> {
+        self.whole(0).map(|seconds| SignedDuration::from_secs(i64::from(seconds)))
+    }
+
+    /// The code with which a container ends.
+    pub(super) fn exit_code(self) -> Option<i32> {
+        self.scalar("an exit code, a whole number", |node| match node.value {
+            Value::Int(number) => i32::try_from(number).map_err(|_| Code::OutOfRange),
+            Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+                Err(Code::WrongType)
+            }
+        })
     }
 
     /// A duration such as `1h30m`, from `least` to a year.
@@ -106,8 +129,11 @@ impl Spot<'_, '_> {
     pub(super) fn names_in_or_out(self) -> Option<Names> {
         self.node()?;
         self.section(|f| {
-            let exclude = f.field("exclude").names();
-            let include = f.field("include").names();
+            let (mut exclude, mut include) = (f.field("exclude").names(), f.field("include").names());
+            if f.lenient() && [&exclude, &include].into_iter().flatten().any(Vec::is_empty) {
+                (exclude, include) = (exclude.filter(|n| !n.is_empty()), include.filter(|n| !n.is_empty()));
+                return include.map(Names::Only).or_else(|| exclude.map(Names::Except));
+            }
             if f.has("include") && f.has("exclude") {
                 f.complain(Code::Conflict, "include", "include and exclude do not go together; keep one of them");
             } else if include.as_ref().is_some_and(Vec::is_empty) {
@@ -161,8 +187,20 @@ fn expression(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     if !f.sound() {
         return None;
     }
+    let numeric = matches!(operator.as_str(), "Gt" | "Lt");
+    if numeric {
+        return f.field("operator").refuse(Code::BadSelector, "In, NotIn, Exists or DoesNotExist");
+    }
     let requirement = Requirement::from_parts(key, &operator, values);
     requirement.map_err(|error| f.complain(Code::BadSelector, "operator", error)).ok()
+}
+
+fn old_bool(word: &str) -> Option<bool> {
+    match word {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
+        _ => None,
+    }
 }
 
 fn text(node: &Node) -> Result<&str, Code> {

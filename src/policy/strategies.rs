@@ -2,51 +2,104 @@
 
 use jiff::SignedDuration;
 
+use super::arguments::{self, Plugin};
 use super::native::basis;
 use super::problem::{Code, Position};
-use super::read::{Fields, Spot};
+use super::read::{Fields, Spot, either};
 use super::tree::Value;
-use super::{Basis, LowNodeUtilization, Names, Pool, Rule, Strategy, Thresholds};
+use super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Pool, Profile, Rule, Strategy, Thresholds};
 use crate::selector::Selector;
 use crate::units::Ratio;
 
 type Place = (Position, String);
-type Reader = fn(Spot<'_, '_>, Basis) -> Rule;
-
-/// The strategies by the names that a policy gives them.
-const STRATEGIES: [(&str, Reader); 1] = [("lowNodeUtilization", low_node_utilization)];
 
 /// The pool of a strategy's own thresholds.
-const DEFAULT_POOL: &str = "default";
+pub(super) const DEFAULT_POOL: &str = "default";
 /// For how long a node must have been hot, unless the file says.
-const SUSTAINED: SignedDuration = SignedDuration::from_mins(2);
+pub(super) const SUSTAINED: SignedDuration = SignedDuration::from_mins(2);
 
-/// Reads one item of the list of strategies.
-pub(super) fn strategy(item: Spot<'_, '_>, basis: Basis) -> Option<Strategy> {
-    let (read, arguments) = item.choice("strategy", &STRATEGIES)?;
-    Some(Strategy { profile: 0, rule: read(arguments, basis) })
+/// Reads one item of the list of strategies. What has no arguments may be a mere name.
+pub(super) fn strategy(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -> Option<Strategy> {
+    let choices = Plugin::ALL.map(|plugin| (plugin.word(), plugin));
+    let bare = item.node().and_then(|node| choices.iter().find(|(word, _)| node.value == Value::Text((*word).into())));
+    let (plugin, arguments) = match bare {
+        Some((_, plugin)) => (*plugin, item.without_value()),
+        None => item.choice("strategy", &choices)?,
+    };
+    arguments.section(|f| {
+        let profile = profile(f, profiles);
+        let rule = match plugin {
+            Plugin::LowNodeUtilization => Rule::LowNodeUtilization(low_node_utilization(f, basis)),
+            Plugin::HighNodeUtilization => Rule::HighNodeUtilization(high_node_utilization(f, basis)?),
+            other => arguments::rule(other, f),
+        };
+        Some(Strategy { profile, rule })
+    })
 }
 
-fn low_node_utilization(spot: Spot<'_, '_>, default: Basis) -> Rule {
-    Rule::LowNodeUtilization(spot.section(|f| {
-        let basis = basis(f.field("basis")).unwrap_or(default);
-        let deviation = f.field("useDeviationThresholds").bool().unwrap_or(false);
-        LowNodeUtilization {
-            basis,
-            pools: pools(f, deviation),
-            deviation,
-            number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
-            sustained_for: f.field("sustainedFor").duration(SignedDuration::ZERO).unwrap_or(SUSTAINED),
-            evictable_namespaces: f.field("evictableNamespaces").names_in_or_out().unwrap_or(Names::ALL),
-            per_node: f.field("evictionLimits").section(|f| f.field("node").limit(None)),
-        }
-    }))
+/// The position of the profile that a strategy names; the first where it names none.
+fn profile(f: &mut Fields<'_, '_>, profiles: &[Profile]) -> usize {
+    let Some(name) = f.field("profile").name() else { return 0 };
+    let position = profiles.iter().position(|p| p.name == name);
+    if position.is_none() {
+        let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
+        f.field("profile").refuse::<()>(Code::Conflict, format!("the name of a profile: {}", either(&names)));
+    }
+    position.unwrap_or(0)
 }
+
+fn low_node_utilization(f: &mut Fields<'_, '_>, default: Basis) -> LowNodeUtilization {
+    let basis = basis(f.field("basis")).unwrap_or(default);
+    let deviation = f.field("useDeviationThresholds").bool().unwrap_or(false);
+    LowNodeUtilization {
+        basis,
+        pools: pools(f, deviation),
+        deviation,
+        number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
+        sustained_for: f.field("sustainedFor").duration(SignedDuration::ZERO).unwrap_or(SUSTAINED),
+        evictable_namespaces: f.field("evictableNamespaces").names_in_or_out().unwrap_or(Names::ALL),
+        per_node: f.field("evictionLimits").section(|f| f.field("node").limit(None)),
+    }
+}
+
+fn high_node_utilization(f: &mut Fields<'_, '_>, default: Basis) -> Option<HighNodeUtilization> {
+    let basis = basis(f.field("basis")).unwrap_or(default);
+    let namespaces = f.field("evictableNamespaces").names_in_or_out().unwrap_or(Names::ALL);
+    emptying(f, basis, namespaces)
+}
+
+/// HighNodeUtilization, but for what descheduler says otherwise.
+pub(super) fn emptying(
+    f: &mut Fields<'_, '_>,
+    basis: Basis,
+    evictable_namespaces: Names,
+) -> Option<HighNodeUtilization> {
+    const MODES: [(&str, ()); 1] = [("OnlyThresholdingResources", ())];
+    let modes = f.field("evictionModes").list("eviction modes", |item| item.one_of(&MODES)).unwrap_or_default();
+    let number_of_nodes = f.field("numberOfNodes").whole(0).unwrap_or(0);
+    let levels = levels(f.required("thresholds", THRESHOLDS))?;
+    Some(HighNodeUtilization {
+        basis,
+        thresholds: plain(levels),
+        number_of_nodes,
+        only_thresholding_resources: !modes.is_empty(),
+        evictable_namespaces,
+    })
+}
+
+const THRESHOLDS: &str = "a percentage for each resource, such as {cpu: 30%, memory: 40%}";
 
 /// Both bounds of a pool, as far as the file gives them.
-struct Bounds {
+pub(super) struct Bounds {
     low: Option<Vec<Level>>,
     high: Option<Vec<Level>>,
+}
+
+/// The pool of all nodes, by the thresholds of the strategy itself.
+pub(super) fn only_pool(f: &mut Fields<'_, '_>, deviation: bool) -> Vec<Pool> {
+    let bounds = bounds(f, true, None);
+    compare(f, &bounds, deviation, &(Position::START, String::new()));
+    pool(DEFAULT_POOL.to_owned(), None, bounds).into_iter().collect()
 }
 
 /// The bound of one resource, and where it stands.
@@ -103,15 +156,15 @@ fn named_pool(
 }
 
 fn pool(name: String, selector: Option<Selector>, bounds: Bounds) -> Option<Pool> {
-    let plain = |levels: Vec<Level>| levels.into_iter().map(|l| (l.resource, l.share)).collect::<Thresholds>();
     Some(Pool { name, selector, thresholds: plain(bounds.low?), targets: plain(bounds.high?) })
 }
 
+fn plain(levels: Vec<Level>) -> Thresholds {
+    levels.into_iter().map(|l| (l.resource, l.share)).collect()
+}
+
 fn bounds(f: &mut Fields<'_, '_>, required: bool, inherited: Option<&Bounds>) -> Bounds {
-    let mut read = |name| {
-        let what = "a percentage for each resource, such as {cpu: 30%, memory: 40%}";
-        levels(if required { f.required(name, what) } else { f.field(name) })
-    };
+    let mut read = |name| levels(if required { f.required(name, THRESHOLDS) } else { f.field(name) });
     let (low, high) = (read("thresholds"), read("targetThresholds"));
     // What is there but broken is not replaced, or it would be compared.
     let inherit = |name| inherited.filter(|_| !f.has(name));
@@ -182,7 +235,7 @@ mod tests {
 
     fn low(arguments: &str) -> Result<LowNodeUtilization, String> {
         let mut policy = parse(&format!("- lowNodeUtilization: {{{arguments}}}"))?;
-        let Rule::LowNodeUtilization(rule) = policy.strategies.remove(0).rule;
+        let Rule::LowNodeUtilization(rule) = policy.strategies.remove(0).rule else { panic!("another rule") };
         Ok(rule)
     }
 
@@ -238,7 +291,7 @@ mod tests {
             .strategies
             .iter()
             .map(|s| {
-                let Rule::LowNodeUtilization(rule) = &s.rule;
+                let Rule::LowNodeUtilization(rule) = &s.rule else { panic!("another rule") };
                 rule.basis
             })
             .collect();

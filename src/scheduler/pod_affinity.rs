@@ -10,6 +10,16 @@ pub(super) fn avoids(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
     it.avoids.iter().any(|term| finds(draft, term, pod, node))
 }
 
+/// Whether some pod that this one avoids is on this very node now, by a term whose label the node has.
+pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
+    let snapshot = draft.world.snapshot;
+    let (it, there) = (snapshot.pod(pod), snapshot.node(node));
+    it.avoids
+        .iter()
+        .filter(|term| there.labels.contains_key(&term.topology_key))
+        .any(|term| there.pods.iter().any(|other| *other != pod && selects(snapshot, term, it, snapshot.pod(*other))))
+}
+
 fn finds(draft: &Draft<'_>, term: &Neighbours, pod: PodId, node: NodeId) -> bool {
     let snapshot = draft.world.snapshot;
     let Some(place) = snapshot.node(node).labels.get(&term.topology_key) else { return false };
@@ -21,7 +31,8 @@ fn finds(draft: &Draft<'_>, term: &Neighbours, pod: PodId, node: NodeId) -> bool
         .any(|other| other != pod && selects(snapshot, term, snapshot.pod(pod), snapshot.pod(other)))
 }
 
-fn selects(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
+/// Whether a term of this pod means that other one, wherever the two are.
+pub(super) fn selects(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
     let by_label = || {
         let labels = snapshot.namespaces.get(&other.namespace);
         term.namespace_selector.as_ref().zip(labels).is_some_and(|(s, labels)| s.matches(labels))

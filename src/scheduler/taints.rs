@@ -7,7 +7,8 @@ pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     taints.iter().filter(|t| t.effect != Effect::PreferNoSchedule).all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
-fn covers(by: &Toleration, taint: &Taint) -> bool {
+/// Whether this one toleration covers this one taint.
+pub(super) fn covers(by: &Toleration, taint: &Taint) -> bool {
     let number = || taint.value.parse::<i64>().ok();
     by.effect.is_none_or(|e| e == taint.effect)
         && by.key.as_ref().is_none_or(|k| *k == taint.key)

@@ -47,6 +47,15 @@ pub enum Effect {
     NoExecute,
 }
 
+impl fmt::Display for Taint {
+    /// As kubectl writes it: `key=value:Effect`, without `=` where there is no value.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Taint { key, value, effect } = self;
+        let equals = if value.is_empty() { "" } else { "=" };
+        write!(f, "{key}{equals}{value}:{effect:?}")
+    }
+}
+
 /// What is kept of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pod {
@@ -86,6 +95,16 @@ pub struct Pod {
     pub node_selector: Labels,
     /// Required node affinity: one of these must hold; `None` where it has none.
     pub required_nodes: Option<Vec<NodeTerm>>,
+    /// Preferred node affinity, with weights from 1 to 100.
+    pub preferred_nodes: Vec<(i32, NodeTerm)>,
+    /// Topology spread constraints.
+    pub spread: Vec<Spread>,
+    /// Its containers, with what is known of how they fare.
+    pub containers: Vec<Container>,
+    /// `status.reason`, such as `Evicted`.
+    pub reason: Option<String>,
+    /// Its conditions.
+    pub conditions: Vec<Condition>,
     /// Required anti-affinity: none of these may find a neighbour.
     pub avoids: Vec<Neighbours>,
     /// Its volumes.
@@ -172,6 +191,19 @@ pub enum Phase {
     Unknown,
 }
 
+impl Phase {
+    /// The name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::Pending => "Pending",
+            Phase::Running => "Running",
+            Phase::Succeeded => "Succeeded",
+            Phase::Failed => "Failed",
+            Phase::Unknown => "Unknown",
+        }
+    }
+}
+
 /// Quality of service, from the weakest claim on its node to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Qos {
@@ -227,6 +259,66 @@ pub struct Neighbours {
     pub namespace_selector: Option<Selector>,
     /// The label whose value makes two nodes one place.
     pub topology_key: String,
+}
+
+/// How evenly a pod wants to be spread with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// How many more of them may be in one place than in another.
+    pub max_skew: u32,
+    /// The label whose value makes two nodes one place.
+    pub topology_key: String,
+    /// Whether the scheduler must keep it (`DoNotSchedule`) or prefers to (`ScheduleAnyway`).
+    pub hard: bool,
+    /// The pods that count, `matchLabelKeys` merged in; `None` matches no pod.
+    pub pods: Option<Selector>,
+    /// At least so many places count as there.
+    pub min_domains: Option<u32>,
+    /// Only nodes that the pod's node affinity and selector admit count (`nodeAffinityPolicy: Honor`, the default).
+    pub honours_affinity: bool,
+    /// Only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
+    pub honours_taints: bool,
+}
+
+/// A container, and how it fares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// What sort of container.
+    pub role: Role,
+    /// Its image, as the spec names it.
+    pub image: String,
+    /// Resources for which it has an entry among its requests, zero or not.
+    pub requested: Vec<String>,
+    /// How often it was restarted.
+    pub restarts: u32,
+    /// Why it waits.
+    pub waiting: Option<String>,
+    /// Why it ended, and with which code, where it has ended for now.
+    pub ended: Option<(String, i32)>,
+}
+
+/// What sort of container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// One that does the pod's work.
+    Main,
+    /// One that runs before, or beside as a sidecar.
+    Init,
+    /// One that a person has added to look inside.
+    Ephemeral,
+}
+
+/// A condition of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Its type, such as `Ready`.
+    pub kind: String,
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// Why, in a word; empty where it says none.
+    pub reason: String,
+    /// Since when; `None` where it does not say.
+    pub since: Option<Timestamp>,
 }
 
 /// What a pod has mounted, as far as it matters to eviction.

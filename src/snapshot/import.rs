@@ -15,8 +15,10 @@ use crate::selector::{Labels, Selector};
 use super::facts::{Budget, Effect, Node, Owner, Pod, Skipped, Taint};
 use super::objects::{Kind, Name, Object};
 
+mod containers;
 mod pod;
 mod requests;
+mod spread;
 
 /// What is wrong with an object: the field, what was found and what was expected.
 type Wrong = String;

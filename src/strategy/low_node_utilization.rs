@@ -86,7 +86,7 @@ impl Running {
             let Excess { resource, ratio, target, .. } = *over.first()?;
             let resource = draft.world.snapshot.resources.name(resource).to_owned();
             let reason = Reason::HotNode { resource, ratio, target, basis: self.basis };
-            return Some(Candidate { pod, strategy: self.position, reason, room });
+            return Some(Candidate { pod, strategy: self.position, reason, room: Some(room) });
         }
     }
 
@@ -209,7 +209,7 @@ pub fn within_band(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<Option<b
 /// Sorts the nodes that can be weighed into their pools.
 fn bands(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<Band> {
     let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
-    for node in draft.world.snapshot.node_ids().filter(|n| unfit(draft, rule, *n).is_none()) {
+    for node in draft.world.snapshot.node_ids().filter(|n| unfit(draft, rule.basis, *n).is_none()) {
         let labels = &draft.world.snapshot.node(node).labels;
         let selects = |pool: &Pool| pool.selector.as_ref().is_none_or(|s| s.matches(labels));
         if let Some((_, nodes)) = pools.iter_mut().find(|(pool, _)| selects(pool)) {
@@ -270,7 +270,7 @@ fn mean(draft: &Draft<'_>, basis: Basis, nodes: &[NodeId], resource: ResourceId)
 }
 
 /// Why a node can be neither source nor destination.
-fn unfit(draft: &Draft<'_>, rule: &LowNodeUtilization, node: NodeId) -> Option<Class> {
+pub(super) fn unfit(draft: &Draft<'_>, basis: Basis, node: NodeId) -> Option<Class> {
     let world = draft.world;
     let it = world.snapshot.node(node);
     if world.policy.node_selector.as_ref().is_some_and(|s| !s.matches(&it.labels)) {
@@ -282,14 +282,14 @@ fn unfit(draft: &Draft<'_>, rule: &LowNodeUtilization, node: NodeId) -> Option<C
     if let Some(doubt) = &it.doubt {
         return Some(Class::Doubtful(doubt.clone()));
     }
-    match rule.basis {
+    match basis {
         Basis::Actual => world.usage.unmeasured(node).map(Class::Unknown),
         Basis::Requests => None,
     }
 }
 
 fn classify(draft: &Draft<'_>, position: usize, rule: &LowNodeUtilization, node: NodeId, band: Option<&Band>) -> Class {
-    let Some(band) = band else { return unfit(draft, rule, node).unwrap_or(Class::NotSelected) };
+    let Some(band) = band else { return unfit(draft, rule.basis, node).unwrap_or(Class::NotSelected) };
     if let Some(Excess { resource, ratio, target, .. }) = exceeded(draft, rule, &band.high, node) {
         let resource = draft.world.snapshot.resources.name(resource).to_owned();
         return match warming(draft, position, rule, node) {
@@ -338,6 +338,7 @@ impl LowNodeUtilization {
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
         match rule {
             Rule::LowNodeUtilization(rule) => Some(rule),
+            _ => None,
         }
     }
 }

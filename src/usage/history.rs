@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
 
 use crate::policy::{Smoothing, UsagePolicy};
-use crate::snapshot::{NodeId, Pod, PodId, Snapshot, WorkloadId};
+use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::units::{Amount, ResourceId};
 
 use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage};
@@ -28,6 +28,8 @@ pub struct History {
 #[derive(Clone, Debug, Default)]
 struct NodeSeries {
     remainders: VecDeque<Remainder>,
+    /// The newest sample as it came.
+    newest: Option<Sample>,
     /// When a pod was last seen, or is known, to have left.
     left: Option<Timestamp>,
 }
@@ -113,6 +115,7 @@ impl History {
             if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
                 continue;
             }
+            series.newest = Some(*sample);
             let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
             let settled = series.left.is_none_or(|left| began >= left);
             let sample = Sample { used: sample.used.minus(accounted), ..*sample };
@@ -142,7 +145,9 @@ impl History {
         let pods: Vec<PodUsage> =
             snapshot.pod_ids().map(|id| self.pod_usage(snapshot.pod(id), known[id.0], &typical, now)).collect();
         let nodes = snapshot.node_ids().map(|id| self.node_usage(snapshot, id, &pods, now)).collect();
-        Usage { nodes, pods }
+        let newest = |node: &Node| self.nodes.get(&node.name).and_then(|series| series.newest);
+        let readings = snapshot.nodes.iter().map(|n| newest(n).map(|sample| sample.used)).collect();
+        Usage { nodes, pods, readings }
     }
 
     fn known_pod(&self, pod: &Pod, now: Timestamp) -> Result<Measure, Unmeasured> {

@@ -7,18 +7,20 @@
 //! budget hot allows=1
 //! ```
 //!
-//! A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
+//! A pod also takes what [`faring`] says. A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
 //! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`. Usage is cpu/memory.
+
+mod faring;
 
 use std::collections::BTreeMap;
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
 use evenkeel::plan::Plan;
-use evenkeel::policy::Policy;
+use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::selector::{Labels, Selector};
 use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{Budget, Effect, Marks, Node, Owner, Phase, Pod, Qos, Taint, Volumes};
+use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Qos, Volumes};
 use evenkeel::snapshot::objects::{Object, Objects};
 use evenkeel::units::Amount;
 use evenkeel::units::quantity;
@@ -54,6 +56,7 @@ impl Cluster {
             match words.first {
                 "node" => node = cluster.add_node(&words),
                 "budget" => cluster.add_budget(&words),
+                "namespace" => cluster.objects.apply(Object::Namespace(words.second.to_owned(), words.labels())),
                 "class" => cluster.objects.apply(Object::Class(words.second.to_owned(), words.number("value"))),
                 pods => {
                     let (name, count) = pods.split_once('*').unwrap_or((pods, "1"));
@@ -78,20 +81,11 @@ impl Cluster {
         if let Some(gpus) = words.get("gpu") {
             allocatable.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
         }
-        let taints = words.get("taint").map(|t| {
-            let (key, effect) = t.split_once(':').unwrap();
-            let effect = match effect {
-                "NoSchedule" => Effect::NoSchedule,
-                "NoExecute" => Effect::NoExecute,
-                "PreferNoSchedule" => Effect::PreferNoSchedule,
-                other => panic!("effect {other}"),
-            };
-            Taint { key: key.to_owned(), value: String::new(), effect }
-        });
+        let taints = words.get("taint").into_iter().flat_map(|t| t.split(',')).map(faring::taint);
         self.objects.apply(Object::Node(Node {
             name: name.clone(),
             labels,
-            taints: taints.into_iter().collect(),
+            taints: taints.collect(),
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
             allocatable,
@@ -117,7 +111,7 @@ impl Cluster {
     }
 
     fn add_pod(&mut self, words: &Words<'_>, node: &str, app: &str, number: u32) {
-        let pod = pod(words, node, app, number);
+        let pod = faring::dress(pod(words, node, app, number), words);
         let key = (pod.namespace.clone(), pod.name.clone());
         if let Some(uses) = words.get("uses").filter(|_| !words.has("no-metrics")) {
             let used = measure(uses);
@@ -143,7 +137,11 @@ impl Cluster {
 
     /// The plan for this cluster as it is, by a policy in text, with nothing evicted before.
     pub(crate) fn plan(&self, policy: &str) -> Plan {
-        let policy = parse(policy);
+        self.plan_by(parse(policy))
+    }
+
+    /// The same, by a policy that is at hand.
+    pub(crate) fn plan_by(&self, policy: Policy) -> Plan {
         let snapshot = self.snapshot(&policy);
         let mut engine = Engine::new(policy, Ledger::default());
         engine.observe_steady(&snapshot, &self.readings(noon()), noon());
@@ -213,6 +211,11 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,
+        preferred_nodes: Vec::new(),
+        spread: Vec::new(),
+        containers: Vec::new(),
+        reason: None,
+        conditions: Vec::new(),
         avoids: Vec::new(),
         volumes: Volumes {
             local: words.has("emptydir"),
@@ -277,6 +280,15 @@ pub(crate) fn parse(text: &str) -> Policy {
 /// LowNodeUtilization on actual cpu usage, from above 50 % to below 30 %.
 pub(crate) const EVEN: &str =
     "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
+
+/// One strategy, and nothing to protect a pod but what it is: no least age, no least number of replicas.
+pub(crate) fn only(rule: Rule) -> Policy {
+    let mut policy = parse(EVEN);
+    policy.strategies = vec![Strategy { profile: 0, rule }];
+    let evictable = &mut policy.profiles[0].evictable;
+    (evictable.min_replicas, evictable.min_pod_age, evictable.node_fit) = (0, SignedDuration::ZERO, false);
+    policy
+}
 
 /// The plan as a person would note it down.
 pub(crate) fn text(plan: &Plan) -> String {

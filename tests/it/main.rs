@@ -4,9 +4,11 @@
 
 mod kit;
 
+mod balance;
 mod cooldown;
 mod dashboards;
 mod deploy;
+mod deschedule;
 mod gates;
 mod ledger;
 mod low_node_utilization;

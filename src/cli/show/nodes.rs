@@ -178,7 +178,15 @@ impl Screen {
             Some(Class::Warming { .. } | Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady) => {
                 self.paint(Ink::Doubt, text)
             }
-            Some(Class::ColdCordoned | Class::Even | Class::NotSelected) | None => text.to_owned(),
+            Some(
+                Class::ColdCordoned
+                | Class::Even
+                | Class::Underused
+                | Class::InUse
+                | Class::InUseCordoned
+                | Class::NotSelected,
+            )
+            | None => text.to_owned(),
         }
     }
 }
@@ -191,6 +199,8 @@ const fn word(class: Option<&Class>) -> &'static str {
         Some(Class::Cold) => "cold",
         Some(Class::ColdCordoned) => "cordoned",
         Some(Class::Even) => "even",
+        Some(Class::Underused) => "underused",
+        Some(Class::InUse | Class::InUseCordoned) => "in use",
         Some(Class::Unknown(_) | Class::Doubtful(_)) => "?",
         Some(Class::NotReady) => "not ready",
         Some(Class::NotSelected) | None => "-",
@@ -199,9 +209,10 @@ const fn word(class: Option<&Class>) -> &'static str {
 
 const fn aside(class: &Class) -> bool {
     match class {
-        Class::Hot { .. } | Class::Cold | Class::Even => false,
+        Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => false,
         Class::Warming { .. }
         | Class::ColdCordoned
+        | Class::InUseCordoned
         | Class::Unknown(_)
         | Class::Doubtful(_)
         | Class::NotReady

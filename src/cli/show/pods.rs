@@ -84,6 +84,16 @@ fn row(position: usize, it: &Move) -> Vec<String> {
 fn brief(reason: &Reason) -> String {
     match reason {
         Reason::HotNode { resource, ratio, target, .. } => format!("{resource} {ratio} is above {target}"),
+        Reason::UnderusedNode { .. }
+        | Reason::Duplicate { .. }
+        | Reason::Skewed { .. }
+        | Reason::Counted
+        | Reason::Neighbour { .. }
+        | Reason::WrongNode
+        | Reason::LessPreferred { .. }
+        | Reason::Taint(_)
+        | Reason::Restarts { .. }
+        | Reason::Found(_) => reason.to_string(),
     }
 }
 

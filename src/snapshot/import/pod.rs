@@ -5,9 +5,9 @@ use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::selector::{Labels, Requirement, Selector, Test};
-use crate::snapshot::facts::{Marks, Neighbours, NodeTerm, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
+use crate::snapshot::facts::{Condition, Marks, Neighbours, NodeTerm, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
 
-use super::{Wrong, effect, label_selector, name_of, namespace_of, owners_of, requests};
+use super::{Wrong, containers, effect, label_selector, name_of, namespace_of, owners_of, requests, spread};
 
 /// The facts of a pod.
 pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
@@ -38,6 +38,11 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
         tolerations: spec.tolerations.iter().flatten().enumerate().map(toleration).collect::<Result<_, _>>()?,
         node_selector: spec.node_selector.clone().unwrap_or_default(),
         required_nodes: required_nodes(spec)?,
+        preferred_nodes: preferred_nodes(spec)?,
+        spread: spread::of_pod(spec, &labels)?,
+        containers: containers::of_pod(spec, status)?,
+        reason: status.reason.clone().filter(|r| !r.is_empty()),
+        conditions: status.conditions.iter().flatten().map(condition).collect(),
         avoids: avoids(spec, &labels)?,
         volumes: volumes(spec),
         resource_claims: spec.resource_claims.as_ref().is_some_and(|c| !c.is_empty()),
@@ -104,13 +109,23 @@ fn required_nodes(spec: &core::PodSpec) -> Result<Option<Vec<NodeTerm>>, Wrong> 
     let required = affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
     let Some(required) = required else { return Ok(None) };
     let field = "spec.affinity.nodeAffinity.required";
-    let term = |(i, term): (usize, &core::NodeSelectorTerm)| {
-        Ok(NodeTerm {
-            labels: node_selector(&format!("{field}[{i}].matchExpressions"), term.match_expressions.as_deref())?,
-            fields: node_selector(&format!("{field}[{i}].matchFields"), term.match_fields.as_deref())?,
-        })
-    };
-    required.node_selector_terms.iter().enumerate().map(term).collect::<Result<_, _>>().map(Some)
+    let terms = required.node_selector_terms.iter().enumerate();
+    terms.map(|(i, term)| node_term(&format!("{field}[{i}]"), term)).collect::<Result<_, _>>().map(Some)
+}
+
+fn preferred_nodes(spec: &core::PodSpec) -> Result<Vec<(i32, NodeTerm)>, Wrong> {
+    let affinity = spec.affinity.as_ref().and_then(|a| a.node_affinity.as_ref());
+    let preferred = affinity.and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_deref());
+    let field = "spec.affinity.nodeAffinity.preferred";
+    let terms = preferred.unwrap_or_default().iter().enumerate();
+    terms.map(|(i, term)| Ok((term.weight, node_term(&format!("{field}[{i}]"), &term.preference)?))).collect()
+}
+
+fn node_term(field: &str, term: &core::NodeSelectorTerm) -> Result<NodeTerm, Wrong> {
+    Ok(NodeTerm {
+        labels: node_selector(&format!("{field}.matchExpressions"), term.match_expressions.as_deref())?,
+        fields: node_selector(&format!("{field}.matchFields"), term.match_fields.as_deref())?,
+    })
 }
 
 fn node_selector(field: &str, found: Option<&[core::NodeSelectorRequirement]>) -> Result<Selector, Wrong> {
@@ -152,6 +167,15 @@ fn neighbours(i: usize, term: &core::PodAffinityTerm, own: &Labels) -> Result<Ne
     })
 }
 
+fn condition(condition: &core::PodCondition) -> Condition {
+    Condition {
+        kind: condition.type_.clone(),
+        status: condition.status.clone(),
+        reason: condition.reason.clone().unwrap_or_default(),
+        since: condition.last_transition_time.as_ref().map(|t| t.0),
+    }
+}
+
 fn volumes(spec: &core::PodSpec) -> Volumes {
     let all = || spec.volumes.iter().flatten();
     Volumes {
@@ -163,7 +187,7 @@ fn volumes(spec: &core::PodSpec) -> Volumes {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::snapshot::facts::{Effect, Owner};
+    use crate::snapshot::facts::{Container, Effect, Owner, Role};
     use crate::snapshot::import::tests::{facts_of, why_not};
     use crate::snapshot::objects::Object;
     use crate::units::Amount;
@@ -188,7 +212,12 @@ spec:
   nodeName: n1
   priority: 10
   nodeSelector: {disk: ssd}
-  containers: [{name: c, resources: {requests: {cpu: 250m, memory: 1Mi}}}]
+  containers:
+  - {name: c, image: 'web:7', resources: {requests: {cpu: 250m, memory: 1Mi}}}
+  - {name: log, image: 'log:1'}
+  initContainers: [{name: prepare, image: 'init:1'}]
+  ephemeralContainers: [{name: look, image: 'debug:1'}]
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
   resourceClaims: [{name: gpu}]
   tolerations:
   - {operator: Exists}
@@ -205,6 +234,8 @@ spec:
         nodeSelectorTerms:
         - matchExpressions: [{key: cores, operator: Gt, values: ['7']}]
         - matchFields: [{key: metadata.name, operator: In, values: [n2]}]
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 60, preference: {matchExpressions: [{key: disk, operator: In, values: [nvme]}]}}
     podAntiAffinity:
       requiredDuringSchedulingIgnoredDuringExecution:
       - topologyKey: kubernetes.io/hostname
@@ -217,7 +248,16 @@ spec:
 status:
   phase: Running
   startTime: '2026-01-01T00:00:05Z'
-  conditions: [{type: Ready, status: 'True'}]
+  reason: Evicted
+  conditions:
+  - {type: Ready, status: 'True'}
+  - {type: PodScheduled, status: 'False', reason: Unschedulable, lastTransitionTime: '2026-01-01T00:00:03Z'}
+  containerStatuses:
+  - {name: log, restartCount: 3, state: {terminated: {reason: OOMKilled, exitCode: 137}}, ready: false, image: x, imageID: x}
+  - {name: c, restartCount: 120, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}}
+  - {name: stranger, restartCount: 7}
+  initContainerStatuses: [{name: prepare, restartCount: 2, state: {terminated: {exitCode: 0}}}]
+  ephemeralContainerStatuses: [{name: look, state: {running: {}}}]
 ";
 
     fn pod_of(text: &str) -> Pod {
@@ -275,6 +315,53 @@ status:
     }
 
     #[test]
+    fn affinity_that_is_preferred() {
+        let pod = pod_of(RICH);
+        let terms: Vec<_> = pod.preferred_nodes.iter().map(|(w, t)| format!("{w} {}|{}", t.labels, t.fields)).collect();
+        assert_eq!((terms, pod.spread.len()), (vec!["60 disk=nvme|".to_owned()], 1));
+    }
+
+    #[test]
+    fn each_container_has_the_status_of_its_name() {
+        let pod = pod_of(RICH);
+        let container = |role, image: &str, restarts| Container {
+            role,
+            image: image.to_owned(),
+            requested: Vec::new(),
+            restarts,
+            waiting: None,
+            ended: None,
+        };
+        let expected = [
+            Container {
+                requested: vec!["cpu".into(), "memory".into()],
+                waiting: Some("CrashLoopBackOff".into()),
+                ..container(Role::Main, "web:7", 120)
+            },
+            Container { ended: Some(("OOMKilled".into(), 137)), ..container(Role::Main, "log:1", 3) },
+            Container { ended: Some((String::new(), 0)), ..container(Role::Init, "init:1", 2) },
+            container(Role::Ephemeral, "debug:1", 0),
+        ];
+        assert_eq!(pod.containers, expected);
+    }
+
+    #[test]
+    fn conditions_and_the_reason_of_the_pod() {
+        let pod = pod_of(RICH);
+        let condition = |kind: &str, status: &str, reason: &str, since: Option<&str>| Condition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            since: since.map(|t| t.parse().unwrap()),
+        };
+        let expected = [
+            condition("Ready", "True", "", None),
+            condition("PodScheduled", "False", "Unschedulable", Some("2026-01-01T00:00:03Z")),
+        ];
+        assert_eq!((pod.reason.as_deref(), pod.conditions.as_slice()), (Some("Evicted"), &expected[..]));
+    }
+
+    #[test]
     fn what_is_missing_is_as_the_api_defaults_it() {
         let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
         assert_eq!((pod.namespace.as_str(), pod.node, pod.phase, pod.ready), ("default", None, Phase::Pending, false));
@@ -311,6 +398,17 @@ status:
                 "spec.affinity.podAntiAffinity.required[0].topologyKey: found nothing, expected ",
             ),
             ("{overhead: {memory: x}}", "{}", "spec.overhead.memory: "),
+            (
+                "{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
+                  [{weight: 1, preference: {matchFields: [{key: a, operator: Like}]}}]}}}",
+                "{}",
+                "spec.affinity.nodeAffinity.preferred[0].matchFields: ",
+            ),
+            (
+                "{containers: [{name: c}]}",
+                "{containerStatuses: [{name: c, restartCount: -1}]}",
+                "status of container \"c\": restartCount: found -1, expected a count",
+            ),
         ] {
             let on_n1 = spec.replacen('{', "{nodeName: n1, ", 1);
             let skipped = why_not(&bare(&on_n1, status));

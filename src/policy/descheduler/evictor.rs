@@ -1,0 +1,235 @@
+//! DefaultEvictor: which pods may go at all.
+
+use jiff::SignedDuration;
+
+use super::super::native::SYSTEM_CRITICAL;
+use super::super::problem::Code;
+use super::super::read::{Fields, Spot};
+use super::super::{Evictable, Names, PriorityThreshold, Protections, StorageClasses};
+use super::text;
+
+/// What holds where nothing is said of it.
+pub(super) const fn defaults() -> Evictable {
+    Evictable {
+        namespaces: Names::ALL,
+        namespace_selector: None,
+        pod_selector: None,
+        priority_below: PriorityThreshold::Value(SYSTEM_CRITICAL),
+        min_replicas: 1,
+        min_pod_age: SignedDuration::ZERO,
+        protected: Old::NONE.protections(),
+        destinations: None,
+        node_fit: false,
+    }
+}
+
+/// Reads the arguments of DefaultEvictor.
+pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
+    let priority_below = f.field("priorityThreshold").section(|f| threshold(f, "value", "name"));
+    let evictable = Evictable {
+        namespaces: Names::ALL,
+        namespace_selector: f.field("namespaceLabelSelector").selector(),
+        pod_selector: f.field("labelSelector").selector(),
+        priority_below,
+        min_replicas: f.field("minReplicas").whole(0).unwrap_or(1).max(1),
+        min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).unwrap_or(SignedDuration::ZERO),
+        protected: protections(f),
+        destinations: f.field("nodeSelector").selector(),
+        node_fit: f.field("nodeFit").bool().unwrap_or(false),
+    };
+    let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
+    if bounded && !evictable.protected.system_critical {
+        let sentence = "the threshold holds, although system-critical pods may go; descheduler would drop it then";
+        f.warn(Code::Ignored, "priorityThreshold", sentence);
+    }
+    evictable
+}
+
+/// A priority, as a value or by the name of its class.
+pub(super) fn threshold(f: &mut Fields<'_, '_>, value: &'static str, name: &'static str) -> PriorityThreshold {
+    let expected = format!("a whole number up to {SYSTEM_CRITICAL}");
+    let number = f.field(value).priority(&expected);
+    let class = text(f.field(name));
+    if number.is_some() && class.is_some() {
+        f.complain(Code::Conflict, name, format!("{value} and {name} do not go together; keep one of them"));
+    }
+    let otherwise = PriorityThreshold::Value(number.unwrap_or(SYSTEM_CRITICAL));
+    class.map_or(otherwise, PriorityThreshold::Class)
+}
+
+impl Spot<'_, '_> {
+    fn priority(self, expected: &str) -> Option<i32> {
+        use super::super::tree::Value;
+        self.scalar(expected, |node| match node.value {
+            Value::Int(number) => {
+                i32::try_from(number).ok().filter(|n| *n <= SYSTEM_CRITICAL).ok_or(Code::OutOfRange)
+            }
+            Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
+                Err(Code::WrongType)
+            }
+        })
+    }
+}
+
+/// The booleans that descheduler calls deprecated.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one field of the policy file")]
+pub(super) struct Old {
+    pub(super) local_storage: bool,
+    pub(super) daemon_sets: bool,
+    pub(super) system_critical: bool,
+    pub(super) failed_bare: bool,
+    pub(super) keep_volumes: bool,
+    pub(super) keep_without_budget: bool,
+}
+
+impl Old {
+    const NONE: Old = Old {
+        local_storage: false,
+        daemon_sets: false,
+        system_critical: false,
+        failed_bare: false,
+        keep_volumes: false,
+        keep_without_budget: false,
+    };
+
+    /// Those that both formats have.
+    pub(super) fn read(f: &mut Fields<'_, '_>) -> Self {
+        let mut flag = |name| f.field(name).bool().unwrap_or(false);
+        Old {
+            local_storage: flag("evictLocalStoragePods"),
+            daemon_sets: flag("evictDaemonSetPods"),
+            system_critical: flag("evictSystemCriticalPods"),
+            failed_bare: flag("evictFailedBarePods"),
+            keep_volumes: flag("ignorePvcPods"),
+            keep_without_budget: false,
+        }
+    }
+
+    const fn any(self) -> bool {
+        self.local_storage
+            || self.daemon_sets
+            || self.system_critical
+            || self.failed_bare
+            || self.keep_volumes
+            || self.keep_without_budget
+    }
+
+    /// What is protected by these.
+    pub(super) const fn protections(self) -> Protections {
+        Protections {
+            local_storage: !self.local_storage,
+            daemon_sets: !self.daemon_sets,
+            system_critical: !self.system_critical,
+            failed_bare: !self.failed_bare,
+            persistent_volumes: if self.keep_volumes { Some(StorageClasses::Any) } else { None },
+            without_budget: self.keep_without_budget,
+            resource_claims: false,
+            prefer_no_eviction: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Protection {
+    LocalStorage,
+    DaemonSets,
+    SystemCritical,
+    FailedBare,
+    Volumes,
+    WithoutBudget,
+    ResourceClaims,
+}
+
+const DEFAULT: [(&str, Protection); 4] = [
+    ("PodsWithLocalStorage", Protection::LocalStorage),
+    ("DaemonSetPods", Protection::DaemonSets),
+    ("SystemCriticalPods", Protection::SystemCritical),
+    ("FailedBarePods", Protection::FailedBare),
+];
+const EXTRA: [(&str, Protection); 3] = [
+    ("PodsWithPVC", Protection::Volumes),
+    ("PodsWithoutPDB", Protection::WithoutBudget),
+    ("PodsWithResourceClaims", Protection::ResourceClaims),
+];
+
+/// The lists and their configuration.
+struct New {
+    disabled: Vec<Protection>,
+    extra: Vec<Protection>,
+    classes: Option<Vec<String>>,
+}
+
+fn protections(f: &mut Fields<'_, '_>) -> Protections {
+    let mut old = Old::read(f);
+    old.keep_without_budget = f.field("ignorePodsWithoutPDB").bool().unwrap_or(false);
+    let policies = [("", false), ("Preferred", false), ("Mandatory", true)];
+    let mandatory = f.field("noEvictionPolicy").one_of(&policies).unwrap_or(false);
+    let new = f.field("podProtections").section(new_protections);
+    let lists = !new.disabled.is_empty() || !new.extra.is_empty();
+    if lists && old.any() {
+        let sentence = "the lists of podProtections do not go together with evict… and ignore… fields; keep one of them";
+        f.complain(Code::Conflict, "podProtections", sentence);
+    }
+    let protected = if lists { new.protections() } else { old.protections() };
+    Protections { prefer_no_eviction: mandatory, ..protected }
+}
+
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
+fn new_protections(f: &mut Fields<'_, '_>) -> New {
+    let disabled = protection_list(f, "defaultDisabled", &DEFAULT);
+    let extra = protection_list(f, "extraEnabled", &EXTRA);
+    let classes = f.field("config").section(|f| {
+        f.field("PodsWithPVC").section(|f| {
+            let what = "storage classes, each with a name";
+            f.field("protectedStorageClasses")
+                .list(what, |item| item.section(|f| f.required("name", "the name of a storage class").name()))
+        })
+    });
+    let classes = classes.filter(|c| !c.is_empty());
+    if classes.is_some() && !extra.contains(&Protection::Volumes) {
+        let sentence = "this has no effect, for extraEnabled does not name PodsWithPVC";
+        f.warn(Code::Ignored, "config", sentence);
+    }
+    New { disabled, extra, classes }
+}
+
+fn protection_list(
+    f: &mut Fields<'_, '_>,
+    name: &'static str,
+    allowed: &'static [(&'static str, Protection)],
+) -> Vec<Protection> {
+    let mut seen: Vec<Protection> = Vec::new();
+    f.field(name).list("protections", |item| {
+        let place = item.place();
+        let protection = item.one_of(allowed)?;
+        Some((place, protection))
+    })
+    .into_iter()
+    .flatten()
+    .for_each(|(place, protection)| {
+        if seen.contains(&protection) {
+            f.complain_at(Code::RepeatedField, place, "this stands here a second time");
+        }
+        seen.push(protection);
+    });
+    seen
+}
+
+impl New {
+    fn protections(self) -> Protections {
+        let kept = |protection| !self.disabled.contains(&protection);
+        let added = |protection| self.extra.contains(&protection);
+        let classes = self.classes.map_or(StorageClasses::Any, StorageClasses::Named);
+        Protections {
+            local_storage: kept(Protection::LocalStorage),
+            daemon_sets: kept(Protection::DaemonSets),
+            system_critical: kept(Protection::SystemCritical),
+            failed_bare: kept(Protection::FailedBare),
+            persistent_volumes: added(Protection::Volumes).then_some(classes),
+            without_budget: added(Protection::WithoutBudget),
+            resource_claims: added(Protection::ResourceClaims),
+            prefer_no_eviction: false,
+        }
+    }
+}

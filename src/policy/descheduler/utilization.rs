@@ -1,0 +1,136 @@
+//! Low- and HighNodeUtilization, which descheduler writes otherwise than we do, and its sources of usage.
+
+use jiff::SignedDuration;
+
+use super::super::problem::Code;
+use super::super::read::Fields;
+use super::super::strategies::{SUSTAINED, emptying, only_pool};
+use super::super::{Basis, LowNodeUtilization, Names, Rule};
+use super::text;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    Metrics,
+    Prometheus,
+}
+
+const SOURCES: [(&str, Source); 2] = [("KubernetesMetrics", Source::Metrics), ("Prometheus", Source::Prometheus)];
+
+/// Reads what a policy says of the sources as a whole: those that it provides.
+pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
+    let collector = f.field("metricsCollector").section(|f| f.field("enabled").bool().unwrap_or(false));
+    if f.has("metricsCollector") {
+        let sentence = "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
+        f.warn(Code::Deprecated, "metricsCollector", sentence);
+    }
+    let mut found: Vec<Source> = Vec::new();
+    f.field("metricsProviders").list("metrics providers", |item| {
+        item.section(|f| {
+            let source = f.required("source", "KubernetesMetrics or Prometheus").one_of(&SOURCES);
+            let url = f.field("prometheus").section(prometheus);
+            if source == Some(Source::Prometheus) && url.is_none() && f.sound() {
+                f.complain(Code::MissingField, "prometheus", "missing, expected the url of Prometheus");
+            }
+            if source.is_some_and(|s| found.contains(&s)) {
+                f.complain(Code::RepeatedField, "source", "this source stands here a second time");
+            }
+            found.extend(source);
+            source
+        })
+    });
+    if collector && found.contains(&Source::Metrics) {
+        let sentence = "metricsCollector and the provider KubernetesMetrics do not go together; keep the provider";
+        f.complain(Code::Conflict, "metricsCollector", sentence);
+    }
+    if found.contains(&Source::Prometheus) {
+        f.warn(Code::Ignored, "metricsProviders", "usage is not read from Prometheus yet");
+    }
+    found.extend(collector.then_some(Source::Metrics));
+    found
+}
+
+/// The url of a Prometheus, and the reference to its token.
+fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
+    let url = f.field("url").name();
+    let token = f.field("authToken").section(|f| {
+        f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name"))))
+    });
+    if f.has("authToken") && (token.0.is_none() || token.1.is_none()) {
+        f.complain(Code::MissingField, "authToken", "secretReference needs both a namespace and a name");
+    }
+    if url.as_ref().is_some_and(|u| !u.contains("://")) {
+        f.complain(Code::WrongType, "url", "not a url, such as http://prometheus.monitoring:9090");
+    }
+    url
+}
+
+/// LowNodeUtilization. The namespaces may stand elsewhere.
+pub(super) fn low(f: &mut Fields<'_, '_>, basis: Basis, evictable_namespaces: Names) -> Rule {
+    let deviation = f.field("useDeviationThresholds").bool().unwrap_or(false);
+    Rule::LowNodeUtilization(LowNodeUtilization {
+        basis,
+        pools: only_pool(f, deviation),
+        deviation,
+        number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
+        sustained_for: if basis == Basis::Actual { SUSTAINED } else { SignedDuration::ZERO },
+        evictable_namespaces,
+        per_node: None,
+    })
+}
+
+/// LowNodeUtilization with all that v1alpha2 has.
+pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[Source]) -> Rule {
+    let basis = basis(f, sources);
+    let namespaces = evictable_namespaces(f, "evictableNamespaces");
+    let per_node = f.field("evictionLimits").section(|f| f.field("node").whole(0));
+    match low(f, basis, namespaces) {
+        Rule::LowNodeUtilization(rule) => Rule::LowNodeUtilization(LowNodeUtilization { per_node, ..rule }),
+        other => other,
+    }
+}
+
+/// HighNodeUtilization, which weighs requests alone.
+pub(super) fn high(f: &mut Fields<'_, '_>, evictable_namespaces: Names) -> Option<Rule> {
+    emptying(f, Basis::Requests, evictable_namespaces).map(Rule::HighNodeUtilization)
+}
+
+/// Namespaces that are left alone; descheduler can leave out only.
+pub(super) fn evictable_namespaces(f: &mut Fields<'_, '_>, field: &'static str) -> Names {
+    let names = f.field(field).names_in_or_out().unwrap_or(Names::ALL);
+    if matches!(names, Names::Only(_)) {
+        f.complain(Code::Conflict, field, "only `exclude` is possible here");
+    }
+    names
+}
+
+fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
+    if !f.has("metricsUtilization") {
+        f.field("metricsUtilization");
+        return Basis::Requests;
+    }
+    let (server, source, query) = f.field("metricsUtilization").section(|f| {
+        let server = f.field("metricsServer").bool().unwrap_or(false);
+        let source = f.field("source").one_of(&SOURCES);
+        let query = f.field("prometheus").section(|f| f.field("query").name());
+        if server && f.has("source") {
+            f.complain(Code::Conflict, "metricsServer", "metricsServer and source do not go together; keep source");
+        } else if server {
+            f.warn(Code::Deprecated, "metricsServer", "descheduler has replaced this by `source`; it still holds");
+        } else if !f.has("source") {
+            f.complain(Code::MissingField, "source", "missing, expected KubernetesMetrics");
+        }
+        if source == Some(Source::Metrics) && f.has("prometheus") {
+            f.complain(Code::Conflict, "prometheus", "this belongs to the source Prometheus");
+        }
+        (server, source, query)
+    });
+    if source == Some(Source::Prometheus) {
+        let sentence = if query.is_none() { "missing, expected a query for Prometheus; and " } else { "" };
+        let sentence = format!("{sentence}usage is not read from Prometheus yet; KubernetesMetrics is");
+        f.complain(Code::Unsupported, "metricsUtilization", sentence);
+    } else if (server || source.is_some()) && !sources.contains(&Source::Metrics) {
+        let sentence = "this needs `metricsProviders: [{source: KubernetesMetrics}]` at the top of the policy";
+        f.complain(Code::Conflict, "metricsUtilization", sentence);
+    }
+    Basis::Actual
+}

@@ -1,0 +1,169 @@
+//! `descheduler/v1alpha1`, which descheduler read up to v0.30: a map of strategies, each with parameters.
+//!
+//! Each enabled strategy becomes a profile of its own, in the order of the file. The places where older versions kept
+//! a parameter are read as well.
+
+use super::super::arguments::{self, Plugin};
+use super::super::problem::Code;
+use super::super::read::{Fields, Spot, nearest};
+use super::super::{Basis, Evictable, Names, Policy, Rule, Scope, TopologySpread};
+use super::evictor::{self, Old};
+use super::utilization;
+use super::{Part, assemble, frame};
+
+/// Parameters of some strategies.
+const PARTICULAR: [&str; 12] = [
+    "nodeResourceUtilizationThresholds",
+    "nodeAffinityType",
+    "podsHavingTooManyRestarts",
+    "podLifeTime",
+    "maxPodLifeTimeSeconds",
+    "podStatusPhases",
+    "removeDuplicates",
+    "failedPods",
+    "includeSoftConstraints",
+    "includePreferNoSchedule",
+    "excludedTaints",
+    "includedTaints",
+];
+
+/// Reads a whole policy.
+pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
+    root.section(|f| {
+        let frame = frame(f);
+        let general = Evictable { protected: Old::read(f).protections(), ..evictor::defaults() };
+        let strategies = f.field("strategies").each("strategies by name", |entry, spot| {
+            let plugin = Plugin::ALL.into_iter().find(|p| p.name() == entry.key);
+            match plugin {
+                Some(plugin) => spot.section(|f| strategy(f, plugin, &general)),
+                None => unknown(&entry.key, spot),
+            }
+        });
+        assemble(f, frame, strategies.unwrap_or_default())
+    })
+}
+
+fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<Part> {
+    let names = Plugin::ALL.map(Plugin::name);
+    let hint = nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+    let sentence = format!("unknown strategy{hint}; these are {}", names.join(", "));
+    spot.at_key().complain(Code::UnknownField, sentence)
+}
+
+/// One strategy, if it is enabled.
+fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Option<Part> {
+    let enabled = f.field("enabled").bool().unwrap_or(false);
+    if f.field("weight").whole(0).is_some_and(|w| w > 0) {
+        f.warn(Code::Ignored, "weight", "this has no effect, as in descheduler: strategies run in the order of the file");
+    }
+    let params = f.field("params");
+    if !enabled {
+        return None;
+    }
+    let (evictable, rule) = params.section(|f| {
+        let evictable = evictable(f, plugin, general);
+        let rule = rule(f, plugin);
+        for name in PARTICULAR.into_iter().filter(|name| !takes(plugin, name)) {
+            if !f.field(name).is_absent() {
+                f.warn(Code::Ignored, name, format!("{} does not take this, so it has no effect", plugin.name()));
+            }
+        }
+        (evictable, rule)
+    });
+    Some(Part { name: format!("strategy-{}-profile", plugin.name()), evictable, rules: vec![(plugin, rule?)] })
+}
+
+/// Whether a strategy takes a parameter that not all take.
+fn takes(plugin: Plugin, name: &str) -> bool {
+    match plugin {
+        Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => name == "nodeResourceUtilizationThresholds",
+        Plugin::RemoveDuplicates => name == "removeDuplicates",
+        Plugin::TopologySpread => name == "includeSoftConstraints",
+        Plugin::AntiAffinity => false,
+        Plugin::NodeAffinity => name == "nodeAffinityType",
+        Plugin::NodeTaints => ["includePreferNoSchedule", "excludedTaints", "includedTaints"].contains(&name),
+        Plugin::TooManyRestarts => name == "podsHavingTooManyRestarts",
+        Plugin::PodLifeTime => ["podLifeTime", "maxPodLifeTimeSeconds", "podStatusPhases"].contains(&name),
+        Plugin::FailedPods => name == "failedPods",
+    }
+}
+
+fn evictable(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Evictable {
+    let priority_below = evictor::threshold(f, "thresholdPriority", "thresholdPriorityClassName");
+    let mut node_fit = f.field("nodeFit").bool().unwrap_or(false);
+    if node_fit && plugin == Plugin::PodLifeTime {
+        f.warn(Code::Ignored, "nodeFit", "PodLifeTime does not ask for a node that fits, as in descheduler");
+        node_fit = false;
+    }
+    Evictable { priority_below, node_fit, ..general.clone() }
+}
+
+fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
+    let unlabelled = [Plugin::RemoveDuplicates, Plugin::LowNodeUtilization, Plugin::HighNodeUtilization];
+    if f.has("labelSelector") && unlabelled.contains(&plugin) {
+        f.warn(Code::Ignored, "labelSelector", format!("{} does not take this, so it has no effect", plugin.name()));
+    }
+    let balanced = [Plugin::LowNodeUtilization, Plugin::HighNodeUtilization].contains(&plugin);
+    let namespaces =
+        if balanced { utilization::evictable_namespaces(f, "namespaces") } else { arguments::namespaces(f) };
+    let scope = Scope { namespaces, pods: f.field("labelSelector").selector() };
+    match plugin {
+        Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => utilization(f, plugin, scope.namespaces),
+        Plugin::RemoveDuplicates => {
+            let read = |f: &mut Fields<'_, '_>| arguments::duplicates(f, scope.namespaces);
+            Some(f.field("removeDuplicates").section(read))
+        }
+        Plugin::TopologySpread => {
+            let soft = f.field("includeSoftConstraints").bool().unwrap_or(false);
+            let spread = TopologySpread { scope, hard: true, soft, node_fit: true };
+            Some(Rule::RemovePodsViolatingTopologySpreadConstraint(spread))
+        }
+        Plugin::AntiAffinity => Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)),
+        Plugin::NodeAffinity => Some(arguments::affinity(f, scope)),
+        Plugin::NodeTaints => Some(arguments::taints(f, scope)),
+        Plugin::TooManyRestarts => {
+            let spot = f.required("podsHavingTooManyRestarts", "podRestartThreshold in it");
+            Some(spot.section(|f| arguments::restarts(f, scope)))
+        }
+        Plugin::PodLifeTime => Some(life_time(f, scope)),
+        Plugin::FailedPods => Some(f.field("failedPods").section(|f| arguments::failed(f, scope))),
+    }
+}
+
+fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Option<Rule> {
+    let spot = f.required("nodeResourceUtilizationThresholds", "thresholds in it");
+    if spot.is_absent() {
+        return None;
+    }
+    spot.section(|f| {
+        if plugin == Plugin::LowNodeUtilization {
+            return Some(utilization::low(f, Basis::Requests, namespaces));
+        }
+        for name in ["targetThresholds", "useDeviationThresholds"] {
+            if f.has(name) {
+                f.field(name);
+                f.warn(Code::Ignored, name, "HighNodeUtilization does not take this, so it has no effect");
+            }
+        }
+        utilization::high(f, namespaces)
+    })
+}
+
+/// Its age once stood beside what is now around it, and its states were called phases.
+fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
+    let outer_age = f.field("maxPodLifeTimeSeconds").seconds();
+    let outer_phases = arguments::life_states(f.field("podStatusPhases")).unwrap_or_default();
+    let mut rule = f.field("podLifeTime").section(|f| {
+        let mut phases = arguments::life_states(f.field("podStatusPhases")).unwrap_or_default();
+        let mut rule = arguments::life(f, scope);
+        phases.append(&mut rule.states);
+        rule.states = phases;
+        rule
+    });
+    rule.max_age = rule.max_age.or(outer_age);
+    if rule.states.is_empty() {
+        rule.states = outer_phases;
+    }
+    arguments::criterion(f, &rule);
+    Rule::PodLifeTime(rule)
+}

@@ -1,0 +1,224 @@
+//! What strategies do, each with its arguments.
+
+use jiff::SignedDuration;
+
+use super::{Basis, Names};
+use crate::selector::Selector;
+use crate::units::Ratio;
+
+/// What a strategy does, with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rule {
+    /// Evens out: from nodes above their target to nodes below their threshold.
+    LowNodeUtilization(LowNodeUtilization),
+    /// Packs: empties nodes that are below their threshold.
+    HighNodeUtilization(HighNodeUtilization),
+    /// Spreads equal pods of one owner over the nodes.
+    RemoveDuplicates(RemoveDuplicates),
+    /// Keeps topology spread constraints that have come to be violated.
+    RemovePodsViolatingTopologySpreadConstraint(TopologySpread),
+    /// Parts pods that required anti-affinity keeps apart.
+    RemovePodsViolatingInterPodAntiAffinity(Scope),
+    /// Moves pods to nodes that their node affinity asks for.
+    RemovePodsViolatingNodeAffinity(NodeAffinity),
+    /// Moves pods from nodes with taints that they do not tolerate.
+    RemovePodsViolatingNodeTaints(NodeTaints),
+    /// Gives pods that keep restarting another node.
+    RemovePodsHavingTooManyRestarts(TooManyRestarts),
+    /// Ends pods that are old, or in a state that they do not leave.
+    PodLifeTime(PodLifeTime),
+    /// Clears failed pods away.
+    RemoveFailedPods(FailedPods),
+}
+
+impl Rule {
+    /// The name that users know, in plans, events and logs.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Rule::LowNodeUtilization(_) => "LowNodeUtilization",
+            Rule::HighNodeUtilization(_) => "HighNodeUtilization",
+            Rule::RemoveDuplicates(_) => "RemoveDuplicates",
+            Rule::RemovePodsViolatingTopologySpreadConstraint(_) => "RemovePodsViolatingTopologySpreadConstraint",
+            Rule::RemovePodsViolatingInterPodAntiAffinity(_) => "RemovePodsViolatingInterPodAntiAffinity",
+            Rule::RemovePodsViolatingNodeAffinity(_) => "RemovePodsViolatingNodeAffinity",
+            Rule::RemovePodsViolatingNodeTaints(_) => "RemovePodsViolatingNodeTaints",
+            Rule::RemovePodsHavingTooManyRestarts(_) => "RemovePodsHavingTooManyRestarts",
+            Rule::PodLifeTime(_) => "PodLifeTime",
+            Rule::RemoveFailedPods(_) => "RemoveFailedPods",
+        }
+    }
+}
+
+/// Arguments of LowNodeUtilization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LowNodeUtilization {
+    /// What it weighs.
+    pub basis: Basis,
+    /// Groups of nodes that are balanced each in itself; a node belongs to the first that selects it.
+    pub pools: Vec<Pool>,
+    /// Thresholds are distances from the mean of the pool rather than shares.
+    pub deviation: bool,
+    /// Act only when more nodes than this are below their threshold.
+    pub number_of_nodes: u32,
+    /// A node counts as hot only when it has been so for this long. Requests are not noisy and do not wait.
+    pub sustained_for: SignedDuration,
+    /// Namespaces whose pods this strategy may move.
+    pub evictable_namespaces: Names,
+    /// Evictions by this strategy from one node in one cycle.
+    pub per_node: Option<u32>,
+}
+
+/// Which pods a strategy looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// In these namespaces.
+    pub namespaces: Names,
+    /// With these labels; all where `None`.
+    pub pods: Option<Selector>,
+}
+
+/// Arguments of HighNodeUtilization.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HighNodeUtilization {
+    /// What it weighs.
+    pub basis: Basis,
+    /// A node at or below all of these is emptied.
+    pub thresholds: Thresholds,
+    /// Act only when more nodes than this are below their threshold.
+    pub number_of_nodes: u32,
+    /// Move only pods that request a resource with a threshold.
+    pub only_thresholding_resources: bool,
+    /// Namespaces whose pods this strategy may move.
+    pub evictable_namespaces: Names,
+}
+
+/// Arguments of RemoveDuplicates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoveDuplicates {
+    /// In these namespaces.
+    pub namespaces: Names,
+    /// Pods with an owner of such a kind are left alone.
+    pub exclude_owner_kinds: Vec<String>,
+}
+
+/// Arguments of RemovePodsViolatingTopologySpreadConstraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopologySpread {
+    /// Which pods it looks at.
+    pub scope: Scope,
+    /// Constraints with `whenUnsatisfiable: DoNotSchedule`.
+    pub hard: bool,
+    /// Constraints with `whenUnsatisfiable: ScheduleAnyway`.
+    pub soft: bool,
+    /// Move only pods that fit a node of a domain below the average.
+    pub node_fit: bool,
+}
+
+/// Arguments of RemovePodsViolatingNodeAffinity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeAffinity {
+    /// Which pods it looks at.
+    pub scope: Scope,
+    /// The kinds of affinity to keep, in this order.
+    pub kinds: Vec<AffinityKind>,
+}
+
+/// A kind of node affinity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AffinityKind {
+    /// `requiredDuringSchedulingIgnoredDuringExecution`.
+    Required,
+    /// `preferredDuringSchedulingIgnoredDuringExecution`.
+    Preferred,
+}
+
+/// Arguments of RemovePodsViolatingNodeTaints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTaints {
+    /// Which pods it looks at.
+    pub scope: Scope,
+    /// Taints with effect PreferNoSchedule count as well.
+    pub include_prefer_no_schedule: bool,
+    /// The taints that count, as `key` or `key=value`.
+    pub taints: Names,
+}
+
+/// Arguments of RemovePodsHavingTooManyRestarts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooManyRestarts {
+    /// Which pods it looks at.
+    pub scope: Scope,
+    /// So many restarts, over all containers, are too many.
+    pub threshold: u32,
+    /// Restarts of init containers count as well.
+    pub including_init_containers: bool,
+    /// Only pods in one of these states: a phase, or why a container waits; all where empty.
+    pub states: Vec<String>,
+}
+
+/// Arguments of PodLifeTime; what is given must all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodLifeTime {
+    /// Which pods it looks at.
+    pub scope: Scope,
+    /// Older than this.
+    pub max_age: Option<SignedDuration>,
+    /// In one of these states: a phase, a reason of the pod, or why a container waits or ended; all where empty.
+    pub states: Vec<String>,
+    /// With one of these conditions; all where empty.
+    pub conditions: Vec<ConditionTest>,
+    /// With a container that ended with one of these codes; all where empty.
+    pub exit_codes: Vec<i32>,
+    /// With an owner of such a kind (`Only`), or of none of these kinds (`Except`).
+    pub owner_kinds: Names,
+    /// States and exit codes of init containers count as well.
+    pub including_init_containers: bool,
+    /// States of ephemeral containers count as well.
+    pub including_ephemeral_containers: bool,
+}
+
+/// What a pod's condition must be; what is given must all hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionTest {
+    /// Its type.
+    pub kind: Option<String>,
+    /// Its status.
+    pub status: Option<String>,
+    /// Its reason.
+    pub reason: Option<String>,
+    /// It has been so for at least this long.
+    pub for_at_least: Option<SignedDuration>,
+}
+
+/// Arguments of RemoveFailedPods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedPods {
+    /// Which pods it looks at.
+    pub scope: Scope,
+    /// At least this old.
+    pub min_age: SignedDuration,
+    /// Failed for one of these reasons; all where empty.
+    pub reasons: Vec<String>,
+    /// With a container that ended with one of these codes; all where empty.
+    pub exit_codes: Vec<i32>,
+    /// Pods with an owner of such a kind are left alone.
+    pub exclude_owner_kinds: Vec<String>,
+    /// Reasons and exit codes of init containers count as well.
+    pub including_init_containers: bool,
+}
+
+/// Nodes that are balanced among themselves, by the same thresholds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// Shown in plans.
+    pub name: String,
+    /// The nodes; all where `None`.
+    pub selector: Option<Selector>,
+    /// A node at or below all of these may take pods.
+    pub thresholds: Thresholds,
+    /// A node above any of these is hot.
+    pub targets: Thresholds,
+}
+
+/// A share for each named resource, in the order of the names.
+pub type Thresholds = Vec<(String, Ratio)>;

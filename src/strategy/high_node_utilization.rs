@@ -1,0 +1,279 @@
+//! HighNodeUtilization: empties nodes that are below their thresholds, so that fewer nodes do the work.
+//!
+//! A node is emptied only if all its pods that may go fit on the nodes that stay, for half an emptied node saves
+//! nothing. The emptiest are tried first, and pods go to the fullest node that takes them. Where all nodes are below
+//! the thresholds the emptier ones go to the fuller ones. What is foreseen here and what a scheduler does agree where
+//! it packs (`MostAllocated`); one that spreads would put pods back.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use crate::draft::{Candidate, Draft, Landing, Room};
+use crate::gate;
+use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
+use crate::policy::{Basis, HighNodeUtilization};
+use crate::snapshot::facts::Role;
+use crate::snapshot::{NodeId, PodId};
+use crate::units::{Amount, Ratio, ResourceId};
+
+use super::low_node_utilization::unfit;
+
+/// The strategy at work.
+#[derive(Debug)]
+pub struct Running {
+    queue: VecDeque<Candidate>,
+    asked: Option<PodId>,
+    closed: BTreeSet<NodeId>,
+}
+
+/// What the strategy weighs, and by which marks.
+#[derive(Debug)]
+struct Marks {
+    position: usize,
+    basis: Basis,
+    low: Vec<(ResourceId, Ratio)>,
+    /// No node is filled above what it has.
+    ceiling: Rc<[(ResourceId, Ratio)]>,
+}
+
+/// The nodes, and what has become of them.
+#[derive(Debug, Default)]
+struct Nodes {
+    /// Below the thresholds and not emptied yet, the emptiest first.
+    sources: Vec<NodeId>,
+    takers: Vec<NodeId>,
+    /// Sources to which pods are to go, so that they stay.
+    filled: BTreeSet<NodeId>,
+}
+
+impl Running {
+    pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
+        let marks = Marks::new(draft, position, rule);
+        let mut nodes = classify(draft, &marks);
+        let queue = match nodes.idle(rule) {
+            Some(why) => {
+                draft.note(Note { strategy: NAME, pool: "default".to_owned(), why });
+                VecDeque::new()
+            }
+            None => pack(draft, &marks, rule, &mut nodes),
+        };
+        Running { queue, asked: None, closed: BTreeSet::new() }
+    }
+
+    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        let home = |pod: PodId| draft.world.snapshot.pod(pod).node;
+        loop {
+            let candidate = self.queue.pop_front()?;
+            if let Some(last) = self.asked.take()
+                && draft.refusal(candidate.strategy, last).is_some_and(|why| why.reach() != Reach::Pod)
+            {
+                self.closed.extend(home(last));
+            }
+            if home(candidate.pod).is_none_or(|n| !self.closed.contains(&n)) {
+                self.asked = Some(candidate.pod);
+                return Some(candidate);
+            }
+        }
+    }
+}
+
+impl Marks {
+    fn new(draft: &Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
+        let resources = &draft.world.snapshot.resources;
+        let known = rule.thresholds.iter().filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)));
+        let low: Vec<(ResourceId, Ratio)> = known.collect();
+        let ceiling = low.iter().map(|(r, _)| (*r, Ratio::ONE)).collect();
+        Marks { position, basis: rule.basis, low, ceiling }
+    }
+
+    fn is_under(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        self.low.iter().all(|(r, threshold)| draft.ratio(node, *r, self.basis).is_some_and(|is| is <= *threshold))
+    }
+
+    /// How full a node is, in the resource that it has least left of.
+    fn fullness(&self, draft: &Draft<'_>, node: NodeId) -> Ratio {
+        let ratios = self.low.iter().filter_map(|(r, _)| draft.ratio(node, *r, self.basis));
+        ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
+    }
+
+    fn fullest_first(&self, draft: &Draft<'_>, nodes: &mut [NodeId]) {
+        nodes.sort_by(|a, b| self.fullness(draft, *b).order(self.fullness(draft, *a)).then(a.cmp(b)));
+    }
+
+    /// The resource that is nearest to its threshold.
+    fn reason(&self, draft: &Draft<'_>, node: NodeId) -> Reason {
+        let ratio = |r: ResourceId| draft.ratio(node, r, self.basis).unwrap_or_default();
+        let left = |(r, threshold): &(ResourceId, Ratio)| threshold.minus(ratio(*r));
+        let nearest = self.low.iter().min_by(|a, b| left(a).order(left(b))).copied();
+        let (resource, threshold) = nearest.unwrap_or((ResourceId::CPU, Ratio::ZERO));
+        let name = draft.world.snapshot.resources.name(resource).to_owned();
+        Reason::UnderusedNode { resource: name, ratio: ratio(resource), threshold, basis: self.basis }
+    }
+
+    fn candidate(&self, pod: PodId, reason: &Reason, nodes: &[NodeId]) -> Candidate {
+        let room = Room { nodes: nodes.into(), ceiling: Rc::clone(&self.ceiling), basis: self.basis };
+        Candidate { pod, strategy: self.position, reason: reason.clone(), room: Some(room) }
+    }
+}
+
+impl Nodes {
+    fn idle(&self, rule: &HighNodeUtilization) -> Option<Idle> {
+        let cold = self.sources.len();
+        if cold == 0 {
+            return Some(Idle::NothingUnderused);
+        }
+        if u32::try_from(cold).is_ok_and(|n| n <= rule.number_of_nodes) {
+            return Some(Idle::FewCold { cold, more_than: rule.number_of_nodes });
+        }
+        (self.takers.is_empty() && cold == 1).then_some(Idle::NoDestination)
+    }
+
+    /// Where the pods of a source may go: where nothing else is left, to sources that are fuller, or are filled already.
+    fn goals(&self, draft: &Draft<'_>, source: NodeId) -> Vec<NodeId> {
+        if !self.takers.is_empty() {
+            return self.takers.clone();
+        }
+        let behind = self.sources.iter().position(|n| *n == source).unwrap_or_default();
+        let open = |n: &NodeId| *n != source && !draft.world.snapshot.node(*n).cordoned;
+        let fuller = self.sources.iter().skip(behind + 1);
+        let filled = self.filled.iter().filter(|n| !self.sources[behind..].contains(n));
+        fuller.chain(filled).copied().filter(open).collect()
+    }
+}
+
+/// Writes down what each node is.
+fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
+    let mut nodes = Nodes::default();
+    for node in draft.world.snapshot.node_ids() {
+        let it = draft.world.snapshot.node(node);
+        let class = match unfit(draft, marks.basis, node) {
+            Some(class) => class,
+            None if marks.is_under(draft, node) => {
+                nodes.sources.push(node);
+                Class::Underused
+            }
+            None if it.cordoned => Class::InUseCordoned,
+            None => {
+                nodes.takers.push(node);
+                Class::InUse
+            }
+        };
+        draft.judge(Verdict { node: it.name.clone(), strategy: NAME, class });
+    }
+    marks.fullest_first(draft, &mut nodes.sources);
+    nodes.sources.reverse();
+    nodes
+}
+
+/// Tries the sources on a copy of the draft, over and over until none more can be emptied.
+fn pack(draft: &mut Draft<'_>, marks: &Marks, rule: &HighNodeUtilization, nodes: &mut Nodes) -> VecDeque<Candidate> {
+    let mut queue = VecDeque::new();
+    let mut ahead = draft.trial();
+    let mut left: Vec<NodeId> = nodes.sources.clone();
+    loop {
+        let before = left.len();
+        let mut stuck = Vec::new();
+        for source in std::mem::take(&mut left) {
+            if nodes.filled.contains(&source) {
+                continue;
+            }
+            match empty(&ahead, marks, rule, (source, &mut nodes.goals(&ahead, source))) {
+                Ok((after, moves)) => {
+                    for candidate in &moves {
+                        nodes.filled.extend(after.landing(candidate.pod).filter(|n| nodes.sources.contains(n)));
+                    }
+                    nodes.sources.retain(|n| *n != source || moves.is_empty());
+                    ahead = after;
+                    queue.extend(moves);
+                }
+                Err(answers) => stuck.push((source, answers)),
+            }
+        }
+        left = stuck.iter().map(|(source, _)| *source).collect();
+        if left.len() == before || left.is_empty() {
+            for (candidate, why) in stuck.into_iter().flat_map(|(_, answers)| answers) {
+                draft.refuse(&candidate, why);
+            }
+            return queue;
+        }
+    }
+}
+
+/// Pods that stay, and why.
+type Answers = Vec<(Candidate, Refusal)>;
+
+/// What a node would be emptied by, and the draft as it would then be; or why each of its pods stays.
+fn empty<'w>(
+    ahead: &Draft<'w>,
+    marks: &Marks,
+    rule: &HighNodeUtilization,
+    (source, goals): (NodeId, &mut [NodeId]),
+) -> Result<(Draft<'w>, Vec<Candidate>), Answers> {
+    let snapshot = ahead.world.snapshot;
+    let reason = marks.reason(ahead, source);
+    let wanted = |p: &PodId| !rule.only_thresholding_resources || requests_some(ahead, *p, rule);
+    let mut pods: Vec<PodId> = snapshot.node(source).pods.iter().copied().filter(wanted).collect();
+    pods.retain(|p| !ahead.moves(*p) && gate::evictable(*p, marks.position, ahead).is_ok());
+    // The large ones first, for the small ones find a gap.
+    pods.sort_by_cached_key(|p| (Reverse(size(ahead, marks, source, *p)), *p));
+    marks.fullest_first(ahead, goals);
+    let (mut after, mut moves) = (ahead.trial(), Vec::new());
+    for &pod in &pods {
+        match land(&after, marks, pod, &reason, goals) {
+            Ok((candidate, landing)) => {
+                after.accept(candidate.clone(), landing);
+                moves.push(candidate);
+            }
+            Err(why) => {
+                let others = || Refusal::NotAlone(snapshot.pod(pod).name.clone());
+                let answer = |p: PodId| if p == pod { why.clone() } else { others() };
+                return Err(pods.iter().map(|p| (marks.candidate(*p, &reason, goals), answer(*p))).collect());
+            }
+        }
+    }
+    moves.sort_by_key(|c| {
+        let it = snapshot.pod(c.pod);
+        (it.priority, it.qos, it.marks.prefer_no_eviction, Reverse(it.created), it.marks.deletion_cost, c.pod)
+    });
+    Ok((after, moves))
+}
+
+/// The first of the nodes that takes the pod.
+fn land(
+    draft: &Draft<'_>,
+    marks: &Marks,
+    pod: PodId,
+    reason: &Reason,
+    goals: &[NodeId],
+) -> Result<(Candidate, Landing), Refusal> {
+    if let Some(why) = draft.world.usage.unmeasured_pod(pod).filter(|_| marks.basis == Basis::Actual) {
+        return Err(Refusal::Unmeasured(why));
+    }
+    let lands = |goal: &NodeId| {
+        let candidate = marks.candidate(pod, reason, std::slice::from_ref(goal));
+        gate::landing(&candidate, draft).ok().map(|landing| (candidate, landing))
+    };
+    let all = || {
+        let candidate = marks.candidate(pod, reason, goals);
+        gate::landing(&candidate, draft).map(|landing| (candidate, landing))
+    };
+    goals.iter().find_map(lands).map_or_else(all, Ok)
+}
+
+/// A pod's share of its node, in millionths, of the resource that it takes most of.
+fn size(draft: &Draft<'_>, marks: &Marks, node: NodeId, pod: PodId) -> u64 {
+    let whole = &draft.world.snapshot.node(node).allocatable;
+    let share = |r: ResourceId| draft.weight(pod, r, marks.basis).unwrap_or_default().share_of(whole[r]);
+    let most = marks.low.iter().filter_map(|(r, _)| share(*r)).max_by(|a, b| a.order(*b)).unwrap_or_default();
+    Amount::new(1_000_000).times(most).get()
+}
+
+/// Whether the pod has a request of some resource with a threshold.
+fn requests_some(draft: &Draft<'_>, pod: PodId, rule: &HighNodeUtilization) -> bool {
+    let containers = draft.world.snapshot.pod(pod).containers.iter().filter(|c| c.role != Role::Ephemeral);
+    let mut requested = containers.flat_map(|c| &c.requested);
+    requested.any(|name| rule.thresholds.iter().any(|(threshold, _)| threshold == name))
+}
+
+const NAME: &str = "HighNodeUtilization";

@@ -1,0 +1,97 @@
+//! What the strategies have in common that judge pods one by one: which pods they look at, and how they ask for them.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::draft::{Candidate, Draft, Room};
+use crate::plan::{Reach, Reason};
+use crate::policy::Scope;
+use crate::snapshot::facts::{Container, Role};
+use crate::snapshot::{NodeId, Pod, PodId};
+
+/// The nodes that the policy selects and that are ready; cordoned ones are among them.
+pub(super) fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
+    let (snapshot, selector) = (draft.world.snapshot, draft.world.policy.node_selector.as_ref());
+    let listed = |n: &NodeId| {
+        let node = snapshot.node(*n);
+        node.ready && selector.is_none_or(|s| s.matches(&node.labels))
+    };
+    snapshot.node_ids().filter(listed).collect()
+}
+
+/// The pods of the scope that are bound to such a node and are not on their way out, finished ones included; by node,
+/// then by namespace and name. Who is to go already need not be asked for again.
+pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
+    let snapshot = draft.world.snapshot;
+    let listed: BTreeSet<NodeId> = nodes(draft).into_iter().collect();
+    let mut pods: Vec<(NodeId, PodId)> = snapshot
+        .pod_ids()
+        .filter_map(|id| Some((snapshot.pod(id).node.filter(|n| listed.contains(n))?, id)))
+        .filter(|(_, id)| !snapshot.pod(*id).terminating && !draft.moves(*id) && scope.admits(snapshot.pod(*id)))
+        .collect();
+    pods.sort_unstable();
+    pods
+}
+
+impl Scope {
+    /// Whether the strategy looks at this pod.
+    pub fn admits(&self, pod: &Pod) -> bool {
+        self.namespaces.admit(&pod.namespace) && self.pods.as_ref().is_none_or(|s| s.matches(&pod.labels))
+    }
+}
+
+/// The containers that do the pod's work, and those of the other sorts that the policy asks for.
+pub(super) fn containers<'p>(pod: &'p Pod, with: &'p [Role]) -> impl Iterator<Item = &'p Container> {
+    pod.containers.iter().filter(|c| c.role == Role::Main || with.contains(&c.role))
+}
+
+/// Who may go first: low priority before high, the weaker quality of service before the stronger, and who prefers to
+/// stay last.
+pub(super) fn least_important(pod: &Pod) -> impl Ord + use<> {
+    (pod.priority, pod.qos, pod.marks.prefer_no_eviction)
+}
+
+/// Candidates in the order in which they are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    position: usize,
+    waiting: VecDeque<(PodId, Reason, Option<Room>)>,
+    closed: Closed,
+}
+
+impl Queue {
+    pub(super) fn new(position: usize, asked: impl IntoIterator<Item = (PodId, Reason, Option<Room>)>) -> Self {
+        Queue { position, waiting: asked.into_iter().collect(), closed: Closed::default() }
+    }
+
+    /// The next that may still go.
+    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        loop {
+            let (pod, reason, room) = self.waiting.pop_front()?;
+            if self.closed.opens(draft, self.position, pod) {
+                return Some(Candidate { pod, strategy: self.position, reason, room });
+            }
+        }
+    }
+}
+
+/// The nodes of which a gate has refused everything, such as by the limit of a node.
+#[derive(Debug, Default)]
+pub(super) struct Closed {
+    nodes: BTreeSet<NodeId>,
+    last: Option<PodId>,
+}
+
+impl Closed {
+    /// Whether it is worth asking for this pod, after what the gates said to the one before.
+    pub(super) fn opens(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
+        let home = |pod: PodId| draft.world.snapshot.pod(pod).node;
+        if let Some(last) = self.last.take()
+            && draft.refusal(position, last).is_some_and(|why| why.reach() == Reach::Node)
+        {
+            self.nodes.extend(home(last));
+        }
+        let open = home(pod).is_none_or(|node| !self.nodes.contains(&node));
+        self.last = open.then_some(pod);
+        open
+    }
+}

@@ -1,0 +1,688 @@
+//! The strategies that judge pods one by one: each argument with a pod that it covers and one that it does not.
+
+use std::fmt::Write as _;
+
+use evenkeel::policy::{
+    AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy, Rule, Scope,
+    TooManyRestarts,
+};
+use evenkeel::selector::Selector;
+use evenkeel::snapshot::facts::Phase;
+use evenkeel::snapshot::{Pod, Snapshot};
+use jiff::SignedDuration;
+use proptest::prelude::*;
+
+use crate::kit::{Cluster, noon, only, text};
+
+fn everywhere() -> Scope {
+    Scope { namespaces: Names::ALL, pods: None }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|n| (*n).to_owned()).collect()
+}
+
+fn restarts() -> TooManyRestarts {
+    TooManyRestarts { scope: everywhere(), threshold: 100, including_init_containers: false, states: Vec::new() }
+}
+
+fn life_time() -> PodLifeTime {
+    PodLifeTime {
+        scope: everywhere(),
+        max_age: None,
+        states: Vec::new(),
+        conditions: Vec::new(),
+        exit_codes: Vec::new(),
+        owner_kinds: Names::ALL,
+        including_init_containers: false,
+        including_ephemeral_containers: false,
+    }
+}
+
+fn failed() -> FailedPods {
+    FailedPods {
+        scope: everywhere(),
+        min_age: SignedDuration::from_hours(1),
+        reasons: Vec::new(),
+        exit_codes: Vec::new(),
+        exclude_owner_kinds: Vec::new(),
+        including_init_containers: false,
+    }
+}
+
+fn taints() -> NodeTaints {
+    NodeTaints { scope: everywhere(), include_prefer_no_schedule: false, taints: Names::ALL }
+}
+
+fn affinity(kinds: &[AffinityKind]) -> Rule {
+    Rule::RemovePodsViolatingNodeAffinity(NodeAffinity { scope: everywhere(), kinds: kinds.to_vec() })
+}
+
+fn said(cluster: &str, policy: Policy) -> String {
+    text(&Cluster::parse(cluster).plan_by(policy))
+}
+
+/// Names of the pods that would be moved, in order; nothing may be refused.
+fn moved(cluster: &str, policy: Policy) -> String {
+    let plan = Cluster::parse(cluster).plan_by(policy);
+    assert!(plan.kept.is_empty() && plan.halted.is_none(), "{}", text(&plan));
+    plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Each rule against a cluster of one node full of pods and an empty one.
+fn each(pods: &str, rules: impl IntoIterator<Item = (Rule, &'static str)>) {
+    let cluster = format!("node n1\n{pods}\nnode n2");
+    for (rule, expected) in rules {
+        assert_eq!(moved(&cluster, only(rule.clone())), expected, "{rule:?}");
+    }
+}
+
+const LIMPING: &str = "
+    few restarts=99
+    many restarts=100
+    most restarts=300 waits=CrashLoopBackOff
+    both restarts=60 init-restarts=60 init-waits=ImagePullBackOff
+    other restarts=150 namespace=other labels=tier:db
+    dead restarts=200 phase=Failed
+";
+
+#[test]
+fn too_many_restarts() {
+    let rule = Rule::RemovePodsHavingTooManyRestarts;
+    let scope = |namespaces, pods| Scope { namespaces, pods };
+    let with = |states: &[&str]| TooManyRestarts { states: names(states), ..restarts() };
+    each(
+        LIMPING,
+        [
+            (rule(restarts()), "most-1 dead-1 other-1 many-1"),
+            (rule(TooManyRestarts { threshold: 201, ..restarts() }), "most-1"),
+            (
+                rule(TooManyRestarts { including_init_containers: true, ..restarts() }),
+                "most-1 dead-1 other-1 both-1 many-1",
+            ),
+            (rule(with(&["CrashLoopBackOff"])), "most-1"),
+            (rule(with(&["Running"])), "most-1 other-1 many-1"),
+            (rule(with(&["ImagePullBackOff"])), ""),
+            (rule(TooManyRestarts { including_init_containers: true, ..with(&["ImagePullBackOff"]) }), "both-1"),
+            (rule(TooManyRestarts { scope: scope(Names::Only(names(&["other"])), None), ..restarts() }), "other-1"),
+            (
+                rule(TooManyRestarts { scope: scope(Names::Except(names(&["other"])), None), ..restarts() }),
+                "most-1 dead-1 many-1",
+            ),
+            (
+                rule(TooManyRestarts { scope: scope(Names::ALL, Selector::parse("tier=db").ok()), ..restarts() }),
+                "other-1",
+            ),
+        ],
+    );
+    let plan = said(&format!("node n1\n{LIMPING}\nnode n2"), only(rule(restarts())));
+    assert!(plan.starts_with("move most-1 from n1 to ?: restarted 300 times, 100 are too many"), "{plan}");
+}
+
+const AGEING: &str = "
+    old age=192h
+    older age=195h namespace=other
+    exact age=168h
+    young age=1h waits=ImagePullBackOff
+    unborn age=-1h
+    sick age=2h exits=OOMKilled:137 condition=Ready:False:NotServing:30m
+    init age=3h init-exits=Error:2 init-waits=PodInitializing
+    look age=4h ephemeral-waits=ErrImagePull ephemeral-exits=Error:3
+    gone age=5h phase=Failed reason=Evicted owner=Job
+    done age=6h phase=Succeeded owner=Job
+    vague age=1h condition=Ready:False::
+";
+
+#[test]
+fn pod_life_time() {
+    let rule = Rule::PodLifeTime;
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
+    let with = |states: &[&str]| PodLifeTime { states: names(states), ..life_time() };
+    let code = |code| PodLifeTime { exit_codes: vec![code], ..life_time() };
+    let none = ConditionTest { kind: None, status: None, reason: None, for_at_least: None };
+    let when = |test: ConditionTest| PodLifeTime { conditions: vec![test], ..life_time() };
+    let text = |text: &str| Some(text.to_owned());
+    each(
+        AGEING,
+        [
+            (rule(week.clone()), "older-1 old-1"),
+            (rule(PodLifeTime { states: names(&["Failed"]), ..week.clone() }), ""),
+            (rule(with(&["Evicted"])), "gone-1"),
+            (rule(with(&["Succeeded", "Failed"])), "done-1 gone-1"),
+            (rule(with(&["ImagePullBackOff", "OOMKilled"])), "sick-1 young-1"),
+            (rule(with(&["PodInitializing", "ErrImagePull"])), ""),
+            (rule(PodLifeTime { including_init_containers: true, ..with(&["PodInitializing"]) }), "init-1"),
+            (rule(PodLifeTime { including_ephemeral_containers: true, ..with(&["ErrImagePull"]) }), "look-1"),
+            (rule(code(137)), "sick-1"),
+            (rule(code(2)), ""),
+            (rule(PodLifeTime { including_init_containers: true, ..code(2) }), "init-1"),
+            (rule(PodLifeTime { including_ephemeral_containers: true, ..code(3) }), ""),
+            (rule(PodLifeTime { owner_kinds: Names::Only(names(&["Job"])), ..with(&["Failed", "Running"]) }), "gone-1"),
+            (
+                rule(PodLifeTime {
+                    owner_kinds: Names::Except(names(&["Deployment"])),
+                    ..with(&["Failed", "Running"])
+                }),
+                "gone-1",
+            ),
+            (
+                rule(when(ConditionTest { kind: text("Ready"), status: text("False"), ..none.clone() })),
+                "sick-1 vague-1",
+            ),
+            (rule(when(ConditionTest { kind: text("Ready"), status: text("True"), ..none.clone() })), ""),
+            (rule(when(ConditionTest { reason: text("NotServing"), ..none.clone() })), "sick-1"),
+            (rule(when(ConditionTest { for_at_least: Some(SignedDuration::from_mins(30)), ..none.clone() })), "sick-1"),
+            (rule(when(ConditionTest { for_at_least: Some(SignedDuration::from_mins(31)), ..none })), ""),
+        ],
+    );
+    let in_scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
+    each(AGEING, [(rule(PodLifeTime { scope: in_scope, ..week }), "older-1")]);
+}
+
+#[test]
+fn the_reason_names_all_that_was_asked_for() {
+    let rule = PodLifeTime {
+        max_age: Some(SignedDuration::from_hours(1)),
+        exit_codes: vec![137],
+        owner_kinds: Names::Only(names(&["Deployment"])),
+        ..life_time()
+    };
+    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(rule)));
+    insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with code 137 and belongs to a Deployment");
+}
+
+#[test]
+fn an_age_is_told_by_its_two_largest_units() {
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
+    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(week)));
+    insta::assert_snapshot!(plan, @r"
+    move older-1 from n1 to ?: is 8d3h old, older than 7d
+    move old-1 from n1 to ?: is 8d old, older than 7d
+    ");
+}
+
+#[test]
+fn the_oldest_go_first_whatever_their_node() {
+    let cluster = "
+        node n1
+          b age=9h
+          d age=3h
+        node n2
+          a age=12h
+          c age=6h
+    ";
+    let rule = Rule::PodLifeTime(PodLifeTime { max_age: Some(SignedDuration::from_hours(1)), ..life_time() });
+    assert_eq!(moved(cluster, only(rule.clone())), "a-1 b-1 c-1 d-1");
+    // A node at its limit is passed over; the others go on.
+    let mut policy = only(rule);
+    policy.limits.per_node = Some(1);
+    assert_eq!(
+        said(cluster, policy).lines().map(|l| l.split(':').next().unwrap()).collect::<Vec<_>>(),
+        ["move a-1 from n2 to ?", "move b-1 from n1 to ?", "keep c-1 on n2", "keep d-1 on n1"]
+    );
+}
+
+const FALLEN: &str = "
+    runs age=2h
+    evicted age=2h phase=Failed reason=Evicted
+    fresh age=59m phase=Failed
+    job age=2h phase=Failed owner=Job exits=Error:1
+    init age=2h phase=Failed init-exits=StartError:128
+    other age=2h phase=Failed waits=CreateContainerError namespace=other
+";
+
+#[test]
+fn failed_pods() {
+    let rule = Rule::RemoveFailedPods;
+    let because = |reasons: &[&str]| FailedPods { reasons: names(reasons), ..failed() };
+    let code = |code| FailedPods { exit_codes: vec![code], ..failed() };
+    let init = |rule| FailedPods { including_init_containers: true, ..rule };
+    each(
+        FALLEN,
+        [
+            (rule(failed()), "evicted-1 init-1 job-1 other-1"),
+            (rule(FailedPods { min_age: SignedDuration::ZERO, ..failed() }), "evicted-1 fresh-1 init-1 job-1 other-1"),
+            (rule(because(&["Evicted"])), "evicted-1"),
+            (rule(because(&["Error", "CreateContainerError"])), "job-1 other-1"),
+            (rule(because(&["StartError"])), ""),
+            (rule(init(because(&["StartError"]))), "init-1"),
+            (rule(code(1)), "job-1"),
+            (rule(code(128)), ""),
+            (rule(init(code(128))), "init-1"),
+            (rule(FailedPods { exit_codes: vec![1], ..because(&["Evicted"]) }), ""),
+            (rule(FailedPods { exclude_owner_kinds: names(&["Job"]), ..failed() }), "evicted-1 init-1 other-1"),
+            (
+                rule(FailedPods {
+                    scope: Scope { namespaces: Names::Only(names(&["other"])), pods: None },
+                    ..failed()
+                }),
+                "other-1",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_has_finished_needs_no_room_no_budget_and_no_siblings() {
+    let cluster = "
+        node n1 cpu=1
+          web cpu=1 phase=Failed age=2h
+          web cpu=100m phase=Failed age=2h
+        node n2 cpu=100m
+        budget web allows=0
+    ";
+    let mut policy = only(Rule::RemoveFailedPods(failed()));
+    let evictable = &mut policy.profiles[0].evictable;
+    (evictable.min_replicas, evictable.node_fit) = (2, true);
+    policy.limits.per_workload = Some(evenkeel::policy::Share::Count(1));
+    let plan = Cluster::parse(cluster).plan_by(policy.clone());
+    insta::assert_snapshot!(text(&plan), @r"
+    move web-1 from n1 to ?: has failed
+    move web-2 from n1 to ?: has failed
+    ");
+    assert_eq!(plan.before, plan.after);
+    // descheduler asks for room all the same, and for a node in one piece.
+    policy.exact = true;
+    insta::assert_snapshot!(said(cluster, policy), @r"
+    move web-2 from n1 to ?: has failed
+    keep web-1 on n1: no other node can take it: 1 is without enough cpu to request
+    ");
+}
+
+#[test]
+fn bare_pods_that_failed_go_where_the_policy_lets_them() {
+    let cluster = "node n1\n lone bare phase=Failed age=2h\nnode n2";
+    let mut policy = only(Rule::RemoveFailedPods(failed()));
+    assert_eq!(said(cluster, policy.clone()), "keep lone-1 on n1: it has no owner that would make it anew");
+    policy.profiles[0].evictable.protected.failed_bare = false;
+    assert_eq!(moved(cluster, policy), "lone-1");
+}
+
+#[test]
+fn node_taints() {
+    let rule = Rule::RemovePodsViolatingNodeTaints;
+    let cluster = "
+        node n1 taint=dedicated=db:NoSchedule,soft:PreferNoSchedule,out:NoExecute
+          web
+          db tolerates=dedicated=db:NoSchedule
+          done phase=Succeeded
+          other namespace=other
+        node n2
+    ";
+    let soft = NodeTaints { include_prefer_no_schedule: true, ..taints() };
+    let but = |keys: &[&str]| NodeTaints { taints: Names::Except(names(keys)), ..taints() };
+    let just = |keys: &[&str]| NodeTaints { taints: Names::Only(names(keys)), ..taints() };
+    for (rule, expected) in [
+        (rule(taints()), "web-1 other-1"),
+        (rule(soft.clone()), "db-1 web-1 other-1"),
+        (rule(but(&["dedicated"])), ""),
+        (rule(but(&["dedicated=db"])), ""),
+        (rule(but(&["dedicated=web", "out"])), "web-1 other-1"),
+        (rule(just(&["dedicated=db"])), "web-1 other-1"),
+        (rule(just(&["soft"])), ""),
+        (rule(NodeTaints { taints: Names::Only(names(&["soft"])), ..soft }), "db-1 web-1 other-1"),
+        (rule(just(&[])), ""),
+        (
+            rule(NodeTaints { scope: Scope { namespaces: Names::Except(names(&["other"])), pods: None }, ..taints() }),
+            "web-1",
+        ),
+    ] {
+        assert_eq!(moved(cluster, only(rule.clone())), expected, "{rule:?}");
+    }
+    insta::assert_snapshot!(said(cluster, only(rule(taints()))), @r"
+    move web-1 from n1 to ?: does not tolerate the taint dedicated=db:NoSchedule of its node
+    move other-1 from n1 to ?: does not tolerate the taint dedicated=db:NoSchedule of its node
+    ");
+}
+
+#[test]
+fn only_nodes_that_are_ready_and_selected_are_looked_at() {
+    let cluster = "
+        node n1 taint=a:NoSchedule labels=pool:x
+          web
+        node n2 taint=a:NoSchedule labels=pool:x not-ready
+          web
+        node n3 taint=a:NoSchedule labels=pool:y
+          web
+        node n4 taint=a:NoSchedule labels=pool:x cordoned
+          web
+        node n5 labels=pool:x
+    ";
+    let mut policy = only(Rule::RemovePodsViolatingNodeTaints(taints()));
+    assert_eq!(moved(cluster, policy.clone()), "web-1 web-3 web-4");
+    policy.node_selector = Selector::parse("pool=x").ok();
+    assert_eq!(moved(cluster, policy), "web-1 web-4");
+}
+
+#[test]
+fn node_fit_asks_for_room_and_earlier_moves_count() {
+    let cluster = "
+        node n1 taint=a:NoSchedule
+          web*2 cpu=1
+        node n2 cpu=1500m labels=pool:x
+        node n3 cpu=1500m taint=a:NoSchedule
+    ";
+    let mut policy = only(Rule::RemovePodsViolatingNodeTaints(taints()));
+    policy.profiles[0].evictable.node_fit = true;
+    insta::assert_snapshot!(said(cluster, policy.clone()), @r"
+    move web-1 from n1 to n2: does not tolerate the taint a:NoSchedule of its node
+    keep web-2 on n1: no other node can take it: 1 is tainted, 1 is without enough cpu to request
+    ");
+    policy.profiles[0].evictable.destinations = Selector::parse("pool=y").ok();
+    insta::assert_snapshot!(said(cluster, policy.clone()), @r"
+    keep web-1 on n1: no other node can take it: 2 are excluded as destination by the policy
+    keep web-2 on n1: no other node can take it: 2 are excluded as destination by the policy
+    ");
+    // descheduler judges each pod alone.
+    policy.profiles[0].evictable.destinations = None;
+    policy.exact = true;
+    assert_eq!(moved(cluster, policy), "web-1 web-2");
+}
+
+#[test]
+fn required_node_affinity() {
+    let cluster = "
+        node n1 labels=disk:hdd
+          here requires=disk:hdd
+          moved requires=disk:ssd
+          nowhere requires=disk:tape
+          selector on=disk:ssd
+          other requires=disk:ssd namespace=other
+        node n2 labels=disk:ssd
+    ";
+    let rule = affinity(&[AffinityKind::Required]);
+    insta::assert_snapshot!(said(cluster, only(rule)), @r"
+    move moved-1 from n1 to n2: its node affinity no longer matches its node
+    move other-1 from n1 to n2: its node affinity no longer matches its node
+    keep nowhere-1 on n1: no other node can take it: 1 is not selected by the pod's node affinity
+    ");
+    assert_eq!(said(cluster, only(affinity(&[AffinityKind::Preferred]))), "");
+    let scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
+    let rule = NodeAffinity { scope, kinds: vec![AffinityKind::Required] };
+    assert_eq!(moved(cluster, only(Rule::RemovePodsViolatingNodeAffinity(rule))), "other-1");
+}
+
+#[test]
+fn a_preferred_node_counts_only_if_it_has_room() {
+    let cluster = |room: &str| {
+        format!(
+            "
+            node n1 labels=disk:hdd
+              web cpu=1 prefers=disk:ssd*60
+              idle cpu=1
+            node n2 labels=disk:ssd {room}
+            node n3
+            "
+        )
+    };
+    let preferred = || only(affinity(&[AffinityKind::Preferred]));
+    insta::assert_snapshot!(said(&cluster(""), preferred()), @"move web-1 from n1 to n2: its node has the weight 0 by its preferred node affinity, another 60");
+    let full = "keep web-1 on n1: no other node can take it: 1 is without enough cpu to request";
+    assert_eq!(said(&cluster("cpu=500m"), preferred()), full);
+    // Not even in exact mode: it would go again and again.
+    assert_eq!(said(&cluster("cpu=500m"), Policy { exact: true, ..preferred() }), full);
+    assert_eq!(said(&cluster(""), only(affinity(&[AffinityKind::Required]))), "");
+    assert_eq!(said("node n1 labels=disk:ssd\n web prefers=disk:ssd*1\nnode n2 labels=disk:ssd", preferred()), "");
+}
+
+#[test]
+fn a_pod_is_asked_for_once_whatever_it_violates() {
+    let cluster = "
+        node n1
+          web requires=disk:ssd prefers=disk:ssd*5
+          full cpu=99 requires=disk:ssd prefers=disk:ssd*5
+        node n2 labels=disk:ssd
+    ";
+    let plan = said(cluster, only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])));
+    assert_eq!(plan.lines().count(), 2, "{plan}");
+    // Nor does a second strategy ask for what is to go already.
+    let mut policy = only(affinity(&[AffinityKind::Required]));
+    policy.strategies.push(policy.strategies[0].clone());
+    assert_eq!(said(cluster, policy).matches("web-1").count(), 1);
+}
+
+#[test]
+fn of_two_pods_that_avoid_each_other_one_goes() {
+    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()));
+    let cluster = "
+        node n1
+          web priority=5 avoids=web
+          web priority=1 avoids=web
+          web avoids=web
+        node n2
+    ";
+    insta::assert_snapshot!(said(cluster, rule()), @r"
+    move web-3 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
+    move web-2 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
+    ");
+    // Who may not go is still a neighbour; who does not carry the rule is never asked.
+    let cluster = "
+        node n1
+          web bare avoids=web
+          web priority=1 avoids=web
+          api priority=-5 avoids=none
+        node n2
+    ";
+    insta::assert_snapshot!(said(cluster, rule()), @r"
+    move web-2 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
+    keep web-1 on n1: it has no owner that would make it anew
+    ");
+}
+
+#[test]
+fn neighbours_are_told_by_place_label_and_namespace() {
+    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()));
+    let zones = |zone: &str| {
+        format!(
+            "
+            node n1 labels=zone:a
+              web avoids=db@zone
+            node n2 labels=zone:{zone}
+              db
+            "
+        )
+    };
+    assert_eq!(moved(&zones("a"), rule()), "web-1");
+    assert_eq!(moved(&zones("b"), rule()), "");
+    let namespaces = |word: &str| {
+        format!(
+            "
+            namespace other labels=team:a
+            node n1
+              web {word}
+              web namespace=other
+              web namespace=third
+            node n2
+            "
+        )
+    };
+    // The namesake in another namespace is another pod, and counts where the rule reaches it.
+    assert_eq!(moved(&namespaces("avoids=web"), rule()), "");
+    assert_eq!(moved(&namespaces("avoids=web avoids-in=team:a"), rule()), "web-1");
+    assert_eq!(moved(&namespaces("avoids=web avoids-in=team:b"), rule()), "");
+    // descheduler counts a neighbour that is on its way out, and one node as one place even without the label.
+    for cluster in ["node n1\n web avoids=db\n db terminating\nnode n2", "node n1\n web avoids=db@zone\n db\nnode n2"] {
+        assert_eq!(moved(cluster, rule()), "");
+        assert_eq!(moved(cluster, Policy { exact: true, ..rule() }), "web-1");
+    }
+    assert_eq!(moved("node n1\n web avoids=db\n db phase=Failed\nnode n2", rule()), "");
+}
+
+#[test]
+fn the_scope_of_anti_affinity_hides_neighbours_too() {
+    let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
+    let cluster = "node n1\n web avoids=db\n db\nnode n2";
+    let moved_by = |scope| moved(cluster, only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)));
+    assert_eq!(moved_by(scope(Names::ALL, "app in (web,db)")), "web-1");
+    assert_eq!(moved_by(scope(Names::ALL, "app=web")), "");
+    assert_eq!(moved_by(scope(Names::Except(names(&["default"])), "")), "");
+}
+
+#[test]
+fn exact_mode_has_none_of_our_guards_but_keeps_what_was_mended() {
+    let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
+    policy.profiles[0].evictable.min_replicas = 2;
+    policy.profiles[0].evictable.pod_selector = Selector::parse("app=web").ok();
+    policy.limits.per_workload = Some(evenkeel::policy::Share::Count(1));
+    let cluster = "
+        node n1
+          web*2 restarts=200
+          forced restarts=200 evict=true
+          kept restarts=200 evict=false
+          mirror restarts=200 evict=true mirror
+        node n2
+    ";
+    insta::assert_snapshot!(said(cluster, policy.clone()), @r"
+    move web-1 from n1 to ?: restarted 200 times, 100 are too many
+    keep forced-1 on n1: its labels do not match the policy's podSelector
+    keep kept-1 on n1: its labels do not match the policy's podSelector
+    keep mirror-1 on n1: a mirror pod: the kubelet would put it back
+    keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
+    ");
+    policy.exact = true;
+    insta::assert_snapshot!(said(cluster, policy), @r"
+    move forced-1 from n1 to ?: restarted 200 times, 100 are too many
+    move web-1 from n1 to ?: restarted 200 times, 100 are too many
+    move web-2 from n1 to ?: restarted 200 times, 100 are too many
+    keep kept-1 on n1: its annotation prefer-no-eviction asks to stay
+    keep mirror-1 on n1: a mirror pod: the kubelet would put it back
+    ");
+}
+
+#[test]
+fn a_pod_that_its_kubelet_has_not_taken_on_is_young_in_exact_mode_alone() {
+    let mut policy = only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
+    policy.profiles[0].evictable.min_pod_age = SignedDuration::from_mins(1);
+    let cluster = "node n1\n web phase=Pending not-started age=1h\nnode n2";
+    assert_eq!(moved(cluster, policy.clone()), "web-1");
+    policy.exact = true;
+    assert_eq!(said(cluster, policy), "keep web-1 on n1: it is 0s old, younger than 1m");
+}
+
+/// Up to six nodes with up to ten pods each, of which many violate something.
+fn clusters() -> impl Strategy<Value = String> {
+    let marks = vec![
+        "",
+        "bare",
+        "daemon",
+        "terminating",
+        "stay",
+        "phase=Failed",
+        "phase=Succeeded",
+        "phase=Pending",
+        "restarts=7",
+        "restarts=12",
+        "age=30h",
+        "avoids=app0",
+        "avoids=app1@zone",
+        "requires=disk:ssd",
+        "prefers=disk:ssd*9",
+        "tolerates=a=b:NoSchedule",
+        "cpu=7",
+        "evict=true",
+        "priority=9",
+    ];
+    let pod = (0..3_u8, 0..2_u8, prop::sample::subsequence(marks, 0..4))
+        .prop_map(|(app, space, marks)| format!("  app{app} namespace=ns{space} {}\n", marks.join(" ")));
+    let kind = vec!["", "cordoned", "not-ready", "taint=a=b:NoSchedule", "taint=c:NoExecute,d:PreferNoSchedule"];
+    let labels = vec!["disk:ssd", "disk:hdd", "zone:a", "zone:a,disk:ssd", "zone:b"];
+    let node = (prop::collection::vec(pod, 0..10), prop::sample::select(kind), prop::sample::select(labels));
+    prop::collection::vec(node, 2..6).prop_map(|nodes| {
+        let mut text = String::new();
+        for (position, (pods, kind, labels)) in nodes.iter().enumerate() {
+            let _ = write!(text, "node n{position} labels={labels} {kind}\n{}", pods.concat());
+        }
+        text
+    })
+}
+
+/// All six, each as plain as can be.
+fn everything(exact: bool, node_fit: bool) -> Policy {
+    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(24)), ..life_time() };
+    let rules = [
+        Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()),
+        affinity(&[AffinityKind::Required, AffinityKind::Preferred]),
+        Rule::RemovePodsViolatingNodeTaints(taints()),
+        Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts { threshold: 10, ..restarts() }),
+        Rule::PodLifeTime(week),
+        Rule::RemoveFailedPods(FailedPods { min_age: SignedDuration::ZERO, ..failed() }),
+    ];
+    let mut policy = only(rules[0].clone());
+    policy.strategies = rules.into_iter().map(|rule| evenkeel::policy::Strategy { profile: 0, rule }).collect();
+    policy.safety.max_not_ready = evenkeel::units::Ratio::ONE;
+    policy.profiles[0].evictable.node_fit = node_fit;
+    policy.exact = exact;
+    policy
+}
+
+/// Whether a pod breaks the rule of this strategy, told in the plainest way.
+fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
+    let node = snapshot.node(pod.node.unwrap());
+    let has = |label: &str, value: &str| node.labels.get(label).is_some_and(|v| v == value);
+    let age = noon().duration_since(pod.created);
+    match strategy {
+        "RemovePodsViolatingInterPodAntiAffinity" => pod.avoids.iter().any(|term| {
+            let other = |p: &&Pod| p.uid != pod.uid && p.namespace == pod.namespace && !p.finished();
+            let label = |p: &Pod| p.node.and_then(|n| snapshot.node(n).labels.get(&term.topology_key));
+            let near = |p: &&Pod| label(p) == label(pod) && (label(pod).is_some() || p.node == pod.node);
+            snapshot.pods.iter().filter(other).filter(near).any(|p| term.pods.as_ref().unwrap().matches(&p.labels))
+        }),
+        "RemovePodsViolatingNodeAffinity" => {
+            (pod.required_nodes.is_some() || !pod.preferred_nodes.is_empty()) && !has("disk", "ssd") && !pod.finished()
+        }
+        "RemovePodsViolatingNodeTaints" => {
+            node.taints.iter().any(|t| t.key == "a") && pod.tolerations.is_empty() && !pod.finished()
+        }
+        "RemovePodsHavingTooManyRestarts" => pod.containers.iter().map(|c| c.restarts).sum::<u32>() >= 10,
+        "PodLifeTime" => age > SignedDuration::from_hours(24),
+        "RemoveFailedPods" => pod.phase == Phase::Failed,
+        other => panic!("{other}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_strategy_asks_for_a_pod_that_its_rule_does_not_cover(cluster in clusters(), exact: bool, node_fit: bool) {
+        let cluster = Cluster::parse(&cluster);
+        let policy = everything(exact, node_fit);
+        let snapshot = cluster.snapshot(&policy);
+        let plan = cluster.plan_by(policy.clone());
+        let moves = plan.moves.iter().map(|m| (m.strategy, &m.namespace, &m.pod));
+        let mut asked: Vec<_> = moves.chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod))).collect();
+        for (strategy, namespace, name) in &asked {
+            let pod = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
+            prop_assert!(breaks(strategy, pod, &snapshot), "{strategy} asks for {name}:\n{}", text(&plan));
+            prop_assert!(!pod.terminating && snapshot.node(pod.node.unwrap()).ready, "{name}");
+        }
+        let all = asked.len();
+        asked.sort_unstable();
+        asked.dedup();
+        prop_assert_eq!(asked.len(), all, "asked twice:\n{}", text(&plan));
+        let mut uids: Vec<_> = plan.moves.iter().map(|m| &m.uid).collect();
+        uids.sort_unstable();
+        uids.dedup();
+        prop_assert_eq!(uids.len(), plan.moves.len(), "evicted twice:\n{}", text(&plan));
+        // The same world gives the same plan.
+        prop_assert_eq!(text(&plan), text(&cluster.plan_by(policy)));
+    }
+
+    #[test]
+    fn what_breaks_a_rule_goes_or_the_plan_says_why_not(cluster in clusters()) {
+        let cluster = Cluster::parse(&cluster);
+        let policy = everything(false, false);
+        let snapshot = cluster.snapshot(&policy);
+        let plan = cluster.plan_by(policy);
+        if plan.halted.is_some() {
+            return Ok(());
+        }
+        for pod in snapshot.pods.iter().filter(|p| !p.terminating && snapshot.node(p.node.unwrap()).ready) {
+            let strategies = ["RemovePodsViolatingNodeTaints", "RemovePodsHavingTooManyRestarts", "PodLifeTime", "RemoveFailedPods"];
+            let broken = strategies.iter().any(|s| breaks(s, pod, &snapshot));
+            let moved = plan.moves.iter().any(|m| m.uid == pod.uid);
+            let kept = plan.kept.iter().any(|k| (&k.namespace, &k.pod) == (&pod.namespace, &pod.name));
+            prop_assert!(!broken || moved || kept, "{} is passed over:\n{}", pod.name, text(&plan));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! How pods of a text cluster fare, and which nodes and neighbours they want.
+//!
+//! `not-started`, `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
+//! `requires=disk:ssd`, `prefers=disk:ssd*60`, `avoids=web@zone` (app web, in the same zone; the same node where it says
+//! nothing), `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of its
+//! app, maxSkew 1; `soft`, `domains=3`), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
+//! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
+
+use evenkeel::selector::{Labels, Requirement, Selector, Test};
+use evenkeel::snapshot::facts::{
+    Condition, Container, Effect, Neighbours, NodeTerm, Owner, Phase, Pod, Role, Spread, Taint, Tolerates, Toleration,
+};
+
+use super::{Words, noon, pairs};
+
+pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
+    if let Some(phase) = words.get("phase") {
+        pod.phase = self::phase(phase);
+        pod.ready = pod.phase == Phase::Running;
+    }
+    if let Some(kind) = words.get("owner") {
+        let name = pod.labels["app"].clone();
+        pod.owners = vec![Owner { kind: kind.to_owned(), name, controller: true }];
+    }
+    if words.has("not-started") {
+        pod.started = None;
+    }
+    pod.reason = words.get("reason").map(str::to_owned);
+    pod.conditions = words.get("condition").map(condition).into_iter().collect();
+    pod.tolerations = words.get("tolerates").map(toleration).into_iter().collect();
+    pod.required_nodes = words.get("requires").map(|labels| vec![term(labels)]);
+    pod.preferred_nodes = words.get("prefers").map(preferred).into_iter().collect();
+    pod.avoids = words.get("avoids").map(|text| avoids(text, words)).into_iter().collect();
+    pod.spread = words.get("spread").map(|text| spread(text, words)).into_iter().collect();
+    pod.containers = words.get("image").map(|images| images.split(',').map(container).collect()).unwrap_or_default();
+    for (role, prefix) in [(Role::Main, ""), (Role::Init, "init-"), (Role::Ephemeral, "ephemeral-")] {
+        fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
+    }
+    pod
+}
+
+/// `zone:1`: with the other pods of its app over zones, maxSkew 1; `soft` where the scheduler need not keep it.
+fn spread(text: &str, words: &Words<'_>) -> Spread {
+    let (key, max_skew) = text.split_once(':').unwrap();
+    let app = words.first.split('*').next().unwrap();
+    Spread {
+        max_skew: max_skew.parse().unwrap(),
+        topology_key: key.to_owned(),
+        hard: !words.has("soft"),
+        pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
+        min_domains: words.get("domains").map(|n| n.parse().unwrap()),
+        honours_affinity: true,
+        honours_taints: false,
+    }
+}
+
+fn container(image: &str) -> Container {
+    Container {
+        role: Role::Main,
+        image: image.to_owned(),
+        requested: vec!["cpu".to_owned()],
+        restarts: 0,
+        waiting: None,
+        ended: None,
+    }
+}
+
+fn fare<'l>(pod: &mut Pod, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
+    let (restarts, waits, exits) = (word("restarts"), word("waits"), word("exits"));
+    if restarts.or(waits).or(exits).is_none() {
+        return;
+    }
+    let fresh = Container {
+        role,
+        image: String::new(),
+        requested: Vec::new(),
+        restarts: restarts.map_or(0, |n| n.parse().unwrap()),
+        waiting: waits.map(str::to_owned),
+        ended: exits.map(|e| e.split_once(':').unwrap()).map(|(why, code)| (why.to_owned(), code.parse().unwrap())),
+    };
+    match pod.containers.iter_mut().find(|c| c.role == role) {
+        Some(found) => *found = Container { image: found.image.clone(), requested: found.requested.clone(), ..fresh },
+        None => pod.containers.push(fresh),
+    }
+}
+
+fn phase(name: &str) -> Phase {
+    let all = [Phase::Pending, Phase::Running, Phase::Succeeded, Phase::Failed, Phase::Unknown];
+    all.into_iter().find(|p| p.name() == name).unwrap()
+}
+
+fn condition(text: &str) -> Condition {
+    let [kind, status, reason, age] = text.split(':').collect::<Vec<_>>()[..] else { panic!("condition {text}") };
+    let since = (!age.is_empty()).then(|| noon() - age.parse::<jiff::SignedDuration>().unwrap());
+    Condition { kind: kind.to_owned(), status: status.to_owned(), reason: reason.to_owned(), since }
+}
+
+/// `key=value:Effect`, or `key:Effect`.
+pub(super) fn taint(text: &str) -> Taint {
+    let (key, effect) = text.split_once(':').unwrap();
+    let (key, value) = key.split_once('=').unwrap_or((key, ""));
+    let all = [Effect::NoSchedule, Effect::NoExecute, Effect::PreferNoSchedule];
+    let effect = all.into_iter().find(|e| format!("{e:?}") == effect).unwrap_or_else(|| panic!("effect {effect}"));
+    Taint { key: key.to_owned(), value: value.to_owned(), effect }
+}
+
+fn toleration(text: &str) -> Toleration {
+    let Taint { key, value, effect } = taint(text);
+    Toleration { key: Some(key), operator: Tolerates::Equal(value), effect: Some(effect) }
+}
+
+fn selector(labels: Labels) -> Selector {
+    Selector::new(labels.into_iter().map(|(key, value)| Requirement { key, test: Test::In(vec![value]) }).collect())
+}
+
+fn term(labels: &str) -> NodeTerm {
+    NodeTerm { labels: selector(pairs(labels)), fields: Selector::default() }
+}
+
+fn preferred(text: &str) -> (i32, NodeTerm) {
+    let (labels, weight) = text.split_once('*').unwrap();
+    (weight.parse().unwrap(), term(labels))
+}
+
+fn avoids(text: &str, words: &Words<'_>) -> Neighbours {
+    let (app, topology_key) = text.split_once('@').unwrap_or((text, "kubernetes.io/hostname"));
+    Neighbours {
+        pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
+        namespaces: Vec::new(),
+        namespace_selector: words.get("avoids-in").map(|labels| selector(pairs(labels))),
+        topology_key: topology_key.to_owned(),
+    }
+}
