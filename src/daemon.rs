@@ -113,10 +113,12 @@ pub async fn run_once(mut daemon: Daemon, policy: Policy, stop: CancellationToke
     Ok(())
 }
 
-/// How long it takes until a node can count as hot.
+/// How long it takes until usage is known, and a node can count as hot.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others do not weigh usage")]
 fn look_for(policy: &Policy) -> SignedDuration {
     let sustained = policy.strategies.iter().filter_map(|s| match &s.rule {
         Rule::LowNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(rule.sustained_for),
+        Rule::HighNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(SignedDuration::ZERO),
         _ => None,
     });
     let samples = i32::try_from(policy.usage.min_samples).unwrap_or(i32::MAX);

@@ -20,8 +20,8 @@ mod strategies;
 mod tree;
 
 pub use rule::{
-    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints, PodLifeTime,
-    Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
+    PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
 };
 
 use problem::{PolicyError, Problem};
@@ -370,6 +370,7 @@ mod tests {
     use proptest::sample::Index;
 
     use super::*;
+    use crate::policy::problem::Code;
 
     /// The example with every setting turned on that it shows turned off: a `#` with no space behind it.
     fn everything_on() -> String {

@@ -370,7 +370,8 @@ mod tests {
 
     #[test]
     fn texts_that_look_like_other_things_stay_texts() {
-        let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, g: y, h: on, f: \"null\"}";
+        let labels =
+            "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, g: y, h: on, f: \"null\"}";
         let text = format!("{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n");
         assert_eq!(parse(&text).unwrap().objects.skipped().next(), None);
     }

@@ -190,6 +190,7 @@ impl Refusal {
 }
 
 impl fmt::Display for Refusal {
+    #[expect(clippy::too_many_lines, reason = "one sentence for each refusal, in one place")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Mirror => f.write_str("a mirror pod: the kubelet would put it back"),

@@ -73,7 +73,10 @@ impl Plugin {
     pub(super) const fn balances(self) -> bool {
         matches!(
             self,
-            Plugin::LowNodeUtilization | Plugin::HighNodeUtilization | Plugin::RemoveDuplicates | Plugin::TopologySpread
+            Plugin::LowNodeUtilization
+                | Plugin::HighNodeUtilization
+                | Plugin::RemoveDuplicates
+                | Plugin::TopologySpread
         )
     }
 }
@@ -167,7 +170,8 @@ pub(super) fn taints(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
         f.complain(Code::Conflict, "includedTaints", sentence);
     }
     if included.as_ref().is_some_and(Vec::is_empty) {
-        let sentence = "an empty list includes no taint, so this strategy does nothing; leave the field out for all taints";
+        let sentence =
+            "an empty list includes no taint, so this strategy does nothing; leave the field out for all taints";
         f.warn(Code::Ignored, "includedTaints", sentence);
     }
     let taints = included.map_or(Names::Except(excluded), Names::Only);

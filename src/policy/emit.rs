@@ -1,1 +1,3 @@
-pub(super) fn policy(_: &super::Policy) -> String { String::new() }
+pub(super) fn policy(_: &super::Policy) -> String {
+    String::new()
+}

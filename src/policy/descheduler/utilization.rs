@@ -20,7 +20,8 @@ const SOURCES: [(&str, Source); 2] = [("KubernetesMetrics", Source::Metrics), ("
 pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
     let collector = f.field("metricsCollector").section(|f| f.field("enabled").bool().unwrap_or(false));
     if f.has("metricsCollector") {
-        let sentence = "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
+        let sentence =
+            "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
     let mut found: Vec<Source> = Vec::new();
@@ -52,9 +53,9 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
 /// The url of a Prometheus, and the reference to its token.
 fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
     let url = f.field("url").name();
-    let token = f.field("authToken").section(|f| {
-        f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name"))))
-    });
+    let token = f
+        .field("authToken")
+        .section(|f| f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name")))));
     if f.has("authToken") && (token.0.is_none() || token.1.is_none()) {
         f.complain(Code::MissingField, "authToken", "secretReference needs both a namespace and a name");
     }

@@ -54,7 +54,11 @@ fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<Part> {
 fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Option<Part> {
     let enabled = f.field("enabled").bool().unwrap_or(false);
     if f.field("weight").whole(0).is_some_and(|w| w > 0) {
-        f.warn(Code::Ignored, "weight", "this has no effect, as in descheduler: strategies run in the order of the file");
+        f.warn(
+            Code::Ignored,
+            "weight",
+            "this has no effect, as in descheduler: strategies run in the order of the file",
+        );
     }
     let params = f.field("params");
     if !enabled {

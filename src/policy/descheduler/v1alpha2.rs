@@ -31,9 +31,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
 
 fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
     let name = text(f.field("name")).unwrap_or_default();
-    let configs = f.field("pluginConfig").list("plugin configurations", |item| {
-        item.section(|f| config(f, sources))
-    });
+    let configs = f.field("pluginConfig").list("plugin configurations", |item| item.section(|f| config(f, sources)));
     let mut configs = Configs { list: configs.unwrap_or_default() };
     configs.warn_of_repeats(f);
     let enabled = f.field("plugins").section(plugins);
@@ -156,7 +154,11 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     }
     let both = f.has("preevictionfilter") && f.has("preEvictionFilter");
     if both {
-        f.complain(Code::RepeatedField, "preEvictionFilter", "this is the same as `preevictionfilter`; keep one of them");
+        f.complain(
+            Code::RepeatedField,
+            "preEvictionFilter",
+            "this is the same as `preevictionfilter`; keep one of them",
+        );
     }
     for name in ["filter", "preevictionfilter", "preEvictionFilter"] {
         for (known, place) in set(f, name) {
@@ -189,4 +191,3 @@ fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
         enabled.unwrap_or_default()
     })
 }
-
