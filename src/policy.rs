@@ -369,8 +369,8 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
     use proptest::sample::Index;
 
+    use super::problem::Code;
     use super::*;
-    use crate::policy::problem::Code;
 
     /// The example with every setting turned on that it shows turned off: a `#` with no space behind it.
     fn everything_on() -> String {
@@ -406,19 +406,22 @@ mod tests {
         let fields = report.asked.clone();
         assert!(fields.len() > 50, "{fields:#?}");
         for field in fields {
-            let mut node = Some(&root);
-            for name in field.split('.') {
-                node = node.and_then(|n| n.get(name.trim_end_matches("[]")));
-                if let (true, Some(tree::Value::List(items))) = (name.ends_with("[]"), node.map(|n| &n.value)) {
-                    node = items.first();
-                }
+            // What can be said of a profile is shown where it is said of all pods.
+            let shown = field.strip_prefix("profiles[].").filter(|f| f.starts_with("evictable.")).unwrap_or(&field);
+            let mut nodes = vec![&root];
+            for name in shown.split('.') {
+                let below = nodes.iter().filter_map(|n| n.get(name.trim_end_matches("[]")));
+                nodes = below.flat_map(|n| if name.ends_with("[]") { items(n) } else { vec![n] }).collect();
             }
-            let selector = ["matchLabels", "matchExpressions"].iter().any(|name| field.ends_with(name));
-            assert!(
-                node.is_some() || selector && Policy::EXAMPLE.contains("matchLabels"),
-                "the example does not name {field}"
-            );
+            // Forms that many values take are shown once.
+            let mut forms = ["matchLabels", "matchExpressions", "include", "exclude"].iter();
+            let form = forms.any(|form| field.ends_with(form) && Policy::EXAMPLE.contains(form));
+            assert!(!nodes.is_empty() || form, "the example does not name {field}");
         }
+    }
+
+    fn items(node: &tree::Node) -> Vec<&tree::Node> {
+        if let tree::Value::List(items) = &node.value { items.iter().collect() } else { Vec::new() }
     }
 
     #[test]

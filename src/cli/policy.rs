@@ -57,6 +57,10 @@ pub(super) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> 
             for warning in warnings(&policy, &file::label(file)) {
                 super::complain(&warning);
             }
+            if policy.strategies.is_empty() {
+                let sentence = "no strategy is enabled, and a native policy has at least one";
+                return Err(Misuse(format!("{}: {sentence}", file::label(file))).into());
+            }
             Ok(out.write_all(policy.to_native().as_bytes())?)
         }
     }

@@ -332,7 +332,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, limits, cooldown, safety, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, strategies
           | staleAfter: 1m
           | ^
         ");
@@ -380,7 +380,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     fn another_version_is_refused_without_a_word_about_its_fields() {
         let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
         assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
-        policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1
+        policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
           | apiVersion: evenkeel/v9
           |             ^
         ");

@@ -1,7 +1,5 @@
 //! Low- and HighNodeUtilization, which descheduler writes otherwise than we do, and its sources of usage.
 
-use jiff::SignedDuration;
-
 use super::super::problem::Code;
 use super::super::read::Fields;
 use super::super::strategies::{SUSTAINED, emptying, only_pool};
@@ -73,7 +71,7 @@ pub(super) fn low(f: &mut Fields<'_, '_>, basis: Basis, evictable_namespaces: Na
         pools: only_pool(f, deviation),
         deviation,
         number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
-        sustained_for: if basis == Basis::Actual { SUSTAINED } else { SignedDuration::ZERO },
+        sustained_for: SUSTAINED,
         evictable_namespaces,
         per_node: None,
     })
