@@ -53,6 +53,9 @@ impl Engine {
 
     /// Takes in one poll of the usage source, and notes which nodes are hot.
     pub fn observe(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
+        for entry in self.ledger.entries() {
+            self.history.departed(&entry.node, entry.at);
+        }
         self.history.record(snapshot, readings, now);
         let mut hot = HotSince::new();
         for (position, node) in self.hot_nodes(snapshot, now) {

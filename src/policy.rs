@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
+use serde::Serialize;
 
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -159,7 +160,8 @@ impl BadClass {
 }
 
 /// What a strategy weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The sum of what pods request, as kube-scheduler sees it.
     Requests,

@@ -40,6 +40,8 @@ impl Measure {
 pub struct Sample {
     /// When it was taken, by the source's clock.
     pub at: Timestamp,
+    /// Over how long before that it is the average; zero where the source does not say.
+    pub window: SignedDuration,
     /// What was used.
     pub used: Measure,
 }

@@ -97,7 +97,8 @@ pub(super) fn sentence(policy: &Policy) -> String {
     format!("{count} ({}), every {}{dry}", names.join(", "), short(policy.interval))
 }
 
-/// A strategy and what it weighs.
+/// A strategy and what it weighs, where that is a question.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others weigh nothing")]
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
         Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),

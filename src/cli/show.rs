@@ -370,7 +370,7 @@ mod tests {
         let stays = Plan { after: busy().before, ..busy() };
         assert_eq!(
             last_line(&stays),
-            "1 move would relieve 1 hot node, but bring none below target: 2 pods stay for disruption-budget"
+            "1 move would relieve 1 hot node, and bring none below target yet: 2 pods stay for disruption-budget"
         );
         let stuck = Plan { moves: Vec::new(), ..stays };
         assert_eq!(

@@ -25,7 +25,16 @@ impl Told {
             let kind = match &verdict.class {
                 Class::Unknown(why) => why.kind(),
                 Class::Doubtful(_) => "doubtful",
-                class => {
+                class @ (Class::Hot { .. }
+                | Class::Warming { .. }
+                | Class::Cold
+                | Class::ColdCordoned
+                | Class::Even
+                | Class::Underused
+                | Class::InUse
+                | Class::InUseCordoned
+                | Class::NotReady
+                | Class::NotSelected) => {
                     debug!(node = verdict.node, strategy = verdict.strategy, "{class}");
                     continue;
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::policy::Basis;
 use crate::units::Ratio;
@@ -11,16 +11,11 @@ use crate::units::Ratio;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Picture {
     /// What the ratios and the balance weigh.
-    #[serde(serialize_with = "basis_label")]
     pub basis: Basis,
     /// By name.
     pub nodes: Vec<NodePicture>,
     /// By resource.
     pub balance: BTreeMap<String, Balance>,
-}
-
-fn basis_label<S: Serializer>(basis: &Basis, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(basis.label())
 }
 
 /// One node's ratios, by resource; `None` where unknown.

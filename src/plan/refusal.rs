@@ -164,6 +164,7 @@ impl Refusal {
     }
 
     /// How far it reaches: a limit of the cycle need not be asked of every other pod.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a new refusal reaches its own pod unless it says otherwise")]
     pub const fn reach(&self) -> Reach {
         match self {
             Refusal::CycleLimit(_) | Refusal::RateLimit(_) | Refusal::LedgerFull(_) => Reach::Cycle,
@@ -225,7 +226,11 @@ impl fmt::Display for Refusal {
             Refusal::NamespaceLimit(most) => write!(f, "the limit of {most} evictions in one namespace is reached"),
             Refusal::RateLimit(most) => write!(f, "the limit of {most} evictions per minute is reached"),
             Refusal::WorkloadLimit { away, most } => {
-                write!(f, "{away} pods of its workload are away, and at most {most} may be at a time")
+                write!(
+                    f,
+                    "its workload gives {most} at a time, and {away} of its pods {} away",
+                    if *away == 1 { "is" } else { "are" }
+                )
             }
             Refusal::Budget { name, planned: 0 } => write!(f, "PodDisruptionBudget {name} allows no disruption now"),
             Refusal::Budget { name, planned } => {
@@ -271,6 +276,6 @@ pub(super) fn whole(age: SignedDuration) -> String {
 pub fn short(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    let text: String = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
-    if text.is_empty() { "0s".to_owned() } else { text }
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if parts.is_empty() { "0s".to_owned() } else { parts.concat() }
 }

@@ -30,7 +30,7 @@ struct NodeSeries {
     remainders: VecDeque<Remainder>,
     /// The newest sample as it came.
     newest: Option<Sample>,
-    /// When a pod was last seen to have left.
+    /// When a pod was last seen, or is known, to have left.
     left: Option<Timestamp>,
 }
 
@@ -38,7 +38,7 @@ struct NodeSeries {
 #[derive(Clone, Copy, Debug)]
 struct Remainder {
     sample: Sample,
-    /// Every pod of the node had a sample, and none had left shortly before; otherwise it holds some pod's usage too.
+    /// Every pod of the node had a sample, and none had left while it was taken; otherwise it holds some pod's usage too.
     clean: bool,
 }
 
@@ -58,7 +58,7 @@ impl History {
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         self.forget_departed(snapshot, now);
         self.record_pods(snapshot, readings);
-        self.record_nodes(snapshot, readings);
+        self.record_nodes(snapshot, readings, now);
         self.prune(now);
     }
 
@@ -68,13 +68,20 @@ impl History {
         self.record(snapshot, readings, now);
     }
 
+    /// Takes in that a pod was evicted from a node: after a restart, nothing else tells that the node's next samples
+    /// still show it.
+    pub fn departed(&mut self, node: &str, at: Timestamp) {
+        let series = self.nodes.entry(node.to_owned()).or_default();
+        series.left = series.left.max(Some(at));
+    }
+
     fn forget_departed(&mut self, snapshot: &Snapshot, now: Timestamp) {
         let here: BTreeSet<&str> = snapshot.pods.iter().filter(|p| !p.finished()).map(|p| p.uid.as_str()).collect();
         let nodes = &mut self.nodes;
         self.pods.retain(|uid, series| {
             let stays = here.contains(uid.as_str());
             if !stays && let Some(node) = nodes.get_mut(&series.node) {
-                node.left = Some(now);
+                node.left = node.left.max(Some(now));
             }
             stays
         });
@@ -94,22 +101,24 @@ impl History {
         }
     }
 
-    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings) {
-        let settling = self.rules.poll.saturating_add(self.rules.poll);
+    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         for id in snapshot.node_ids() {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
+            let pods = || node.pods.iter().map(|p| snapshot.pod(*p));
+            let accounted =
+                pods().filter_map(|p| sample_of(p, readings)).fold(Measure::default(), |sum, s| sum.plus(s.used));
+            // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
+            let adds = |p: &&Pod| p.stays() && (self.too_new(p, now) || self.pods.contains_key(&p.uid));
+            let all_seen = pods().filter(adds).all(|p| sample_of(p, readings).is_some());
             let series = self.nodes.entry(node.name.clone()).or_default();
             if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
                 continue;
             }
             series.newest = Some(*sample);
-            let pods = || node.pods.iter().map(|p| snapshot.pod(*p));
-            let accounted =
-                pods().filter_map(|p| sample_of(p, readings)).fold(Measure::default(), |sum, s| sum.plus(s.used));
-            let all_seen = pods().filter(|p| p.stays()).all(|p| sample_of(p, readings).is_some());
-            let settled = series.left.is_none_or(|left| left.saturating_add(settling).is_ok_and(|t| sample.at >= t));
-            let sample = Sample { at: sample.at, used: sample.used.minus(accounted) };
+            let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
+            let settled = series.left.is_none_or(|left| began >= left);
+            let sample = Sample { used: sample.used.minus(accounted), ..*sample };
             series.remainders.push_back(Remainder { sample, clean: all_seen && settled });
         }
     }
@@ -158,8 +167,7 @@ impl History {
             Err(why) => why,
         };
         let own = self.pods.get(&pod.uid).map(|s| self.smooth(s.samples.iter().copied(), now));
-        let too_new = now.duration_since(pod.started.unwrap_or(pod.created)) < self.rules.window;
-        if !too_new {
+        if !self.too_new(pod, now) {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
@@ -167,39 +175,60 @@ impl History {
         PodUsage::Estimated(sibling.or(own).unwrap_or(request))
     }
 
-    fn node_usage(&self, snapshot: &Snapshot, id: NodeId, pods: &[PodUsage], now: Timestamp) -> NodeUsage {
-        let node = snapshot.node(id);
-        let Some(series) = self.nodes.get(&node.name) else { return NodeUsage::Unknown(Unmeasured::Missing) };
-        if let Err(why) = self.judge(series.remainders.iter().map(|r| r.sample), now) {
-            return NodeUsage::Unknown(why);
-        }
-        let staying = node.pods.iter().filter(|p| snapshot.pod(**p).stays());
-        let by_pods = staying.map(|p| pods[p.0].on_node()).fold(Measure::default(), Measure::plus);
-        NodeUsage::Known(by_pods.plus(self.remainder(series, now)))
+    /// Whether it has not run for a whole window.
+    fn too_new(&self, pod: &Pod, now: Timestamp) -> bool {
+        now.duration_since(pod.started.unwrap_or(pod.created)) < self.rules.window
     }
 
-    /// Smoothed over the clean samples; where there is none, the least of the others, each of which is too large.
-    fn remainder(&self, series: &NodeSeries, now: Timestamp) -> Measure {
+    fn node_usage(&self, snapshot: &Snapshot, id: NodeId, pods: &[PodUsage], now: Timestamp) -> NodeUsage {
+        let node = snapshot.node(id);
+        let remainder = match self.nodes.get(&node.name).map(|series| self.remainder(series, now)) {
+            Some(Ok(remainder)) => remainder,
+            Some(Err(why)) => return NodeUsage::Unknown(why),
+            None => return NodeUsage::Unknown(Unmeasured::Missing),
+        };
+        let staying = node.pods.iter().filter(|p| snapshot.pod(**p).stays());
+        let by_pods = staying.map(|p| pods[p.0].on_node()).fold(Measure::default(), Measure::plus);
+        NodeUsage::Known(by_pods.plus(remainder))
+    }
+
+    /// Smoothed over the clean samples. Where a whole window has too few of them, as on a node where pods come and go all
+    /// the time, the least of all samples: each of the others is too large.
+    fn remainder(&self, series: &NodeSeries, now: Timestamp) -> Result<Measure, Unmeasured> {
+        let all = || series.remainders.iter().map(|r| r.sample);
         let clean = || series.remainders.iter().filter(|r| r.clean).map(|r| r.sample);
-        if clean().next().is_some() {
-            return self.smooth(clean(), now);
+        self.fresh(all(), now)?;
+        let few = match self.enough(clean()) {
+            Ok(()) => return Ok(self.smooth(clean(), now)),
+            Err(few) => few,
+        };
+        let reach = |oldest: Sample| now.duration_since(oldest.at).saturating_add(self.rules.poll);
+        let covered = all().next().is_some_and(|oldest| reach(oldest) >= self.rules.window);
+        if !covered && !self.steady {
+            return Err(few);
         }
-        let least = |of: fn(Measure) -> Amount| series.remainders.iter().map(|r| of(r.sample.used)).min();
-        Measure { cpu: least(|m| m.cpu).unwrap_or_default(), memory: least(|m| m.memory).unwrap_or_default() }
+        let least = |of: fn(Measure) -> Amount| all().map(|s| of(s.used)).min().unwrap_or_default();
+        Ok(Measure { cpu: least(|m| m.cpu), memory: least(|m| m.memory) })
     }
 
     fn judge(&self, samples: impl Iterator<Item = Sample> + Clone, now: Timestamp) -> Result<Measure, Unmeasured> {
-        let newest = samples.clone().last().ok_or(Unmeasured::Missing)?;
-        let age = now.duration_since(newest.at);
+        self.fresh(samples.clone(), now)?;
+        self.enough(samples.clone())?;
+        Ok(self.smooth(samples, now))
+    }
+
+    fn fresh(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Result<(), Unmeasured> {
+        let age = now.duration_since(samples.last().ok_or(Unmeasured::Missing)?.at);
         if age > self.rules.stale_after {
             return Err(Unmeasured::Stale(age));
         }
-        if age < -self.rules.stale_after {
-            return Err(Unmeasured::Future(-age));
-        }
-        let have = u32::try_from(samples.clone().count()).unwrap_or(u32::MAX);
+        if age < -self.rules.stale_after { Err(Unmeasured::Future(-age)) } else { Ok(()) }
+    }
+
+    fn enough(&self, samples: impl Iterator<Item = Sample>) -> Result<(), Unmeasured> {
+        let have = u32::try_from(samples.count()).unwrap_or(u32::MAX);
         let need = if self.steady { 1 } else { self.rules.min_samples };
-        if have < need { Err(Unmeasured::Few { have, need }) } else { Ok(self.smooth(samples, now)) }
+        if have < need { Err(Unmeasured::Few { have, need }) } else { Ok(()) }
     }
 
     fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {

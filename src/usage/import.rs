@@ -68,7 +68,9 @@ fn sample(value: &Value, used: impl Fn(&Value) -> Result<Measure, String>) -> Re
     let text = value.get("timestamp").and_then(Value::as_str).ok_or("timestamp is missing")?;
     let at: Timestamp =
         text.parse().map_err(|_| format!("timestamp: found {text:?}, expected a time such as 2026-01-31T12:00:00Z"))?;
-    Ok(Sample { at, used: used(value)? })
+    // It only tells how far back the sample reaches, so that one that cannot be read is of no harm.
+    let window = value.get("window").and_then(Value::as_str).and_then(|text| text.parse().ok()).unwrap_or_default();
+    Ok(Sample { at, window, used: used(value)? })
 }
 
 fn containers(value: &Value) -> Result<Measure, String> {

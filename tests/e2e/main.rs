@@ -1,1 +1,21 @@
-fn main() {}
+//! The program against a real control plane: `cargo test --test e2e`. Needs go, kubectl and openssl; see `tests/testbed`.
+#![expect(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "nothing here is used from outside, and a test says what is wrong by failing"
+)]
+
+mod kit;
+
+// The slowest first, for so they start.
+mod circles;
+mod crash;
+mod disruption;
+mod doubt;
+mod job;
+mod outage;
+mod plan;
+mod probes;
+mod rights;

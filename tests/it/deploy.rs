@@ -376,7 +376,7 @@ fn a_first_install_evicts_nothing_and_later_little() {
     let away = |replicas| limits.per_workload.map(|share| share.of(replicas));
     assert!(away(10).is_some_and(|n| n <= 2) && away(3) == Some(1), "perWorkload is {:?}", limits.per_workload);
     for strategy in &policy.strategies {
-        let Rule::LowNodeUtilization(rule) = &strategy.rule else { continue };
+        let Rule::LowNodeUtilization(rule) = &strategy.rule else { panic!("another rule") };
         for pool in &rule.pools {
             for ((resource, cold), (_, hot)) in pool.thresholds.iter().zip(&pool.targets) {
                 assert!(hot.get() - cold.get() >= 0.2, "{resource}: too narrow a band sends pods back and forth");

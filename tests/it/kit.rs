@@ -123,7 +123,7 @@ impl Cluster {
 
     /// One poll, taken at this time.
     pub(crate) fn readings(&self, at: Timestamp) -> Readings {
-        let sample = |used: &Measure| Sample { at, used: *used };
+        let sample = |used: &Measure| Sample { at, window: SignedDuration::from_secs(10), used: *used };
         Readings {
             nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
             pods: self.pods.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
@@ -209,7 +209,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         qos: Qos::Burstable,
         requests,
         tolerations: Vec::new(),
-        node_selector: words.get("on").map(|l| pairs(l)).unwrap_or_default(),
+        node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,
         preferred_nodes: Vec::new(),
         spread: Vec::new(),

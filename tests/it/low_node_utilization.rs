@@ -1,6 +1,9 @@
 //! LowNodeUtilization: which nodes are hot, which pods go, and when it is over.
 
+use std::fmt::Write as _;
+
 use evenkeel::plan::Plan;
+use evenkeel::units::Ratio;
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, EVEN, nodes, text};
@@ -9,8 +12,8 @@ use crate::kit::{Cluster, EVEN, nodes, text};
 fn late_nodes() -> Cluster {
     let mut text = String::new();
     for (node, heavy, light) in [(1, 7, 1), (2, 7, 1), (3, 6, 2)].into_iter().chain((4..=10).map(|n| (n, 0, 8))) {
-        text += &format!("node n{node}\n agent cpu=100m uses=100m/200Mi daemon\n");
-        text += &format!(" hot*{heavy} cpu=100m uses=1/200Mi\n cold*{light} cpu=100m uses=50m/200Mi\n");
+        let _ = writeln!(text, "node n{node}\n agent cpu=100m uses=100m/200Mi daemon");
+        let _ = writeln!(text, " hot*{heavy} cpu=100m uses=1/200Mi\n cold*{light} cpu=100m uses=50m/200Mi");
     }
     Cluster::parse(&text)
 }
@@ -23,7 +26,7 @@ fn moved(plan: &Plan, app: &str) -> usize {
 fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
     let plan = late_nodes().plan(EVEN);
     assert_eq!((moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()), (11, 0, 11));
-    let hottest = plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(|r| r.get()).fold(0.0, f64::max);
+    let hottest = plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(Ratio::get).fold(0.0, f64::max);
     assert!(hottest <= 0.5, "{hottest}");
 }
 

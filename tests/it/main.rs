@@ -1,5 +1,7 @@
 //! The tests that need nothing but cargo: small clusters in text, plans in text.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, helpers included")]
+
 mod kit;
 
 mod balance;
@@ -11,4 +13,5 @@ mod gates;
 mod ledger;
 mod low_node_utilization;
 mod properties;
+mod reasons;
 mod smoothing;

@@ -118,3 +118,51 @@ fn a_namesake_starts_without_samples_of_the_one_before() {
     engine.observe(&snapshot, &cluster.readings(after(34)), after(45));
     assert!((cores(engine.usage(&snapshot, after(45)).pod(evenkeel::snapshot::PodId(0))) - 0.25).abs() < 1e-9);
 }
+
+#[test]
+fn after_a_restart_samples_that_still_show_a_moved_pod_do_not_count() {
+    let mut before = engine("mean");
+    let mut cluster = Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
+    let snapshot = cluster.snapshot(before.policy());
+    let pod = snapshot.find_pod("default", "web-4").unwrap();
+    let mut ledger = Ledger::default();
+    ledger.intend(&snapshot, pod, after(0));
+    before.reload(ledger);
+    // The node's next sample is an average over the time of the move: half of the pod is in it.
+    let uid = snapshot.pod(pod).uid.clone();
+    cluster.replace("default", "web-4", "n2", after(1));
+    let snapshot = cluster.snapshot(before.policy());
+    let mut restarted = Engine::new(before.policy().clone(), before.ledger().clone());
+    restarted.settle(&snapshot, after(2));
+    assert!(restarted.ledger().entries().iter().any(|e| e.uid == uid));
+    let mut mixed = cluster.readings(after(5));
+    mixed.nodes.get_mut("n1").unwrap().used.cpu = Amount::millicores(3600);
+    restarted.observe(&snapshot, &mixed, after(5));
+    for at in [20, 35] {
+        restarted.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        let known = restarted.usage(&snapshot, after(at)).unmeasured(NodeId(0));
+        assert_eq!(known, Some(Unmeasured::Few { have: if at == 20 { 1 } else { 2 }, need: 3 }));
+    }
+    restarted.observe(&snapshot, &cluster.readings(after(50)), after(50));
+    assert!((cores(restarted.usage(&snapshot, after(50)).node(NodeId(0))) - 3.1).abs() < 1e-9);
+}
+
+#[test]
+fn where_pods_come_and_go_all_the_time_the_least_remainder_counts() {
+    let mut engine = engine("mean");
+    let mut cluster = Cluster::parse("node n1 system=100m\n  web*9 cpu=100m uses=500m\nnode n2");
+    let mut snapshot = cluster.snapshot(engine.policy());
+    for (round, at) in (0..=120).step_by(15).enumerate() {
+        let mut readings = cluster.readings(after(at));
+        // Part of the pod that has just left is still in the node's sample.
+        let node = readings.nodes.get_mut("n1").unwrap();
+        node.used.cpu = node.used.cpu.plus(Amount::millicores(100));
+        engine.observe(&snapshot, &readings, after(at));
+        if round < 8 {
+            cluster.replace("default", &format!("web-{}", round + 1), "n2", after(at + 10));
+            snapshot = cluster.snapshot(engine.policy());
+        }
+    }
+    let used = engine.usage(&snapshot, after(120)).node(NodeId(0));
+    assert!((cores(used) - 0.7).abs() < 1e-9, "{used:?}");
+}

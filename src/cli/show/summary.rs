@@ -38,10 +38,13 @@ impl Page<'_> {
             return self.idle(&stay);
         }
         let moves = counted(self.plan.moves.len(), "move", "moves");
+        if hot.is_empty() {
+            return format!("{moves}: {}", self.by_strategy());
+        }
         let (cooled, all) = (hot.len() - stay.len(), counted(hot.len(), "hot node", "hot nodes"));
         match (cooled, stay.is_empty()) {
             (_, true) => format!("{moves} would bring {cooled} of {all} below target"),
-            (0, false) => format!("{moves} would relieve {all}, but bring none below target{}", self.mostly(&stay)),
+            (0, false) => format!("{moves} would relieve {all}, and bring none below target yet{}", self.mostly(&stay)),
             (_, false) => {
                 let stay_hot = if stay.len() == 1 { "stays hot" } else { "stay hot" };
                 let nodes = names(&stay, MOST_NAMES);
@@ -50,14 +53,26 @@ impl Page<'_> {
         }
     }
 
+    /// How many moves each strategy asks for.
+    fn by_strategy(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for it in &self.plan.moves {
+            *counts.entry(it.strategy).or_default() += 1;
+        }
+        counts.iter().map(|(strategy, n)| format!("{n} for {strategy}")).collect::<Vec<_>>().join(", ")
+    }
+
     /// What most often keeps pods on these nodes.
     fn mostly(&self, nodes: &[&str]) -> String {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
         for kept in self.plan.kept.iter().filter(|k| nodes.contains(&k.node.as_str())) {
-            *counts.entry(kept.refusal.code()).or_default() += 1;
+            *counts.entry((kept.refusal.is_for_now(), kept.refusal.code())).or_default() += 1;
         }
-        let most = counts.into_iter().max_by_key(|(_, n)| *n);
-        most.map(|(code, n)| format!(": {} for {code}", counted(n, "pod stays", "pods stay"))).unwrap_or_default()
+        match counts.into_iter().max_by_key(|(_, n)| *n) {
+            Some(((true, code), n)) => format!(": {n} more wait for the next cycles ({code})"),
+            Some(((false, code), n)) => format!(": {} for {code}", counted(n, "pod stays", "pods stay")),
+            None => String::new(),
+        }
     }
 
     /// Why there is no move.

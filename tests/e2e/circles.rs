@@ -1,0 +1,75 @@
+//! Does it come to rest? Two clusters on which a rebalancer can run in circles.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::kit::audit::evictions;
+use crate::kit::bed::{Bed, on_a_bed};
+use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::scene;
+use crate::kit::usage::{in_words, used};
+use crate::kit::wait::{say, that};
+
+/// The interval of the peer when it was measured, and the limits that one gets unasked.
+const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+
+/// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
+#[test]
+fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::dead_loop(bed).await;
+        let policy = Policy { rest: "2m", ..AS_SET };
+        let mut keel = Launch::new(bed, &policy).await.run(&[]);
+        let first = first_eviction(bed, &mut keel).await;
+        // Cycles until ten minutes have passed since the first eviction, by the program's own clock.
+        let end = first + SignedDuration::from_mins(10);
+        keel.eventually("the end of ten minutes", 720, async |keel| {
+            let last = keel.last_cycle();
+            that(last.is_some_and(|at| at >= end), format!("the last cycle was at {last:?}"))
+        })
+        .await;
+        let times: Vec<Timestamp> = evictions(bed).iter().map(|e| e.at).filter(|at| *at <= end).collect();
+        let rests: Vec<i64> = times.windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs()).collect();
+        say(&format!("dead loop: {} evictions in ten minutes, {rests:?} s between them", times.len()));
+        assert!((2..=4).contains(&times.len()), "{times:?}");
+        assert!(rests.iter().all(|rest| *rest >= 120), "a rest shorter than the policy's: {rests:?}");
+        assert!(rests.is_sorted_by(|a, b| a < b), "a rest that is not longer than the one before: {rests:?}");
+    });
+}
+
+#[test]
+fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::late_nodes(bed).await;
+        let before = used(bed).await.percentages();
+        let mut keel = Launch::new(bed, &AS_SET).await.run(&[]);
+        let first = first_eviction(bed, &mut keel).await;
+        keel.eventually("every node at its target", 420, async |_| {
+            let used = used(bed).await;
+            that(used.highest() <= 50.0, in_words(&used.percentages()))
+        })
+        .await;
+        let last = evictions(bed).last().unwrap().at;
+        // It stays so.
+        scene::settle(bed).await;
+        keel.cycles(4, 120).await;
+        scene::settle(bed).await;
+        let (made, after) = (evictions(bed), used(bed).await);
+        let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
+        let seconds = last.duration_since(first).as_secs();
+        say(&format!("late nodes, before: {}", in_words(&before)));
+        say(&format!("late nodes, after:  {}", in_words(&after.percentages())));
+        say(&format!("late nodes: {} evictions within {seconds} s, {light} of light pods", made.len()));
+        assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
+        assert!(made.len() <= 15, "eleven would do: {made:#?}");
+        assert_eq!(light, 0, "{made:#?}");
+    });
+}
+
+async fn first_eviction(bed: &Bed, keel: &mut Keel) -> Timestamp {
+    keel.eventually("the first eviction", 180, async |_| {
+        evictions(bed).first().map(|e| e.at).ok_or_else(|| "none yet".to_owned())
+    })
+    .await
+}

@@ -1,0 +1,10 @@
+//! What every scenario is made of.
+
+pub mod audit;
+pub mod bed;
+pub mod keel;
+pub mod ledger;
+pub mod proxy;
+pub mod scene;
+pub mod usage;
+pub mod wait;

@@ -1,0 +1,215 @@
+//! A control plane of one test's own, gone when the test is over, however it ends.
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// More control planes at once than this would slow each other down.
+static AT_ONCE: Semaphore = Semaphore::const_new(3);
+/// Below those that the kernel gives to outgoing connections.
+const PORTS: std::ops::Range<u16> = 24000..32000;
+static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
+
+pub const TESTBED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testbed");
+
+/// A control plane.
+pub struct Bed {
+    pub dir: PathBuf,
+    port: u16,
+    pub client: Client,
+    keeper: Child,
+    _permit: SemaphorePermit<'static>,
+}
+
+/// Runs a test with a control plane of its own. No request of the program may have been forbidden meanwhile.
+pub fn on_a_bed(test: impl AsyncFnOnce(&Bed)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let bed = Bed::start().await;
+        test(&bed).await;
+        let forbidden = super::audit::forbidden(&bed);
+        assert!(forbidden.is_empty(), "the role lacks rights: {forbidden:#?}");
+    });
+}
+
+impl Bed {
+    async fn start() -> Self {
+        let permit = AT_ONCE.acquire().await.unwrap();
+        let (dir, port) = place();
+        // Stops the control plane when its standard input ends: when the test does, even by a signal.
+        let keeper = Command::new("setsid")
+            .args(["bash", "-c", "cat; exec \"$0\" \"$1\"", &format!("{TESTBED}/down.sh")])
+            .arg(&dir)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        run(Command::new(format!("{TESTBED}/up.sh")).arg(&dir).arg(port.to_string()));
+        let client = Client::try_from(admin(&dir).await).unwrap();
+        Bed { dir, port, client, keeper, _permit: permit }
+    }
+
+    /// One of the ports that the control plane leaves free: 0 to 4.
+    pub fn port(&self, which: u16) -> u16 {
+        assert!(which < 5);
+        self.port + 5 + which
+    }
+
+    /// Where the API server is.
+    pub fn server(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port + 1)
+    }
+
+    /// How the proxy connects: to this API server, as nobody in particular.
+    pub async fn upstream(&self) -> Client {
+        let mut config = admin(&self.dir).await;
+        config.auth_info = kube::config::AuthInfo::default();
+        config.default_retry = false;
+        Client::try_from(config).unwrap()
+    }
+
+    /// What kubectl says, as the administrator.
+    pub fn kubectl(&self, args: &[&str]) -> String {
+        run(self.kubectl_command().args(args))
+    }
+
+    fn kubectl_command(&self) -> Command {
+        let mut command = Command::new("kubectl");
+        command.env("KUBECONFIG", self.dir.join("admin.kubeconfig"));
+        command.env("KUBECACHEDIR", self.dir.join("kubectl-cache"));
+        command
+    }
+
+    /// Puts these manifests into the cluster.
+    pub fn apply(&self, manifests: &str) {
+        self.apply_with(manifests, &[]);
+    }
+
+    /// The same, with more to say to kubectl.
+    pub fn apply_with(&self, manifests: &str, args: &[&str]) {
+        let mut command = self.kubectl_command();
+        command.args(["apply", "--server-side", "--force-conflicts", "-f", "-"]).args(args);
+        run_with(&mut command, manifests);
+    }
+
+    /// Starts, stops or restarts a part of the control plane.
+    pub fn component(&self, action: &str, name: &str) {
+        run(Command::new(format!("{TESTBED}/component.sh")).arg(&self.dir).args([action, name]));
+    }
+
+    /// What the API server answers to a GET.
+    pub async fn get(&self, path: &str) -> Value {
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        self.client.request(request).await.unwrap_or_else(|error| panic!("GET {path}: {error}"))
+    }
+
+    /// The items of a list.
+    pub async fn list(&self, path: &str) -> Vec<Value> {
+        self.get(path).await["items"].as_array().expect("a list has items").clone()
+    }
+
+    /// A kubeconfig of the program's ServiceAccount, for this server.
+    pub async fn kubeconfig(&self, server: &str) -> PathBuf {
+        let path = "/api/v1/namespaces/kube-system/serviceaccounts/evenkeel/token";
+        let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        let request = http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
+        let answer: Value = self.client.request(request).await.unwrap();
+        let authority = std::fs::read(self.dir.join("pki/ca.crt")).unwrap();
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "test",
+            "clusters": [{"name": "test", "cluster": cluster(server, &authority)}],
+            "users": [{"name": "test", "user": {"token": answer["status"]["token"]}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+        });
+        let scheme = server.split(':').next().unwrap();
+        self.write(&format!("evenkeel-{scheme}.kubeconfig"), &config.to_string())
+    }
+
+    /// A file beside the control plane's own.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The state of things, for whoever reads of a failure.
+    fn tell(&self) {
+        let looks: [&[&str]; 4] = [
+            &["get", "pods", "-A", "-o", "wide", "--no-headers"],
+            &["top", "nodes"],
+            &["get", "poddisruptionbudgets,leases.coordination.k8s.io", "-A"],
+            &["get", "configmap", "-n", "kube-system", "evenkeel-ledger", "-o", "yaml"],
+        ];
+        eprintln!("--- the cluster, whose files are kept in {}", self.dir.display());
+        for look in looks {
+            let output = self.kubectl_command().args(look).output().unwrap();
+            eprintln!("$ kubectl {}\n{}", look.join(" "), String::from_utf8_lossy(&output.stdout));
+        }
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let failed = std::thread::panicking();
+        if failed {
+            self.tell();
+        }
+        drop(self.keeper.stdin.take());
+        let stopped = self.keeper.wait();
+        if !failed && stopped.is_ok_and(|status| status.success()) {
+            let _ = std::fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+fn cluster(server: &str, authority: &[u8]) -> Value {
+    if !server.starts_with("https:") {
+        return json!({"server": server});
+    }
+    let encoded = k8s_openapi::ByteString(authority.to_vec());
+    json!({"server": server, "certificate-authority-data": encoded})
+}
+
+async fn admin(dir: &Path) -> Config {
+    let kubeconfig = Kubeconfig::read_from(dir.join("admin.kubeconfig")).unwrap();
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+}
+
+/// Ten ports that nobody has, and an empty folder named after them.
+fn place() -> (PathBuf, u16) {
+    let ports = PORTS.end - PORTS.start;
+    // Two suites on one machine start to look in different places.
+    let start = u16::try_from(std::process::id() % u32::from(ports / 10)).unwrap() * 10;
+    loop {
+        let port = PORTS.start + (start + NEXT_PORT.fetch_add(10, Ordering::Relaxed)) % ports;
+        let free = (port..port + 10).all(|p| TcpListener::bind(("127.0.0.1", p)).is_ok());
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bed-{port}"));
+        if free {
+            let _ = std::fs::remove_dir_all(&dir);
+            std::fs::create_dir_all(&dir).unwrap();
+            return (dir, port);
+        }
+    }
+}
+
+/// What a command says, which must succeed.
+pub fn run(command: &mut Command) -> String {
+    run_with(command, "")
+}
+
+fn run_with(command: &mut Command, input: &str) -> String {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{command:?}: {said}\n{}", String::from_utf8_lossy(&output.stderr));
+    said
+}

@@ -1,0 +1,219 @@
+//! The program: a process with a log.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::bed::Bed;
+use super::wait::{eventually, that};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
+/// In the one line that it says of each cycle.
+const CYCLE: &str = "\"message\":\"cycle: ";
+/// What a failure shows of the log.
+const TAIL: usize = 60;
+
+/// What the policy of a scenario has of its own.
+pub struct Policy {
+    pub interval: &'static str,
+    pub limits: &'static str,
+    pub rest: &'static str,
+    pub basis: &'static str,
+    pub stale_after: &'static str,
+}
+
+impl Policy {
+    pub const USUAL: Policy =
+        Policy { interval: "10s", limits: "{perWorkload: 100%}", rest: "10m", basis: "actual", stale_after: "90s" };
+
+    fn text(&self) -> String {
+        let Policy { interval, limits, rest, basis, stale_after } = self;
+        format!(
+            "apiVersion: evenkeel/v1alpha1\n\
+             kind: Policy\n\
+             interval: {interval}\n\
+             basis: {basis}\n\
+             usage: {{poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
+             evictable: {{minPodAge: 0s}}\n\
+             limits: {limits}\n\
+             cooldown: {{rest: {rest}, cap: 6h}}\n\
+             strategies:\n\
+             - lowNodeUtilization:\n\
+             \x20   thresholds: {{cpu: 30%}}\n\
+             \x20   targetThresholds: {{cpu: 50%}}\n\
+             \x20   sustainedFor: 10s\n"
+        )
+    }
+}
+
+/// How the program is to be started.
+pub struct Launch {
+    policy: PathBuf,
+    kubeconfig: PathBuf,
+    port: u16,
+}
+
+impl Launch {
+    /// With this policy, straight at the API server.
+    pub async fn new(bed: &Bed, policy: &Policy) -> Self {
+        Launch::by(bed, policy, &bed.server()).await
+    }
+
+    /// With this policy, by way of a proxy.
+    pub async fn by(bed: &Bed, policy: &Policy, server: &str) -> Self {
+        let policy = bed.write("policy.yaml", &policy.text());
+        Launch { policy, kubeconfig: bed.kubeconfig(server).await, port: bed.port(0) }
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.arg(verb).arg("--policy").arg(&self.policy).arg("--kubeconfig").arg(&self.kubeconfig);
+        command
+    }
+
+    /// `evenkeel run`, as a process of its own.
+    pub fn run(&self, more: &[&str]) -> Keel {
+        let mut command = self.command("run");
+        command.args(["--namespace", "kube-system", "--ledger", "evenkeel-ledger", "--log-format", "json"]);
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port)).args(more);
+        Keel::start(command, self.port)
+    }
+
+    /// `evenkeel plan -o json`: the bytes.
+    pub fn plan_text(&self, more: &[&str]) -> String {
+        let output = self.command("plan").args(["-o", "json"]).args(more).output().unwrap();
+        let Output { status, stdout, stderr } = output;
+        assert!(status.success(), "plan: {status}: {}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stdout).unwrap()
+    }
+
+    /// `evenkeel plan -o json`.
+    pub fn plan(&self) -> Value {
+        serde_json::from_str(&self.plan_text(&[])).unwrap()
+    }
+}
+
+/// A running program.
+pub struct Keel {
+    child: Child,
+    port: u16,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Keel {
+    fn start(mut command: Command, port: u16) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        collect(child.stdout.take().unwrap(), &log);
+        collect(child.stderr.take().unwrap(), &log);
+        Keel { child, port, log }
+    }
+
+    /// Every line that it has said so far.
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// How many lines of its log hold all these words.
+    pub fn count(&self, words: &[&str]) -> usize {
+        self.log().iter().filter(|line| words.iter().all(|w| line.contains(w))).count()
+    }
+
+    /// Waits for something, as long as the program runs.
+    pub async fn eventually<T>(
+        &mut self,
+        what: &str,
+        seconds: u64,
+        mut look: impl AsyncFnMut(&Keel) -> Result<T, String>,
+    ) -> T {
+        eventually(what, seconds, async || {
+            let ended = self.child.try_wait().unwrap();
+            assert!(ended.is_none(), "waiting for {what}, the program has ended: {ended:?}");
+            look(&*self).await
+        })
+        .await
+    }
+
+    /// Waits until so many more cycles are over.
+    pub async fn cycles(&mut self, more: usize, seconds: u64) {
+        self.says(&[CYCLE], more, seconds).await;
+    }
+
+    /// When the last cycle was over, by the program's own clock.
+    pub fn last_cycle(&self) -> Option<Timestamp> {
+        let line = self.log().into_iter().rfind(|line| line.contains(CYCLE))?;
+        let line: Value = serde_json::from_str(&line).unwrap();
+        line["timestamp"].as_str().unwrap().parse().ok()
+    }
+
+    /// How many lines of its log are warnings or errors.
+    pub fn warnings(&self) -> usize {
+        self.count(&["\"level\":\"WARN\""]) + self.count(&["\"level\":\"ERROR\""])
+    }
+
+    /// Waits until it has said so many more lines with these words.
+    pub async fn says(&mut self, words: &[&str], more: usize, seconds: u64) {
+        let before = self.count(words);
+        let what = format!("{more} more lines with {words:?}");
+        self.eventually(&what, seconds, async |keel| {
+            let after = keel.count(words);
+            that(after >= before + more, format!("{} so far", after - before))
+        })
+        .await;
+    }
+
+    /// Ends it at once, as a power cut would.
+    pub fn kill_9(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub async fn stop(&mut self, seconds: u64) -> ExitStatus {
+        super::bed::run(Command::new("kill").args(["-TERM", &self.child.id().to_string()]));
+        self.ended(seconds).await
+    }
+
+    /// Waits until it ends by itself.
+    pub async fn ended(&mut self, seconds: u64) -> ExitStatus {
+        eventually("the end of the program", seconds, async || {
+            self.child.try_wait().unwrap().ok_or_else(|| "it runs".to_owned())
+        })
+        .await
+    }
+
+    /// The code with which a probe is answered; an error where nobody listens.
+    pub async fn probe(&self, path: &str) -> Result<u16, String> {
+        let url = format!("http://127.0.0.1:{}", self.port).parse().unwrap();
+        let mut config = kube::Config::new(url);
+        config.default_retry = false;
+        let client = kube::Client::try_from(config).unwrap();
+        let request = http::Request::get(path).body(kube::client::Body::empty()).unwrap();
+        client.send(request).await.map(|answer| answer.status().as_u16()).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Keel {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            let log = self.log();
+            let tail = &log[log.len().saturating_sub(TAIL)..];
+            eprintln!("--- the end of the program's log, of {} lines\n{}", log.len(), tail.join("\n"));
+        }
+    }
+}
+
+fn collect(from: impl Read + Send + 'static, log: &Arc<Mutex<Vec<String>>>) {
+    let log = Arc::clone(log);
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            log.lock().unwrap().push(line);
+        }
+    });
+}

@@ -1,0 +1,19 @@
+//! The ledger as it is written down in the cluster.
+
+use serde_json::Value;
+
+use super::bed::Bed;
+
+/// Its entries; none where there is no ledger.
+pub async fn entries(bed: &Bed) -> Vec<Value> {
+    let maps = bed.list("/api/v1/namespaces/kube-system/configmaps").await;
+    let map = maps.into_iter().find(|map| map["metadata"]["name"] == "evenkeel-ledger");
+    let Some(text) = map.as_ref().and_then(|map| map["data"]["ledger.json"].as_str()) else { return Vec::new() };
+    let ledger: Value = serde_json::from_str(text).unwrap();
+    ledger["entries"].as_array().unwrap().clone()
+}
+
+/// The evicted pod of an entry.
+pub fn pod(entry: &Value) -> String {
+    entry["pod"].as_str().unwrap().to_owned()
+}

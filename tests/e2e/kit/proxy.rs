@@ -1,0 +1,222 @@
+//! A meddler between the program and the API server: it holds requests, answers in the server's stead, and cuts watches.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use futures::stream::{self, Stream, StreamExt};
+use http::{Method, StatusCode};
+use kube::Client;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::bed::Bed;
+use super::wait::{eventually, that};
+
+/// A running proxy.
+pub struct Proxy {
+    inner: Arc<Inner>,
+    server: JoinHandle<()>,
+    port: u16,
+}
+
+struct Inner {
+    upstream: Client,
+    rules: Mutex<Vec<Rule>>,
+    /// Counts the cuts.
+    cut: watch::Sender<u32>,
+}
+
+/// What happens to requests with one of these methods and this text in path and query.
+struct Rule {
+    id: u32,
+    methods: &'static [Method],
+    text: &'static str,
+    deed: Deed,
+}
+
+#[derive(Clone)]
+enum Deed {
+    /// Answers so, and tells the server nothing.
+    Answer(StatusCode),
+    /// Holds it.
+    Hold(Stage, Arc<Held>),
+}
+
+/// When a request is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Before the server hears of it.
+    Unsent,
+    /// When the server has done it, before the program hears of that.
+    Unanswered,
+}
+
+struct Held {
+    caught: watch::Sender<u32>,
+    released: watch::Sender<bool>,
+}
+
+/// Requests that are held for as long as this is: then they never come to an end, unless released.
+pub struct Hold<'p> {
+    proxy: &'p Proxy,
+    id: u32,
+    held: Arc<Held>,
+}
+
+/// Requests that are answered in the server's stead for as long as this is.
+pub struct Outage<'p> {
+    proxy: &'p Proxy,
+    id: u32,
+}
+
+impl Proxy {
+    pub async fn start(bed: &Bed) -> Self {
+        let inner = Inner { upstream: bed.upstream().await, rules: Mutex::default(), cut: watch::Sender::new(0) };
+        let inner = Arc::new(inner);
+        let port = bed.port(1);
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+        let app = Router::new().fallback(forward).with_state(Arc::clone(&inner));
+        let server = tokio::spawn(async { axum::serve(listener, app).await.unwrap() });
+        Proxy { inner, server, port }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Holds such requests from now on.
+    pub fn hold(&self, stage: Stage, methods: &'static [Method], text: &'static str) -> Hold<'_> {
+        let held = Arc::new(Held { caught: watch::Sender::new(0), released: watch::Sender::new(false) });
+        let id = self.add(methods, text, Deed::Hold(stage, Arc::clone(&held)));
+        Hold { proxy: self, id, held }
+    }
+
+    /// Answers such requests with this status from now on.
+    pub fn answer(&self, code: StatusCode, methods: &'static [Method], text: &'static str) -> Outage<'_> {
+        Outage { proxy: self, id: self.add(methods, text, Deed::Answer(code)) }
+    }
+
+    /// Ends every watch that is open, in the middle of its answer.
+    pub fn cut_watches(&self) {
+        self.inner.cut.send_modify(|cuts| *cuts += 1);
+    }
+
+    fn add(&self, methods: &'static [Method], text: &'static str, deed: Deed) -> u32 {
+        let mut rules = self.inner.rules.lock().unwrap();
+        let id = rules.last().map_or(0, |r| r.id + 1);
+        rules.push(Rule { id, methods, text, deed });
+        id
+    }
+
+    fn remove(&self, id: u32) {
+        self.inner.rules.lock().unwrap().retain(|r| r.id != id);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Hold<'_> {
+    /// Waits until a request is held.
+    pub async fn caught(&self, seconds: u64) {
+        let caught = self.held.caught.subscribe();
+        eventually("a request to be held", seconds, async || that(*caught.borrow() > 0, "none came")).await;
+    }
+
+    /// Lets go what is held, and what is to come.
+    pub fn release(self) {
+        self.held.released.send_replace(true);
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.proxy.remove(self.id);
+    }
+}
+
+impl Drop for Outage<'_> {
+    fn drop(&mut self) {
+        self.proxy.remove(self.id);
+    }
+}
+
+impl Inner {
+    fn deed(&self, request: &Request) -> Option<Deed> {
+        let path = request.uri().path_and_query()?.as_str();
+        let rules = self.rules.lock().unwrap();
+        let fits = |r: &&Rule| r.methods.contains(request.method()) && path.contains(r.text);
+        rules.iter().find(fits).map(|r| r.deed.clone())
+    }
+}
+
+impl Held {
+    /// Counts a request, and keeps it until it is released.
+    async fn keep(&self) {
+        self.caught.send_modify(|n| *n += 1);
+        let released = self.released.subscribe().wait_for(|yes| *yes).await.is_ok();
+        assert!(released, "the hold outlives what it holds");
+    }
+}
+
+async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response {
+    let deed = inner.deed(&request);
+    if let Some(Deed::Answer(code)) = deed {
+        return failure(code, "the proxy answers so");
+    }
+    if let Some(Deed::Hold(Stage::Unsent, held)) = &deed {
+        held.keep().await;
+    }
+    let response = match send(&inner, request).await {
+        Ok(response) => response,
+        Err(error) => failure(StatusCode::BAD_GATEWAY, &error),
+    };
+    if let Some(Deed::Hold(Stage::Unanswered, held)) = &deed {
+        held.keep().await;
+    }
+    response
+}
+
+async fn send(inner: &Inner, request: Request) -> Result<Response, String> {
+    let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+    let (mut head, body) = request.into_parts();
+    head.headers.remove(http::header::HOST);
+    let body = axum::body::to_bytes(body, usize::MAX).await.map_err(|error| error.to_string())?;
+    let request = Request::from_parts(head, kube::client::Body::from(body));
+    let response = inner.upstream.send(request).await.map_err(|error| error.to_string())?;
+    let (head, body) = response.into_parts();
+    let body = Body::new(body);
+    let body = if is_watch { Body::from_stream(until_cut(body, inner.cut.subscribe())) } else { body };
+    Ok(Response::from_parts(head, body))
+}
+
+/// The stream, broken off at the next cut.
+fn until_cut(body: Body, cut: watch::Receiver<u32>) -> impl Stream<Item = Result<axum::body::Bytes, axum::Error>> {
+    stream::unfold((body.into_data_stream(), cut), |(mut data, mut cut)| async {
+        let item = tokio::select! {
+            item = data.next() => item?,
+            _ = cut.changed() => Err(axum::Error::new("cut off by the proxy")),
+        };
+        Some((item, (data, cut)))
+    })
+}
+
+/// An answer like the API server's own when it fails.
+fn failure(code: StatusCode, message: &str) -> Response {
+    let status = serde_json::json!({
+        "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code.as_u16(), "message": message,
+        "reason": code.canonical_reason().unwrap_or_default(),
+    });
+    Response::builder()
+        .status(code)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(Body::from(status.to_string()))
+        .unwrap()
+}

@@ -1,0 +1,67 @@
+//! What nodes and pods use, by metrics.k8s.io.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::bed::Bed;
+
+/// The CPU that each node of the scenes has.
+const NODE_MILLICORES: f64 = 8000.0;
+
+/// CPU in millicores.
+#[derive(Debug)]
+pub struct Used {
+    pub nodes: BTreeMap<String, f64>,
+    /// By namespace/name.
+    pub pods: BTreeMap<String, f64>,
+}
+
+/// One look at metrics.k8s.io.
+pub async fn used(bed: &Bed) -> Used {
+    let nodes = bed.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
+    let pods = bed.list("/apis/metrics.k8s.io/v1beta1/pods").await;
+    Used {
+        nodes: nodes.iter().map(|n| (name(n), millicores(&n["usage"]["cpu"]))).collect(),
+        pods: pods.iter().map(|p| (full_name(p), containers(p))).collect(),
+    }
+}
+
+impl Used {
+    /// Each node's share of its CPU, as a percentage.
+    pub fn percentages(&self) -> BTreeMap<String, f64> {
+        self.nodes.iter().map(|(name, used)| (name.clone(), used / NODE_MILLICORES * 100.0)).collect()
+    }
+
+    /// The share of the node that is furthest above the others.
+    pub fn highest(&self) -> f64 {
+        self.percentages().into_values().fold(0.0, f64::max)
+    }
+}
+
+/// For people, in the order of the names' numbers.
+pub fn in_words(percentages: &BTreeMap<String, f64>) -> String {
+    let mut nodes: Vec<_> = percentages.iter().collect();
+    nodes.sort_by_key(|(name, _)| (name.len(), (*name).clone()));
+    nodes.iter().map(|(name, percent)| format!("{name} {percent:.0} %")).collect::<Vec<_>>().join(", ")
+}
+
+pub fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+}
+
+pub fn full_name(object: &Value) -> String {
+    format!("{}/{}", object["metadata"]["namespace"].as_str().unwrap_or_default(), name(object))
+}
+
+fn containers(pod: &Value) -> f64 {
+    pod["containers"].as_array().unwrap().iter().map(|c| millicores(&c["usage"]["cpu"])).sum()
+}
+
+/// A quantity of CPU.
+pub fn millicores(quantity: &Value) -> f64 {
+    let text = quantity.as_str().unwrap();
+    let units = [("n", 1e-6), ("u", 1e-3), ("m", 1.0), ("", 1000.0)];
+    let (number, unit) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor))).unwrap();
+    number.parse::<f64>().unwrap() * unit
+}

@@ -1,0 +1,54 @@
+//! Is a plan plain to see, and always the same?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::kit::audit::eviction_calls;
+use crate::kit::bed::on_a_bed;
+use crate::kit::keel::{Launch, Policy};
+use crate::kit::scene;
+use crate::kit::wait::say;
+
+/// By what they request, the late nodes are all below 30 %: there is nothing to do.
+#[test]
+fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::late_nodes(bed).await;
+        let launch = Launch::new(bed, &Policy { basis: "requests", ..Policy::USUAL }).await;
+        let plan = launch.plan();
+        let verdicts = plan["nodes"].as_array().unwrap();
+        let named: BTreeSet<&str> = verdicts.iter().map(|v| v["node"].as_str().unwrap()).collect();
+        assert_eq!(named.len(), 10, "{verdicts:#?}");
+        let mut codes: BTreeMap<&str, u32> = BTreeMap::new();
+        for verdict in verdicts {
+            *codes.entry(verdict["code"].as_str().unwrap()).or_default() += 1;
+        }
+        say(&format!("by requests: {codes:?}"));
+        assert!(!codes.contains_key("hot") && !codes.contains_key("unknown"), "{verdicts:#?}");
+        assert_eq!(plan["moves"], Value::Array(Vec::new()));
+
+        let mut keel = launch.run(&[]);
+        keel.cycles(3, 120).await;
+        assert!(eviction_calls(bed).is_empty());
+    });
+}
+
+#[test]
+fn the_same_cluster_gives_the_same_plan_byte_for_byte() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::lopsided(bed).await;
+        let (file, now) = scene::snapshot(bed).await;
+        let launch = Launch::new(bed, &Policy::USUAL).await;
+        let from = ["--from", file.to_str().unwrap(), "--now", &now];
+        let first = launch.plan_text(&from);
+        let plan: Value = serde_json::from_str(&first).unwrap();
+        assert_eq!(plan["moves"].as_array().unwrap().len(), 3, "{plan:#}");
+        for _ in 1..10 {
+            assert_eq!(launch.plan_text(&from), first);
+        }
+        say(&format!("ten plans of {} bytes, all the same", first.len()));
+    });
+}
