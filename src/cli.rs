@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
+mod descheduler;
 mod file;
 mod live;
 mod plan;
@@ -90,7 +91,7 @@ struct Misuse(String);
 
 /// Reads the arguments, does what they ask and tells how it went.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(descheduler::with_command(std::env::args_os().collect())) {
         Ok(cli) => cli,
         Err(asked) if !asked.use_stderr() => {
             // Help or version: whoever asked and went away did not want the rest.
@@ -131,11 +132,11 @@ impl Command {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self {
             Command::Run(args) => {
-                args.shared.start_log("info")?;
+                args.start_log()?;
                 runtime()?.block_on(run::run(args))
             }
             Command::Plan(args) => {
-                args.shared.start_log("warn")?;
+                args.shared.start_log("warn", args.shared.log_format)?;
                 plan::run(args, out)
             }
             Command::Policy(command) => policy::run(command, out),
@@ -150,14 +151,14 @@ impl Command {
 }
 
 impl Shared {
-    fn start_log(&self, otherwise: &str) -> anyhow::Result<()> {
+    fn start_log(&self, otherwise: &str, format: LogFormat) -> anyhow::Result<()> {
         let level = self.log_level.as_deref().unwrap_or(otherwise);
         // kube's client logs an error for every connection that fails; the watches say it once, in our words.
         let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
             Misuse(format!("log level: found {level:?}, expected error, warn, info, debug or trace: {error}"))
         })?;
         let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-        let started = match self.log_format {
+        let started = match format {
             LogFormat::Text => lines.with_ansi(io::stderr().is_terminal() && !plain()).try_init(),
             LogFormat::Json => lines.json().flatten_event(true).try_init(),
         };
@@ -192,6 +193,10 @@ mod tests {
     fn every_command_can_be_typed() {
         for line in [
             "evenkeel run --policy p.yaml --once --dry-run --namespace a --ledger b --listen 127.0.0.1:0",
+            "evenkeel run --policy-config-file p.yaml --descheduling-interval=5m -v 3 --leader-elect --dry-run=true",
+            "evenkeel run --policy p.yaml --exact --dry-run=false --client-connection-kubeconfig k --logging-format json",
+            "evenkeel policy convert p.yaml",
+            "evenkeel plan --exact",
             "evenkeel plan",
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
             "evenkeel plan --from c.yaml --now 1795246200 --all",
@@ -211,6 +216,8 @@ mod tests {
             ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
             ("evenkeel plan --from f --now noon", "expected a time such as"),
             ("evenkeel plan -o xml", "possible values: text, json"),
+            ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
+            ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
         ] {
             let error = parse(line).unwrap_err();

@@ -10,10 +10,12 @@ use crate::cluster::Cluster;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::engine::Engine;
 use crate::ledger::{Ledger, LedgerError};
+use crate::plan::Class;
 use crate::policy::{Basis, Policy, Rule};
 use crate::source::Source;
 use crate::telemetry::Health;
 use crate::telemetry::metrics::Metrics;
+use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
 pub use self::report::Told;
@@ -83,45 +85,45 @@ pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) ->
     Ok(())
 }
 
-/// Looks for as long as the policy asks for, acts once, and ends: a Job.
+/// Looks until nothing hangs in the balance any more, acts once, and ends: a Job.
 pub async fn run_once(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
     let poll = policy.usage.poll;
-    let look = look_for(&policy);
+    let look = longest_look(&policy);
     let mut engine = Engine::new(policy, ledger);
-    if look > SignedDuration::ZERO {
-        info!("looking at usage for {look:#} before deciding");
+    if let Some(longest) = look {
+        info!("looking at usage before deciding, for {longest:#} at most");
     }
-    let mut first = None;
-    let patience = after(clock(), look + SignedDuration::from_mins(1));
+    let give_up = after(clock(), look.unwrap_or_default());
+    let mut seen = false;
     while !stop.is_cancelled() {
         let now = clock();
-        let seen = daemon.observe(&mut engine).await;
-        if seen && first.is_none() {
-            first = Some(now);
+        seen |= daemon.observe(&mut engine).await;
+        let clear = look.is_none() || (seen && daemon.sees_clear(&engine, now));
+        if clear || now >= give_up {
+            if !seen && look.is_some() {
+                return Err(DaemonError::Blind("no usage could be read".to_owned()));
+            }
+            return Cycle::new(&mut daemon, &mut engine).run().await;
         }
-        if look == SignedDuration::ZERO || first.is_some_and(|t| now.duration_since(t) >= look) {
-            return Cycle::new(&mut daemon, &mut engine).run().await.map(drop);
-        }
-        if first.is_none() && now > patience {
-            return Err(DaemonError::Blind("no usage could be read".to_owned()));
-        }
-        let due = after(now, poll);
+        let due = after(now, poll).min(give_up);
         daemon.health.beat(due);
         sleep_until(due, &stop).await;
     }
     Ok(())
 }
 
-/// How long it takes until a node can count as hot.
-fn look_for(policy: &Policy) -> SignedDuration {
+/// How long a single run may look at usage: for a whole window, and then until what is hot has been so for long enough.
+/// `None` where no strategy weighs usage.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others do not weigh usage")]
+fn longest_look(policy: &Policy) -> Option<SignedDuration> {
     let sustained = policy.strategies.iter().filter_map(|s| match &s.rule {
         Rule::LowNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(rule.sustained_for),
+        Rule::HighNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(SignedDuration::ZERO),
         _ => None,
     });
-    let samples = i32::try_from(policy.usage.min_samples).unwrap_or(i32::MAX);
-    let window = policy.usage.poll.saturating_mul(samples);
-    sustained.max().map_or(SignedDuration::ZERO, |s| s.saturating_add(window))
+    let usage = &policy.usage;
+    sustained.max().map(|s| s.saturating_add(usage.window).saturating_add(usage.stale_after))
 }
 
 impl Daemon {
@@ -147,6 +149,13 @@ impl Daemon {
                 () = stop.cancelled() => return Ok(None),
             }
         }
+    }
+
+    /// Whether another sample would not tell more of any node: none is still filling its window, or hot but not for long.
+    fn sees_clear(&self, engine: &Engine, now: Timestamp) -> bool {
+        let plan = engine.decide(&self.cluster.snapshot(engine.policy().resources()), now);
+        let open = |class: &Class| matches!(class, Class::Warming { .. } | Class::Unknown(Unmeasured::Few { .. }));
+        !plan.nodes.iter().any(|verdict| open(&verdict.class))
     }
 
     async fn load(&mut self) -> Result<Ledger, Loading> {

@@ -18,10 +18,11 @@ mod rule;
 mod scalar;
 mod strategies;
 mod tree;
+mod wording;
 
 pub use rule::{
-    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints, PodLifeTime,
-    Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
+    PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
 };
 
 use problem::{PolicyError, Problem};
@@ -93,11 +94,11 @@ impl Policy {
 
     /// The first PriorityClass that it takes a threshold from, and that the cluster lacks or that is the system's own.
     pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
-        let names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
+        let mut names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
             PriorityThreshold::Class(name) => Some(name),
             PriorityThreshold::Value(_) => None,
         });
-        names.filter_map(|name| BadClass::of(name, classes.get(name).copied())).next()
+        names.find_map(|name| BadClass::of(name, classes.get(name).copied()))
     }
 
     /// What holds where there is no file: every default, and no strategy.
@@ -122,7 +123,9 @@ impl Policy {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
             Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
-            Some(tree::Value::Text(version)) if descheduler::knows(version) => descheduler::read(root, version, report),
+            Some(tree::Value::Text(version)) if descheduler::knows(version) => {
+                Some(descheduler::read(root, version, report))
+            }
             // Of another format the fields are other ones: what is wrong with them is not known.
             Some(_) => {
                 report.read(root, |root| {
@@ -369,6 +372,7 @@ mod tests {
     use proptest::prelude::{ProptestConfig, any, proptest};
     use proptest::sample::Index;
 
+    use super::problem::Code;
     use super::*;
 
     /// The example with every setting turned on that it shows turned off: a `#` with no space behind it.
@@ -405,19 +409,22 @@ mod tests {
         let fields = report.asked.clone();
         assert!(fields.len() > 50, "{fields:#?}");
         for field in fields {
-            let mut node = Some(&root);
-            for name in field.split('.') {
-                node = node.and_then(|n| n.get(name.trim_end_matches("[]")));
-                if let (true, Some(tree::Value::List(items))) = (name.ends_with("[]"), node.map(|n| &n.value)) {
-                    node = items.first();
-                }
+            // What can be said of a profile is shown where it is said of all pods.
+            let shown = field.strip_prefix("profiles[].").filter(|f| f.starts_with("evictable.")).unwrap_or(&field);
+            let mut nodes = vec![&root];
+            for name in shown.split('.') {
+                let below = nodes.iter().filter_map(|n| n.get(name.trim_end_matches("[]")));
+                nodes = below.flat_map(|n| if name.ends_with("[]") { items(n) } else { vec![n] }).collect();
             }
-            let selector = ["matchLabels", "matchExpressions"].iter().any(|name| field.ends_with(name));
-            assert!(
-                node.is_some() || selector && Policy::EXAMPLE.contains("matchLabels"),
-                "the example does not name {field}"
-            );
+            // Forms that many values take are shown once.
+            let mut forms = ["matchLabels", "matchExpressions", "include", "exclude"].iter();
+            let form = forms.any(|form| field.ends_with(form) && Policy::EXAMPLE.contains(form));
+            assert!(!nodes.is_empty() || form, "the example does not name {field}");
         }
+    }
+
+    fn items(node: &tree::Node) -> Vec<&tree::Node> {
+        if let tree::Value::List(items) = &node.value { items.iter().collect() } else { Vec::new() }
     }
 
     #[test]

@@ -109,20 +109,20 @@ impl Running {
 
 impl Rule {
     /// The namespaces whose pods the strategy may move.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the others look only at pods of their scope in the first place"
+    )]
     pub const fn evictable_namespaces(&self) -> Option<&Names> {
         match self {
             Rule::LowNodeUtilization(rule) => Some(&rule.evictable_namespaces),
             Rule::HighNodeUtilization(rule) => Some(&rule.evictable_namespaces),
-            // The others look only at pods of their scope in the first place.
             _ => None,
         }
     }
 
     /// The strategy's own limit of evictions from one node in one cycle.
     pub const fn per_node(&self) -> Option<u32> {
-        match self {
-            Rule::LowNodeUtilization(rule) => rule.per_node,
-            _ => None,
-        }
+        if let Rule::LowNodeUtilization(rule) = self { rule.per_node } else { None }
     }
 }

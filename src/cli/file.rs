@@ -89,6 +89,8 @@ fn json(text: &str) -> anyhow::Result<Found> {
 fn yaml(text: &str) -> anyhow::Result<Found> {
     let options = serde_saphyr::options! {
         with_snippet: false,
+        // `y` and `no` are names: kubectl quotes them, others need not.
+        strict_booleans: true,
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
         // kubectl leaves a text such as 7e12345 without quotes, for it is no number that a computer can hold.
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,

@@ -57,6 +57,10 @@ pub(super) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> 
             for warning in warnings(&policy, &file::label(file)) {
                 super::complain(&warning);
             }
+            if policy.strategies.is_empty() {
+                let sentence = "no strategy is enabled, and a native policy has at least one";
+                return Err(Misuse(format!("{}: {sentence}", file::label(file))).into());
+            }
             Ok(out.write_all(policy.to_native().as_bytes())?)
         }
     }
@@ -93,7 +97,8 @@ pub(super) fn sentence(policy: &Policy) -> String {
     format!("{count} ({}), every {}{dry}", names.join(", "), short(policy.interval))
 }
 
-/// A strategy and what it weighs.
+/// A strategy and what it weighs, where that is a question.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others weigh nothing")]
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
         Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),

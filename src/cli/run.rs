@@ -1,22 +1,25 @@
 //! `evenkeel run`: the daemon.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::{self, Daemon, Told};
+use crate::policy::Policy;
 use crate::source::Source;
 use crate::source::metrics_api::MetricsApi;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::{self, Health};
 
-use super::{Misuse, Shared, policy};
+use super::descheduler::Flags;
+use super::{Misuse, Shared, file, policy};
 
 /// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
 #[derive(Debug, clap::Args)]
@@ -25,8 +28,12 @@ pub(super) struct Args {
     #[arg(long)]
     once: bool,
     /// Decide and report, but evict nothing and write nothing; the same as `dryRun: true` in the policy
-    #[arg(long)]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
+        value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
     dry_run: bool,
+    /// As descheduler would: its order of victims, and none of the guards that it does not have
+    #[arg(long)]
+    exact: bool,
     /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
@@ -35,6 +42,31 @@ pub(super) struct Args {
     instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
+    #[command(flatten)]
+    flags: Flags,
+}
+
+impl Args {
+    pub(super) fn start_log(&self) -> anyhow::Result<()> {
+        let format = self.flags.logging_format.unwrap_or(self.shared.log_format);
+        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format)
+    }
+
+    /// The policy, with all that the command line says of it.
+    fn policy(&self) -> anyhow::Result<Policy> {
+        // What is typed counts for more than what the environment says.
+        let Some(path) = self.flags.policy_config_file.as_ref().or(self.shared.policy.as_ref()) else {
+            return Err(Misuse("run needs a policy: --policy FILE, or EVENKEEL_POLICY".to_owned()).into());
+        };
+        let policy = self.flags.apply(policy::read(path)?);
+        for warning in policy::warnings(&policy, &file::label(path)) {
+            warn!("{warning}");
+        }
+        for warning in self.flags.warnings() {
+            warn!("{warning}");
+        }
+        Ok(if self.exact { policy.exactly() } else { policy })
+    }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -43,13 +75,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Runs until told to stop.
 pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
-    let Some(path) = &args.shared.policy else {
-        return Err(Misuse("run needs a policy: --policy FILE, or EVENKEEL_POLICY".to_owned()).into());
-    };
-    let policy = policy::read(path)?;
+    let policy = args.policy()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;
-    let cluster = Cluster::connect(args.shared.kubeconfig.as_deref()).await?;
+    let kubeconfig = args.flags.client_connection_kubeconfig.as_ref().or(args.shared.kubeconfig.as_ref());
+    let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
     let daemon = Daemon {
@@ -63,7 +93,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         told: Told::default(),
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
-    if args.once {
+    if args.once || args.flags.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
     let listener = TcpListener::bind(args.listen).await;

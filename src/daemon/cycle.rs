@@ -77,9 +77,10 @@ impl<'d> Cycle<'d> {
     async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         let mut erred = false;
+        let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
         for it in moves {
             let outcome =
-                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, None).await };
+                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, grace).await };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);

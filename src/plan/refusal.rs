@@ -190,6 +190,7 @@ impl Refusal {
 }
 
 impl fmt::Display for Refusal {
+    #[expect(clippy::too_many_lines, reason = "one sentence for each refusal, in one place")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Mirror => f.write_str("a mirror pod: the kubelet would put it back"),
@@ -225,7 +226,11 @@ impl fmt::Display for Refusal {
             Refusal::NamespaceLimit(most) => write!(f, "the limit of {most} evictions in one namespace is reached"),
             Refusal::RateLimit(most) => write!(f, "the limit of {most} evictions per minute is reached"),
             Refusal::WorkloadLimit { away, most } => {
-                write!(f, "{away} pods of its workload are away, and at most {most} may be at a time")
+                write!(
+                    f,
+                    "its workload gives {most} at a time, and {away} of its pods {} away",
+                    if *away == 1 { "is" } else { "are" }
+                )
             }
             Refusal::Budget { name, planned: 0 } => write!(f, "PodDisruptionBudget {name} allows no disruption now"),
             Refusal::Budget { name, planned } => {

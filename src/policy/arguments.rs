@@ -73,7 +73,10 @@ impl Plugin {
     pub(super) const fn balances(self) -> bool {
         matches!(
             self,
-            Plugin::LowNodeUtilization | Plugin::HighNodeUtilization | Plugin::RemoveDuplicates | Plugin::TopologySpread
+            Plugin::LowNodeUtilization
+                | Plugin::HighNodeUtilization
+                | Plugin::RemoveDuplicates
+                | Plugin::TopologySpread
         )
     }
 }
@@ -167,7 +170,8 @@ pub(super) fn taints(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
         f.complain(Code::Conflict, "includedTaints", sentence);
     }
     if included.as_ref().is_some_and(Vec::is_empty) {
-        let sentence = "an empty list includes no taint, so this strategy does nothing; leave the field out for all taints";
+        let sentence =
+            "an empty list includes no taint, so this strategy does nothing; leave the field out for all taints";
         f.warn(Code::Ignored, "includedTaints", sentence);
     }
     let taints = included.map_or(Names::Except(excluded), Names::Only);
@@ -232,7 +236,7 @@ fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
 /// The arguments of PodLifeTime, which may ask for nothing at all.
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
 pub(super) fn life(f: &mut Fields<'_, '_>, scope: Scope) -> PodLifeTime {
-    let conditions = f.field("conditions").list("conditions", |item| item.section(condition));
+    let conditions = f.field("conditions").list("conditions", |item| Some(item.section(condition)));
     PodLifeTime {
         scope,
         max_age: f.field("maxPodLifeTimeSeconds").seconds(),
@@ -254,7 +258,7 @@ pub(super) fn criterion(f: &mut Fields<'_, '_>, rule: &PodLifeTime) {
     }
 }
 
-fn condition(f: &mut Fields<'_, '_>) -> Option<ConditionTest> {
+fn condition(f: &mut Fields<'_, '_>) -> ConditionTest {
     let test = ConditionTest {
         kind: f.field("type").name(),
         status: f.field("status").name(),
@@ -266,7 +270,7 @@ fn condition(f: &mut Fields<'_, '_>) -> Option<ConditionTest> {
         let sentence = "missing, expected this or status, reason or minTimeSinceLastTransitionSeconds";
         f.complain(Code::MissingField, "type", sentence);
     }
-    Some(test)
+    test
 }
 
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]

@@ -33,10 +33,10 @@ pub(super) fn knows(version: &str) -> bool {
 }
 
 /// Reads a policy of this version.
-pub(super) fn read(root: &Node, version: &str, report: &mut Report) -> Option<Policy> {
+pub(super) fn read(root: &Node, version: &str, report: &mut Report) -> Policy {
     report.be_lenient();
     let reader = if version == V1ALPHA1 { v1alpha1::policy } else { v1alpha2::policy };
-    Some(report.read(root, reader))
+    report.read(root, reader)
 }
 
 /// What both formats have at the top.

@@ -59,14 +59,14 @@ fn profiles(f: &mut Fields<'_, '_>) -> Vec<Profile> {
     if f.has("evictable") && f.has("profiles") {
         f.complain(Code::Conflict, "profiles", "profiles and evictable do not go together; keep one of them");
     }
-    let mut names: Vec<String> = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
     let named = f.field("profiles").list("profiles", |item| {
         item.section(|f| {
             let name = f.required("name", "a name, for strategies to refer to").name();
-            if name.as_ref().is_some_and(|n| names.contains(n)) {
+            if name.as_ref().is_some_and(|n| taken.contains(n)) {
                 f.complain(Code::Conflict, "name", "another profile has this name");
             }
-            names.extend(name.clone());
+            taken.extend(name.clone());
             Some(Profile { name: name?, evictable: f.field("evictable").section(evictable) })
         })
     });
@@ -332,7 +332,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, limits, cooldown, safety, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, strategies
           | staleAfter: 1m
           | ^
         ");
@@ -380,7 +380,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     fn another_version_is_refused_without_a_word_about_its_fields() {
         let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
         assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
-        policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1
+        policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
           | apiVersion: evenkeel/v9
           |             ^
         ");

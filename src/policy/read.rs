@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use super::problem::{Code, Position, Problem, printable};
+use super::problem::{Code, Position, Problem};
 use super::tree::{Entry, Node, Value};
+use super::wording::{below, either, nearest, without_index};
 
 /// What has been asked and found so far.
 #[derive(Default)]
@@ -371,41 +372,9 @@ pub(super) struct Bound<'f, T> {
     pub(super) shown: String,
 }
 
-/// What follows an opening bracket, without the number of a list item that it begins with.
-fn without_index((i, part): (usize, &str)) -> &str {
-    if i == 0 { part } else { part.trim_start_matches(|c: char| c.is_ascii_digit()) }
-}
-
 fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t Entry, parent: &str) -> Spot<'r, 't> {
     let at = if entry.value.value == Value::Null { entry.at } else { entry.value.at };
     Spot { report, node: Some(&entry.value), at, key: entry.at, path: below(parent, &entry.key) }
-}
-
-/// Alternatives as a sentence has them: `a, b or c`.
-pub(super) fn either(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., last] => format!("{} or {last}", most.join(", ")),
-    }
-}
-
-/// The path of a field: `a.b`, or `a["b.c/d"]` where the name is not one word.
-fn below(parent: &str, name: &str) -> String {
-    let simple = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    match (simple, parent) {
-        (true, "") => name.to_owned(),
-        (true, _) => format!("{parent}.{name}"),
-        (false, _) => format!("{parent}[\"{}\"]", printable(name, 60)),
-    }
-}
-
-/// The name that was most likely meant, if one is near enough.
-pub(super) fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
-    let written: String = written.chars().take(60).collect::<String>().to_lowercase();
-    let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
-    let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;
-    (distance <= (name.len() / 3).max(1)).then_some(name)
 }
 
 #[cfg(test)]

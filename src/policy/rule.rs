@@ -137,7 +137,7 @@ pub enum AffinityKind {
 pub struct NodeTaints {
     /// Which pods it looks at.
     pub scope: Scope,
-    /// Taints with effect PreferNoSchedule count as well.
+    /// Taints with effect `PreferNoSchedule` count as well.
     pub include_prefer_no_schedule: bool,
     /// The taints that count, as `key` or `key=value`.
     pub taints: Names,

@@ -3,8 +3,9 @@
 use jiff::SignedDuration;
 
 use super::problem::Code;
-use super::read::{Fields, Spot, either};
+use super::read::{Fields, Spot};
 use super::tree::{Node, Value};
+use super::wording::either;
 use super::{Names, Share};
 use crate::selector::{Requirement, Selector, Test};
 use crate::units::Ratio;

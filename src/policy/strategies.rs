@@ -5,8 +5,9 @@ use jiff::SignedDuration;
 use super::arguments::{self, Plugin};
 use super::native::basis;
 use super::problem::{Code, Position};
-use super::read::{Fields, Spot, either};
+use super::read::{Fields, Spot};
 use super::tree::Value;
+use super::wording::either;
 use super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Pool, Profile, Rule, Strategy, Thresholds};
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -28,10 +29,12 @@ pub(super) fn strategy(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -
     };
     arguments.section(|f| {
         let profile = profile(f, profiles);
-        let rule = match plugin {
-            Plugin::LowNodeUtilization => Rule::LowNodeUtilization(low_node_utilization(f, basis)),
-            Plugin::HighNodeUtilization => Rule::HighNodeUtilization(high_node_utilization(f, basis)?),
-            other => arguments::rule(other, f),
+        let rule = if plugin == Plugin::LowNodeUtilization {
+            Rule::LowNodeUtilization(low_node_utilization(f, basis))
+        } else if plugin == Plugin::HighNodeUtilization {
+            Rule::HighNodeUtilization(high_node_utilization(f, basis)?)
+        } else {
+            arguments::rule(plugin, f)
         };
         Some(Strategy { profile, rule })
     })
@@ -306,14 +309,32 @@ mod tests {
     #[test]
     fn a_strategy_is_called_by_its_name() {
         assert_snapshot!(parse("- LowNodeUtilization: {}").unwrap_err(), @"
-        policy.yaml:4:3: strategies[0].LowNodeUtilization: unknown strategy (did you mean `lowNodeUtilization`?); allowed here: lowNodeUtilization
+        policy.yaml:4:3: strategies[0].LowNodeUtilization: unknown strategy (did you mean `lowNodeUtilization`?); allowed here: lowNodeUtilization, highNodeUtilization, removeDuplicates, removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, removePodsHavingTooManyRestarts, podLifeTime, removeFailedPods
           | - LowNodeUtilization: {}
           |   ^
         ");
-        assert_snapshot!(parse("- lowNodeUtilization").unwrap_err(), @"
-        policy.yaml:4:3: strategies[0]: found lowNodeUtilization, expected a map with one strategy: lowNodeUtilization
-          | - lowNodeUtilization
-          |   ^
+        assert_snapshot!(parse("- lowNodeUtilisation").unwrap_err().lines().next().unwrap(), @"policy.yaml:4:3: strategies[0]: found lowNodeUtilisation, expected a map with one strategy: lowNodeUtilization, highNodeUtilization, removeDuplicates, removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, removePodsHavingTooManyRestarts, podLifeTime or removeFailedPods");
+    }
+
+    #[test]
+    fn a_strategy_without_arguments_may_be_a_mere_name() {
+        let bare = parse("- removeDuplicates\n- removePodsViolatingNodeTaints").unwrap();
+        let with = parse("- removeDuplicates: {}\n- removePodsViolatingNodeTaints:").unwrap();
+        assert_eq!(bare, with);
+        assert!(parse("- removePodsHavingTooManyRestarts").unwrap_err().contains("podRestartThreshold: missing"));
+    }
+
+    #[test]
+    fn a_strategy_goes_by_the_profile_that_it_names() {
+        let profiles = "profiles: [{name: a}, {name: b, evictable: {minReplicas: 5}}]";
+        let policy =
+            parse(&format!("- removeDuplicates: {{profile: b}}\n- podLifeTime: {{states: [Failed]}}\n{profiles}"));
+        let positions: Vec<usize> = policy.unwrap().strategies.iter().map(|s| s.profile).collect();
+        assert_eq!(positions, [1, 0]);
+        assert_snapshot!(parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(), @"
+        policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a profile: a or b
+          | - removeDuplicates: {profile: c}
+          |                               ^
         ");
     }
 
@@ -341,7 +362,7 @@ mod tests {
         policy.yaml:4:3: strategies[0].lowNodeUtilization.targetThresholds: missing, expected a percentage for each resource, such as {cpu: 30%, memory: 40%}
           | - lowNodeUtilization:
           |   ^
-        policy.yaml:6:5: strategies[0].lowNodeUtilization.targetTreshold: unknown field (did you mean `targetThresholds`?); allowed here: basis, useDeviationThresholds, thresholds, targetThresholds, nodeSelector, nodePools, numberOfNodes, sustainedFor, evictableNamespaces, evictionLimits
+        policy.yaml:6:5: strategies[0].lowNodeUtilization.targetTreshold: unknown field (did you mean `targetThresholds`?); allowed here: profile, basis, useDeviationThresholds, thresholds, targetThresholds, nodeSelector, nodePools, numberOfNodes, sustainedFor, evictableNamespaces, evictionLimits
           |     targetTreshold: {cpu: 60%}
           |     ^
         ");

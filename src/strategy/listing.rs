@@ -1,12 +1,12 @@
 //! What the strategies have in common that judge pods one by one: which pods they look at, and how they ask for them.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::draft::{Candidate, Draft, Room};
 use crate::plan::{Reach, Reason};
 use crate::policy::Scope;
 use crate::snapshot::facts::{Container, Role};
-use crate::snapshot::{NodeId, Pod, PodId};
+use crate::snapshot::{NodeId, Pod, PodId, WorkloadId};
 
 /// The nodes that the policy selects and that are ready; cordoned ones are among them.
 pub(super) fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
@@ -19,7 +19,8 @@ pub(super) fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
 }
 
 /// The pods of the scope that are bound to such a node and are not on their way out, finished ones included; by node,
-/// then by namespace and name. Who is to go already need not be asked for again.
+/// then the workloads in turn, so that a limit that cuts the list short does not fall on one of them alone. Who is to go
+/// already need not be asked for again.
 pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
     let snapshot = draft.world.snapshot;
     let listed: BTreeSet<NodeId> = nodes(draft).into_iter().collect();
@@ -29,7 +30,14 @@ pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
         .filter(|(_, id)| !snapshot.pod(*id).terminating && !draft.moves(*id) && scope.admits(snapshot.pod(*id)))
         .collect();
     pods.sort_unstable();
-    pods
+    let mut turns: BTreeMap<(NodeId, WorkloadId), usize> = BTreeMap::new();
+    let mut turn = |node: NodeId, pod: PodId| {
+        let next = snapshot.pod(pod).workload.map(|workload| turns.entry((node, workload)).or_default());
+        next.map_or(0, |next| std::mem::replace(next, *next + 1))
+    };
+    let mut in_turn: Vec<_> = pods.into_iter().map(|(node, pod)| (node, turn(node, pod), pod)).collect();
+    in_turn.sort_unstable();
+    in_turn.into_iter().map(|(node, _, pod)| (node, pod)).collect()
 }
 
 impl Scope {

@@ -336,9 +336,6 @@ fn below(draft: &Draft<'_>, rule: &LowNodeUtilization, low: &Marks, node: NodeId
 impl LowNodeUtilization {
     /// The rule, where it is this one.
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
-        match rule {
-            Rule::LowNodeUtilization(rule) => Some(rule),
-            _ => None,
-        }
+        if let Rule::LowNodeUtilization(rule) = rule { Some(rule) } else { None }
     }
 }

@@ -254,7 +254,9 @@ impl PodUsage {
 /// The pod's sample, unless it was taken before this pod was made and so is of a namesake.
 fn sample_of(pod: &Pod, readings: &Readings) -> Option<Sample> {
     let sample = readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).copied()?;
-    (sample.at >= pod.created).then_some(sample)
+    // A pod can be made anew in the API while it goes on running, as mirror pods are.
+    let since = pod.started.map_or(pod.created, |started| started.min(pod.created));
+    (sample.at >= since).then_some(sample)
 }
 
 fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {

@@ -295,7 +295,7 @@ mod packing {
         for policy in [pack(rule()), exact(pack(rule()))] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
-                "default: 1 nodes are below their thresholds, and numberOfNodes asks for more than 1"
+                "default: nodes below their thresholds: 1; numberOfNodes asks for more than 1"
             );
         }
     }

@@ -13,4 +13,5 @@ mod gates;
 mod ledger;
 mod low_node_utilization;
 mod properties;
+mod reasons;
 mod smoothing;

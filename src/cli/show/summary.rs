@@ -38,6 +38,9 @@ impl Page<'_> {
             return self.idle(&stay);
         }
         let moves = counted(self.plan.moves.len(), "move", "moves");
+        if hot.is_empty() {
+            return format!("{moves}: {}", self.by_strategy());
+        }
         let (cooled, all) = (hot.len() - stay.len(), counted(hot.len(), "hot node", "hot nodes"));
         match (cooled, stay.is_empty()) {
             (_, true) => format!("{moves} would bring {cooled} of {all} below target"),
@@ -48,6 +51,15 @@ impl Page<'_> {
                 format!("{moves} would bring {cooled} of {all} below target; {nodes} {stay_hot}{}", self.mostly(&stay))
             }
         }
+    }
+
+    /// How many moves each strategy asks for.
+    fn by_strategy(&self) -> String {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for it in &self.plan.moves {
+            *counts.entry(it.strategy).or_default() += 1;
+        }
+        counts.iter().map(|(strategy, n)| format!("{n} for {strategy}")).collect::<Vec<_>>().join(", ")
     }
 
     /// What most often keeps pods on these nodes.

@@ -1,4 +1,4 @@
-//! DefaultEvictor: which pods may go at all.
+//! `DefaultEvictor`: which pods may go at all.
 
 use jiff::SignedDuration;
 
@@ -23,7 +23,7 @@ pub(super) const fn defaults() -> Evictable {
     }
 }
 
-/// Reads the arguments of DefaultEvictor.
+/// Reads the arguments of `DefaultEvictor`.
 pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     let priority_below = f.field("priorityThreshold").section(|f| threshold(f, "value", "name"));
     let evictable = Evictable {
@@ -61,9 +61,7 @@ impl Spot<'_, '_> {
     fn priority(self, expected: &str) -> Option<i32> {
         use super::super::tree::Value;
         self.scalar(expected, |node| match node.value {
-            Value::Int(number) => {
-                i32::try_from(number).ok().filter(|n| *n <= SYSTEM_CRITICAL).ok_or(Code::OutOfRange)
-            }
+            Value::Int(number) => i32::try_from(number).ok().filter(|n| *n <= SYSTEM_CRITICAL).ok_or(Code::OutOfRange),
             Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
                 Err(Code::WrongType)
             }
@@ -168,7 +166,8 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let new = f.field("podProtections").section(new_protections);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
     if lists && old.any() {
-        let sentence = "the lists of podProtections do not go together with evict… and ignore… fields; keep one of them";
+        let sentence =
+            "the lists of podProtections do not go together with evict… and ignore… fields; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
     let protected = if lists { new.protections() } else { old.protections() };
@@ -200,19 +199,20 @@ fn protection_list(
     allowed: &'static [(&'static str, Protection)],
 ) -> Vec<Protection> {
     let mut seen: Vec<Protection> = Vec::new();
-    f.field(name).list("protections", |item| {
-        let place = item.place();
-        let protection = item.one_of(allowed)?;
-        Some((place, protection))
-    })
-    .into_iter()
-    .flatten()
-    .for_each(|(place, protection)| {
-        if seen.contains(&protection) {
-            f.complain_at(Code::RepeatedField, place, "this stands here a second time");
-        }
-        seen.push(protection);
-    });
+    f.field(name)
+        .list("protections", |item| {
+            let place = item.place();
+            let protection = item.one_of(allowed)?;
+            Some((place, protection))
+        })
+        .into_iter()
+        .flatten()
+        .for_each(|(place, protection)| {
+            if seen.contains(&protection) {
+                f.complain_at(Code::RepeatedField, place, "this stands here a second time");
+            }
+            seen.push(protection);
+        });
     seen
 }
 

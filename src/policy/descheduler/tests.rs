@@ -1,1 +1,295 @@
+//! What policies of descheduler come to.
 
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use super::super::problem::Code;
+use super::super::{AffinityKind, Basis, Names, NodeTaints, Policy, PriorityThreshold, Rule, Share, StorageClasses};
+
+fn parse(text: &str) -> Result<Policy, String> {
+    Policy::parse("policy.yaml", text).map_err(|e| e.to_string())
+}
+
+/// A policy whose only profile is this, from line 3 on.
+fn profile(text: &str) -> Result<Policy, String> {
+    let text: String = text.lines().map(|line| format!("  {line}\n")).collect();
+    parse(&format!("apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n{text}"))
+}
+
+/// A policy that runs one plugin with these arguments.
+fn plugin(point: &str, name: &str, args: &str) -> Result<Policy, String> {
+    profile(&format!("pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: {{{point}: {{enabled: [{name}]}}}}"))
+}
+
+/// A policy with these arguments of DefaultEvictor.
+fn evictor(args: &str) -> Result<Policy, String> {
+    profile(&format!(
+        "pluginConfig: [{{name: RemoveDuplicates}}, {{name: DefaultEvictor, args: {args}}}]\nplugins: {{balance: {{enabled: [RemoveDuplicates]}}}}"
+    ))
+}
+
+/// The first line of what is wrong.
+fn first(result: Result<Policy, String>) -> String {
+    result.unwrap_err().lines().next().unwrap_or_default().to_owned()
+}
+
+fn warnings(policy: &Policy) -> String {
+    policy.warnings.iter().map(|w| format!("{}:{} {w}", w.line, w.column)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_policy_is_read_with_all_that_it_says() {
+    let policy = parse(
+        "apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+nodeSelector: pool=a
+maxNoOfPodsToEvictPerNode: 2
+maxNoOfPodsToEvictTotal: 0
+gracePeriodSeconds: 30
+profiles:
+- name: first
+  pluginConfig:
+  - {name: DefaultEvictor, args: {nodeFit: true, minReplicas: 3, minPodAge: 1h, priorityThreshold: {name: high}}}
+  - {name: RemoveDuplicates}
+  - {name: RemovePodsViolatingNodeTaints, args: {excludedTaints: [a=b]}}
+  plugins:
+    balance: {enabled: [RemoveDuplicates]}
+    deschedule: {enabled: [RemovePodsViolatingNodeTaints]}
+- pluginConfig: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60, namespaces: {include: [x], exclude: []}}}]
+  plugins: {deschedule: {enabled: [PodLifeTime]}, preEvictionFilter: {enabled: [DefaultEvictor]}}
+",
+    )
+    .unwrap();
+    let names: Vec<(usize, &str)> = policy.strategies.iter().map(|s| (s.profile, s.rule.name())).collect();
+    assert_eq!(names, [(0, "RemovePodsViolatingNodeTaints"), (1, "PodLifeTime"), (0, "RemoveDuplicates")]);
+    assert_eq!(
+        (policy.limits.per_node, policy.limits.per_cycle, policy.limits.per_namespace),
+        (Some(2), Some(0), None)
+    );
+    assert_eq!(policy.limits.per_workload, Policy::default_native().limits.per_workload);
+    assert!(matches!(policy.limits.per_workload, Some(Share::Portion(_))));
+    assert_eq!(policy.grace_period, Some(SignedDuration::from_secs(30)));
+    let [first, second] = policy.profiles.as_slice() else { panic!("{:?}", policy.profiles) };
+    assert_eq!((first.name.as_str(), second.name.as_str()), ("first", "profile-2"));
+    let rules = &first.evictable;
+    assert_eq!((rules.min_replicas, rules.node_fit), (3, true));
+    assert_eq!(rules.min_pod_age, SignedDuration::from_hours(1));
+    assert_eq!(rules.priority_below, PriorityThreshold::Class("high".to_owned()));
+    assert_eq!((second.evictable.min_replicas, second.evictable.node_fit), (1, false));
+    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else { panic!("{:?}", policy.strategies) };
+    assert_eq!(rule.scope.namespaces, Names::Only(vec!["x".to_owned()]));
+    assert_eq!(warnings(&policy), "");
+}
+
+#[test]
+fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
+    let args = "{thresholds: {cpu: 0.5, pods: 20}, targetThresholds: {cpu: 50, pods: 50}, evictionLimits: {node: 3},
+        metricsUtilization: {source: KubernetesMetrics}}";
+    let text = |provider: &str| {
+        format!(
+            "apiVersion: descheduler/v1alpha2\n{provider}\nprofiles: [{{name: a, pluginConfig: [{{name: LowNodeUtilization,
+            args: {args}}}], plugins: {{balance: {{enabled: [LowNodeUtilization]}}}}}}]"
+        )
+    };
+    let policy = parse(&text("metricsProviders: [{source: KubernetesMetrics}]")).unwrap();
+    let Rule::LowNodeUtilization(rule) = &policy.strategies[0].rule else { panic!("another rule") };
+    assert_eq!((rule.basis, rule.per_node), (Basis::Actual, Some(3)));
+    assert!((rule.pools[0].thresholds[0].1.get() - 0.005).abs() < 1e-12);
+    assert!(first(parse(&text(""))).contains("this needs `metricsProviders"));
+    let old = parse(&text("metricsCollector: {enabled: true}")).unwrap();
+    assert!(matches!(&old.strategies[0].rule, Rule::LowNodeUtilization(rule) if rule.basis == Basis::Actual));
+    assert_eq!(old.warnings[0].code, Code::Deprecated);
+    assert_snapshot!(first(plugin("balance", "LowNodeUtilization", "{thresholds: {cpu: '20'}, targetThresholds: {cpu: 120}}")), @r#"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found "20", expected a percentage from 0 to 100, as a number"#);
+    let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
+    assert!(plugin("balance", "LowNodeUtilization", prometheus).unwrap_err().contains("not read from Prometheus yet"));
+}
+
+#[test]
+fn protections_are_lists_or_the_older_fields_and_not_both() {
+    let of = |args: &str| evictor(args).unwrap().profiles.remove(0).evictable.protected;
+    let none = of("{}");
+    assert!(none.local_storage && none.daemon_sets && none.system_critical && none.failed_bare);
+    assert!(!none.prefer_no_eviction && none.persistent_volumes.is_none());
+    let old = of("{evictLocalStoragePods: yes, ignorePvcPods: true, noEvictionPolicy: Mandatory}");
+    assert!(!old.local_storage && old.persistent_volumes == Some(StorageClasses::Any) && old.prefer_no_eviction);
+    let new =
+        of("{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, PodsWithResourceClaims],
+        config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}");
+    assert!(!new.failed_bare && new.local_storage && new.resource_claims);
+    assert_eq!(new.persistent_volumes, Some(StorageClasses::Named(vec!["fast".to_owned()])));
+    let both = "{evictDaemonSetPods: true, podProtections: {defaultDisabled: [FailedBarePods]}}";
+    assert!(evictor(both).unwrap_err().contains("do not go together"));
+    assert!(
+        evictor("{podProtections: {extraEnabled: [PodsWithPVC, PodsWithPVC]}}").unwrap_err().contains("a second time")
+    );
+    assert!(evictor("{podProtections: {extraEnabled: [DaemonSetPods]}}").is_err());
+    assert!(evictor("{priorityThreshold: {value: 1, name: a}}").unwrap_err().contains("do not go together"));
+    assert!(evictor("{priorityThreshold: {value: 2000000001}}").is_err());
+}
+
+#[test]
+fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
+    assert_snapshot!(first(parse("apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictPerNod: 1\nprofiles: []")), @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, metricsProviders, profiles");
+    assert!(first(profile("plugins: {Deschedule: {enabled: []}}")).contains("did you mean `deschedule`?"));
+    assert_snapshot!(first(profile("pluginConfig: [{name: RemoveDuplicate}]")), @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
+    assert_snapshot!(first(plugin("deschedule", "RemoveDuplicates", "{}")), @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs in `balance`");
+    assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")), @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig; add `- name: RemoveDuplicates`, with its args if any");
+    assert!(
+        parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []").unwrap_err().contains("a second time")
+    );
+    assert!(parse("apiVersion: descheduler/v1alpha2\n---\n{}").unwrap_err().contains("a second document"));
+    assert!(parse("kind: DeschedulerPolicy\nprofiles: []").unwrap_err().contains("apiVersion: missing"));
+}
+
+#[test]
+fn what_has_no_effect_is_a_warning() {
+    let policy = profile(
+        "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, {name: RemoveFailedPods}]
+plugins:
+  balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates]}
+  sort: {enabled: [RemoveDuplicates]}",
+    )
+    .unwrap();
+    assert_snapshot!(warnings(&policy), @"
+    4:51 profiles[0].pluginConfig[1].name: this plugin is configured above already, and the first entry counts
+    4:77 profiles[0].pluginConfig[2].name: this plugin is configured, but not enabled, so it does not run
+    6:44 profiles[0].plugins.balance.disabled: this has no effect, as in descheduler: what is not enabled does not run
+    7:5 profiles[0].plugins.sort: this has no effect, as in descheduler
+    ");
+    let empty = parse("apiVersion: descheduler/v1alpha2").unwrap();
+    assert!(warnings(&empty).contains("no strategy is enabled"));
+    let open = evictor("{evictSystemCriticalPods: true, priorityThreshold: {value: 5}}").unwrap();
+    assert!(warnings(&open).contains("descheduler would drop it"));
+}
+
+#[test]
+fn arguments_are_checked_as_descheduler_checks_them() {
+    let refused = [
+        ("deschedule", "RemovePodsHavingTooManyRestarts", "{}"),
+        ("deschedule", "RemovePodsHavingTooManyRestarts", "{podRestartThreshold: 1, states: [Pending]}"),
+        ("deschedule", "PodLifeTime", "{}"),
+        ("deschedule", "PodLifeTime", "{conditions: [{}]}"),
+        ("deschedule", "PodLifeTime", "{states: [Sleeping]}"),
+        ("deschedule", "PodLifeTime", "{podStatusPhases: [Running]}"),
+        ("deschedule", "RemovePodsViolatingNodeAffinity", "{}"),
+        ("deschedule", "RemovePodsViolatingNodeTaints", "{includedTaints: [a], excludedTaints: [b]}"),
+        ("deschedule", "RemovePodsViolatingNodeTaints", "{namespaces: {include: [a], exclude: [b]}}"),
+        ("deschedule", "RemoveFailedPods", "{exitCodes: ['1']}"),
+        ("balance", "RemovePodsViolatingTopologySpreadConstraint", "{constraints: [Always]}"),
+        ("balance", "HighNodeUtilization", "{}"),
+        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 101}}"),
+        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, evictionModes: [Sometimes]}"),
+        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, evictableNamespaces: {include: [a]}}"),
+        ("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
+    ];
+    for (point, name, args) in refused {
+        assert!(plugin(point, name, args).is_err(), "{name} {args}");
+    }
+    let taints = |args: &str| match plugin("deschedule", "RemovePodsViolatingNodeTaints", args)
+        .unwrap()
+        .strategies
+        .remove(0)
+        .rule
+    {
+        Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) => taints,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(taints("{includedTaints: []}"), Names::Only(Vec::new()));
+    assert_eq!(taints("{includedTaints: }"), Names::ALL);
+}
+
+const OLD: &str = "apiVersion: \"descheduler/v1alpha1\"
+kind: \"DeschedulerPolicy\"
+evictLocalStoragePods: true
+maxNoOfPodsToEvictPerNamespace: 4
+strategies:
+  \"RemoveDuplicates\":
+     enabled: true
+  \"RemovePodsViolatingInterPodAntiAffinity\":
+     enabled: true
+     weight: 1
+  \"LowNodeUtilization\":
+     enabled: true
+     params:
+       thresholdPriority: 1000
+       labelSelector: {matchLabels: {a: b}}
+       nodeResourceUtilizationThresholds:
+         thresholds: {\"cpu\" : 20, \"memory\": 20, \"pods\": 20}
+         targetThresholds: {\"cpu\" : 50, \"memory\": 50, \"pods\": 50}
+  PodLifeTime: {enabled: true, params: {maxPodLifeTimeSeconds: 86400, nodeFit: true}}
+  RemovePodsViolatingNodeTaints: {enabled: true, params: {includedTaints: [a], podLifeTime: {}}}
+  RemovePodsViolatingNodeAffinity:
+    enabled: true
+    params: {nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}
+  RemoveFailedPods: {enabled: false, params: {whatever: 1}}
+";
+
+#[test]
+fn the_old_format_makes_a_profile_of_each_strategy() {
+    let policy = parse(OLD).unwrap();
+    let names: Vec<&str> = policy.strategies.iter().map(|s| s.rule.name()).collect();
+    assert_eq!(
+        names,
+        [
+            "RemovePodsViolatingInterPodAntiAffinity",
+            "PodLifeTime",
+            "RemovePodsViolatingNodeTaints",
+            "RemovePodsViolatingNodeAffinity",
+            "RemoveDuplicates",
+            "LowNodeUtilization",
+        ]
+    );
+    assert!(policy.profiles.iter().all(|p| !p.evictable.protected.local_storage && !p.evictable.node_fit));
+    let low = &policy.profiles[policy.strategies[5].profile];
+    assert_eq!(
+        (low.name.as_str(), &low.evictable.priority_below),
+        ("strategy-LowNodeUtilization-profile", &PriorityThreshold::Value(1000))
+    );
+    assert_eq!(policy.limits.per_namespace, Some(4));
+    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else { panic!("another rule") };
+    assert_eq!(rule.max_age, Some(SignedDuration::from_hours(24)));
+    let Rule::RemovePodsViolatingNodeTaints(rule) = &policy.strategies[2].rule else { panic!("another rule") };
+    assert_eq!(rule.taints, Names::Only(vec!["a".to_owned()]));
+    let Rule::RemovePodsViolatingNodeAffinity(rule) = &policy.strategies[3].rule else { panic!("another rule") };
+    assert_eq!(rule.kinds, [AffinityKind::Preferred]);
+    assert_snapshot!(warnings(&policy), @"
+    10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: this has no effect, as in descheduler: strategies run in the order of the file
+    15:8 strategies.LowNodeUtilization.params.labelSelector: LowNodeUtilization does not take this, so it has no effect
+    19:71 strategies.PodLifeTime.params.nodeFit: PodLifeTime does not ask for a node that fits, as in descheduler
+    20:80 strategies.RemovePodsViolatingNodeTaints.params.podLifeTime: RemovePodsViolatingNodeTaints does not take this, so it has no effect
+    ");
+}
+
+#[test]
+fn the_old_format_is_refused_where_it_makes_no_sense() {
+    let strategy = |text: &str| parse(&format!("apiVersion: descheduler/v1alpha1\nstrategies: {{{text}}}"));
+    assert!(first(strategy("RemoveDuplicate: {enabled: false}")).contains("did you mean `RemoveDuplicates`?"));
+    assert!(first(strategy("PodLifeTime: {enabled: true}")).contains("maxPodLifeTimeSeconds: missing"));
+    assert!(
+        first(strategy("LowNodeUtilization: {enabled: true}")).contains("nodeResourceUtilizationThresholds: missing")
+    );
+    assert!(
+        strategy("RemoveDuplicates: {enabled: true, params: {thresholdPriority: 1, thresholdPriorityClassName: a}}")
+            .is_err()
+    );
+    assert!(
+        first(strategy("RemoveDuplicates: {enabled: true, params: {nodefit: true}}"))
+            .contains("did you mean `nodeFit`?")
+    );
+    let low = "nodeResourceUtilizationThresholds: {thresholds: {cpu: 1}, targetThresholds: {cpu: 2}}";
+    assert!(
+        strategy(&format!("LowNodeUtilization: {{enabled: true, params: {{namespaces: {{include: [a]}}, {low}}}}}"))
+            .is_err()
+    );
+}
+
+#[test]
+fn both_formats_come_out_the_same_in_the_native_one() {
+    for text in [OLD, "{apiVersion: descheduler/v1alpha2, profiles: [{name: 'a: b', pluginConfig: [{name: PodLifeTime, args: {
+        conditions: [{type: 'true', minTimeSinceLastTransitionSeconds: 5}], exitCodes: [-1, 137], ownerKinds: {exclude: [Job]}}}],
+        plugins: {deschedule: {enabled: [PodLifeTime]}}}]}"] {
+        let policy = parse(text).unwrap();
+        let again = parse(&policy.to_native()).unwrap_or_else(|e| panic!("{e}\n{}", policy.to_native()));
+        assert_eq!(again, Policy { warnings: Vec::new(), ..policy });
+    }
+}

@@ -1,7 +1,5 @@
 //! Low- and HighNodeUtilization, which descheduler writes otherwise than we do, and its sources of usage.
 
-use jiff::SignedDuration;
-
 use super::super::problem::Code;
 use super::super::read::Fields;
 use super::super::strategies::{SUSTAINED, emptying, only_pool};
@@ -20,7 +18,8 @@ const SOURCES: [(&str, Source); 2] = [("KubernetesMetrics", Source::Metrics), ("
 pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
     let collector = f.field("metricsCollector").section(|f| f.field("enabled").bool().unwrap_or(false));
     if f.has("metricsCollector") {
-        let sentence = "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
+        let sentence =
+            "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
     let mut found: Vec<Source> = Vec::new();
@@ -52,9 +51,9 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
 /// The url of a Prometheus, and the reference to its token.
 fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
     let url = f.field("url").name();
-    let token = f.field("authToken").section(|f| {
-        f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name"))))
-    });
+    let token = f
+        .field("authToken")
+        .section(|f| f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name")))));
     if f.has("authToken") && (token.0.is_none() || token.1.is_none()) {
         f.complain(Code::MissingField, "authToken", "secretReference needs both a namespace and a name");
     }
@@ -65,17 +64,17 @@ fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
 }
 
 /// LowNodeUtilization. The namespaces may stand elsewhere.
-pub(super) fn low(f: &mut Fields<'_, '_>, basis: Basis, evictable_namespaces: Names) -> Rule {
+pub(super) fn low(f: &mut Fields<'_, '_>, basis: Basis, evictable_namespaces: Names) -> LowNodeUtilization {
     let deviation = f.field("useDeviationThresholds").bool().unwrap_or(false);
-    Rule::LowNodeUtilization(LowNodeUtilization {
+    LowNodeUtilization {
         basis,
         pools: only_pool(f, deviation),
         deviation,
         number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
-        sustained_for: if basis == Basis::Actual { SUSTAINED } else { SignedDuration::ZERO },
+        sustained_for: SUSTAINED,
         evictable_namespaces,
         per_node: None,
-    })
+    }
 }
 
 /// LowNodeUtilization with all that v1alpha2 has.
@@ -83,10 +82,7 @@ pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[Source]) -> Rule {
     let basis = basis(f, sources);
     let namespaces = evictable_namespaces(f, "evictableNamespaces");
     let per_node = f.field("evictionLimits").section(|f| f.field("node").whole(0));
-    match low(f, basis, namespaces) {
-        Rule::LowNodeUtilization(rule) => Rule::LowNodeUtilization(LowNodeUtilization { per_node, ..rule }),
-        other => other,
-    }
+    Rule::LowNodeUtilization(LowNodeUtilization { per_node, ..low(f, basis, namespaces) })
 }
 
 /// HighNodeUtilization, which weighs requests alone.

@@ -5,7 +5,8 @@
 
 use super::super::arguments::{self, Plugin};
 use super::super::problem::Code;
-use super::super::read::{Fields, Spot, nearest};
+use super::super::read::{Fields, Spot};
+use super::super::wording::nearest;
 use super::super::{Basis, Evictable, Names, Policy, Rule, Scope, TopologySpread};
 use super::evictor::{self, Old};
 use super::utilization;
@@ -54,7 +55,11 @@ fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<Part> {
 fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Option<Part> {
     let enabled = f.field("enabled").bool().unwrap_or(false);
     if f.field("weight").whole(0).is_some_and(|w| w > 0) {
-        f.warn(Code::Ignored, "weight", "this has no effect, as in descheduler: strategies run in the order of the file");
+        f.warn(
+            Code::Ignored,
+            "weight",
+            "this has no effect, as in descheduler: strategies run in the order of the file",
+        );
     }
     let params = f.field("params");
     if !enabled {
@@ -137,7 +142,7 @@ fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Opt
     }
     spot.section(|f| {
         if plugin == Plugin::LowNodeUtilization {
-            return Some(utilization::low(f, Basis::Requests, namespaces));
+            return Some(Rule::LowNodeUtilization(utilization::low(f, Basis::Requests, namespaces)));
         }
         for name in ["targetThresholds", "useDeviationThresholds"] {
             if f.has(name) {

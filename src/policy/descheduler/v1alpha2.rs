@@ -2,8 +2,9 @@
 
 use super::super::arguments::{self, Plugin};
 use super::super::problem::{Code, Position};
-use super::super::read::{Fields, Spot, nearest};
+use super::super::read::{Fields, Spot};
 use super::super::tree::Value;
+use super::super::wording::nearest;
 use super::super::{Evictable, Policy, Rule};
 use super::utilization::{self, Source};
 use super::{Part, assemble, evictor, frame, text};
@@ -31,27 +32,22 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
 
 fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
     let name = text(f.field("name")).unwrap_or_default();
-    let configs = f.field("pluginConfig").list("plugin configurations", |item| {
-        item.section(|f| config(f, sources))
-    });
+    let configs = f.field("pluginConfig").list("plugin configurations", |item| item.section(|f| config(f, sources)));
     let mut configs = Configs { list: configs.unwrap_or_default() };
     configs.warn_of_repeats(f);
     let enabled = f.field("plugins").section(plugins);
     let mut rules = Vec::new();
     for (plugin, place) in enabled {
-        match configs.list.iter_mut().find(|c| c.plugin == Known::Strategy(plugin)) {
-            Some(config) => {
-                if std::mem::replace(&mut config.used, true) {
-                    f.warn_at(Code::Ignored, place, "this is enabled a second time, so it runs twice");
-                }
-                rules.extend(config.rule.clone().map(|rule| (plugin, rule)));
-            }
-            None => {
-                let sentence =
-                    format!("{0} has no entry in pluginConfig; add `- name: {0}`, with its args if any", plugin.name());
-                f.complain_at(Code::MissingField, place, sentence);
-            }
+        let Some(config) = configs.list.iter_mut().find(|c| c.plugin == Known::Strategy(plugin)) else {
+            let sentence =
+                format!("{0} has no entry in pluginConfig; add `- name: {0}`, with its args if any", plugin.name());
+            f.complain_at(Code::MissingField, place, sentence);
+            continue;
+        };
+        if std::mem::replace(&mut config.used, true) {
+            f.warn_at(Code::Ignored, place, "this is enabled a second time, so it runs twice");
         }
+        rules.extend(config.rule.clone().map(|rule| (plugin, rule)));
     }
     configs.warn_of_unused(f);
     let evictor = configs.list.into_iter().find(|c| c.plugin == Known::Evictor);
@@ -113,14 +109,14 @@ fn config(f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Config> {
 }
 
 fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Rule> {
-    match plugin {
-        Plugin::LowNodeUtilization => Some(utilization::low_v1alpha2(f, sources)),
-        Plugin::HighNodeUtilization => {
-            let namespaces = utilization::evictable_namespaces(f, "evictableNamespaces");
-            utilization::high(f, namespaces)
-        }
-        other => Some(arguments::rule(other, f)),
+    if plugin == Plugin::LowNodeUtilization {
+        return Some(utilization::low_v1alpha2(f, sources));
     }
+    if plugin == Plugin::HighNodeUtilization {
+        let namespaces = utilization::evictable_namespaces(f, "evictableNamespaces");
+        return utilization::high(f, namespaces);
+    }
+    Some(arguments::rule(plugin, f))
 }
 
 /// The plugin of this name.
@@ -156,7 +152,11 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     }
     let both = f.has("preevictionfilter") && f.has("preEvictionFilter");
     if both {
-        f.complain(Code::RepeatedField, "preEvictionFilter", "this is the same as `preevictionfilter`; keep one of them");
+        f.complain(
+            Code::RepeatedField,
+            "preEvictionFilter",
+            "this is the same as `preevictionfilter`; keep one of them",
+        );
     }
     for name in ["filter", "preevictionfilter", "preEvictionFilter"] {
         for (known, place) in set(f, name) {
@@ -189,4 +189,3 @@ fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
         enabled.unwrap_or_default()
     })
 }
-

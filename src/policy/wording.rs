@@ -1,0 +1,35 @@
+//! Words for messages: paths, alternatives, and what was most likely meant.
+
+use super::problem::printable;
+
+/// What follows an opening bracket, without the number of a list item that it begins with.
+pub(super) fn without_index((i, part): (usize, &str)) -> &str {
+    if i == 0 { part } else { part.trim_start_matches(|c: char| c.is_ascii_digit()) }
+}
+
+/// Alternatives as a sentence has them: `a, b or c`.
+pub(super) fn either(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
+    }
+}
+
+/// The path of a field: `a.b`, or `a["b.c/d"]` where the name is not one word.
+pub(super) fn below(parent: &str, name: &str) -> String {
+    let simple = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    match (simple, parent) {
+        (true, "") => name.to_owned(),
+        (true, _) => format!("{parent}.{name}"),
+        (false, _) => format!("{parent}[\"{}\"]", printable(name, 60)),
+    }
+}
+
+/// The name that was most likely meant, if one is near enough.
+pub(super) fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
+    let written: String = written.chars().take(60).collect::<String>().to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
+    let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;
+    (distance <= (name.len() / 3).max(1)).then_some(name)
+}
