@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::kit::audit::evictions;
 use crate::kit::bed::{Bed, on_a_bed};
 use crate::kit::keel::Launch;
-use crate::kit::rounds::{policy, remove, requests, rounds, spread};
+use crate::kit::rounds::{healed, policy, remove, requests, rounds, spread};
 use crate::kit::scene;
-use crate::kit::wait::say;
+use crate::kit::wait::{say, that};
 
 /// The policy that descheduler itself once shipped, and most articles show.
 const SHIPPED: &str = "v1alpha1-default";
@@ -17,9 +18,84 @@ fn what_articles_show_of_descheduler_comes_about() {
         scene::rights(bed);
         one_of_three_moves_to_a_node_that_joins(bed).await;
         six_on_one_of_two_workers_are_evened_out(bed).await;
-        forty_on_one_of_four_nodes_are_spread(bed).await;
         by_requests_a_full_node_gives_to_the_others(bed).await;
     });
+}
+
+/// Four nodes, one of them open while forty pods start; descheduler as a Deployment. The nodes are in no zones: where
+/// they are, the scheduler evens out zones before nodes, and brings pods back.
+#[test]
+fn forty_on_one_of_four_nodes_are_spread() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::nodes(bed, 4).await;
+        bed.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
+        let closed = ["n1", "n2", "n4"].map(str::to_owned);
+        scene::cordon(bed, &closed);
+        let launch = Launch::written(bed, &policy(SHIPPED)).await;
+        // The article has 5m.
+        let mut keel = launch.as_descheduler(&["--descheduling-interval", "2s", "--v", "3"]);
+        scene::deployment(bed, "nginx", 40, "10m").await;
+        scene::uncordon(bed, &closed);
+        assert_eq!(sizes(bed, "nginx").await, [40]);
+        keel.eventually("thirty of them elsewhere", 240, async |_| {
+            let now = spread(bed, "nginx").await;
+            that(now.get("n3").is_some_and(|n| *n == 10), in_words(&now))
+        })
+        .await;
+        healed(bed).await;
+        keel.says(&["cycle: "], 2, 60).await;
+        assert!(keel.stop(10).await.success());
+        let (after, made) = (spread(bed, "nginx").await, evictions(bed).len());
+        say(&format!("nginx: n3 40 became {}; {made} evicted", in_words(&after)));
+        assert!(after.len() == 4 && after.values().all(|n| (8..=12).contains(n)), "{after:?}");
+        assert!((30..=32).contains(&made), "thirty would do");
+    });
+}
+
+/// Deployment, CronJob or Job: its manifests differ in the interval alone.
+#[test]
+fn the_flags_of_its_manifests_are_understood() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::nodes(bed, 3).await;
+        scene::cordon(bed, &scene::names(2, 3));
+        scene::deployment(bed, "web", 6, "10m").await;
+        scene::uncordon(bed, &scene::names(2, 3));
+        let launch = Launch::written(bed, &policy(SHIPPED)).await;
+        let mut keel = launch.as_descheduler(&["--descheduling-interval", "5m", "--v", "3"]);
+        keel.says(&["cycle: "], 1, 60).await;
+        assert_eq!(evictions(bed).len(), 1, "a quarter of six at a time");
+        assert_eq!(keel.probe("/healthz").await, Ok(200));
+        assert!(keel.stop(10).await.success());
+        assert_eq!(keel.count(&["has no effect"]), 0);
+        healed(bed).await;
+
+        assert!(launch.as_descheduler(&["--v", "3"]).ended(60).await.success());
+        assert_eq!(evictions(bed).len(), 2, "without an interval it runs once");
+        its_account_gets_the_rights_that_we_say(bed);
+    });
+}
+
+/// What deploy/README.md says of descheduler's own ServiceAccount.
+fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
+    let readme = include_str!("../../deploy/README.md");
+    let (_, rest) = readme.split_once("## Coming from descheduler").unwrap();
+    let (chapter, _) = rest.split_once("\n## ").unwrap();
+    let commands: Vec<&str> = chapter.lines().filter_map(|line| line.strip_prefix("    kubectl ")).collect();
+    assert!(commands.len() > 1, "{chapter}");
+    bed.kubectl(&["delete", "role,rolebinding", "-n", "kube-system", "evenkeel"]);
+    for command in commands {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/");
+        let words: Vec<String> = command.split(' ').map(|word| word.replace("deploy/", root)).collect();
+        bed.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    let who = "--as=system:serviceaccount:kube-system:descheduler-sa";
+    for right in ["create pods --subresource=eviction", "list replicasets.apps -A", "create configmaps -n kube-system"] {
+        let mut words = vec!["auth", "can-i", who];
+        words.extend(right.split(' '));
+        assert_eq!(bed.kubectl(&words).trim(), "yes", "{right}");
+    }
 }
 
 /// Three pods on two nodes, so that two are on one; a node joins, and a Job runs once.
@@ -47,22 +123,9 @@ async fn six_on_one_of_two_workers_are_evened_out(bed: &Bed) {
     remove(bed, "web1").await;
 }
 
-/// Four nodes, one of them open while forty pods start.
-async fn forty_on_one_of_four_nodes_are_spread(bed: &Bed) {
-    scene::nodes(bed, 4).await;
-    let closed = ["n1", "n2", "n4"].map(str::to_owned);
-    scene::cordon(bed, &closed);
-    scene::deployment(bed, "crowd", 40, "10m").await;
-    scene::uncordon(bed, &closed);
-    assert_eq!(sizes(bed, "crowd").await, [40]);
-    carry_out(bed, "RemoveDuplicates", SHIPPED, "crowd").await;
-    let after = sizes(bed, "crowd").await;
-    assert!(after.len() == 4 && after.iter().all(|n| (8..=12).contains(n)), "{after:?}");
-    remove(bed, "crowd").await;
-}
-
 /// Seven pods that request a core each on a node of eight, by a policy that weighs requests and nothing else.
 async fn by_requests_a_full_node_gives_to_the_others(bed: &Bed) {
+    scene::nodes(bed, 4).await;
     scene::cordon(bed, &scene::names(2, 4));
     scene::deployment_with(bed, "busy", 7, "10m", &requests("1000m")).await;
     scene::uncordon(bed, &scene::names(2, 4));

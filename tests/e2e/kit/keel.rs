@@ -92,6 +92,17 @@ impl Launch {
         Keel::start(command, self.port)
     }
 
+    /// As a manifest of descheduler starts it with only its image changed: `--policy-config-file FILE` and these.
+    /// Nothing is added but where to listen, so that a port of this machine need not be free.
+    pub fn as_descheduler(&self, more: &[&str]) -> Keel {
+        let mut command = Command::new(PROGRAM);
+        command.arg("--policy-config-file").arg(&self.policy).args(more);
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
+        // In place of the pod's ServiceAccount, for here is no pod.
+        command.env("KUBECONFIG", &self.kubeconfig);
+        Keel::start(command, self.port)
+    }
+
     /// `evenkeel plan -o json`: the bytes.
     pub fn plan_text(&self, more: &[&str]) -> String {
         let output = self.command("plan").args(["-o", "json"]).args(more).output().unwrap();
