@@ -175,3 +175,47 @@ fn a_refused_eviction_leaves_no_trace() {
     watch.engine.resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
     assert!(watch.engine.ledger().entries().is_empty());
 }
+
+const OLD: &str = "
+    node n1
+      web phase=Failed age=2h
+      web*4 age=2h
+    node n2
+    node n3
+";
+
+fn one_at_a_time_by(strategy: &str) -> String {
+    format!("limits: {{perWorkload: 1}}\nstrategies: [{{{strategy}}}]\n")
+}
+
+/// A new pod is all that was asked for: that the scheduler finds the same node good again is no circle.
+#[test]
+fn what_goes_for_its_age_may_come_back_to_its_node() {
+    let policy = one_at_a_time_by("podLifeTime: {maxPodLifeTimeSeconds: 3600, states: [Running]}");
+    let mut watch = Watch::new(OLD, &policy);
+    for _ in 0..4 {
+        assert_eq!(watch.act("n1"), 1, "{}", text(&watch.plan()));
+        watch.pass(15);
+    }
+    assert_eq!(watch.ending(), ["Settled(Renewed)"; 4]);
+    assert_eq!(watch.act("n1"), 0, "all are young");
+}
+
+/// Its ReplicaSet has replaced it long ago: nothing is awaited, and what comes later is no replacement.
+#[test]
+fn a_failed_pod_that_is_cleared_away_holds_its_workload_up_in_nothing() {
+    let mut watch = Watch::new(OLD, &one_at_a_time_by("removeFailedPods: {}"));
+    let plan = watch.plan();
+    let snapshot = watch.cluster.snapshot(&watch.policy());
+    watch.engine.intend(&snapshot, &plan.moves, watch.now);
+    watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
+    let key = ("default".to_owned(), plan.moves[0].pod.clone());
+    watch.cluster.objects.delete(evenkeel::snapshot::objects::Kind::Pod, &key);
+    let new = watch.cluster.replace("default", "web-2", "n2", after(301));
+    watch.pass(15);
+    assert_eq!(watch.ending(), ["Settled(NotReplaced)"]);
+    let (ledger, snapshot) = (watch.engine.ledger(), watch.cluster.snapshot(&watch.policy()));
+    let new = snapshot.find_pod("default", &new).unwrap();
+    assert_eq!(ledger.away(&ledger.entries()[0].workload), 0);
+    assert_eq!(ledger.rest(&snapshot, new, &watch.policy().cooldown, watch.now), None);
+}
