@@ -34,7 +34,7 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         min_replicas: f.field("minReplicas").whole(0).unwrap_or(1).max(1),
         min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).unwrap_or(SignedDuration::ZERO),
         protected: protections(f),
-        destinations: f.field("nodeSelector").selector(),
+        destinations: f.field("nodeSelector").text_selector(),
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
     };
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);

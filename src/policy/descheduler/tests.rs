@@ -185,6 +185,19 @@ fn arguments_are_checked_as_descheduler_checks_them() {
     for (point, name, args) in refused {
         assert!(plugin(point, name, args).is_err(), "{name} {args}");
     }
+    for args in [
+        "{labelSelector: a=b}",
+        "{labelSelector: {matchLabels: {a b: c}}}",
+        "{labelSelector: {matchLabels: {a: '!'}}}",
+        "{labelSelector: {matchExpressions: [{key: -a, operator: Exists}]}}",
+        "{labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}",
+        "{minPodAge: 1d}",
+        "{minPodAge: 5}",
+        "{nodeSelector: {a: b}}",
+        "{nodeSelector: a in (b}",
+    ] {
+        assert!(evictor(args).is_err(), "{args}");
+    }
     let taints = |args: &str| {
         let rule = plugin("deschedule", "RemovePodsViolatingNodeTaints", args).unwrap().strategies.remove(0).rule;
         let Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) = rule else { panic!("{rule:?}") };
