@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::draft::{Draft, HotSince, World};
 use crate::gate;
-use crate::ledger::{Ledger, Settled};
+use crate::ledger::{Aim, Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
 use crate::policy::{Basis, LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
@@ -92,8 +92,15 @@ impl Engine {
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.
     pub fn intend(&mut self, snapshot: &Snapshot, moves: &[Move], now: Timestamp) {
-        for pod in moves.iter().filter_map(|m| snapshot.find_pod(&m.namespace, &m.pod)) {
-            self.ledger.intend(snapshot, pod, now);
+        for (it, pod) in moves.iter().filter_map(|m| Some((m, snapshot.find_pod(&m.namespace, &m.pod)?))) {
+            let aim = if snapshot.pod(pod).finished() {
+                Aim::Clear
+            } else if it.reason.lies_in_the_pod() {
+                Aim::Renew
+            } else {
+                Aim::Move
+            };
+            self.ledger.intend(snapshot, pod, aim, now);
         }
     }
 

@@ -46,15 +46,42 @@ pub struct Entry {
     pub uid: String,
     /// Where it was.
     pub node: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Aim::is_move")]
+    pub aim: Aim,
     /// When it was decided, by our clock.
     pub at: Timestamp,
     /// Creation of the workload's newest pod at that time, by the API server's clock: what is newer is a replacement.
     pub newest: Timestamp,
+    /// Siblings made in the same second as the newest, where that is the second of the decision: they are no
+    /// replacements. No controller makes more than some dozens in a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub twins: Vec<String>,
     /// How far it has come.
     pub state: State,
     /// The pod taken for its replacement, by identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
+}
+
+/// What an eviction is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Aim {
+    /// A replacement on another node.
+    #[default]
+    Move,
+    /// A replacement, wherever it is.
+    Renew,
+    /// No replacement, for the pod has finished: that it is gone.
+    Clear,
+}
+
+impl Aim {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_move(&self) -> bool {
+        *self == Aim::Move
+    }
 }
 
 /// How far an eviction has come.
@@ -75,13 +102,15 @@ pub enum State {
 pub enum Ending {
     /// The replacement is Ready on another node that is not hot.
     Helped,
+    /// The replacement is Ready, and nothing else was asked for.
+    Renewed,
     /// It came back to the node that it left.
     SameNode,
     /// It went to another hot node.
     HotNode,
     /// It was not Ready in time.
     NeverReady,
-    /// Nothing replaced it: the workload shrank or is gone.
+    /// Nothing replaced it: the workload shrank or is gone, or the pod had finished.
     NotReplaced,
 }
 
@@ -90,6 +119,7 @@ impl Ending {
     pub const fn code(self) -> &'static str {
         match self {
             Ending::Helped => "helped",
+            Ending::Renewed => "renewed",
             Ending::SameNode => "same-node",
             Ending::HotNode => "hot-node",
             Ending::NeverReady => "never-ready",
@@ -107,6 +137,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Ending::Helped => "the replacement is Ready on another node that is not hot",
+            Ending::Renewed => "the replacement is Ready",
             Ending::SameNode => "the replacement came back to the same node",
             Ending::HotNode => "the replacement went to another hot node",
             Ending::NeverReady => "the replacement was not Ready in time",
@@ -193,17 +224,20 @@ impl Ledger {
     }
 
     /// Writes down that this pod is to be evicted. Call before the eviction is made, and save.
-    pub fn intend(&mut self, snapshot: &Snapshot, pod: PodId, now: Timestamp) {
+    pub fn intend(&mut self, snapshot: &Snapshot, pod: PodId, aim: Aim, now: Timestamp) {
         let it = snapshot.pod(pod);
         let siblings = it.workload.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default();
         let newest = siblings.iter().map(|p| snapshot.pod(*p).created).max().unwrap_or(it.created);
+        let twins = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| p.created == newest && just_then(now, newest));
         self.entries.push(Entry {
             workload: key_of(snapshot, it),
             pod: it.name.clone(),
             uid: it.uid.clone(),
             node: it.node.map(|n| snapshot.node(n).name.clone()).unwrap_or_default(),
+            aim,
             at: now,
             newest,
+            twins: twins.map(|p| p.uid.clone()).collect(),
             state: State::Intended,
             replacement: None,
         });
@@ -247,7 +281,7 @@ impl Ledger {
     }
 
     fn remember(&mut self, entry: &Entry, ending: Ending, cooldown: &Cooldown, now: Timestamp) {
-        if ending == Ending::Helped {
+        if matches!(ending, Ending::Helped | Ending::Renewed) {
             self.standings.remove(&entry.workload);
         }
         let standing = self.standings.get(&entry.workload);
@@ -280,9 +314,15 @@ impl Entry {
     /// Whether this pod of the same workload was made after the eviction. The comparison is within the API server's own
     /// clock; only a pod made in the very second of the newest sibling needs ours.
     fn is_replaced_by(&self, pod: &Pod) -> bool {
-        let just_then = || self.at.duration_since(pod.created) < SignedDuration::from_secs(2);
-        pod.uid != self.uid && (pod.created > self.newest || (pod.created == self.newest && just_then()))
+        let same_second = || pod.created == self.newest && just_then(self.at, pod.created);
+        let new = pod.created > self.newest || (same_second() && !self.twins.contains(&pod.uid));
+        new && pod.uid != self.uid && self.aim != Aim::Clear
     }
+}
+
+/// Whether a pod made in this second may have been made after a decision at that time: creation is told in seconds.
+fn just_then(at: Timestamp, created: Timestamp) -> bool {
+    at.duration_since(created) < SignedDuration::from_secs(2)
 }
 
 /// The rest after so many useless moves in a row: doubled by each, up to the cap.

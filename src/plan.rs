@@ -149,6 +149,13 @@ pub enum Reason {
     Found(Vec<Finding>),
 }
 
+impl Reason {
+    /// Whether it is the pod itself rather than where it is, so that a new one is as good anywhere.
+    pub const fn lies_in_the_pod(&self) -> bool {
+        matches!(self, Reason::Restarts { .. } | Reason::Found(_))
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

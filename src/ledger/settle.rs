@@ -1,7 +1,7 @@
 //! Learning how an eviction went: whether it was made, what replaced the pod, and whether that helped.
 
 use super::{
-    BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot, State, Timestamp,
+    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot, State, Timestamp,
 };
 
 /// An eviction whose ending has become known, for logs and people.
@@ -105,12 +105,17 @@ fn ending(
     if entry.state != State::Evicted {
         return None;
     }
+    if entry.aim == Aim::Clear {
+        return Some((Ending::NotReplaced, None));
+    }
     let replacement = entry.replacement.as_ref().and_then(|uid| find(snapshot, &entry.workload, uid));
     let waited_enough = now.duration_since(entry.at) > cooldown.rest.max(PATIENCE);
     let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
         return waited_enough.then_some((Ending::NotReplaced, None));
     };
     match pod.node {
+        Some(node) if pod.ready && entry.aim == Aim::Renew => Some((Ending::Renewed, Some(node))),
+        node if entry.aim == Aim::Renew => waited_enough.then_some((Ending::NeverReady, node)),
         Some(node) if snapshot.node(node).name == entry.node => Some((Ending::SameNode, Some(node))),
         Some(node) if pod.ready && hot(node) => Some((Ending::HotNode, Some(node))),
         Some(node) if pod.ready => Some((Ending::Helped, Some(node))),

@@ -5,6 +5,7 @@ pub mod bed;
 pub mod keel;
 pub mod ledger;
 pub mod proxy;
+pub mod rounds;
 pub mod scene;
 pub mod usage;
 pub mod wait;

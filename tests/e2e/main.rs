@@ -11,6 +11,7 @@ mod kit;
 
 // The slowest first, for so they start.
 mod circles;
+mod strategies;
 mod crash;
 mod disruption;
 mod doubt;
@@ -19,3 +20,4 @@ mod outage;
 mod plan;
 mod probes;
 mod rights;
+mod seeds;

@@ -1,7 +1,7 @@
 //! The ledger as it is written down: whole, bounded, and never misread.
 
 use evenkeel::engine::Engine;
-use evenkeel::ledger::{Ledger, MOST_ENTRIES};
+use evenkeel::ledger::{Aim, Ledger, MOST_ENTRIES};
 use evenkeel::plan::Outcome;
 use evenkeel::snapshot::PodId;
 use insta::assert_snapshot;
@@ -41,7 +41,7 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
     for position in 0..MOST_ENTRIES {
-        ledger.intend(&snapshot, PodId(position), noon());
+        ledger.intend(&snapshot, PodId(position), Aim::Move, noon());
     }
     let written = ledger.write();
     // Names of pods and nodes may have 253 characters; real ones have a fifth of that.
@@ -68,4 +68,20 @@ fn what_no_longer_matters_is_forgotten() {
     assert_eq!(engine.ledger().entries().len(), 1, "its replacement rests");
     engine.settle(&snapshot, after(2 * 600 + 1));
     assert!(engine.ledger().entries().is_empty(), "twice the rest has passed");
+}
+
+/// Creation is told in seconds: of a young workload the others are as new as the replacement.
+#[test]
+fn siblings_of_the_same_second_are_not_taken_for_the_replacement() {
+    let mut cluster = Cluster::parse("node n1\n  web*4 age=0s\nnode n2");
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut ledger = Ledger::default();
+    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), Aim::Move, noon());
+    ledger.evicted("uid-default-web-4");
+    engine.reload(Ledger::parse(&ledger.write()).unwrap());
+    let new = cluster.replace("default", "web-4", "n2", noon());
+    let settled = engine.settle(&cluster.snapshot(engine.policy()), after(1));
+    assert_eq!(settled[0].to.as_deref(), Some("n2"), "{settled:?}");
+    assert_eq!(engine.ledger().entries()[0].replacement, Some(format!("uid-{new}")));
 }

@@ -65,7 +65,16 @@ impl Launch {
 
     /// With this policy, by way of a proxy.
     pub async fn by(bed: &Bed, policy: &Policy, server: &str) -> Self {
-        let policy = bed.write("policy.yaml", &policy.text());
+        Launch::with(bed, &policy.text(), server).await
+    }
+
+    /// With a policy file as somebody has written it, straight at the API server.
+    pub async fn written(bed: &Bed, policy: &str) -> Self {
+        Launch::with(bed, policy, &bed.server()).await
+    }
+
+    async fn with(bed: &Bed, policy: &str, server: &str) -> Self {
+        let policy = bed.write("policy.yaml", policy);
         Launch { policy, kubeconfig: bed.kubeconfig(server).await, port: bed.port(0) }
     }
 

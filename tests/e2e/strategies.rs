@@ -1,0 +1,218 @@
+//! Does each strategy do its work, by policies as users of descheduler write them, and does the cluster heal?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::kit::bed::{Bed, on_a_bed};
+use crate::kit::keel::Launch;
+use crate::kit::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
+use crate::kit::scene;
+use crate::kit::usage::name;
+use crate::kit::wait::{eventually, say, that};
+
+#[test]
+fn strategies_that_weigh_nodes_even_them_out() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::nodes(bed, 4).await;
+        duplicates_are_spread(bed).await;
+        a_full_node_gives_to_the_empty_ones(bed).await;
+        a_topology_spread_constraint_is_kept(bed).await;
+        a_node_with_little_on_it_is_emptied(bed).await;
+    });
+}
+
+#[test]
+fn strategies_that_judge_pods_one_by_one_take_those_and_no_others() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::nodes(bed, 4).await;
+        who_avoids_a_pod_leaves_it(bed).await;
+        a_node_that_affinity_no_longer_admits_is_left(bed).await;
+        a_tainted_node_is_left(bed).await;
+        scene::deployment(bed, "aged", 4, "10m").await;
+        a_pod_with_too_many_restarts_goes(bed).await;
+        a_failed_pod_is_cleared_away(bed).await;
+        old_pods_are_replaced(bed).await;
+    });
+}
+
+async fn duplicates_are_spread(bed: &Bed) {
+    on_n1(bed, "twins", 4, &json!({})).await;
+    carry_out(bed, "RemoveDuplicates", "remove-duplicates", 3).await;
+    let after = spread(bed, "twins").await;
+    assert!(after.values().all(|n| *n == 1), "{after:?}");
+    remove(bed, "twins").await;
+}
+
+/// Six pods that request a core each, on one node of eight cores: at most three can stay.
+async fn a_full_node_gives_to_the_empty_ones(bed: &Bed) {
+    on_n1(bed, "large", 6, &requests("1000m")).await;
+    carry_out(bed, "LowNodeUtilization", "low-node-utilization", 3).await;
+    let after = spread(bed, "large").await;
+    assert!(after["n1"] <= 3 && after.values().all(|n| *n <= 3), "{after:?}");
+    remove(bed, "large").await;
+}
+
+/// Three and three on two nodes; then two nodes more.
+async fn a_topology_spread_constraint_is_kept(bed: &Bed) {
+    let constraint = json!({
+        "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "even"}}, "nodeTaintsPolicy": "Honor",
+    });
+    scene::cordon(bed, &scene::names(3, 4));
+    scene::deployment_with(bed, "even", 6, "10m", &json!({"topologySpreadConstraints": [constraint]})).await;
+    scene::uncordon(bed, &scene::names(3, 4));
+    carry_out(bed, "RemovePodsViolatingTopologySpreadConstraint", "topology-spread", 2).await;
+    let after = spread(bed, "even").await;
+    assert!(after.len() == 4 && after.values().all(|n| *n <= 2), "{after:?}");
+    remove(bed, "even").await;
+}
+
+/// n1 is half full, n2 has two small pods: they go to n1, given a scheduler that packs.
+async fn a_node_with_little_on_it_is_emptied(bed: &Bed) {
+    packing_scheduler(bed);
+    on_n1(bed, "many", 4, &requests("1000m")).await;
+    let mut few = requests("500m");
+    few["schedulerName"] = json!("packing");
+    scene::cordon(bed, &["n1", "n3", "n4"].map(str::to_owned));
+    scene::deployment_with(bed, "few", 2, "10m", &few).await;
+    scene::uncordon(bed, &["n1", "n3", "n4"].map(str::to_owned));
+    carry_out(bed, "HighNodeUtilization", "high-node-utilization", 2).await;
+    assert_eq!(spread(bed, "few").await, BTreeMap::from([("n1".to_owned(), 2)]));
+    remove(bed, "few").await;
+    remove(bed, "many").await;
+}
+
+async fn who_avoids_a_pod_leaves_it(bed: &Bed) {
+    let noisy = json!({"matchLabels": {"noisy": "true"}});
+    let apart = json!([{"labelSelector": noisy, "topologyKey": "kubernetes.io/hostname"}]);
+    let rule = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}});
+    on_n1(bed, "quiet", 2, &json!({"affinity": rule})).await;
+    on_n1(bed, "loud", 1, &json!({})).await;
+    bed.kubectl(&["label", "pod", "-l", "app=loud", "noisy=true"]);
+    carry_out(bed, "RemovePodsViolatingInterPodAntiAffinity", "inter-pod-anti-affinity", 2).await;
+    assert_left(bed, "quiet").await;
+    remove(bed, "quiet").await;
+    remove(bed, "loud").await;
+}
+
+async fn a_node_that_affinity_no_longer_admits_is_left(bed: &Bed) {
+    bed.kubectl(&["label", "node", "n1", "n2", "disk=ssd"]);
+    let ssd = json!({"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]});
+    let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [ssd]}});
+    on_n1(bed, "fast", 2, &json!({"affinity": {"nodeAffinity": required}})).await;
+    bed.kubectl(&["label", "--overwrite", "node", "n1", "disk=hdd"]);
+    carry_out(bed, "RemovePodsViolatingNodeAffinity", "node-affinity", 2).await;
+    assert_eq!(spread(bed, "fast").await, BTreeMap::from([("n2".to_owned(), 2)]));
+    remove(bed, "fast").await;
+}
+
+/// One pod tolerates the one taint, and the other is one that the policy leaves out.
+async fn a_tainted_node_is_left(bed: &Bed) {
+    let tolerant = json!({"tolerations": [{"key": "dedicated", "operator": "Exists"}]});
+    on_n1(bed, "tolerant", 1, &tolerant).await;
+    on_n1(bed, "plain", 2, &json!({})).await;
+    bed.kubectl(&["taint", "node", "n1", "dedicated=db:NoSchedule", "reserved=yes:NoSchedule"]);
+    let stays = names_of(bed, "tolerant").await;
+    carry_out(bed, "RemovePodsViolatingNodeTaints", "node-taints", 2).await;
+    assert_left(bed, "plain").await;
+    assert_eq!(names_of(bed, "tolerant").await, stays);
+    bed.kubectl(&["taint", "node", "n1", "dedicated-", "reserved-"]);
+    remove(bed, "plain").await;
+    remove(bed, "tolerant").await;
+}
+
+async fn a_pod_with_too_many_restarts_goes(bed: &Bed) {
+    scene::deployment(bed, "shaky", 3, "10m").await;
+    let names: Vec<String> = names_of(bed, "shaky").await.into_iter().collect();
+    set_status(bed, &names[0], &container_status(120));
+    set_status(bed, &names[1], &container_status(99));
+    let evicted = carry_out(bed, "RemovePodsHavingTooManyRestarts", "too-many-restarts", 1).await;
+    assert_eq!(evicted, names[..1]);
+    remove(bed, "shaky").await;
+}
+
+/// The ReplicaSet has made a new pod in its stead already, but leaves the failed one where it is.
+async fn a_failed_pod_is_cleared_away(bed: &Bed) {
+    scene::deployment(bed, "worn", 3, "10m").await;
+    let names: Vec<String> = names_of(bed, "worn").await.into_iter().collect();
+    set_status(bed, &names[0], &json!({"phase": "Failed", "reason": "Evicted"}));
+    set_status(bed, &names[1], &json!({"phase": "Failed", "reason": "Shutdown"}));
+    healed(bed).await;
+    let evicted = carry_out(bed, "RemoveFailedPods", "failed-pods", 1).await;
+    assert_eq!(evicted, names[..1]);
+    let all = scene::pods(bed).await;
+    assert!(!all.contains(&names[0]) && all.contains(&names[1]), "{all:?}");
+    remove(bed, "worn").await;
+}
+
+async fn old_pods_are_replaced(bed: &Bed) {
+    let originals = names_of(bed, "aged").await;
+    let launch = Launch::written(bed, &policy("pod-life-time")).await;
+    eventually("pods older than 30 s", 90, async || {
+        let moves = launch.plan()["moves"].as_array().unwrap().len();
+        that(moves > 0, "a plan without moves")
+    })
+    .await;
+    let evicted: BTreeSet<String> = carry_out(bed, "PodLifeTime", "pod-life-time", 4).await.into_iter().collect();
+    assert_eq!(evicted, originals);
+    remove(bed, "aged").await;
+}
+
+/// Runs the program until it has nothing left to do, and returns whom it evicted; fails if it took more than that many.
+async fn carry_out(bed: &Bed, strategy: &str, file: &str, most: usize) -> Vec<String> {
+    let launch = Launch::written(bed, &policy(file)).await;
+    let rounds = rounds(bed, &launch, strategy).await;
+    let evicted = rounds.concat();
+    say(&format!("{strategy}: {} evicted in {} runs", evicted.len(), rounds.len()));
+    assert!((1..=most).contains(&evicted.len()), "1 to {most} would do: {evicted:?}");
+    evicted
+}
+
+/// A Deployment all of whose pods are on n1, while other nodes are open again.
+async fn on_n1(bed: &Bed, name: &str, replicas: u32, more: &Value) {
+    scene::cordon(bed, &scene::names(2, 4));
+    scene::deployment_with(bed, name, replicas, "10m", more).await;
+    scene::uncordon(bed, &scene::names(2, 4));
+    assert_eq!(spread(bed, name).await.into_keys().collect::<Vec<_>>(), ["n1"]);
+}
+
+async fn assert_left(bed: &Bed, deployment: &str) {
+    let after = spread(bed, deployment).await;
+    assert!(!after.contains_key("n1"), "{after:?}");
+}
+
+async fn names_of(bed: &Bed, deployment: &str) -> BTreeSet<String> {
+    pods_of(bed, deployment).await.iter().map(name).collect()
+}
+
+fn container_status(restarts: u32) -> Value {
+    let started = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
+    let it = json!({
+        "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": restarts, "state": started,
+    });
+    json!({"containerStatuses": [it]})
+}
+
+/// Says in the kubelet's stead what has become of a pod.
+fn set_status(bed: &Bed, pod: &str, status: &Value) {
+    let patch = json!({"status": status}).to_string();
+    bed.kubectl(&["patch", "pod", pod, "--subresource=status", "--type=merge", "-p", &patch]);
+}
+
+/// A second profile of the scheduler, which prefers full nodes: HighNodeUtilization needs one.
+fn packing_scheduler(bed: &Bed) {
+    let strategy = "{type: MostAllocated, resources: [{name: cpu, weight: 1}]}";
+    let profiles = format!(
+        "profiles:\n\
+         - schedulerName: default-scheduler\n\
+         - schedulerName: packing\n\
+         \x20 pluginConfig: [{{name: NodeResourcesFit, args: {{scoringStrategy: {strategy}}}}}]\n\
+         \x20 plugins: {{score: {{disabled: [{{name: PodTopologySpread}}, {{name: NodeResourcesBalancedAllocation}}]}}}}\n"
+    );
+    let config = std::fs::read_to_string(bed.dir.join("scheduler.yaml")).unwrap();
+    bed.write("scheduler.yaml", &(config + &profiles));
+    bed.component("restart", "scheduler");
+}
