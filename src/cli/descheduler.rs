@@ -54,7 +54,7 @@ enum Takes {
     Bool,
 }
 
-const LEADER: &str = "the ledger is written by one at a time, so nothing is evicted twice";
+const LEADER: &str = "there is no leader election yet, so run one replica";
 const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
 const TRACES: &str = "no traces are sent";
 const LISTEN: &str = "probes and metrics answer where --listen says, on plain HTTP";
