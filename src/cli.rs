@@ -36,6 +36,7 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it, for as long as the program runs")]
 enum Command {
     /// Watch a cluster and keep it even
     Run(run::Args),

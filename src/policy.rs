@@ -107,6 +107,7 @@ impl Policy {
     }
 
     /// The resources that its thresholds name.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others have no thresholds")]
     pub fn resources(&self) -> BTreeSet<&str> {
         let thresholds = self.strategies.iter().flat_map(|strategy| match &strategy.rule {
             Rule::LowNodeUtilization(rule) => {

@@ -86,6 +86,7 @@ struct Idle {
 }
 
 /// Flags of the server for probes and metrics, and of the log.
+#[expect(clippy::struct_field_names, reason = "the names are those of descheduler's flags")]
 #[derive(Debug, Default, clap::Args)]
 struct Serving {
     #[arg(long, hide = true)]

@@ -81,7 +81,9 @@ proptest! {
         changes in prop::collection::vec((0..4_u8, any::<Index>(), any::<Index>(), any::<u8>()), 1..8),
     ) {
         let mut bytes = [NATIVE, V1ALPHA2, V1ALPHA1][format].as_bytes().to_vec();
-        changes.into_iter().for_each(|c| change(&mut bytes, c));
+        for one in changes {
+            change(&mut bytes, one);
+        }
         let text = String::from_utf8_lossy(&bytes);
         match Policy::parse("policy.yaml", &text) {
             Ok(policy) => prop_assert!(!policy.profiles.is_empty()),

@@ -174,7 +174,6 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     Protections { prefer_no_eviction: mandatory, ..protected }
 }
 
-#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
 fn new_protections(f: &mut Fields<'_, '_>) -> New {
     let disabled = protection_list(f, "defaultDisabled", &DEFAULT);
     let extra = protection_list(f, "extraEnabled", &EXTRA);

@@ -12,7 +12,7 @@ fn parse(text: &str) -> Result<Policy, String> {
 
 /// A policy whose only profile is this, from line 3 on.
 fn profile(text: &str) -> Result<Policy, String> {
-    let text: String = text.lines().map(|line| format!("  {line}\n")).collect();
+    let text = text.lines().map(|line| format!("  {line}\n")).collect::<Vec<_>>().concat();
     parse(&format!("apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n{text}"))
 }
 
@@ -185,14 +185,12 @@ fn arguments_are_checked_as_descheduler_checks_them() {
     for (point, name, args) in refused {
         assert!(plugin(point, name, args).is_err(), "{name} {args}");
     }
-    let taints = |args: &str| match plugin("deschedule", "RemovePodsViolatingNodeTaints", args)
-        .unwrap()
-        .strategies
-        .remove(0)
-        .rule
-    {
-        Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) => taints,
-        other => panic!("{other:?}"),
+    let taints = |args: &str| {
+        let mut policy = plugin("deschedule", "RemovePodsViolatingNodeTaints", args).unwrap();
+        let Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) = policy.strategies.remove(0).rule else {
+            panic!("another rule")
+        };
+        taints
     };
     assert_eq!(taints("{includedTaints: []}"), Names::Only(Vec::new()));
     assert_eq!(taints("{includedTaints: }"), Names::ALL);
