@@ -38,7 +38,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Watch a cluster and keep it even
-    Run(run::Args),
+    Run(Box<run::Args>),
     /// Show what would be moved and why everything else stays; evicts nothing
     Plan(plan::Args),
     /// Work with policies

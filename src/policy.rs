@@ -108,14 +108,17 @@ impl Policy {
 
     /// The resources that its thresholds name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let thresholds = self.strategies.iter().flat_map(|strategy| match &strategy.rule {
-            Rule::LowNodeUtilization(rule) => {
-                rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets)).collect::<Vec<_>>()
+        let mut names = BTreeSet::new();
+        for strategy in &self.strategies {
+            if let Rule::LowNodeUtilization(rule) = &strategy.rule {
+                let levels = rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
+                names.extend(levels.map(|(name, _)| name.as_str()));
             }
-            Rule::HighNodeUtilization(rule) => rule.thresholds.iter().collect(),
-            _ => Vec::new(),
-        });
-        thresholds.map(|(name, _)| name.as_str()).collect()
+            if let Rule::HighNodeUtilization(rule) = &strategy.rule {
+                names.extend(rule.thresholds.iter().map(|(name, _)| name.as_str()));
+            }
+        }
+        names
     }
 
     /// Chooses the reader by version. A file that gives none is read as a native one, to find all that it lacks.

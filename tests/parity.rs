@@ -1,5 +1,7 @@
 //! What descheduler evicts, we evict in exact mode: recorded cases, and a list of those that differ on purpose.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,7 +146,7 @@ fn what_descheduler_evicts_we_evict() {
             match (case.judge(&category), expected) {
                 (Ok(()), None) | (Err(_), Some(_)) => {}
                 (Ok(()), Some(_)) => {
-                    wrong.push(format!("{}: no longer differs, so known.txt must not name it", case.name))
+                    wrong.push(format!("{}: no longer differs, so known.txt must not name it", case.name));
                 }
                 (Err(why), None) => wrong.push(format!("{}: {why}", case.name)),
             }

@@ -5,6 +5,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use jiff::SignedDuration;
 
 use crate::policy::Policy;
@@ -42,82 +43,91 @@ pub(super) struct Flags {
     idle: Idle,
 }
 
-/// Flags without a meaning here, each with the reason.
-#[derive(Debug, Default, clap::Args)]
-struct Idle {
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    leader_elect: Option<String>,
-    #[arg(long, hide = true)]
-    leader_elect_lease_duration: Option<String>,
-    #[arg(long, hide = true)]
-    leader_elect_renew_deadline: Option<String>,
-    #[arg(long, hide = true)]
-    leader_elect_retry_period: Option<String>,
-    #[arg(long, hide = true)]
-    leader_elect_resource_lock: Option<String>,
-    #[arg(long, hide = true)]
-    leader_elect_resource_name: Option<String>,
-    #[arg(long, hide = true)]
-    leader_elect_resource_namespace: Option<String>,
-    #[arg(long, hide = true)]
-    client_connection_qps: Option<String>,
-    #[arg(long, hide = true)]
-    client_connection_burst: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    disable_metrics: Option<String>,
-    #[arg(long, hide = true)]
-    feature_gates: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    enable_http2: Option<String>,
-    #[arg(long, hide = true)]
-    otel_collector_endpoint: Option<String>,
-    #[arg(long, hide = true)]
-    otel_transport_ca_cert: Option<String>,
-    #[arg(long, hide = true)]
-    otel_service_name: Option<String>,
-    #[arg(long, hide = true)]
-    otel_trace_namespace: Option<String>,
-    #[arg(long, hide = true)]
-    otel_sample_rate: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    otel_fallback_no_op_on_error: Option<String>,
-    #[command(flatten)]
-    serving: Serving,
+/// The flags without a meaning here that were given, each with the reason.
+#[derive(Debug, Default)]
+struct Idle(Vec<(&'static str, &'static str)>);
+
+/// Whether a flag stands alone, as `--flag` or `--flag=true`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Value,
+    Bool,
 }
 
-/// Flags of the server for probes and metrics, and of the log.
-#[derive(Debug, Default, clap::Args)]
-struct Serving {
-    #[arg(long, hide = true)]
-    bind_address: Option<String>,
-    #[arg(long, hide = true)]
-    secure_port: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    permit_address_sharing: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    permit_port_sharing: Option<String>,
-    #[arg(long, hide = true)]
-    cert_dir: Option<String>,
-    #[arg(long, hide = true)]
-    tls_cert_file: Option<String>,
-    #[arg(long, hide = true)]
-    tls_private_key_file: Option<String>,
-    #[arg(long, hide = true)]
-    tls_cipher_suites: Option<String>,
-    #[arg(long, hide = true)]
-    tls_min_version: Option<String>,
-    #[arg(long, hide = true)]
-    tls_sni_cert_key: Option<String>,
-    #[arg(long, hide = true)]
-    http2_max_streams_per_connection: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    disable_http2_serving: Option<String>,
-    #[arg(long, hide = true)]
-    vmodule: Option<String>,
-    #[arg(long, hide = true)]
-    log_flush_frequency: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    logtostderr: Option<String>,
+const LEADER: &str = "there is no leader election yet, so run one replica";
+const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
+const TRACES: &str = "no traces are sent";
+const LISTEN: &str = "probes and metrics answer where --listen says, on plain HTTP";
+const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
+
+/// Flags without a meaning here.
+const IDLE: [(&str, Takes, &str); 33] = [
+    ("leader-elect", Takes::Bool, LEADER),
+    ("leader-elect-lease-duration", Takes::Value, LEADER),
+    ("leader-elect-renew-deadline", Takes::Value, LEADER),
+    ("leader-elect-retry-period", Takes::Value, LEADER),
+    ("leader-elect-resource-lock", Takes::Value, LEADER),
+    ("leader-elect-resource-name", Takes::Value, LEADER),
+    ("leader-elect-resource-namespace", Takes::Value, LEADER),
+    ("client-connection-qps", Takes::Value, RATE),
+    ("client-connection-burst", Takes::Value, RATE),
+    ("disable-metrics", Takes::Bool, "metrics are always served"),
+    ("feature-gates", Takes::Value, "there are no feature gates"),
+    ("enable-http2", Takes::Bool, "probes and metrics answer on HTTP/1.1"),
+    ("otel-collector-endpoint", Takes::Value, TRACES),
+    ("otel-transport-ca-cert", Takes::Value, TRACES),
+    ("otel-service-name", Takes::Value, TRACES),
+    ("otel-trace-namespace", Takes::Value, TRACES),
+    ("otel-sample-rate", Takes::Value, TRACES),
+    ("otel-fallback-no-op-on-error", Takes::Bool, TRACES),
+    ("bind-address", Takes::Value, LISTEN),
+    ("secure-port", Takes::Value, LISTEN),
+    ("permit-address-sharing", Takes::Bool, LISTEN),
+    ("permit-port-sharing", Takes::Bool, LISTEN),
+    ("cert-dir", Takes::Value, LISTEN),
+    ("tls-cert-file", Takes::Value, LISTEN),
+    ("tls-private-key-file", Takes::Value, LISTEN),
+    ("tls-cipher-suites", Takes::Value, LISTEN),
+    ("tls-min-version", Takes::Value, LISTEN),
+    ("tls-sni-cert-key", Takes::Value, LISTEN),
+    ("http2-max-streams-per-connection", Takes::Value, LISTEN),
+    ("disable-http2-serving", Takes::Bool, LISTEN),
+    ("vmodule", Takes::Value, LOG),
+    ("log-flush-frequency", Takes::Value, LOG),
+    ("logtostderr", Takes::Bool, LOG),
+];
+
+impl clap::Args for Idle {
+    fn augment_args(command: Command) -> Command {
+        let arguments = IDLE.map(|(flag, takes, _)| {
+            let argument = Arg::new(flag).long(flag).hide(true);
+            match takes {
+                Takes::Value => argument,
+                Takes::Bool => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+            }
+        });
+        command.args(arguments)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Idle {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let value = |flag| matches.get_one::<String>(flag);
+        // What is said not to be wanted is not missed.
+        let given = IDLE.iter().filter(|(flag, takes, _)| {
+            value(flag).is_some_and(|v| *takes == Takes::Value || !["false", "0", "f"].contains(&v.as_str()))
+        });
+        Ok(Idle(given.map(|(flag, _, why)| (*flag, *why)).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// Arguments that begin with a flag are those of descheduler, which has no `run`.
@@ -166,77 +176,7 @@ impl Flags {
 
     /// Each flag that is given and has no effect, with the reason.
     pub(super) fn warnings(&self) -> Vec<String> {
-        let groups = [self.idle.leader(), self.idle.client(), self.idle.tracing(), self.idle.serving.given()];
-        let given = groups.into_iter().flatten().filter(|(_, given, _)| *given);
-        given.map(|(flag, _, why)| format!("--{flag} has no effect: {why}")).collect()
-    }
-}
-
-type Given = (&'static str, bool, &'static str);
-
-impl Idle {
-    fn leader(&self) -> Vec<Given> {
-        const WHY: &str = "the ledger is written by one at a time, so nothing is evicted twice";
-        vec![
-            ("leader-elect", self.leader_elect.as_ref().is_some_and(|v| v != "false"), WHY),
-            ("leader-elect-lease-duration", self.leader_elect_lease_duration.is_some(), WHY),
-            ("leader-elect-renew-deadline", self.leader_elect_renew_deadline.is_some(), WHY),
-            ("leader-elect-retry-period", self.leader_elect_retry_period.is_some(), WHY),
-            ("leader-elect-resource-lock", self.leader_elect_resource_lock.is_some(), WHY),
-            ("leader-elect-resource-name", self.leader_elect_resource_name.is_some(), WHY),
-            ("leader-elect-resource-namespace", self.leader_elect_resource_namespace.is_some(), WHY),
-        ]
-    }
-
-    fn client(&self) -> Vec<Given> {
-        const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
-        vec![
-            ("client-connection-qps", self.client_connection_qps.is_some(), RATE),
-            ("client-connection-burst", self.client_connection_burst.is_some(), RATE),
-            (
-                "disable-metrics",
-                self.disable_metrics.as_ref().is_some_and(|v| v != "false"),
-                "metrics are always served",
-            ),
-            ("feature-gates", self.feature_gates.is_some(), "there are no feature gates"),
-            ("enable-http2", self.enable_http2.is_some(), "probes and metrics answer on HTTP/1.1"),
-        ]
-    }
-
-    fn tracing(&self) -> Vec<Given> {
-        const WHY: &str = "no traces are sent";
-        vec![
-            ("otel-collector-endpoint", self.otel_collector_endpoint.is_some(), WHY),
-            ("otel-transport-ca-cert", self.otel_transport_ca_cert.is_some(), WHY),
-            ("otel-service-name", self.otel_service_name.is_some(), WHY),
-            ("otel-trace-namespace", self.otel_trace_namespace.is_some(), WHY),
-            ("otel-sample-rate", self.otel_sample_rate.is_some(), WHY),
-            ("otel-fallback-no-op-on-error", self.otel_fallback_no_op_on_error.is_some(), WHY),
-        ]
-    }
-}
-
-impl Serving {
-    fn given(&self) -> Vec<Given> {
-        const LISTEN: &str = "probes and metrics answer where --listen says, on plain HTTP";
-        const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
-        vec![
-            ("bind-address", self.bind_address.is_some(), LISTEN),
-            ("secure-port", self.secure_port.is_some(), LISTEN),
-            ("permit-address-sharing", self.permit_address_sharing.is_some(), LISTEN),
-            ("permit-port-sharing", self.permit_port_sharing.is_some(), LISTEN),
-            ("cert-dir", self.cert_dir.is_some(), LISTEN),
-            ("tls-cert-file", self.tls_cert_file.is_some(), LISTEN),
-            ("tls-private-key-file", self.tls_private_key_file.is_some(), LISTEN),
-            ("tls-cipher-suites", self.tls_cipher_suites.is_some(), LISTEN),
-            ("tls-min-version", self.tls_min_version.is_some(), LISTEN),
-            ("tls-sni-cert-key", self.tls_sni_cert_key.is_some(), LISTEN),
-            ("http2-max-streams-per-connection", self.http2_max_streams_per_connection.is_some(), LISTEN),
-            ("disable-http2-serving", self.disable_http2_serving.is_some(), LISTEN),
-            ("vmodule", self.vmodule.is_some(), LOG),
-            ("log-flush-frequency", self.log_flush_frequency.is_some(), LOG),
-            ("logtostderr", self.logtostderr.is_some(), LOG),
-        ]
+        self.idle.0.iter().map(|(flag, why)| format!("--{flag} has no effect: {why}")).collect()
     }
 }
 

@@ -400,4 +400,39 @@ mod tests {
         assert!(decode(b"\xff\x00\x01".to_vec()).is_err());
         assert_eq!(pods(&Found::default()), 0);
     }
+
+    const STREAM: &str = concat!(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {a: b}}\n",
+        "status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}\n---\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
+        "spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], tolerations: [{operator: Exists}]}\n",
+        "status: {phase: Running}\n---\n",
+        "apiVersion: metrics.k8s.io/v1beta1\nkind: NodeMetrics\nmetadata: {name: n1}\n",
+        "timestamp: 2026-01-01T00:00:00Z\nwindow: 15s\nusage: {cpu: 1, memory: 1Gi}\n",
+    );
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn a_stream_that_was_tampered_with_never_panics(
+            as_json in proptest::prelude::any::<bool>(),
+            changes in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), proptest::prelude::any::<u8>(), 0..3_u8), 1..10),
+        ) {
+            let json = || serde_json::to_string(&serde_saphyr::from_multiple::<serde_json::Value>(STREAM).unwrap()).unwrap();
+            let mut bytes = if as_json { json() } else { STREAM.to_owned() }.into_bytes();
+            for (at, byte, what) in changes {
+                let at = at.index(bytes.len());
+                match what {
+                    0 => bytes[at] = byte,
+                    1 => drop(bytes.drain(at..(at + usize::from(byte % 16)).min(bytes.len()))),
+                    _ => bytes.insert(at, byte),
+                }
+                if bytes.is_empty() {
+                    break;
+                }
+            }
+            let _ = parse(&String::from_utf8_lossy(&bytes));
+        }
+    }
 }

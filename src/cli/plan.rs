@@ -83,6 +83,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
             out.write_all(page.to_string().as_bytes())?;
         }
         Output::Json => {
+            for warning in policy::warnings(engine.policy(), &chosen.from) {
+                super::complain(&warning);
+            }
             serde_json::to_writer_pretty(&mut *out, &plan).map_err(std::io::Error::from)?;
             writeln!(out)?;
         }

@@ -1,7 +1,8 @@
 //! Learning how an eviction went: whether it was made, what replaced the pod, and whether that helped.
 
 use super::{
-    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot, State, Timestamp,
+    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot, State,
+    Timestamp,
 };
 
 /// An eviction whose ending has become known, for logs and people.

@@ -63,7 +63,7 @@ fn frame(f: &mut Fields<'_, '_>) -> Frame {
     }
     f.field("apiVersion");
     Frame {
-        node_selector: f.field("nodeSelector").selector(),
+        node_selector: f.field("nodeSelector").text_selector(),
         grace_period: None,
         per_node: f.field("maxNoOfPodsToEvictPerNode").whole(0),
         per_namespace: f.field("maxNoOfPodsToEvictPerNamespace").whole(0),

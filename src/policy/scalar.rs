@@ -88,7 +88,12 @@ impl Spot<'_, '_> {
     pub(super) fn duration(self, least: SignedDuration) -> Option<SignedDuration> {
         let expected = format!("a duration from {least:#} to {LONGEST:#}, such as 90s, 5m or 1h30m");
         self.scalar(&expected, |node| {
-            let duration: SignedDuration = text(node)?.parse().map_err(|_| Code::WrongType)?;
+            // Days and weeks are not of the same length everywhere, and Kubernetes does not know them.
+            let written = text(node)?;
+            if written.contains(['d', 'w', 'y', ' ']) {
+                return Err(Code::WrongType);
+            }
+            let duration: SignedDuration = written.parse().map_err(|_| Code::WrongType)?;
             if (least..=LONGEST).contains(&duration) { Ok(duration) } else { Err(Code::OutOfRange) }
         })
     }
@@ -148,10 +153,10 @@ impl Spot<'_, '_> {
     pub(super) fn selector(self) -> Option<Selector> {
         const EXPECTED: &str = "a label selector: text such as pool=a,!gpu, or matchLabels and matchExpressions";
         let selector = match &self.node()?.value {
-            Value::Text(text) => match Selector::parse(text) {
-                Ok(selector) => Some(selector),
-                Err(error) => self.complain(Code::BadSelector, error),
-            },
+            Value::Text(_) if self.lenient() => {
+                return self.refuse(Code::WrongType, "a label selector with matchLabels or matchExpressions");
+            }
+            Value::Text(_) => return self.text_selector(),
             Value::Map(_) => Some(self.section(object_selector)),
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => {
                 self.refuse(Code::WrongType, EXPECTED)
@@ -160,10 +165,24 @@ impl Spot<'_, '_> {
         selector.filter(|s| !s.is_empty())
     }
 
+    /// A label selector as text. One that selects everything is none.
+    pub(super) fn text_selector(self) -> Option<Selector> {
+        let Value::Text(text) = &self.node()?.value else {
+            return self.refuse(Code::WrongType, "a label selector as text, such as pool=a,!gpu");
+        };
+        match Selector::parse(text) {
+            Ok(selector) => Some(selector).filter(|s| !s.is_empty()),
+            Err(error) => self.complain(Code::BadSelector, error),
+        }
+    }
+
     /// The value of a label, which may be empty.
     fn label(self) -> Option<String> {
         match &self.node()?.value {
-            Value::Text(text) => Some(text.clone()),
+            Value::Text(text) if text.is_empty() || is_label_word(text) => Some(text.clone()),
+            Value::Text(_) => {
+                self.refuse(Code::BadSelector, "the value of a label: at most 63 letters, digits, -, _ or .")
+            }
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
                 self.name()
             }
@@ -173,6 +192,9 @@ impl Spot<'_, '_> {
 
 fn object_selector(f: &mut Fields<'_, '_>) -> Selector {
     let labels = f.field("matchLabels").each("labels", |entry, value| {
+        if !is_label_key(&entry.key) {
+            return value.at_key().complain(Code::BadSelector, "not the name of a label");
+        }
         Some(Requirement { key: entry.key.clone(), test: Test::In(vec![value.label()?]) })
     });
     let expressions = f.field("matchExpressions").list("expressions", |item| item.section(expression));
@@ -185,6 +207,9 @@ fn expression(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     let operator = f.required("operator", "In, NotIn, Exists or DoesNotExist").name();
     let values = f.field("values").list("values", |item| item.label()).unwrap_or_default();
     let (key, operator) = (key?, operator?);
+    if !is_label_key(&key) {
+        f.complain(Code::BadSelector, "key", "not the name of a label");
+    }
     if !f.sound() {
         return None;
     }
@@ -194,6 +219,18 @@ fn expression(f: &mut Fields<'_, '_>) -> Option<Requirement> {
     }
     let requirement = Requirement::from_parts(key, &operator, values);
     requirement.map_err(|error| f.complain(Code::BadSelector, "operator", error)).ok()
+}
+
+/// A name, with the domain that it belongs to before a slash, if any.
+fn is_label_key(key: &str) -> bool {
+    let (domain, name) = key.split_once('/').map_or((None, key), |(domain, name)| (Some(domain), name));
+    is_label_word(name) && domain.is_none_or(|d| !d.is_empty() && d.len() <= 253 && !d.contains('/'))
+}
+
+fn is_label_word(word: &str) -> bool {
+    let ends =
+        word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.ends_with(|c: char| c.is_ascii_alphanumeric());
+    ends && word.len() <= 63 && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 fn old_bool(word: &str) -> Option<bool> {

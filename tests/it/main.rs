@@ -9,6 +9,7 @@ mod cooldown;
 mod dashboards;
 mod deploy;
 mod deschedule;
+mod fuzz;
 mod gates;
 mod ledger;
 mod low_node_utilization;

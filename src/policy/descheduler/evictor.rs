@@ -34,7 +34,7 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         min_replicas: f.field("minReplicas").whole(0).unwrap_or(1).max(1),
         min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).unwrap_or(SignedDuration::ZERO),
         protected: protections(f),
-        destinations: f.field("nodeSelector").selector(),
+        destinations: f.field("nodeSelector").text_selector(),
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
     };
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
@@ -174,7 +174,6 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     Protections { prefer_no_eviction: mandatory, ..protected }
 }
 
-#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
 fn new_protections(f: &mut Fields<'_, '_>) -> New {
     let disabled = protection_list(f, "defaultDisabled", &DEFAULT);
     let extra = protection_list(f, "extraEnabled", &EXTRA);

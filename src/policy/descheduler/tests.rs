@@ -12,8 +12,8 @@ fn parse(text: &str) -> Result<Policy, String> {
 
 /// A policy whose only profile is this, from line 3 on.
 fn profile(text: &str) -> Result<Policy, String> {
-    let text: String = text.lines().map(|line| format!("  {line}\n")).collect();
-    parse(&format!("apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n{text}"))
+    let text = text.replace('\n', "\n  ");
+    parse(&format!("apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n  {text}\n"))
 }
 
 /// A policy that runs one plugin with these arguments.
@@ -185,14 +185,23 @@ fn arguments_are_checked_as_descheduler_checks_them() {
     for (point, name, args) in refused {
         assert!(plugin(point, name, args).is_err(), "{name} {args}");
     }
-    let taints = |args: &str| match plugin("deschedule", "RemovePodsViolatingNodeTaints", args)
-        .unwrap()
-        .strategies
-        .remove(0)
-        .rule
-    {
-        Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) => taints,
-        other => panic!("{other:?}"),
+    for args in [
+        "{labelSelector: a=b}",
+        "{labelSelector: {matchLabels: {a b: c}}}",
+        "{labelSelector: {matchLabels: {a: '!'}}}",
+        "{labelSelector: {matchExpressions: [{key: -a, operator: Exists}]}}",
+        "{labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}",
+        "{minPodAge: 1d}",
+        "{minPodAge: 5}",
+        "{nodeSelector: {a: b}}",
+        "{nodeSelector: a in (b}",
+    ] {
+        assert!(evictor(args).is_err(), "{args}");
+    }
+    let taints = |args: &str| {
+        let rule = plugin("deschedule", "RemovePodsViolatingNodeTaints", args).unwrap().strategies.remove(0).rule;
+        let Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) = rule else { panic!("{rule:?}") };
+        taints
     };
     assert_eq!(taints("{includedTaints: []}"), Names::Only(Vec::new()));
     assert_eq!(taints("{includedTaints: }"), Names::ALL);

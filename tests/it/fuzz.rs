@@ -1,0 +1,105 @@
+//! Bad input is refused, and never panics: policies of every format with bytes changed, moved, doubled and cut.
+//! `PROPTEST_CASES=100000 cargo test --test it fuzz` goes on for longer.
+
+use evenkeel::policy::Policy;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+const NATIVE: &str = Policy::EXAMPLE;
+
+const V1ALPHA2: &str = r#"
+apiVersion: "descheduler/v1alpha2"
+kind: "DeschedulerPolicy"
+nodeSelector: pool=web
+maxNoOfPodsToEvictPerNode: 5
+metricsProviders: [{source: KubernetesMetrics}]
+profiles:
+- name: main
+  pluginConfig:
+  - name: DefaultEvictor
+    args:
+      minReplicas: 2
+      minPodAge: 5m
+      nodeFit: true
+      priorityThreshold: {value: 1000}
+      labelSelector: {matchExpressions: [{key: app, operator: In, values: [a, b]}]}
+      podProtections: {extraEnabled: [PodsWithPVC], config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}
+  - name: LowNodeUtilization
+    args: {thresholds: {cpu: 20, memory: 20.5}, targetThresholds: {cpu: 50, memory: 50}, metricsUtilization: {source: KubernetesMetrics}, evictionLimits: {node: 3}}
+  - name: PodLifeTime
+    args: {maxPodLifeTimeSeconds: 86400, states: [Running], conditions: [{type: Ready, minTimeSinceLastTransitionSeconds: 5}], ownerKinds: {exclude: [Job]}}
+  - name: RemovePodsViolatingNodeTaints
+    args: {excludedTaints: [dedicated=x, other], namespaces: {include: [a]}}
+  plugins:
+    deschedule: {enabled: [PodLifeTime, RemovePodsViolatingNodeTaints]}
+    balance: {enabled: [LowNodeUtilization]}
+"#;
+
+const V1ALPHA1: &str = r#"
+apiVersion: "descheduler/v1alpha1"
+kind: "DeschedulerPolicy"
+evictLocalStoragePods: true
+strategies:
+  "RemoveDuplicates": {enabled: true, params: {removeDuplicates: {excludeOwnerKinds: [ReplicaSet]}}}
+  "LowNodeUtilization":
+     enabled: true
+     params:
+       nodeResourceUtilizationThresholds:
+         thresholds: {"cpu" : 20, "memory": 20, "pods": 20}
+         targetThresholds: {"cpu" : 50, "memory": 50, "pods": 50}
+  "PodLifeTime": {enabled: true, params: {podLifeTime: {maxPodLifeTimeSeconds: 86400, podStatusPhases: [Pending]}}}
+  "RemovePodsViolatingTopologySpreadConstraint": {enabled: false, params: {includeSoftConstraints: true}}
+"#;
+
+/// What has a meaning in YAML.
+const MARKS: &[u8] = b":-{}[]#&*!|>'\"%@`,?\n\t 0";
+
+/// One change to a text: a byte replaced, a piece moved elsewhere, doubled or cut out.
+fn change(text: &mut Vec<u8>, (what, at, to, byte): (u8, Index, Index, u8)) {
+    if text.is_empty() {
+        return;
+    }
+    let (at, to) = (at.index(text.len()), to.index(text.len()));
+    let (from, until) = (at.min(to), at.max(to).min(at.min(to) + 40));
+    match what {
+        0 => text[at] = byte,
+        1 => drop(text.drain(from..until)),
+        2 => {
+            let piece = text[from..until].to_vec();
+            let _ = text.splice(to..to, piece);
+        }
+        _ => text.insert(at, MARKS[usize::from(byte) % MARKS.len()]),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_policy_that_was_tampered_with_is_read_or_refused(
+        format in 0..3_usize,
+        changes in prop::collection::vec((0..4_u8, any::<Index>(), any::<Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut bytes = [NATIVE, V1ALPHA2, V1ALPHA1][format].as_bytes().to_vec();
+        for one in changes {
+            change(&mut bytes, one);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match Policy::parse("policy.yaml", &text) {
+            Ok(policy) => prop_assert!(!policy.profiles.is_empty()),
+            Err(error) => {
+                prop_assert!(!error.problems.is_empty());
+                for problem in &error.problems {
+                    prop_assert!(problem.line >= 1 && problem.column >= 1, "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_tampered_with_is_sound_before() {
+    for format in [NATIVE, V1ALPHA2, V1ALPHA1] {
+        Policy::parse("policy.yaml", format).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
