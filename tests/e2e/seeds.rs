@@ -91,7 +91,8 @@ fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
         bed.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
     }
     let who = "--as=system:serviceaccount:kube-system:descheduler-sa";
-    for right in ["create pods --subresource=eviction", "list replicasets.apps -A", "create configmaps -n kube-system"] {
+    for right in ["create pods --subresource=eviction", "list replicasets.apps -A", "create configmaps -n kube-system"]
+    {
         let mut words = vec!["auth", "can-i", who];
         words.extend(right.split(' '));
         assert_eq!(bed.kubectl(&words).trim(), "yes", "{right}");
