@@ -36,8 +36,8 @@ fn forty_on_one_of_four_nodes_are_spread() {
         // The article has 5m.
         let mut keel = launch.as_descheduler(&["--descheduling-interval", "2s", "--v", "3"]);
         scene::deployment(bed, "nginx", 40, "10m").await;
-        scene::uncordon(bed, &closed);
         assert_eq!(sizes(bed, "nginx").await, [40]);
+        scene::uncordon(bed, &closed);
         keel.eventually("thirty of them elsewhere", 240, async |_| {
             let now = spread(bed, "nginx").await;
             that(now.get("n3").is_some_and(|n| *n == 10), in_words(&now))
@@ -91,7 +91,8 @@ fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
         bed.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
     }
     let who = "--as=system:serviceaccount:kube-system:descheduler-sa";
-    for right in ["create pods --subresource=eviction", "list replicasets.apps -A", "create configmaps -n kube-system"] {
+    for right in ["create pods --subresource=eviction", "list replicasets.apps -A", "create configmaps -n kube-system"]
+    {
         let mut words = vec!["auth", "can-i", who];
         words.extend(right.split(' '));
         assert_eq!(bed.kubectl(&words).trim(), "yes", "{right}");
