@@ -36,8 +36,8 @@ fn forty_on_one_of_four_nodes_are_spread() {
         // The article has 5m.
         let mut keel = launch.as_descheduler(&["--descheduling-interval", "2s", "--v", "3"]);
         scene::deployment(bed, "nginx", 40, "10m").await;
-        scene::uncordon(bed, &closed);
         assert_eq!(sizes(bed, "nginx").await, [40]);
+        scene::uncordon(bed, &closed);
         keel.eventually("thirty of them elsewhere", 240, async |_| {
             let now = spread(bed, "nginx").await;
             that(now.get("n3").is_some_and(|n| *n == 10), in_words(&now))
