@@ -7,13 +7,14 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
+use axum::serve::Listener;
 use jiff::{SignedDuration, Timestamp};
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use metrics::Metrics;
 
 pub mod metrics;
+pub mod tls;
 
 /// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
 const STUCK: SignedDuration = SignedDuration::from_mins(2);
@@ -77,12 +78,11 @@ impl Health {
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.
-pub async fn serve(
-    listener: TcpListener,
-    health: Health,
-    metrics: Metrics,
-    stop: CancellationToken,
-) -> std::io::Result<()> {
+pub async fn serve<L>(listener: L, health: Health, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()>
+where
+    L: Listener,
+    L::Addr: std::fmt::Debug,
+{
     let scraped = async move || ([(axum::http::header::CONTENT_TYPE, OPEN_METRICS)], metrics.text());
     let router = Router::new()
         .route("/metrics", get(scraped))

@@ -3,6 +3,7 @@
 //! Some flags mean something here too, some are understood and have no effect, and none is passed over in silence.
 
 use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
@@ -12,7 +13,7 @@ use crate::policy::Policy;
 use crate::selector::Selector;
 
 /// Flags that have a meaning here, and those that have none.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(next_help_heading = "As descheduler")]
 pub(super) struct Flags {
     /// The policy, in place of --policy; without an interval it is carried out once
@@ -39,6 +40,12 @@ pub(super) struct Flags {
     /// Evictions from one node in one cycle, as `limits.perNode` in the policy
     #[arg(long, value_name = "COUNT")]
     max_pods_to_evict_per_node: Option<u32>,
+    /// Where probes and metrics answer by TLS as well [default with --policy-config-file: 10258; 0 is nowhere]
+    #[arg(long, value_name = "PORT")]
+    secure_port: Option<u16>,
+    /// The address of --secure-port
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
+    bind_address: IpAddr,
     #[command(flatten)]
     idle: Idle,
 }
@@ -57,11 +64,11 @@ enum Takes {
 const LEADER: &str = "there is no leader election yet, so run one replica";
 const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
 const TRACES: &str = "no traces are sent";
-const LISTEN: &str = "probes and metrics answer where --listen says, on plain HTTP";
+const LISTEN: &str = "probes and metrics answer by a certificate of our own making, or where --listen says";
 const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
 
 /// Flags without a meaning here.
-const IDLE: [(&str, Takes, &str); 33] = [
+const IDLE: [(&str, Takes, &str); 31] = [
     ("leader-elect", Takes::Bool, LEADER),
     ("leader-elect-lease-duration", Takes::Value, LEADER),
     ("leader-elect-renew-deadline", Takes::Value, LEADER),
@@ -80,8 +87,6 @@ const IDLE: [(&str, Takes, &str); 33] = [
     ("otel-trace-namespace", Takes::Value, TRACES),
     ("otel-sample-rate", Takes::Value, TRACES),
     ("otel-fallback-no-op-on-error", Takes::Bool, TRACES),
-    ("bind-address", Takes::Value, LISTEN),
-    ("secure-port", Takes::Value, LISTEN),
     ("permit-address-sharing", Takes::Bool, LISTEN),
     ("permit-port-sharing", Takes::Bool, LISTEN),
     ("cert-dir", Takes::Value, LISTEN),
@@ -148,6 +153,12 @@ impl Flags {
             Some(interval) => interval.is_zero(),
             None => self.policy_config_file.is_some(),
         }
+    }
+
+    /// Where descheduler would answer probes.
+    pub(super) fn secure(&self) -> Option<SocketAddr> {
+        let port = self.secure_port.or(self.policy_config_file.is_some().then_some(10258));
+        port.filter(|port| *port != 0).map(|port| SocketAddr::new(self.bind_address, port))
     }
 
     /// The policy with what the flags say of it.
@@ -230,10 +241,22 @@ mod tests {
     }
 
     #[test]
+    fn probes_answer_where_its_manifests_ask_for_them() {
+        let secure = |line: &str| flags(line).secure().map(|a| a.to_string());
+        assert_eq!(secure("--policy-config-file p --v 3").as_deref(), Some("0.0.0.0:10258"));
+        assert_eq!(
+            secure("--policy-config-file p --secure-port 9443 --bind-address ::1").as_deref(),
+            Some("[::1]:9443")
+        );
+        assert_eq!(secure("--policy-config-file p --secure-port=0"), None);
+        assert_eq!(secure(""), None);
+    }
+
+    #[test]
     fn what_has_no_effect_is_named() {
         let given = flags("--leader-elect=true --secure-port=0 --disable-metrics --leader-elect-resource-name=x");
         let warnings = given.warnings();
-        assert_eq!(warnings.len(), 4, "{warnings:#?}");
+        assert_eq!(warnings.len(), 3, "{warnings:#?}");
         assert!(warnings[0].starts_with("--leader-elect has no effect: "));
         assert!(flags("--leader-elect=false --v 2").warnings().is_empty());
     }

@@ -16,6 +16,7 @@ use crate::policy::Policy;
 use crate::source::Source;
 use crate::source::metrics_api::MetricsApi;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::tls::TlsListener;
 use crate::telemetry::{self, Health};
 
 use super::descheduler::Flags;
@@ -100,6 +101,10 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
     let probes = telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone());
     let probes = tokio::spawn(probes);
+    if let Some(address) = args.flags.secure() {
+        let listener = TlsListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+        tokio::spawn(telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone()));
+    }
     let ended = daemon::run(daemon, policy, stop.clone()).await;
     stop.cancel();
     probes.await??;
