@@ -69,6 +69,7 @@ fn the_flags_of_its_manifests_are_understood() {
         keel.says(&["cycle: "], 1, 60).await;
         assert_eq!(evictions(bed).len(), 1, "a quarter of six at a time");
         assert_eq!(keel.probe("/healthz").await, Ok(200));
+        assert_eq!(keel.probe_by_tls("/healthz").await, Ok(200), "as its livenessProbe asks");
         assert!(keel.stop(10).await.success());
         assert_eq!(keel.count(&["has no effect"]), 0);
         healed(bed).await;

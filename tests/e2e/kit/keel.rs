@@ -93,11 +93,12 @@ impl Launch {
     }
 
     /// As a manifest of descheduler starts it with only its image changed: `--policy-config-file FILE` and these.
-    /// Nothing is added but where to listen, so that a port of this machine need not be free.
+    /// Nothing is added but where to listen, so that no port of this machine but the testbed's need be free.
     pub fn as_descheduler(&self, more: &[&str]) -> Keel {
         let mut command = Command::new(PROGRAM);
         command.arg("--policy-config-file").arg(&self.policy).args(more);
         command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--secure-port").arg((self.port + SECURE).to_string());
         // In place of the pod's ServiceAccount, for here is no pod.
         command.env("KUBECONFIG", &self.kubeconfig);
         Keel::start(command, self.port)
@@ -116,6 +117,9 @@ impl Launch {
         serde_json::from_str(&self.plan_text(&[])).unwrap()
     }
 }
+
+/// How far the port for TLS is from the other.
+const SECURE: u16 = 4;
 
 /// A running program.
 pub struct Keel {
@@ -208,8 +212,17 @@ impl Keel {
 
     /// The code with which a probe is answered; an error where nobody listens.
     pub async fn probe(&self, path: &str) -> Result<u16, String> {
-        let url = format!("http://127.0.0.1:{}", self.port).parse().unwrap();
-        let mut config = kube::Config::new(url);
+        self.ask(&format!("http://127.0.0.1:{}", self.port), path).await
+    }
+
+    /// The same where descheduler answers: by TLS, with a certificate that the kubelet does not verify.
+    pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
+        self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
+    }
+
+    async fn ask(&self, server: &str, path: &str) -> Result<u16, String> {
+        let mut config = kube::Config::new(server.parse().unwrap());
+        config.accept_invalid_certs = true;
         config.default_retry = false;
         let client = kube::Client::try_from(config).unwrap();
         let request = http::Request::get(path).body(kube::client::Body::empty()).unwrap();
