@@ -63,7 +63,7 @@ struct Shared {
     /// How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The namespace that holds the ledger and the lease
+    /// The namespace that holds the ledger
     #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", hide_env_values = true, default_value = "kube-system")]
     namespace: String,
     /// The ConfigMap in which earlier evictions are remembered
