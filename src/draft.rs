@@ -219,6 +219,13 @@ impl<'w> Draft<'w> {
         self.accepted.push((candidate, landing));
     }
 
+    /// Writes down that the scheduler has put a waiting pod on a node.
+    pub fn bind(&mut self, pod: PodId, node: NodeId) {
+        let used = self.world.usage.pods.get(pod.0).and_then(|_| self.world.usage.pod(pod)).unwrap_or_default();
+        self.shift(node, pod, |m| m.plus(used), Amount::plus);
+        self.landed.entry(node).or_default().push(pod);
+    }
+
     fn shift(&mut self, node: NodeId, pod: PodId, used: impl Fn(Measure) -> Measure, by: fn(Amount, Amount) -> Amount) {
         self.actual[node.0] = self.actual[node.0].map(used);
         for r in self.world.snapshot.resources.ids() {

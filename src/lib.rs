@@ -32,6 +32,7 @@ pub mod scheduler;
 pub mod gate;
 pub mod strategy;
 pub mod engine;
+pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod cluster;
 pub mod source;

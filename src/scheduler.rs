@@ -8,6 +8,7 @@ use std::fmt;
 use crate::draft::Draft;
 use crate::snapshot::facts::{Neighbours, Taint};
 use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
+use crate::units::Ratio;
 
 mod node_affinity;
 mod node_resources;
@@ -42,6 +43,53 @@ impl fmt::Display for Misfit {
             Misfit::Full(resource) => write!(f, "without enough {resource} to request"),
         }
     }
+}
+
+/// Where the scheduler would put a pod.
+#[derive(Clone, Debug, Default)]
+pub struct Forecast {
+    /// The nodes that may win, the likeliest first; their chances add up to one. Empty where no node takes the pod.
+    pub winners: Vec<Winner>,
+    /// Every node that could take it, with its score, the best first.
+    pub scored: Vec<Scored>,
+    /// Every other node, and why it could not.
+    pub misfits: Vec<(NodeId, Misfit)>,
+}
+
+/// A node that may win.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Winner {
+    /// The node.
+    pub node: NodeId,
+    /// How likely.
+    pub chance: Ratio,
+}
+
+/// What a node scores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scored {
+    /// The node.
+    pub node: NodeId,
+    /// The sum.
+    pub total: i64,
+}
+
+/// Where the scheduler would put a pod that waits, or the replacement of one that leaves, given the draft.
+pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
+    let mut forecast = Forecast::default();
+    for node in draft.world.snapshot.node_ids() {
+        match fits(draft, pod, node) {
+            Ok(()) => forecast.scored.push(Scored { node, total: node_resources::spare(draft, pod, node) }),
+            Err(why) => forecast.misfits.push((node, why)),
+        }
+    }
+    forecast.scored.sort_by_key(|s| (std::cmp::Reverse(s.total), s.node));
+    let best = forecast.scored.first().map(|s| s.total);
+    let ties: Vec<NodeId> = forecast.scored.iter().take_while(|s| Some(s.total) == best).map(|s| s.node).collect();
+    let chance =
+        Ratio::new(1.0 / f64::from(u32::try_from(ties.len().max(1)).unwrap_or(u32::MAX))).unwrap_or(Ratio::ONE);
+    forecast.winners = ties.into_iter().map(|node| Winner { node, chance }).collect();
+    forecast
 }
 
 /// Whether the scheduler could put a pod on a node, given the draft.
