@@ -47,6 +47,8 @@ pub struct Policy {
     pub cooldown: Cooldown,
     /// When the cluster itself is too unwell to touch.
     pub safety: Safety,
+    /// How sure it must be that a move helps.
+    pub forecast: Forecast,
     /// Which pods may go at all; strategies refer to these by position. A native policy has exactly one.
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
@@ -265,6 +267,13 @@ pub struct Safety {
     pub max_not_ready: Ratio,
     /// Evict nothing when more than this share of the pods waits for a node.
     pub max_pending: Ratio,
+}
+
+/// How sure it must be that a move helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// How likely the replacement may be to land where nothing is gained.
+    pub tolerance: Ratio,
 }
 
 /// Which pods may go at all, for the strategies that refer to it.

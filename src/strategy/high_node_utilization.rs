@@ -239,7 +239,7 @@ fn empty<'w>(
     Ok((after, moves))
 }
 
-/// The first of the nodes that takes the pod.
+/// Where a pod would land, if that is one of the goals.
 fn land(
     draft: &Draft<'_>,
     marks: &Marks,
@@ -250,15 +250,8 @@ fn land(
     if let Some(why) = draft.world.usage.unmeasured_pod(pod).filter(|_| marks.basis == Basis::Actual) {
         return Err(Refusal::Unmeasured(why));
     }
-    let lands = |goal: &NodeId| {
-        let candidate = marks.candidate(pod, reason, std::slice::from_ref(goal));
-        gate::landing(&candidate, draft).ok().map(|landing| (candidate, landing))
-    };
-    let all = || {
-        let candidate = marks.candidate(pod, reason, goals);
-        gate::landing(&candidate, draft).map(|landing| (candidate, landing))
-    };
-    goals.iter().find_map(lands).map_or_else(all, Ok)
+    let candidate = marks.candidate(pod, reason, goals);
+    gate::landing(&candidate, draft).map(|landing| (candidate, landing))
 }
 
 /// A pod's share of its node, in millionths, of the resource that it takes most of.
