@@ -16,6 +16,7 @@ pub mod problem;
 mod read;
 mod rule;
 mod scalar;
+mod scheduler_profile;
 mod strategies;
 mod tree;
 mod wording;
@@ -23,6 +24,10 @@ mod wording;
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+};
+pub use scheduler_profile::{
+    AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
+    ScorePlugin, Weights,
 };
 
 use problem::{PolicyError, Problem};
@@ -51,6 +56,8 @@ pub struct Policy {
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
     pub strategies: Vec<Strategy>,
+    /// What the cluster's scheduler is told to do: where replacements land follows from it.
+    pub scheduler: SchedulerProfile,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.

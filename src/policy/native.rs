@@ -8,8 +8,8 @@ use super::scalar::percent;
 use super::strategies::strategy;
 use super::tree::Value;
 use super::{
-    Basis, Cooldown, Evictable, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share,
-    Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
+    Basis, Cooldown, Evictable, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety,
+    SchedulerProfile, Share, Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
 };
 use crate::units::Ratio;
 
@@ -34,6 +34,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         Policy {
             exact: false,
             warnings: Vec::new(),
+            scheduler: SchedulerProfile::default(),
             interval: interval.unwrap_or(SignedDuration::from_mins(1)),
             dry_run: f.field("dryRun").bool().unwrap_or(false),
             node_selector: f.field("nodeSelector").selector(),

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::selector::{Labels, Selector};
+use crate::selector::{Labels, NodeTerm, Selector};
 use crate::units::Amount;
 
 /// What is kept of a node.
@@ -245,15 +245,6 @@ pub enum Tolerates {
     Above(i64),
     /// An integer below this.
     Below(i64),
-}
-
-/// One alternative of a required node affinity: all of it must hold. An empty term matches nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeTerm {
-    /// What must hold of the node's labels.
-    pub labels: Selector,
-    /// What must hold of the node's fields, of which Kubernetes knows `metadata.name` alone.
-    pub fields: Selector,
 }
 
 /// Pods that a required anti-affinity term keeps away from.

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::selector::{Labels, Requirement, Selector, Test};
-use crate::snapshot::facts::{Condition, Marks, Neighbours, NodeTerm, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
+use crate::selector::{Labels, NodeTerm, Requirement, Selector, Test};
+use crate::snapshot::facts::{Condition, Marks, Neighbours, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
 
 use super::{
     Wrong, annotation, containers, effect, label_selector, name_of, namespace_of, owners_of, requests, spread,
