@@ -55,6 +55,8 @@ pub struct Room {
     pub ceiling: Rc<[(ResourceId, Ratio)]>,
     /// What the ceiling weighs.
     pub basis: Basis,
+    /// No node may be above this by what it uses, where that is known.
+    pub cool: Rc<[(ResourceId, Ratio)]>,
 }
 
 /// Where a replacement is foreseen to land.

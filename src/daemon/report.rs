@@ -33,6 +33,7 @@ impl Told {
                 | Class::Underused
                 | Class::InUse
                 | Class::InUseCordoned
+                | Class::Leaving
                 | Class::NotReady
                 | Class::NotSelected) => {
                     debug!(node = verdict.node, strategy = verdict.strategy, "{class}");

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::draft::{Candidate, Draft, Landing};
 use crate::plan::{Pull, Refusal};
-use crate::policy::{Basis, Evictable, Rule};
+use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
 use crate::scheduler::{self, Forecast, Scored};
 use crate::snapshot::NodeId;
 use crate::units::{Amount, Ratio, ResourceId};
@@ -95,12 +95,13 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         return Err(Flaw::Excluded(node));
     }
     if candidate.reason.is_a_preference() {
-        stays_cool(candidate, draft, node)?;
+        stays_cool(candidate, draft, node, &targets(draft, node))?;
     }
     let Some(room) = &candidate.room else { return Ok(requested_after(candidate, draft, node)) };
     if !room.nodes.contains(&node) {
         return Err(Flaw::Elsewhere(node));
     }
+    stays_cool(candidate, draft, node, &room.cool)?;
     let mut most = requested_after(candidate, draft, node);
     for &(resource, target) in room.ceiling.iter() {
         let ratio = after(candidate, draft, node, resource, room.basis).ok_or(Flaw::Unknown(node))?;
@@ -112,24 +113,30 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
     Ok(most)
 }
 
-/// What merely would be better elsewhere is not put on a node that is, or would be, hot by usage: it would be moved again.
-fn stays_cool(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<(), Flaw> {
-    let snapshot = draft.world.snapshot;
-    let balancing = draft.world.policy.strategies.iter().find_map(|s| match &s.rule {
-        Rule::LowNodeUtilization(rule) if rule.basis == Basis::Actual && !rule.deviation => Some(rule),
-        _ => None,
-    });
-    let selects =
-        |s: &Option<crate::selector::Selector>| s.as_ref().is_none_or(|s| s.matches(&snapshot.node(node).labels));
-    let Some(pool) = balancing.and_then(|rule| rule.pools.iter().find(|p| selects(&p.selector))) else { return Ok(()) };
-    let known = pool.targets.iter().filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target)));
-    for (resource, target) in known {
+/// A node that is, or would be, hot by usage would only give the pod away again.
+fn stays_cool(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    targets: &[(ResourceId, Ratio)],
+) -> Result<(), Flaw> {
+    for &(resource, target) in targets {
         let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else { continue };
         if ratio > target {
             return Err(Flaw::Hot { node, resource, ratio, target, basis: Basis::Actual });
         }
     }
     Ok(())
+}
+
+/// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean are left out.
+fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+    let snapshot = draft.world.snapshot;
+    let rules = draft.world.policy.strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let mut pools = rules.filter(|r| r.basis == Basis::Actual && !r.deviation).flat_map(|r| &r.pools);
+    let selects = |p: &&Pool| p.selector.as_ref().is_none_or(|s| s.matches(&snapshot.node(node).labels));
+    let targets = pools.find(selects).into_iter().flat_map(|p| &p.targets);
+    targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
 }
 
 fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {

@@ -140,6 +140,8 @@ pub enum Refusal {
     WouldNotHelp(String),
     /// The scheduler would, or may, put its replacement on a node that the policy excludes as destination.
     WouldBeExcluded(String),
+    /// Its node would be emptied, but could not be taken away then.
+    Unremovable(String),
     /// Its node is emptied as a whole or not at all, and this other pod has to stay.
     NotAlone(String),
 }
@@ -196,6 +198,7 @@ impl Refusal {
             Refusal::WouldBeUnknown(_) => "would-land-unknown",
             Refusal::WouldNotHelp(_) => "would-not-help",
             Refusal::WouldBeExcluded(_) => "would-land-excluded",
+            Refusal::Unremovable(_) => "unremovable-node",
             Refusal::NotAlone(_) => "not-alone",
         }
     }
@@ -306,8 +309,11 @@ impl fmt::Display for Refusal {
             Refusal::WouldBeExcluded(node) => {
                 write!(f, "would land on {node}, which the policy excludes as destination")
             }
+            Refusal::Unremovable(why) => {
+                write!(f, "emptying its node would gain nothing, as cluster-autoscaler has to leave it: {why}")
+            }
             Refusal::NotAlone(pod) => {
-                write!(f, "its node is emptied as a whole or not at all, and no other node can take {pod}")
+                write!(f, "its node is emptied as a whole or not at all, and {pod} has to stay")
             }
         }
     }

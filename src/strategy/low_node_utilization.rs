@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Room};
 use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
-use crate::policy::{Basis, LowNodeUtilization, Pool, Rule};
+use crate::policy::{Basis, LowNodeUtilization, Pool};
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
 
@@ -79,7 +79,12 @@ impl Running {
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let (band, node, over) = self.worst(draft)?;
-            let room = Room { nodes: Rc::clone(&band.takers), ceiling: Rc::clone(&band.high), basis: self.basis };
+            let room = Room {
+                nodes: Rc::clone(&band.takers),
+                ceiling: Rc::clone(&band.high),
+                basis: self.basis,
+                cool: Rc::default(),
+            };
             let Some(pod) = self.victim(draft, node, &over) else {
                 self.exhausted.insert(node);
                 continue;
@@ -334,11 +339,4 @@ fn exceeded(draft: &Draft<'_>, rule: &LowNodeUtilization, high: &Marks, node: No
 
 fn below(draft: &Draft<'_>, rule: &LowNodeUtilization, low: &Marks, node: NodeId) -> bool {
     low.iter().all(|(resource, threshold)| draft.ratio(node, *resource, rule.basis).is_some_and(|r| r <= *threshold))
-}
-
-impl LowNodeUtilization {
-    /// The rule, where it is this one.
-    pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
-        if let Rule::LowNodeUtilization(rule) = rule { Some(rule) } else { None }
-    }
 }

@@ -94,7 +94,11 @@ fn refusals() -> Vec<(Refusal, &'static str)> {
         ),
         (Refusal::WouldBeExcluded("n5".to_owned()), "`evictable.destinations`, or what draws it there."),
         (
-            Refusal::NotAlone("web-1 stays".to_owned()),
+            Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
+            "The annotations of cluster-autoscaler on the node and its pods.",
+        ),
+        (
+            Refusal::NotAlone("web-1".to_owned()),
             "Whatever keeps the other pod of its node: a node is emptied as a whole or not at all.",
         ),
     ]
@@ -112,7 +116,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::NodeLimit(_) | Refusal::NamespaceLimit(_) | Refusal::RateLimit(_) | Refusal::WorkloadLimit { .. } => {}
         Refusal::Budget { .. } | Refusal::SeveralBudgets(_) | Refusal::StaleBudget(_) | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
-        Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) => {}
+        Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Useless { .. } | Refusal::LedgerFull(_) | Refusal::NoRoom(_) | Refusal::NotAlone(_) => {}
     }
 }
@@ -129,6 +133,7 @@ fn classes() -> Vec<Class> {
         Class::Underused,
         Class::InUse,
         Class::InUseCordoned,
+        Class::Leaving,
         Class::Unknown(Unmeasured::Stale(SignedDuration::from_mins(3))),
         Class::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
         Class::NotReady,
@@ -140,7 +145,7 @@ fn classes() -> Vec<Class> {
 fn is_listed_class(class: &Class) {
     match class {
         Class::Hot { .. } | Class::Warming { .. } | Class::Cold | Class::ColdCordoned | Class::Even => {}
-        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Unknown(_) => {}
+        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Leaving | Class::Unknown(_) => {}
         Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {}
     }
 }

@@ -184,6 +184,7 @@ impl Screen {
                 | Class::Underused
                 | Class::InUse
                 | Class::InUseCordoned
+                | Class::Leaving
                 | Class::NotSelected,
             )
             | None => text.to_owned(),
@@ -200,7 +201,7 @@ const fn word(class: Option<&Class>) -> &'static str {
         Some(Class::ColdCordoned) => "cordoned",
         Some(Class::Even) => "even",
         Some(Class::Underused) => "underused",
-        Some(Class::InUse | Class::InUseCordoned) => "in use",
+        Some(Class::InUse | Class::InUseCordoned | Class::Leaving) => "in use",
         Some(Class::Unknown(_) | Class::Doubtful(_)) => "?",
         Some(Class::NotReady) => "not ready",
         Some(Class::NotSelected) | None => "-",
@@ -213,6 +214,7 @@ const fn aside(class: &Class) -> bool {
         Class::Warming { .. }
         | Class::ColdCordoned
         | Class::InUseCordoned
+        | Class::Leaving
         | Class::Unknown(_)
         | Class::Doubtful(_)
         | Class::NotReady
