@@ -12,7 +12,7 @@ use std::rc::Rc;
 use crate::draft::{Candidate, Draft, Landing, Room};
 use crate::gate;
 use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
-use crate::policy::{Basis, HighNodeUtilization};
+use crate::policy::{Basis, HighNodeUtilization, Rule};
 use crate::snapshot::facts::Role;
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
@@ -276,4 +276,14 @@ fn requests_some(draft: &Draft<'_>, pod: PodId, rule: &HighNodeUtilization) -> b
     requested.any(|name| rule.thresholds.iter().any(|(threshold, _)| threshold == name))
 }
 
-const NAME: &str = "HighNodeUtilization";
+const NAME: &str = HighNodeUtilization::NAME;
+
+impl HighNodeUtilization {
+    /// How verdicts and moves name it.
+    pub const NAME: &str = "HighNodeUtilization";
+
+    /// The rule, where it is this one.
+    pub const fn of(rule: &Rule) -> Option<&HighNodeUtilization> {
+        if let Rule::HighNodeUtilization(rule) = rule { Some(rule) } else { None }
+    }
+}

@@ -16,3 +16,4 @@ mod low_node_utilization;
 mod properties;
 mod reasons;
 mod smoothing;
+mod steering;
