@@ -12,6 +12,7 @@ use crate::ledger::{Aim, Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
 use crate::policy::{Basis, LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
+use crate::steer;
 use crate::strategy::{Running, low_node_utilization};
 use crate::units::{Ratio, ResourceId};
 use crate::usage::history::History;
@@ -86,8 +87,11 @@ impl Engine {
             }
         }
         let after = picture(&draft);
-        let (moves, kept, verdicts, notes) = draft.finish();
-        Plan { at: now, halted, moves, kept, nodes: verdicts, notes, before, after, skipped: snapshot.skipped.clone() }
+        let world = draft.world;
+        let (moves, kept, nodes, notes) = draft.finish();
+        let steering = steer::steer(world, &nodes, halted.as_ref());
+        let skipped = snapshot.skipped.clone();
+        Plan { at: now, halted, steering, moves, kept, nodes, notes, before, after, skipped }
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.

@@ -17,6 +17,7 @@ mod read;
 mod rule;
 mod scalar;
 mod scheduler_profile;
+mod steering;
 mod strategies;
 mod tree;
 mod wording;
@@ -29,6 +30,7 @@ pub use scheduler_profile::{
     AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
     ScorePlugin, Weights,
 };
+pub use steering::Steering;
 
 use problem::{PolicyError, Problem};
 use read::Report;
@@ -60,6 +62,8 @@ pub struct Policy {
     pub strategies: Vec<Strategy>,
     /// What the cluster's scheduler is told to do: where replacements land follows from it.
     pub scheduler: SchedulerProfile,
+    /// Which nodes the scheduler is steered around.
+    pub steering: Steering,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.
@@ -91,6 +95,7 @@ impl Policy {
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;
+        self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
         for strategy in &mut self.strategies {

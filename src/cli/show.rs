@@ -212,6 +212,7 @@ mod tests {
         Plan {
             at: "2026-11-21T07:30:00Z".parse().unwrap(),
             halted: None,
+            steering: Vec::new(),
             moves: Vec::new(),
             kept: Vec::new(),
             nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],

@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use super::problem::Code;
 use super::read::{Bound, Fields, Spot};
 use super::scalar::percent;
+use super::steering;
 use super::strategies::strategy;
 use super::tree::Value;
 use super::{
@@ -31,7 +32,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         let interval = f.field("interval").duration(ONE_SECOND);
         let basis = basis(f.field("basis")).unwrap_or(Basis::Actual);
         let profiles = profiles(f);
-        Policy {
+        let policy = Policy {
             exact: false,
             warnings: Vec::new(),
             scheduler: SchedulerProfile::default(),
@@ -44,9 +45,12 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
             cooldown: f.field("cooldown").section(cooldown),
             safety: f.field("safety").section(safety),
             forecast: f.field("forecast").section(forecast),
+            steering: f.field("steering").section(steering::steering),
             strategies: strategies(f, basis, &profiles),
             profiles,
-        }
+        };
+        steering::check(f, &policy);
+        policy
     })
 }
 
@@ -338,7 +342,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, strategies
           | staleAfter: 1m
           | ^
         ");

@@ -17,3 +17,4 @@ mod low_node_utilization;
 mod properties;
 mod reasons;
 mod smoothing;
+mod steering;
