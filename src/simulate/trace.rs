@@ -109,7 +109,7 @@ pub struct Refused {
 }
 
 /// What a run comes to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Evictions.
     pub evictions: u32,
