@@ -21,10 +21,11 @@ pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDura
     let now = cluster.elapsed();
     let first = now == SignedDuration::ZERO;
     let due = |at: Option<SignedDuration>| at.is_some_and(|at| at <= now && (at > last || first));
+    let mut joined: Vec<&str> = Vec::new();
     for spec in &scenario.nodes {
         if due(spec.joins) {
             setting::join(cluster, spec);
-            cluster.tell(format!("node {} joins", spec.name));
+            joined.push(spec.name.as_str());
         }
         if due(spec.fails) {
             fail(cluster, &spec.name);
@@ -36,6 +37,11 @@ pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDura
             recover(cluster, spec);
         }
     }
+    match joined[..] {
+        [] => {}
+        [one] => cluster.tell(format!("node {one} joins")),
+        [first, .., last] => cluster.tell(format!("{} nodes join, {first} to {last}", joined.len())),
+    }
     for name in cluster.nodes.keys().cloned().collect::<Vec<_>>() {
         evict_from(cluster, &name);
     }
@@ -46,7 +52,9 @@ fn fail(cluster: &mut Cluster, node: &str) {
     let now = cluster.now;
     cluster.change_node(node, |machine| {
         (machine.down, machine.facts.ready) = (Some(now), false);
-        unreachable().into_iter().for_each(|taint| machine.taint(taint));
+        for taint in unreachable() {
+            machine.taint(taint);
+        }
     });
     for pod in cluster.pods_on(node) {
         cluster.change_pod(&pod, |life| life.facts.ready = false);
@@ -132,7 +140,9 @@ pub(super) fn workloads(cluster: &mut Cluster) {
             continue;
         }
         if it.until.is_some_and(|until| until <= now) {
-            own.iter().for_each(|pod| cluster.remove(pod, None));
+            for pod in &own {
+                cluster.remove(pod, None);
+            }
             continue;
         }
         match it.kind {
@@ -242,7 +252,9 @@ pub(super) fn budgets(cluster: &mut Cluster) {
     }
     let mut healthy = vec![0_u32; cluster.budgets.len()];
     for life in cluster.pods.values().filter(|life| life.facts.ready && life.facts.stays()) {
-        life.budgets.iter().for_each(|budget| healthy[*budget] += 1);
+        for budget in &life.budgets {
+            healthy[*budget] += 1;
+        }
     }
     for (position, healthy) in healthy.into_iter().enumerate() {
         let facts = &mut cluster.budgets[position].facts;

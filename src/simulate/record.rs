@@ -26,6 +26,8 @@ pub(super) struct Recorder {
     points: usize,
     nodes: BTreeMap<String, NodeTrace>,
     resources: BTreeSet<String>,
+    /// How even it was when the first pod was evicted.
+    first_moved: Option<usize>,
     /// The first and the last cycle with a hot node, and the first one after that.
     first_hot: Option<Timestamp>,
     last_hot: Option<Timestamp>,
@@ -61,6 +63,7 @@ impl Recorder {
             nodes: BTreeMap::new(),
             resources: weighed.map(str::to_owned).collect(),
             trace,
+            first_moved: None,
             first_hot: None,
             last_hot: None,
             cooled: None,
@@ -145,6 +148,7 @@ impl Recorder {
             refused.last = outcome.to_string();
             return;
         }
+        self.first_moved = self.first_moved.or(Some(self.points.saturating_sub(1)));
         self.trace.evictions.push(Eviction {
             at,
             namespace: it.namespace.clone(),
@@ -178,10 +182,11 @@ impl Recorder {
         let count = |of: &dyn Fn(&Eviction) -> bool| {
             u32::try_from(evictions.iter().filter(|e| of(e)).count()).unwrap_or(u32::MAX)
         };
-        let end = |series: &[Option<Balance>], from: fn(&[Option<Balance>]) -> Option<Balance>| from(series);
-        let edge = |from: fn(&[Option<Balance>]) -> Option<Balance>| -> BTreeMap<String, Balance> {
+        let first = self.first_moved.unwrap_or_default();
+        let last = self.points.saturating_sub(1);
+        let even_at = |point: usize| -> BTreeMap<String, Balance> {
             let each = self.trace.balance.iter();
-            each.filter_map(|(r, series)| Some((r.clone(), end(series, from)?))).collect()
+            each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?))).collect()
         };
         let cooled_for_good = self.cooled.filter(|_| self.last_hot.is_some());
         let waits = cluster.pods.values().filter(|l| l.facts.node.is_none() && l.facts.stays()).count();
@@ -204,8 +209,8 @@ impl Recorder {
                 (Some(first), Some(cooled)) => Some(cooled.duration_since(first)),
                 (Some(_), None) => None,
             },
-            before: edge(|series| series.first().copied().flatten()),
-            after: edge(|series| series.last().copied().flatten()),
+            before: even_at(first),
+            after: even_at(last),
             empty_nodes: u32::try_from(cluster.nodes.keys().filter(|n| !busy.contains(n.as_str())).count())
                 .unwrap_or(u32::MAX),
         };

@@ -119,7 +119,7 @@ impl Page<'_> {
 
     /// The figures, a column for each policy.
     fn comes_to(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.title(f, "Outcome", "at the end")?;
+        self.title(f, "Outcome", "evenness before the first eviction → at the end; less is better")?;
         let mut rows: Vec<Vec<String>> = Vec::new();
         if self.traces.len() > 1 {
             rows.push(std::iter::once(String::new()).chain(self.traces.iter().map(|t| t.policy.clone())).collect());

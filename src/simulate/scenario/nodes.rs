@@ -23,7 +23,7 @@ fn group(f: &mut Fields<'_, '_>) -> Vec<NodeSpec> {
     let name = object_name(f.required("name", "a name")).unwrap_or_default();
     let count = f.field("count").whole(1);
     let first = f.field("first").whole(0).unwrap_or(1);
-    let zones = f.field("zones").list("zones", |item| item.name()).unwrap_or_default();
+    let zones = f.field("zones").names().unwrap_or_default();
     let like = one(f);
     let Some(count) = count else { return vec![named(&like, name, zones.first())] };
     let zone = |i: u32| zones.get(usize::try_from(i).unwrap_or_default() % zones.len().max(1));

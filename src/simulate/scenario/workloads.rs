@@ -61,7 +61,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
         node_selector: labels(f.field("nodeSelector")),
         required_nodes,
         preferred_nodes,
-        apart: f.field("apart").list("labels of nodes", |item| item.name()).unwrap_or_default(),
+        apart: f.field("apart").names().unwrap_or_default(),
         spread: f.field("spread").list("constraints", |item| item.section(spread)).unwrap_or_default(),
         priority: priority(f.field("priority")).unwrap_or_default(),
         empty_dir: f.field("emptyDir").bool().unwrap_or(false),
