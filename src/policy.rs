@@ -16,6 +16,7 @@ pub mod problem;
 pub(crate) mod read;
 mod rule;
 pub(crate) mod scalar;
+mod scheduler_profile;
 mod strategies;
 pub(crate) mod tree;
 mod wording;
@@ -23,6 +24,10 @@ mod wording;
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+};
+pub use scheduler_profile::{
+    AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
+    ScorePlugin, Weights,
 };
 
 use problem::{PolicyError, Problem};
@@ -47,10 +52,14 @@ pub struct Policy {
     pub cooldown: Cooldown,
     /// When the cluster itself is too unwell to touch.
     pub safety: Safety,
+    /// How sure it must be that a move helps.
+    pub forecast: Forecast,
     /// Which pods may go at all; strategies refer to these by position. A native policy has exactly one.
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
     pub strategies: Vec<Strategy>,
+    /// What the cluster's scheduler is told to do: where replacements land follows from it.
+    pub scheduler: SchedulerProfile,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.
@@ -265,6 +274,13 @@ pub struct Safety {
     pub max_not_ready: Ratio,
     /// Evict nothing when more than this share of the pods waits for a node.
     pub max_pending: Ratio,
+}
+
+/// How sure it must be that a move helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// How likely the replacement may be to land where nothing is gained.
+    pub tolerance: Ratio,
 }
 
 /// Which pods may go at all, for the strategies that refer to it.

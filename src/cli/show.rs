@@ -189,6 +189,7 @@ mod tests {
             uid: "u".to_owned(),
             node: "n1".to_owned(),
             to: Some("n2".to_owned()),
+            may_land: vec!["n2".to_owned()],
             strategy: STRATEGY,
             profile: "default".to_owned(),
             owner: Owner { kind: "ReplicaSet".to_owned(), name: "cart-5d9c".to_owned(), controller: true },

@@ -8,8 +8,8 @@ use super::scalar::percent;
 use super::strategies::strategy;
 use super::tree::Value;
 use super::{
-    Basis, Cooldown, Evictable, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share,
-    Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
+    Basis, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety,
+    SchedulerProfile, Share, Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
 };
 use crate::units::Ratio;
 
@@ -34,6 +34,7 @@ pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
         Policy {
             exact: false,
             warnings: Vec::new(),
+            scheduler: SchedulerProfile::default(),
             interval: interval.unwrap_or(SignedDuration::from_mins(1)),
             dry_run: f.field("dryRun").bool().unwrap_or(false),
             node_selector: f.field("nodeSelector").selector(),
@@ -42,6 +43,7 @@ pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
             limits: f.field("limits").section(limits),
             cooldown: f.field("cooldown").section(cooldown),
             safety: f.field("safety").section(safety),
+            forecast: f.field("forecast").section(forecast),
             strategies: strategies(f, basis, &profiles),
             profiles,
         }
@@ -152,6 +154,10 @@ fn cooldown(f: &mut Fields<'_, '_>) -> Cooldown {
         f.ordered(&time("rest", rest), &time("cap", cap));
     }
     Cooldown { rest, cap }
+}
+
+fn forecast(f: &mut Fields<'_, '_>) -> Forecast {
+    Forecast { tolerance: f.field("tolerance").percent().unwrap_or(Ratio::ZERO) }
 }
 
 fn safety(f: &mut Fields<'_, '_>) -> Safety {
@@ -332,7 +338,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, strategies
           | staleAfter: 1m
           | ^
         ");

@@ -51,6 +51,7 @@ pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
         cordoned: false,
         ready: true,
         allocatable: spec.allocatable.clone(),
+        scale_down_disabled: false,
     };
     let machine = Machine { facts: facts.clone(), base: Some(spec.base), down: None, draining: false };
     cluster.nodes.insert(spec.name.clone(), machine);

@@ -169,6 +169,7 @@ impl Screen {
                 | Class::Underused
                 | Class::InUse
                 | Class::InUseCordoned
+                | Class::Leaving
                 | Class::NotSelected,
             )
             | None => text.to_owned(),
@@ -185,7 +186,7 @@ const fn word(class: Option<&Class>) -> &'static str {
         Some(Class::ColdCordoned) => "cordoned",
         Some(Class::Even) => "even",
         Some(Class::Underused) => "underused",
-        Some(Class::InUse | Class::InUseCordoned) => "in use",
+        Some(Class::InUse | Class::InUseCordoned | Class::Leaving) => "in use",
         Some(Class::Unknown(_) | Class::Doubtful(_)) => "?",
         Some(Class::NotReady) => "not ready",
         Some(Class::NotSelected) | None => "-",
@@ -198,6 +199,7 @@ const fn aside(class: &Class) -> bool {
         Class::Warming { .. }
         | Class::ColdCordoned
         | Class::InUseCordoned
+        | Class::Leaving
         | Class::Unknown(_)
         | Class::Doubtful(_)
         | Class::NotReady

@@ -6,8 +6,8 @@ use crate::policy::problem::Code;
 use crate::policy::read::{Fields, Spot};
 use crate::policy::scalar::percent;
 use crate::policy::tree::Value;
-use crate::selector::Selector;
-use crate::snapshot::facts::{NodeTerm, Tolerates, Toleration};
+use crate::selector::{NodeTerm, Selector};
+use crate::snapshot::facts::{Tolerates, Toleration};
 use crate::units::Amount;
 use crate::usage::Measure;
 
