@@ -11,15 +11,15 @@ use crate::units::Ratio;
 mod arguments;
 mod descheduler;
 mod emit;
-mod native;
+pub(crate) mod native;
 pub mod problem;
-mod read;
+pub(crate) mod read;
 mod rule;
-mod scalar;
+pub(crate) mod scalar;
 mod scheduler_profile;
 mod steering;
 mod strategies;
-mod tree;
+pub(crate) mod tree;
 mod wording;
 
 pub use rule::{

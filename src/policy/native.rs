@@ -25,7 +25,7 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 /// Reads a native policy.
-pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
+pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
         f.required("apiVersion", VERSION).word(Code::UnsupportedVersion, &[(VERSION, ())]);
         f.required("kind", "Policy").word(Code::UnsupportedVersion, &[("Policy", ())]);
