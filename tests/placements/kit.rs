@@ -1,0 +1,3 @@
+//! For recorded placements and for live ones.
+
+pub mod case;
