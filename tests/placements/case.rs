@@ -1,7 +1,6 @@
 //! What a real kube-scheduler did in one cluster, as a file: the objects, and then pod after pod where it landed.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -33,9 +32,6 @@ pub struct Placement {
     /// The nodes that scored best, of which one is taken by chance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equal: Vec<String>,
-    /// The scheduler took a node from the scores of the pod before, which was of the same kind and filled its node.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub hinted: bool,
     /// By node, what each plugin adds to its score, by weight. Nothing where only one node was left to choose.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, Vec<i64>>,
@@ -52,18 +48,4 @@ impl Placement {
 /// Where the recorded cases are.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/placements")
-}
-
-impl Case {
-    /// One object and one placement a line, so that a difference is easy to read.
-    pub fn text(&self) -> String {
-        let lines = |items: Vec<String>| items.join(",\n");
-        let objects = lines(self.objects.iter().map(Value::to_string).collect());
-        let placements = lines(self.placements.iter().map(|p| serde_json::to_string(p).unwrap()).collect());
-        let mut text = String::new();
-        let plugins = serde_json::to_string(&self.plugins).unwrap();
-        writeln!(text, "{{\"name\":\"{}\",\"seed\":{},\"plugins\":{plugins},", self.name, self.seed).unwrap();
-        writeln!(text, "\"objects\":[\n{objects}\n],\n\"placements\":[\n{placements}\n]}}").unwrap();
-        text
-    }
 }

@@ -109,8 +109,7 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     let place = Place { nodes: nodes.iter().map(|n| n["metadata"]["name"].as_str().unwrap().to_owned()).collect() };
     objects.extend(nodes);
     let count = dice.between(3, 7);
-    let mut workloads: Vec<Workload> =
-        (0..count).map(|i| Workload::roll(theme, &place, &mut dice, seed, i)).collect();
+    let mut workloads: Vec<Workload> = (0..count).map(|i| Workload::roll(theme, &place, &mut dice, seed, i)).collect();
     for workload in &mut workloads {
         objects.append(&mut workload.objects);
     }
@@ -195,8 +194,10 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     });
     close(theme, dice, &mut node, ready);
     if theme.images > 0 && dice.percent(70) {
-        let images: Vec<Value> =
-            IMAGES.iter().filter_map(|(name, size)| dice.percent(theme.images / 2 + 20).then(|| image(name, *size))).collect();
+        let images: Vec<Value> = IMAGES
+            .iter()
+            .filter_map(|(name, size)| dice.percent(theme.images / 2 + 20).then(|| image(name, *size)))
+            .collect();
         node["status"]["images"] = json!(images);
     }
     node

@@ -1,4 +1,4 @@
-//! What kube-scheduler logs of its decisions: schedule_one.go, eventhandlers.go and batch.go of its source.
+//! What kube-scheduler logs of its decisions: schedule_one.go and eventhandlers.go of its source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Scores are logged at 10, events at 3 and 4, hints at 3.
-pub const FLAGS: &str = "--vmodule=schedule_one=10,eventhandlers=4,batch=4";
+/// Scores are logged at 10, events at 3 and 4.
+pub const FLAGS: &str = "--vmodule=schedule_one=10,eventhandlers=4";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The log, read as it grows.
@@ -29,7 +29,6 @@ struct Line {
 pub struct Decision {
     pub node: Option<String>,
     pub why: Option<String>,
-    pub hinted: bool,
     /// By node and plugin.
     pub scores: BTreeMap<String, BTreeMap<String, i64>>,
 }
@@ -81,7 +80,6 @@ impl Log {
                     let scores = decision.scores.entry(value("node")).or_default();
                     scores.insert(value("plugin"), value("score").parse().unwrap());
                 }
-                "OpportunisticBatch provided node hint" => decision.hinted = true,
                 "Successfully bound pod to node" => return Decision { node: Some(value("node")), ..decision },
                 "Unable to schedule pod; no fit; waiting" => return Decision { why: Some(value("err")), ..decision },
                 other => assert!(!other.contains("Failed"), "{pod}: {other} {:?}", line.values),

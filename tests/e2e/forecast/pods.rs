@@ -75,9 +75,13 @@ impl Workload {
         if !["ReplicaSet", "StatefulSet"].contains(&self.kind) {
             return;
         }
-        let template = json!({"metadata": {"labels": self.labels}, "spec": {"containers": [{"name": "main", "image": "main"}]}});
+        let template =
+            json!({"metadata": {"labels": self.labels}, "spec": {"containers": [{"name": "main", "image": "main"}]}});
         let mut select = self.labels.clone();
-        select.as_object_mut().unwrap().retain(|key, _| ["app", "instance", "pod-template-hash"].contains(&key.as_str()));
+        select
+            .as_object_mut()
+            .unwrap()
+            .retain(|key, _| ["app", "instance", "pod-template-hash"].contains(&key.as_str()));
         let mut controller = json!({
             "apiVersion": "apps/v1", "kind": self.kind, "metadata": {"name": self.name, "namespace": self.namespace},
             "spec": {"replicas": 3, "selector": {"matchLabels": select}, "template": template},
@@ -115,9 +119,7 @@ impl Workload {
             },
         });
         let zone = dice.pick(&self.zones.iter().map(String::as_str).collect::<Vec<_>>()[..]).to_owned();
-        let term = |key: &str, values: Vec<String>| {
-            json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]}})
-        };
+        let term = |key: &str, values: Vec<String>| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]}});
         match dice.between(0, 4) {
             0 => volume["metadata"]["labels"] = json!({ZONE: zone}),
             1 => volume["metadata"]["labels"] = json!({ZONE: format!("{zone}__z1")}),

@@ -1,6 +1,6 @@
 //! Plays a scenario on a control plane, of which only etcd, the API server and the scheduler run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -40,10 +40,9 @@ impl<'b> Stage<'b> {
     /// Sets up the cluster, lets pod after pod come, and clears away.
     pub async fn play(&mut self, scenario: Scenario) -> Case {
         let objects = self.set_up(scenario.objects).await;
-        let mut placements: Vec<Placement> = Vec::new();
+        let mut placements = Vec::new();
         for pod in scenario.pods {
-            let placement = self.place(&pod, placements.last()).await;
-            placements.push(placement);
+            placements.push(self.place(&pod).await);
         }
         self.clear(&objects).await;
         let plugins = PLUGINS.map(str::to_owned).to_vec();
@@ -52,7 +51,8 @@ impl<'b> Stage<'b> {
 
     async fn set_up(&mut self, objects: Vec<Value>) -> Vec<Value> {
         let order = ["Namespace", "Service", "ReplicaSet", "StatefulSet", "PersistentVolume", "PersistentVolumeClaim"];
-        let rank = |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 7 } else { 8 });
+        let rank =
+            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 7 } else { 8 });
         let mut objects = objects;
         objects.sort_by_key(rank);
         let mut events = BTreeSet::new();
@@ -104,13 +104,13 @@ impl<'b> Stage<'b> {
         events.insert((event.to_owned(), full_name(pod)));
     }
 
-    async fn place(&mut self, pod: &Value, before: Option<&Placement>) -> Placement {
+    async fn place(&mut self, pod: &Value) -> Placement {
         let made = lean(self.send("POST", &collection(pod), pod).await);
         let decision = self.log.decision(&full_name(pod)).await;
         if decision.node.is_none() {
             self.send("DELETE", &format!("{}/{}{GONE}", collection(pod), name(pod)), &Value::Null).await;
         }
-        put(made, decision, before)
+        put(made, decision)
     }
 
     async fn clear(&mut self, objects: &[Value]) {
@@ -138,38 +138,31 @@ impl<'b> Stage<'b> {
     async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
         let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request = http::Request::builder().method(method).uri(path).header("content-type", kind).body(bytes).unwrap();
+        let request =
+            http::Request::builder().method(method).uri(path).header("content-type", kind).body(bytes).unwrap();
         self.bed.client.request(request).await.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{body}"))
     }
 }
 
-fn put(pod: Value, decision: Decision, before: Option<&Placement>) -> Placement {
-    let order = |scores: std::collections::BTreeMap<String, i64>| {
+fn put(pod: Value, decision: Decision) -> Placement {
+    let order = |scores: BTreeMap<String, i64>| {
         let unknown: Vec<_> = scores.keys().filter(|p| !PLUGINS.contains(&p.as_str())).collect();
         let silent = unknown.iter().all(|p| scores[p.as_str()] == 0);
         assert!(silent, "plugins that nobody knows of score: {unknown:?}");
         PLUGINS.iter().map(|p| scores.get(*p).copied().unwrap_or_default()).collect()
     };
     let scores = decision.scores.into_iter().map(|(node, scores)| (node, order(scores))).collect();
-    let mut placement =
-        Placement { pod, node: decision.node, why: decision.why, hinted: decision.hinted, scores, equal: Vec::new() };
-    placement.equal = equal(&placement, before);
-    placement
+    let equal = equal(decision.node.as_ref(), &scores);
+    Placement { pod, node: decision.node, why: decision.why, scores, equal }
 }
 
-/// The nodes that scored best. With a hint there are no scores, but those of the pod before, but for the node it took.
-fn equal(placement: &Placement, before: Option<&Placement>) -> Vec<String> {
-    let Some(node) = &placement.node else { return Vec::new() };
+/// The nodes that scored best, of which the scheduler took one. A node that is the only one is not scored.
+fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<String> {
     let total = |scores: &Vec<i64>| scores.iter().sum::<i64>();
-    let mut scores: Vec<(&String, i64)> = placement.scores.iter().map(|(n, s)| (n, total(s))).collect();
-    if scores.is_empty() && placement.hinted {
-        let before = before.unwrap();
-        let others = before.scores.iter().filter(|(n, _)| before.node.as_ref() != Some(n));
-        scores = others.map(|(n, s)| (n, total(s))).collect();
-    }
-    let best = scores.iter().map(|(_, total)| *total).max();
-    let best: Vec<String> = scores.iter().filter(|(_, t)| Some(*t) == best).map(|(n, _)| (*n).clone()).collect();
-    if best.contains(node) { best } else { vec![node.clone()] }
+    let Some(best) = scores.values().map(total).max() else { return node.into_iter().cloned().collect() };
+    let equal: Vec<String> = scores.iter().filter(|(_, s)| total(s) == best).map(|(n, _)| n.clone()).collect();
+    assert!(node.is_some_and(|n| equal.contains(n)), "{node:?} was taken, and is not among the best: {scores:?}");
+    equal
 }
 
 fn name(object: &Value) -> &str {
