@@ -1,5 +1,7 @@
 //! What is kept of pods, nodes and volumes because it bears on where the scheduler puts a pod.
 
+use std::collections::BTreeMap;
+
 use crate::selector::{Labels, NodeTerm, Selector};
 use crate::units::Amount;
 
@@ -74,6 +76,29 @@ pub struct Neighbours {
     pub namespace_selector: Option<Selector>,
     /// The label whose value makes two nodes one place.
     pub topology_key: String,
+}
+
+impl Neighbours {
+    /// Whether a term of a pod of one namespace means a pod of another namespace with these labels, wherever the two are.
+    pub fn mean(&self, namespaces: &BTreeMap<String, Labels>, from: &str, namespace: &str, labels: &Labels) -> bool {
+        self.pods.as_ref().is_some_and(|s| s.matches(labels)) && self.in_scope(namespaces, from, namespace)
+    }
+
+    /// Whether it may mean pods of other namespaces than its own.
+    pub const fn wide(&self) -> bool {
+        !self.namespaces.is_empty() || self.namespace_selector.is_some()
+    }
+
+    /// A namespace that is not known has no labels.
+    fn in_scope(&self, namespaces: &BTreeMap<String, Labels>, from: &str, namespace: &str) -> bool {
+        if !self.wide() {
+            return namespace == from;
+        }
+        let none = Labels::new();
+        let labels = || namespaces.get(namespace).unwrap_or(&none);
+        let by_label = self.namespace_selector.as_ref().is_some_and(|s| s.matches(labels()));
+        by_label || self.namespaces.iter().any(|n| n == namespace)
+    }
 }
 
 /// How evenly a pod wants to be spread with others.
