@@ -23,9 +23,9 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
     let forecast = scheduler::forecast(draft, candidate.pod);
     elsewhere(candidate, draft, &forecast)?;
     let mut trial = Judged::default();
-    trial.take(candidate, draft, &forecast);
+    trial.take(candidate, draft, &forecast, &[]);
     let worlds = if let Some(open) = draft.open() {
-        trial.take(candidate, open, &scheduler::forecast(open, candidate.pod));
+        trial.take(candidate, open, &scheduler::forecast(open, candidate.pod), &draft.lots());
         2.0
     } else {
         1.0
@@ -49,7 +49,9 @@ struct Judged {
 }
 
 impl Judged {
-    fn take(&mut self, candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) {
+    /// `lots` are nodes for which the scheduler draws lots in the draft as it is told: who takes the place of an earlier
+    /// pod there leaves that one the other place, so that as much is gained.
+    fn take(&mut self, candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast, lots: &[NodeId]) {
         for winner in &forecast.winners {
             let known = self.landing.among.contains(&winner.node);
             if !known {
@@ -60,6 +62,7 @@ impl Judged {
                     (self.landing.on, self.fullest) = (Some(winner.node), after);
                 }
                 Ok(_) => {}
+                Err(Flaw::Elsewhere(node)) if lots.contains(&node) => {}
                 Err(flaw) => {
                     self.bad += winner.chance.get();
                     self.worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, forecast));
@@ -124,9 +127,6 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         stays_cool(candidate, draft, node, &targets(draft, node))?;
     }
     let Some(room) = &candidate.room else { return Ok(requested_after(candidate, draft, node)) };
-    if !room.nodes.contains(&node) {
-        return Err(Flaw::Elsewhere(node));
-    }
     stays_cool(candidate, draft, node, &room.cool)?;
     let mut most = requested_after(candidate, draft, node);
     for &(resource, target) in room.ceiling.iter() {
@@ -136,7 +136,8 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         }
         most = if ratio > most { ratio } else { most };
     }
-    Ok(most)
+    // Last, so that who overlooks this flaw overlooks no other.
+    if room.nodes.contains(&node) { Ok(most) } else { Err(Flaw::Elsewhere(node)) }
 }
 
 /// A node that is, or would be, hot by usage would only give the pod away again.

@@ -19,4 +19,3 @@ mod reasons;
 mod relief;
 mod smoothing;
 mod steering;
-mod zz;
