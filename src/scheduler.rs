@@ -9,6 +9,7 @@ use std::fmt;
 use std::ops::Index;
 
 use crate::draft::Draft;
+use crate::plan::Pull;
 use crate::policy::ScorePlugin;
 use crate::snapshot::facts::{Neighbours, Taint};
 use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
@@ -149,6 +150,29 @@ pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
 /// could take the pod (`percentageOfNodesToScore`), and goes on from there with the next one.
 pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usize) {
     choice::choose(&Question::after(draft, pod), start)
+}
+
+/// What makes one node better than another to the scheduler: the plugin that adds most to the difference.
+pub fn pull(better: &Scored, other: &Scored) -> Pull {
+    let lead = |plugin: &ScorePlugin| better.parts[*plugin] - other.parts[*plugin];
+    // Of plugins that add the same, the first of the profile is named.
+    let most = ScorePlugin::ALL.into_iter().rev().max_by_key(lead);
+    match most.filter(|plugin| better.total > other.total && lead(plugin) > 0) {
+        None => Pull::Lot,
+        Some(ScorePlugin::NodeResourcesFit) => Pull::Requests,
+        Some(ScorePlugin::NodeResourcesBalancedAllocation) => Pull::Evenness,
+        Some(ScorePlugin::ImageLocality) => Pull::Images,
+        Some(ScorePlugin::TaintToleration) => Pull::Taints,
+        Some(ScorePlugin::NodeAffinity) => Pull::NodeAffinity,
+        Some(ScorePlugin::InterPodAffinity) => Pull::PodAffinity,
+        Some(ScorePlugin::PodTopologySpread) => Pull::Spread,
+    }
+}
+
+/// Whether it is known what the pod's scheduler likes: whether the policy's profile is the one that it names.
+pub fn scores(draft: &Draft<'_>, pod: PodId) -> bool {
+    let named = draft.world.snapshot.pod(pod).scheduler.as_deref();
+    named.unwrap_or("default-scheduler") == draft.world.policy.scheduler.name
 }
 
 /// Whether the scheduler could put a pod on a node, given the draft.

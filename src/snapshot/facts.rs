@@ -29,6 +29,10 @@ pub struct Node {
     pub allocatable: Vec<(String, Amount)>,
     /// The images that it has, as far as its kubelet tells.
     pub images: Vec<Image>,
+    /// `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`: cluster-autoscaler never takes it away, so that to
+    /// empty it saves nothing. See
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
+    pub scale_down_disabled: bool,
 }
 
 /// A mark on a node that keeps pods away that do not tolerate it.
@@ -144,6 +148,10 @@ pub struct Marks {
     pub prefer_no_eviction: bool,
     /// `controller.kubernetes.io/pod-deletion-cost`: the lower, the sooner it may go; 0 where it has none.
     pub deletion_cost: i32,
+    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict it to take its node away;
+    /// `None` where it says neither `true` nor `false`. See
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
+    pub safe_to_evict: Option<bool>,
 }
 
 /// Who made an object.

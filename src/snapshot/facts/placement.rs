@@ -16,6 +16,19 @@ pub struct Presumed {
     pub memory: Amount,
 }
 
+impl Presumed {
+    /// What stands in for cpu that a container does not mention.
+    pub const CPU: Amount = Amount::millicores(100);
+    /// What stands in for memory that a container does not mention.
+    pub const MEMORY: Amount = Amount::new(200 << 20);
+
+    /// Of a pod with one container, which requests these.
+    pub fn of_one(requests: &[(String, Amount)]) -> Self {
+        let of = |name: &str| requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
+        Presumed { cpu: of("cpu").unwrap_or(Presumed::CPU), memory: of("memory").unwrap_or(Presumed::MEMORY) }
+    }
+}
+
 /// A port of its node that a pod takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {

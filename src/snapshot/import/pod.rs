@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::snapshot::facts::{Condition, Marks, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
 
-use super::{Wrong, affinity, containers, effect, name_of, namespace_of, owners_of, requests, spread};
+use super::{Wrong, affinity, annotation, containers, effect, name_of, namespace_of, owners_of, requests, spread};
 
 /// The facts of a pod.
 pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
@@ -56,7 +56,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
 }
 
 fn marks(meta: &ObjectMeta) -> Marks {
-    let find = |name: &str| meta.annotations.as_ref().and_then(|a| a.get(name)).map(String::as_str);
+    let find = |name: &str| annotation(meta, name);
     Marks {
         mirror: find("kubernetes.io/config.mirror").is_some(),
         static_pod: find("kubernetes.io/config.source").is_some_and(|source| source != "api"),
@@ -66,6 +66,7 @@ fn marks(meta: &ObjectMeta) -> Marks {
         deletion_cost: find("controller.kubernetes.io/pod-deletion-cost")
             .and_then(|cost| cost.parse().ok())
             .unwrap_or_default(),
+        safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict").and_then(|value| value.parse().ok()),
     }
 }
 
@@ -341,6 +342,17 @@ status:
         assert_eq!((pod.namespace.as_str(), pod.node, pod.phase, pod.ready), ("default", None, Phase::Pending, false));
         assert_eq!((pod.priority, pod.qos, pod.requests.len()), (None, Qos::BestEffort, 0));
         assert_eq!((pod.required_nodes, pod.avoids.len(), pod.marks), (None, 0, Marks::default()));
+    }
+
+    #[test]
+    fn what_cluster_autoscaler_may_do() {
+        let may = |value: &str| {
+            let name = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+            let pod =
+                format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {{{name}: '{value}'}}}}}}");
+            pod_of(&pod).marks.safe_to_evict
+        };
+        assert_eq!(["true", "false", "True", ""].map(may), [Some(true), Some(false), None, None]);
     }
 
     #[test]
