@@ -54,7 +54,7 @@ impl Workload {
             name,
             spec: spec(theme, place, dice, app),
             labels,
-            volumes: dice.percent(theme.volumes).then(|| dice.pick(&["own", "own", "shared", "once"])),
+            volumes: dice.percent(theme.volumes).then(|| dice.pick(&["own", "own", "own", "shared", "shared", "once"])),
             seed,
             made: 0,
             objects: Vec::new(),
@@ -281,11 +281,11 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
         };
     }
     let mut affinity = json!({});
-    if dice.percent(55) {
+    if dice.percent(40) {
         let terms: Vec<Value> = (0..dice.between(1, 2)).map(|_| node_term(place, dice, true)).collect();
         affinity["requiredDuringSchedulingIgnoredDuringExecution"] = json!({"nodeSelectorTerms": terms});
     }
-    if dice.percent(70) {
+    if dice.percent(85) {
         let terms: Vec<Value> = (0..dice.between(1, 3))
             .map(|_| {
                 let weight = dice.pick(&[1, 10, 25, 50, 100]);
@@ -336,7 +336,7 @@ fn like_pods(dice: &mut Dice, app: &str, spec: &mut Value) {
             let term = pod_term(dice, app, if anti { HOSTNAME } else { ZONE });
             affinity["requiredDuringSchedulingIgnoredDuringExecution"] = json!([term]);
         }
-        if dice.percent(50) {
+        if dice.percent(70) {
             let terms: Vec<Value> = (0..dice.between(1, 2))
                 .map(|_| {
                     let topology = dice.pick(&TOPOLOGIES);
