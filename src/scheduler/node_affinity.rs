@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::snapshot::facts::NodeTerm;
+use crate::selector::NodeTerm;
 use crate::snapshot::{Node, Pod};
 
 /// Whether the pod's selector and required affinity admit the node.

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::selector::{Labels, Selector};
+use crate::selector::{Labels, NodeTerm, Selector};
 use crate::units::Amount;
 
 /// What is kept of a node.
@@ -23,6 +23,10 @@ pub struct Node {
     pub ready: bool,
     /// What pods may use of it, by resource; its capacity where the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
+    /// `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`: cluster-autoscaler never takes it away, so that to
+    /// empty it saves nothing. See
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
+    pub scale_down_disabled: bool,
 }
 
 /// A mark on a node that keeps pods away that do not tolerate it.
@@ -126,6 +130,10 @@ pub struct Marks {
     pub prefer_no_eviction: bool,
     /// `controller.kubernetes.io/pod-deletion-cost`: the lower, the sooner it may go; 0 where it has none.
     pub deletion_cost: i32,
+    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict it to take its node away;
+    /// `None` where it says neither `true` nor `false`. See
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
+    pub safe_to_evict: Option<bool>,
 }
 
 /// Who made an object.
@@ -237,15 +245,6 @@ pub enum Tolerates {
     Above(i64),
     /// An integer below this.
     Below(i64),
-}
-
-/// One alternative of a required node affinity: all of it must hold. An empty term matches nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeTerm {
-    /// What must hold of the node's labels.
-    pub labels: Selector,
-    /// What must hold of the node's fields, of which Kubernetes knows `metadata.name` alone.
-    pub fields: Selector,
 }
 
 /// Pods that a required anti-affinity term keeps away from.

@@ -180,6 +180,10 @@ fn namespace_of(meta: &ObjectMeta) -> String {
     meta.namespace.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| "default".to_owned())
 }
 
+fn annotation<'m>(meta: &'m ObjectMeta, name: &str) -> Option<&'m str> {
+    meta.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str)
+}
+
 fn owners_of(meta: &ObjectMeta) -> Vec<Owner> {
     let owner = |o: &OwnerReference| Owner {
         kind: o.kind.clone(),
@@ -201,6 +205,8 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
         cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
         ready: !conditions.iter().any(|c| c.type_ == "Ready" && c.status != "True"),
         allocatable: allocatable(status)?,
+        scale_down_disabled: annotation(&node.metadata, "cluster-autoscaler.kubernetes.io/scale-down-disabled")
+            .is_some_and(|value| value == "true"),
     })
 }
 
@@ -321,8 +327,21 @@ mod tests {
                 ("memory".into(), Amount::new(4096)),
                 ("pods".into(), Amount::new(110)),
             ],
+            scale_down_disabled: false,
         };
         assert_eq!(node, expected);
+    }
+
+    #[test]
+    fn only_the_word_true_disables_scaling_down() {
+        let disabled = |value: &str| {
+            let name = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+            let node =
+                format!("{{apiVersion: v1, kind: Node, metadata: {{name: n1, annotations: {{{name}: '{value}'}}}}}}");
+            node_of(&node).scale_down_disabled
+        };
+        assert_eq!(["true", "false", "True", ""].map(disabled), [true, false, false, false]);
+        assert!(!node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}").scale_down_disabled);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! Clusters as text.
 //!
 //! ```text
-//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics
+//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics no-scale-down
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi          # three pods of Deployment hot, hot-1 to hot-3
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1
 //! ```
 //!
 //! A pod also takes what [`faring`] says. A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
-//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`. Usage is cpu/memory.
+//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
 
 mod faring;
 
@@ -89,6 +89,7 @@ impl Cluster {
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
             allocatable,
+            scale_down_disabled: words.has("no-scale-down"),
         }));
         if !words.has("no-metrics") {
             self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
@@ -197,6 +198,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
             evict: words.get("evict").map(str::to_owned),
             prefer_no_eviction: words.has("stay"),
             deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
+            safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
         },
         owners: if words.has("bare") { Vec::new() } else { owners },
         node: Some(node.to_owned()),

@@ -4,10 +4,12 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::selector::{Labels, Requirement, Selector, Test};
-use crate::snapshot::facts::{Condition, Marks, Neighbours, NodeTerm, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
+use crate::selector::{Labels, NodeTerm, Requirement, Selector, Test};
+use crate::snapshot::facts::{Condition, Marks, Neighbours, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
 
-use super::{Wrong, containers, effect, label_selector, name_of, namespace_of, owners_of, requests, spread};
+use super::{
+    Wrong, annotation, containers, effect, label_selector, name_of, namespace_of, owners_of, requests, spread,
+};
 
 /// The facts of a pod.
 pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
@@ -51,7 +53,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
 }
 
 fn marks(meta: &ObjectMeta) -> Marks {
-    let find = |name: &str| meta.annotations.as_ref().and_then(|a| a.get(name)).map(String::as_str);
+    let find = |name: &str| annotation(meta, name);
     Marks {
         mirror: find("kubernetes.io/config.mirror").is_some(),
         static_pod: find("kubernetes.io/config.source").is_some_and(|source| source != "api"),
@@ -61,6 +63,7 @@ fn marks(meta: &ObjectMeta) -> Marks {
         deletion_cost: find("controller.kubernetes.io/pod-deletion-cost")
             .and_then(|cost| cost.parse().ok())
             .unwrap_or_default(),
+        safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict").and_then(|value| value.parse().ok()),
     }
 }
 
@@ -367,6 +370,17 @@ status:
         assert_eq!((pod.namespace.as_str(), pod.node, pod.phase, pod.ready), ("default", None, Phase::Pending, false));
         assert_eq!((pod.priority, pod.qos, pod.requests.len()), (None, Qos::BestEffort, 0));
         assert_eq!((pod.required_nodes, pod.avoids.len(), pod.marks), (None, 0, Marks::default()));
+    }
+
+    #[test]
+    fn what_cluster_autoscaler_may_do() {
+        let may = |value: &str| {
+            let name = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+            let pod =
+                format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {{{name}: '{value}'}}}}}}");
+            pod_of(&pod).marks.safe_to_evict
+        };
+        assert_eq!(["true", "false", "True", ""].map(may), [Some(true), Some(false), None, None]);
     }
 
     #[test]
