@@ -117,8 +117,8 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
         objects.extend(place.nodes.iter().map(|node| agent(node)));
     }
     for _ in 0..theme.existing * place.nodes.len() as u64 {
-        let workload = dice.between(0, count - 1) as usize;
-        let node = &place.nodes[dice.between(0, place.nodes.len() as u64 - 1) as usize];
+        let workload = dice.index(workloads.len());
+        let node = &place.nodes[dice.index(place.nodes.len())];
         let mut pod = workloads[workload].pod(&mut dice);
         pod["spec"]["nodeName"] = json!(node);
         match dice.between(0, 19) {
@@ -130,9 +130,9 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
         objects.append(&mut workloads[workload].objects);
     }
     let mut pods = Vec::new();
-    let wanted = dice.between(theme.pods.0, theme.pods.1) as usize;
-    while pods.len() < wanted {
-        let workload = dice.between(0, count - 1) as usize;
+    let wanted = dice.between(theme.pods.0, theme.pods.1);
+    while (pods.len() as u64) < wanted {
+        let workload = dice.index(workloads.len());
         for _ in 0..dice.between(1, 4) {
             pods.push(workloads[workload].pod(&mut dice));
             objects.append(&mut workloads[workload].objects);
@@ -194,10 +194,9 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     });
     close(theme, dice, &mut node, ready);
     if theme.images > 0 && dice.percent(70) {
-        let images: Vec<Value> = IMAGES
-            .iter()
-            .filter_map(|(name, size)| dice.percent(theme.images / 2 + 20).then(|| image(name, *size)))
-            .collect();
+        let mut images = IMAGES.to_vec();
+        images.retain(|_| dice.percent(theme.images / 2 + 20));
+        let images: Vec<Value> = images.iter().map(|(name, size)| image(name, *size)).collect();
         node["status"]["images"] = json!(images);
     }
     node

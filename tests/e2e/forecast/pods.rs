@@ -125,7 +125,7 @@ impl Workload {
             1 => volume["metadata"]["labels"] = json!({ZONE: format!("{zone}__z1")}),
             2 => volume["spec"]["nodeAffinity"] = term(ZONE, vec![zone]),
             3 => {
-                let names = (0..3).map(|_| self.nodes[index(dice, self.nodes.len())].clone()).collect();
+                let names = (0..3).map(|_| self.nodes[dice.index(self.nodes.len())].clone()).collect();
                 volume["spec"]["nodeAffinity"] = term(HOSTNAME, names);
             }
             _ => {}
@@ -158,7 +158,6 @@ impl Workload {
             "metadata": {"name": name, "namespace": self.namespace, "labels": self.labels}, "spec": self.spec,
         });
         match self.kind {
-            "Bare" => {}
             "StatefulSet" => pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = json!(number.to_string()),
             "Job" => pod["spec"]["restartPolicy"] = json!("Never"),
             _ => {}
@@ -182,10 +181,6 @@ fn owner(kind: &str, name: &str) -> Value {
     let version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
     let uid = "00000000-0000-0000-0000-000000000002";
     json!([{"apiVersion": version, "kind": kind, "name": name, "controller": true, "uid": uid}])
-}
-
-fn index(dice: &mut Dice, len: usize) -> usize {
-    usize::try_from(dice.between(0, len as u64 - 1)).unwrap()
 }
 
 fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
@@ -269,7 +264,7 @@ fn tolerations(dice: &mut Dice) -> Value {
         json!({"operator": "Exists", "effect": "PreferNoSchedule"}),
         json!({"operator": "Exists"}),
     ];
-    json!((0..dice.between(1, 3)).map(|_| all[index(dice, all.len())].clone()).collect::<Vec<_>>())
+    json!((0..dice.between(1, 3)).map(|_| all[dice.index(all.len())].clone()).collect::<Vec<_>>())
 }
 
 fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
@@ -300,7 +295,7 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
 fn node_term(place: &Place, dice: &mut Dice, required: bool) -> Value {
     let name = || json!(place.nodes);
     if dice.percent(8) {
-        let one = name()[index(dice, place.nodes.len())].clone();
+        let one = name()[dice.index(place.nodes.len())].clone();
         let operator = if required { "NotIn" } else { "In" };
         return json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": [one]}]});
     }
