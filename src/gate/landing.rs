@@ -152,7 +152,7 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
 
 /// What draws the replacement home rather than to the best of the nodes where it is wanted.
 fn pull(candidate: &Candidate, draft: &Draft<'_>, home: NodeId, forecast: &Forecast) -> Pull {
-    if !scheduler::scores(draft, candidate.pod) {
+    if !scheduler::is_known(draft, candidate.pod) {
         return Pull::Unscored;
     }
     let of = |node: NodeId| forecast.scored.iter().find(|s| s.node == node);

@@ -1,7 +1,7 @@
 //! All scores, each from 0 to 100 and weighted by the profile.
 
-use crate::policy::ScorePlugin;
-use crate::snapshot::NodeId;
+use crate::policy::{SchedulerProfile, ScorePlugin};
+use crate::snapshot::{NodeId, Pod};
 
 use super::question::Question;
 use super::{
@@ -12,7 +12,7 @@ use super::{
 /// What each of the nodes scores that could take the pod. Some scores depend on which these are.
 pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     let mut parts = vec![Parts::default(); nodes.len()];
-    if super::scores(question.draft, question.id) {
+    if ours(question.pod, question.profile) {
         for plugin in ScorePlugin::ALL.into_iter().filter(|p| question.weight(*p) != 0) {
             let weight = question.weight(plugin);
             for (parts, points) in parts.iter_mut().zip(by(plugin, question, nodes).into_iter().flatten()) {
@@ -21,6 +21,11 @@ pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
         }
     }
     nodes.iter().zip(parts).map(|(node, parts)| Scored { node: *node, total: parts.total(), parts }).collect()
+}
+
+/// Whether the profile is that of the pod's scheduler. Of another one the scores are not known.
+pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
+    pod.scheduler.as_deref().unwrap_or("default-scheduler") == profile.name
 }
 
 /// `None` where the plugin has nothing to say of this pod.

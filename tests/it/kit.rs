@@ -89,8 +89,8 @@ impl Cluster {
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
             allocatable,
-            images: Vec::new(),
             scale_down_disabled: words.has("no-scale-down"),
+            images: Vec::new(),
         }));
         if !words.has("no-metrics") {
             self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
