@@ -5,8 +5,8 @@ use std::fmt;
 
 use evenkeel::draft::{Draft, HotSince, World};
 use evenkeel::ledger::Ledger;
-use evenkeel::policy::Policy;
-use evenkeel::scheduler::{Forecast, forecast};
+use evenkeel::policy::{Policy, ScorePlugin};
+use evenkeel::scheduler::{Forecast, Parts, forecast};
 use evenkeel::snapshot::objects::{Kind, Objects};
 use evenkeel::snapshot::{Snapshot, import};
 use evenkeel::usage::Usage;
@@ -32,8 +32,8 @@ pub struct Figures {
     /// Nodes that were scored, and to how many of them we gave the same score.
     scored: usize,
     agreed: usize,
-    /// How many nodes differ in what.
-    off: BTreeMap<String, usize>,
+    /// How many nodes differ in what, and the first of them.
+    off: BTreeMap<String, (usize, String)>,
     /// One line for each pod that landed where we did not expect it.
     pub misses: Vec<String>,
 }
@@ -61,6 +61,7 @@ impl Figures {
 
     /// Adds a cluster.
     pub fn add(&mut self, case: &Case) {
+        assert!(case.plugins.iter().eq(ScorePlugin::ALL.map(ScorePlugin::name)), "{:?}", case.plugins);
         let policy = Policy::parse("policy.yaml", POLICY).unwrap();
         let mut objects = Objects::default();
         for object in &case.objects {
@@ -75,7 +76,7 @@ impl Figures {
             if let Some(node) = &placement.node {
                 self.judge(&at, placement, node, &foreseen);
                 if case.objects.iter().filter(|o| o["kind"] == "Node").count() < SAMPLED {
-                    self.compare(placement, &foreseen);
+                    self.compare(&at, placement, &foreseen);
                 }
                 pod["spec"]["nodeName"] = json!(node);
                 apply(&mut objects, &pod);
@@ -105,7 +106,7 @@ impl Figures {
         }
     }
 
-    fn compare(&mut self, placement: &Placement, ours: &Foreseen) {
+    fn compare(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
         self.width.count += 1;
         self.width.ours += ours.winners.len();
         self.width.equal += placement.equal.len();
@@ -114,8 +115,12 @@ impl Figures {
             self.scored += 1;
             let off = ours.off(node, theirs);
             self.agreed += usize::from(off.is_empty());
-            for (what, _) in off {
-                *self.off.entry(what).or_default() += 1;
+            for (what, sizes) in off {
+                let (nodes, first) = self.off.entry(what).or_default();
+                *nodes += 1;
+                if *nodes == 1 {
+                    *first = format!("{at}: {node} {sizes}");
+                }
             }
         }
     }
@@ -128,8 +133,8 @@ impl fmt::Display for Figures {
         writeln!(f, "we name {:.2} times as many nodes as are truly equal", self.width())?;
         writeln!(f, "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node")?;
         write!(f, "{agreed} of {scored} nodes have the same scores")?;
-        for (what, nodes) in &self.off {
-            write!(f, "\n  {nodes} nodes differ in {what}")?;
+        for (what, (nodes, first)) in &self.off {
+            write!(f, "\n  {nodes} nodes differ in {what}, the first in {first}")?;
         }
         self.misses.iter().try_for_each(|miss| write!(f, "\n{miss}"))
     }
@@ -138,7 +143,7 @@ impl fmt::Display for Figures {
 /// Our forecast, by name.
 struct Foreseen {
     winners: Vec<String>,
-    totals: BTreeMap<String, i64>,
+    scores: BTreeMap<String, Parts>,
     misfits: BTreeMap<String, String>,
 }
 
@@ -147,7 +152,7 @@ impl Foreseen {
         let name = |node| snapshot.node(node).name.clone();
         Foreseen {
             winners: forecast.winners.iter().map(|w| name(w.node)).collect(),
-            totals: forecast.scored.iter().map(|s| (name(s.node), s.total)).collect(),
+            scores: forecast.scored.iter().map(|s| (name(s.node), s.parts)).collect(),
             misfits: forecast.misfits.iter().map(|(node, why)| (name(*node), why.to_string())).collect(),
         }
     }
@@ -156,7 +161,7 @@ impl Foreseen {
     fn explain(&self, placement: &Placement, node: &String) -> String {
         let mut parts = vec![format!("{:?}", self.winners)];
         parts.extend(self.misfits.get(node).map(|why| format!("by us {node} is {why}")));
-        let misfits = self.totals.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
+        let misfits = self.scores.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
         parts.extend(misfits.map(|n| format!("only by us {n} fits")));
         for (node, theirs) in &placement.scores {
             parts.extend(self.off(node, theirs).iter().map(|(what, sizes)| format!("{node}: {what} {sizes}")));
@@ -164,14 +169,14 @@ impl Foreseen {
         parts.join("; ")
     }
 
-    /// What differs in the score of a node: what, and ours against theirs.
+    /// What differs in the scores of a node: what, and ours against theirs.
     fn off(&self, node: &str, theirs: &[i64]) -> Vec<(String, String)> {
-        let total: i64 = theirs.iter().sum();
-        match self.totals.get(node) {
-            None => vec![("whether it fits".to_owned(), "no, not yes".to_owned())],
-            Some(ours) if *ours == total => Vec::new(),
-            Some(ours) => vec![("the total".to_owned(), format!("{ours}, not {total}"))],
-        }
+        let Some(ours) = self.scores.get(node) else {
+            return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];
+        };
+        let both = ScorePlugin::ALL.into_iter().zip(theirs).map(|(plugin, theirs)| (plugin, ours[plugin], *theirs));
+        let off = both.filter(|(_, ours, theirs)| ours != theirs);
+        off.map(|(plugin, ours, theirs)| (plugin.name().to_owned(), format!("{ours}, not {theirs}"))).collect()
     }
 }
 
