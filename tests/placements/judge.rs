@@ -25,6 +25,8 @@ pub struct Figures {
     /// Pods that found a node, and how many of them found one that we named.
     pub landed: usize,
     pub foreseen: usize,
+    /// Of both, those that replaced another pod.
+    replaced: (usize, usize),
     /// Pods that found none, and for how many of them we named none.
     pub nowhere: usize,
     pub nowhere_foreseen: usize,
@@ -69,10 +71,16 @@ impl Figures {
         }
         for (i, placement) in case.placements.iter().enumerate() {
             let mut pod = placement.pod.clone();
-            apply(&mut objects, &pod);
-            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), placement);
             let (namespace, name) = placement.name();
-            let at = format!("{:02}-{} #{i} {name}", case.seed, case.name);
+            let mut asked = (namespace, name.clone());
+            match &placement.replaces {
+                Some(old) => asked.1.clone_from(old),
+                None => apply(&mut objects, &pod),
+            }
+            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), &asked);
+            objects.delete(Kind::Pod, &asked);
+            let instead = placement.replaces.as_ref().map(|old| format!(" for {old}")).unwrap_or_default();
+            let at = format!("{:02}-{} #{i} {name}{instead}", case.seed, case.name);
             if let Some(node) = &placement.node {
                 self.judge(&at, placement, node, &foreseen);
                 if case.objects.iter().filter(|o| o["kind"] == "Node").count() < SAMPLED {
@@ -82,15 +90,17 @@ impl Figures {
                 apply(&mut objects, &pod);
             } else {
                 self.judge_nowhere(&at, placement, &foreseen);
-                objects.delete(Kind::Pod, &(namespace.to_owned(), name.to_owned()));
             }
         }
     }
 
     fn judge(&mut self, at: &str, placement: &Placement, node: &String, ours: &Foreseen) {
         self.landed += 1;
+        let replaced = usize::from(placement.replaces.is_some());
+        self.replaced.0 += replaced;
         if ours.winners.contains(node) {
             self.foreseen += 1;
+            self.replaced.1 += replaced;
         } else {
             self.misses.push(format!("{at}: landed on {node}, expected {}", ours.explain(placement, node)));
         }
@@ -111,7 +121,8 @@ impl Figures {
         self.width.ours += ours.winners.len();
         self.width.equal += placement.equal.len();
         self.width.ratios += float(ours.winners.len()) / float(placement.equal.len());
-        for (node, theirs) in &placement.scores {
+        // Of a replacement there are two forecasts in one, and only one of them came true.
+        for (node, theirs) in placement.scores.iter().filter(|_| placement.replaces.is_none()) {
             self.scored += 1;
             let off = ours.off(node, theirs);
             self.agreed += usize::from(off.is_empty());
@@ -128,8 +139,9 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { landed, foreseen, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
+        let Figures { landed, foreseen, replaced, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
         writeln!(f, "{landed} pods landed, {foreseen} of them where we named a node: {:.2} %", self.hits())?;
+        writeln!(f, "{} of them replaced another pod, {} of those where we named a node", replaced.0, replaced.1)?;
         writeln!(f, "we name {:.2} times as many nodes as are truly equal", self.width())?;
         writeln!(f, "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node")?;
         write!(f, "{agreed} of {scored} nodes have the same scores")?;
@@ -180,8 +192,7 @@ impl Foreseen {
     }
 }
 
-fn foresee(policy: &Policy, snapshot: &Snapshot, placement: &Placement) -> Foreseen {
-    let (namespace, name) = placement.name();
+fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, String)) -> Foreseen {
     let pod = snapshot.find_pod(namespace, name).unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
     let (usage, ledger, hot_since, now) = (Usage::default(), Ledger::default(), HotSince::new(), Timestamp::UNIX_EPOCH);
     let world = World { policy, snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now };

@@ -37,7 +37,7 @@ pub struct Theme {
 const PLAIN: Theme = Theme {
     name: "plain",
     nodes: (3, 16),
-    pods: (26, 40),
+    pods: (22, 33),
     uneven: 50,
     closed: 10,
     tolerating: 10,
@@ -64,7 +64,7 @@ pub const THEMES: [Theme; 12] = [
     Theme { name: "volumes", volumes: 85, nodes: (4, 20), ..PLAIN },
     Theme { name: "ports", ports: 70, nodes: (3, 10), ..PLAIN },
     Theme { name: "default-spread", services: 90, weightless: 50, uneven: 5, pod_affinity: 0, spread: 0, ..PLAIN },
-    Theme { name: "everything", nodes: (12, 30), pods: (36, 56), existing: 2, ..MUCH },
+    Theme { name: "everything", nodes: (12, 30), pods: (32, 48), existing: 2, ..MUCH },
 ];
 
 const MUCH: Theme = Theme {
