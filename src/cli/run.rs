@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon, Told};
+use crate::daemon::{self, Daemon, Steered, Told};
 use crate::policy::Policy;
 use crate::source::Source;
 use crate::source::metrics_api::MetricsApi;
@@ -92,6 +92,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),
+        steered: Steered::default(),
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
     if args.once || args.flags.once() {

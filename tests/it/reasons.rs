@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::plan::{Class, Halt, Idle, Outcome, Refusal};
+use evenkeel::plan::{Class, Halt, Idle, Outcome, Refusal, SteerOutcome, SteerReason};
 use evenkeel::policy::problem::Code;
 use evenkeel::units::Ratio;
 use evenkeel::usage::Unmeasured;
