@@ -55,11 +55,18 @@ pub struct Room {
     pub ceiling: Rc<[(ResourceId, Ratio)]>,
     /// What the ceiling weighs.
     pub basis: Basis,
+    /// No node may be above this by what it uses, where that is known.
+    pub cool: Rc<[(ResourceId, Ratio)]>,
 }
 
-/// Where a gate found room; `None` where nobody asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landing(pub Option<NodeId>);
+/// Where a replacement is foreseen to land.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Landing {
+    /// The node that its load is booked on from now on; `None` where nobody asked.
+    pub on: Option<NodeId>,
+    /// Every node that may win it, the likeliest first.
+    pub among: Vec<NodeId>,
+}
 
 /// The world plus what is decided so far: loads are as they will be once the moves are made.
 #[derive(Debug)]
@@ -182,7 +189,7 @@ impl<'w> Draft<'w> {
 
     /// Where a pod that is to be moved is foreseen to land.
     pub fn landing(&self, pod: PodId) -> Option<NodeId> {
-        self.moves.get(&pod).and_then(|position| self.accepted[*position].1.0)
+        self.moves.get(&pod).and_then(|position| self.accepted[*position].1.on)
     }
 
     /// The moves so far, in order.
@@ -211,7 +218,7 @@ impl<'w> Draft<'w> {
         if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
         }
-        if let Some(to) = landing.0.filter(|_| counted) {
+        if let Some(to) = landing.on.filter(|_| counted) {
             self.shift(to, pod, |m| m.plus(used), Amount::plus);
             self.landed.entry(to).or_default().push(pod);
         }
@@ -253,12 +260,12 @@ impl<'w> Draft<'w> {
 
     /// The moves, the refusals and the verdicts, in words.
     pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
-        let moves = self.accepted.iter().map(|(candidate, landing)| self.put_move(candidate, *landing)).collect();
+        let moves = self.accepted.iter().map(|(candidate, landing)| self.put_move(candidate, landing)).collect();
         let kept = self.kept.iter().map(|((strategy, pod), refusal)| self.put_kept(*strategy, *pod, refusal)).collect();
         (moves, kept, self.verdicts, self.notes)
     }
 
-    fn put_move(&self, candidate: &Candidate, landing: Landing) -> Move {
+    fn put_move(&self, candidate: &Candidate, landing: &Landing) -> Move {
         let snapshot = self.world.snapshot;
         let pod = snapshot.pod(candidate.pod);
         let strategy = self.strategy(candidate.strategy);
@@ -268,7 +275,8 @@ impl<'w> Draft<'w> {
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
             node: node_name(snapshot, pod),
-            to: landing.0.map(|n| snapshot.node(n).name.clone()),
+            to: landing.on.map(|n| snapshot.node(n).name.clone()),
+            may_land: landing.among.iter().map(|n| snapshot.node(*n).name.clone()).collect(),
             strategy: strategy.rule.name(),
             profile: self.world.policy.profiles[strategy.profile].name.clone(),
             owner: pod.owners.first().cloned().unwrap_or_else(itself),

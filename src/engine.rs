@@ -230,8 +230,8 @@ fn outside(within: &[Option<bool>]) -> Option<Ratio> {
     Ratio::new(count(outside) / count(weighed))
 }
 
-/// `None` where no ratio is known.
-fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
+/// How even ratios are; `None` where there is none.
+pub fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
     let values: Vec<f64> = ratios.iter().map(|r| r.get()).collect();
     let mean = Ratio::new(statrs::statistics::Statistics::mean(&values))?;
     let deviation = Ratio::new(statrs::statistics::Statistics::population_std_dev(&values))?;

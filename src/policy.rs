@@ -11,15 +11,15 @@ use crate::units::Ratio;
 mod arguments;
 mod descheduler;
 mod emit;
-mod native;
+pub(crate) mod native;
 pub mod problem;
-mod read;
+pub(crate) mod read;
 mod rule;
-mod scalar;
+pub(crate) mod scalar;
 mod scheduler_profile;
 mod steering;
 mod strategies;
-mod tree;
+pub(crate) mod tree;
 mod wording;
 
 pub use rule::{
@@ -54,6 +54,8 @@ pub struct Policy {
     pub cooldown: Cooldown,
     /// When the cluster itself is too unwell to touch.
     pub safety: Safety,
+    /// How sure it must be that a move helps.
+    pub forecast: Forecast,
     /// Which pods may go at all; strategies refer to these by position. A native policy has exactly one.
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
@@ -277,6 +279,13 @@ pub struct Safety {
     pub max_not_ready: Ratio,
     /// Evict nothing when more than this share of the pods waits for a node.
     pub max_pending: Ratio,
+}
+
+/// How sure it must be that a move helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// How likely the replacement may be to land where nothing is gained.
+    pub tolerance: Ratio,
 }
 
 /// Which pods may go at all, for the strategies that refer to it.

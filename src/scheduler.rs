@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::draft::Draft;
+use crate::plan::Pull;
 use crate::snapshot::facts::{Neighbours, Taint};
 use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::units::Ratio;
@@ -90,6 +91,11 @@ pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
         Ratio::new(1.0 / f64::from(u32::try_from(ties.len().max(1)).unwrap_or(u32::MAX))).unwrap_or(Ratio::ONE);
     forecast.winners = ties.into_iter().map(|node| Winner { node, chance }).collect();
     forecast
+}
+
+/// What makes one node better than another to the scheduler.
+pub fn pull(home: &Scored, other: &Scored) -> Pull {
+    if home.total > other.total { Pull::Requests } else { Pull::Lot }
 }
 
 /// Whether the scheduler could put a pod on a node, given the draft.

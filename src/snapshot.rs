@@ -124,7 +124,7 @@ impl Deref for Budget {
 impl Pod {
     /// Neither finished nor on its way out.
     pub fn stays(&self) -> bool {
-        !self.terminating && !self.finished()
+        self.facts.stays()
     }
 
     /// Ready and staying: one that serves.
@@ -275,5 +275,10 @@ impl PodFacts {
     /// Succeeded or Failed: it uses nothing any more.
     pub fn finished(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
+    }
+
+    /// Neither finished nor on its way out.
+    pub fn stays(&self) -> bool {
+        !self.terminating && !self.finished()
     }
 }

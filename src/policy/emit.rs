@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 
 use super::native::{DEFAULT_PROFILE, SYSTEM_CRITICAL, VERSION};
 use super::{
-    Cooldown, Evictable, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share, Smoothing,
-    Steering, StorageClasses, UsagePolicy,
+    Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share,
+    Smoothing, Steering, StorageClasses, UsagePolicy,
 };
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -31,6 +31,7 @@ pub(super) fn policy(policy: &Policy) -> String {
     fields.section("limits", limits(&policy.limits, &default.limits));
     fields.section("cooldown", cooldown(&policy.cooldown, &default.cooldown));
     fields.section("safety", safety(&policy.safety, &default.safety));
+    fields.section("forecast", forecast(policy.forecast, default.forecast));
     fields.section("steering", steering(&policy.steering, &default.steering));
     fields.put("strategies", Item::list(policy.strategies.iter().map(|s| strategies::strategy(s, &policy.profiles))));
     yaml::document(&fields)
@@ -66,6 +67,12 @@ fn cooldown(cooldown: &Cooldown, default: &Cooldown) -> Fields {
     let mut fields = Fields::default();
     fields.unless(cooldown.rest == default.rest, "rest", duration(cooldown.rest));
     fields.unless(cooldown.cap == default.cap, "cap", duration(cooldown.cap));
+    fields
+}
+
+fn forecast(forecast: Forecast, default: Forecast) -> Fields {
+    let mut fields = Fields::default();
+    fields.unless(forecast == default, "tolerance", percent(forecast.tolerance));
     fields
 }
 

@@ -109,7 +109,7 @@ pub struct Refused {
 }
 
 /// What a run comes to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Evictions.
     pub evictions: u32,
@@ -122,9 +122,9 @@ pub struct Summary {
     /// From the first cycle with a hot node until no node was hot any more, for good; `None` where some node still was.
     #[serde(with = "maybe_seconds")]
     pub time_to_balance: Option<SignedDuration>,
-    /// How even the cluster was at the start and at the end, by resource.
+    /// How even the cluster was when the first pod was evicted, or at the start where none was, by resource.
     pub before: BTreeMap<String, Balance>,
-    /// The same at the end.
+    /// How even it was at the end.
     pub after: BTreeMap<String, Balance>,
     /// Nodes without a pod of a workload at the end.
     pub empty_nodes: u32,
@@ -143,6 +143,7 @@ mod maybe_seconds {
     use jiff::SignedDuration;
     use serde::Serializer;
 
+    #[expect(clippy::ref_option, reason = "serde asks by reference")]
     pub(super) fn serialize<S: Serializer>(duration: &Option<SignedDuration>, s: S) -> Result<S::Ok, S::Error> {
         match duration {
             Some(duration) => s.serialize_some(&duration.as_secs()),

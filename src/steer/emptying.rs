@@ -84,7 +84,7 @@ fn empty<'w>(ahead: &Draft<'w>, position: usize, source: NodeId, goals: &[NodeId
     for pod in pods {
         let goal = goals.iter().copied().find(|goal| scheduler::fits(&after, pod, *goal).is_ok())?;
         let candidate = Candidate { pod, strategy: position, reason: Reason::Counted, room: None };
-        after.accept(candidate, Landing(Some(goal)));
+        after.accept(candidate, Landing { on: Some(goal), among: Vec::new() });
         landed.push(goal);
     }
     Some((after, landed))

@@ -11,6 +11,7 @@ mod deploy;
 mod deschedule;
 mod fuzz;
 mod gates;
+mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
 mod properties;

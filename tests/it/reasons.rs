@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::plan::{Class, Halt, Idle, Outcome, Refusal, SteerOutcome, SteerReason};
+use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason};
+use evenkeel::policy::Basis;
 use evenkeel::policy::problem::Code;
 use evenkeel::units::Ratio;
 use evenkeel::usage::Unmeasured;
@@ -73,7 +74,31 @@ fn refusals() -> Vec<(Refusal, &'static str)> {
         (Refusal::LedgerFull(1500), "Wait until entries are forgotten, or a shorter `cooldown.rest`."),
         (Refusal::NoRoom("3 are tainted".to_owned()), "Room on another node, by requests and by usage."),
         (
-            Refusal::NotAlone("web-1 stays".to_owned()),
+            Refusal::WouldReturn { node: "n1".to_owned(), chance: Ratio::ONE, pull: Pull::NodeAffinity },
+            "What draws it there: a preferred affinity or spread of its own, or requests that do not say what it uses. With `steering`, hot nodes draw less.",
+        ),
+        (
+            Refusal::WouldBeHot {
+                node: "n5".to_owned(),
+                resource: "cpu".to_owned(),
+                ratio: Ratio::percent(78.0).unwrap(),
+                target: Ratio::percent(70.0).unwrap(),
+                basis: Basis::Actual,
+            },
+            "Requests nearer to what pods use, so that the scheduler sees it; more room; or `forecast.tolerance`.",
+        ),
+        (Refusal::WouldBeUnknown("n5".to_owned()), "The source must tell of that node; see `usage` in the policy."),
+        (
+            Refusal::WouldNotHelp("n5".to_owned()),
+            "What draws it there rather than to a node where it would help; or `forecast.tolerance`.",
+        ),
+        (Refusal::WouldBeExcluded("n5".to_owned()), "`evictable.destinations`, or what draws it there."),
+        (
+            Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
+            "The annotations of cluster-autoscaler on the node and its pods.",
+        ),
+        (
+            Refusal::NotAlone("web-1".to_owned()),
             "Whatever keeps the other pod of its node: a node is emptied as a whole or not at all.",
         ),
     ]
@@ -90,6 +115,8 @@ fn is_listed(refusal: &Refusal) {
         Refusal::LastReady { .. } | Refusal::Unmeasured(_) | Refusal::Doubtful(_) | Refusal::CycleLimit(_) => {}
         Refusal::NodeLimit(_) | Refusal::NamespaceLimit(_) | Refusal::RateLimit(_) | Refusal::WorkloadLimit { .. } => {}
         Refusal::Budget { .. } | Refusal::SeveralBudgets(_) | Refusal::StaleBudget(_) | Refusal::Resting(_) => {}
+        Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
+        Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Useless { .. } | Refusal::LedgerFull(_) | Refusal::NoRoom(_) | Refusal::NotAlone(_) => {}
     }
 }
@@ -106,6 +133,7 @@ fn classes() -> Vec<Class> {
         Class::Underused,
         Class::InUse,
         Class::InUseCordoned,
+        Class::Leaving,
         Class::Unknown(Unmeasured::Stale(SignedDuration::from_mins(3))),
         Class::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
         Class::NotReady,
@@ -117,7 +145,7 @@ fn classes() -> Vec<Class> {
 fn is_listed_class(class: &Class) {
     match class {
         Class::Hot { .. } | Class::Warming { .. } | Class::Cold | Class::ColdCordoned | Class::Even => {}
-        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Unknown(_) => {}
+        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Leaving | Class::Unknown(_) => {}
         Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {}
     }
 }
@@ -157,42 +185,6 @@ fn outcomes() -> Vec<Outcome> {
         Outcome::Failed(why()),
         Outcome::Unanswered(why()),
         Outcome::Untried,
-    ]
-}
-
-fn steer_reasons() -> Vec<SteerReason> {
-    let ratio = |percent| Ratio::percent(percent).unwrap();
-    vec![
-        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) },
-        SteerReason::Cooling { resource: "cpu".to_owned(), ratio: ratio(57.0), cool: ratio(54.0) },
-        SteerReason::Emptying,
-        SteerReason::Empty,
-        SteerReason::Enough(3),
-        SteerReason::Cooled,
-        SteerReason::NotEmptied,
-        SteerReason::Unsure("left alone: no metrics".to_owned()),
-        SteerReason::NotAsked,
-        SteerReason::Ending,
-    ]
-}
-
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
-fn is_listed_steer_reason(why: &SteerReason) {
-    match why {
-        SteerReason::Hot { .. } | SteerReason::Cooling { .. } | SteerReason::Emptying | SteerReason::Empty => {}
-        SteerReason::Enough(_) | SteerReason::Cooled | SteerReason::NotEmptied | SteerReason::Unsure(_) => {}
-        SteerReason::NotAsked | SteerReason::Ending => {}
-    }
-}
-
-fn steer_outcomes() -> Vec<SteerOutcome> {
-    let why = || "what it said".to_owned();
-    vec![
-        SteerOutcome::Done,
-        SteerOutcome::Unneeded,
-        SteerOutcome::Forbidden(why()),
-        SteerOutcome::Failed(why()),
-        SteerOutcome::Unanswered(why()),
     ]
 }
 
@@ -237,15 +229,6 @@ fn document() -> String {
     }
     doc += "\n## What became of an eviction\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in outcomes() {
-        let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
-    }
-    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan.\n\n| code | it says, for example |\n|---|---|\n";
-    for why in steer_reasons() {
-        is_listed_steer_reason(&why);
-        let _ = writeln!(doc, "| `{}` | {why} |", why.code());
-    }
-    doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
-    for outcome in steer_outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
     doc += "\n## What is wrong with a policy\n\n`evenkeel policy check` names file, line, column, field, what was found and what is allowed.\n\n| code | meaning |\n|---|---|\n";
