@@ -197,14 +197,27 @@ fn the_emptiest_nodes_that_can_be_emptied_are_steered_around() {
 }
 
 #[test]
+fn what_cluster_autoscaler_may_not_take_away_is_left_open() {
+    let cluster = "
+        node n1
+          web*6 cpu=1
+        node n2 no-scale-down
+          api*2 cpu=500m
+        node n3
+          db*2 cpu=500m safe-to-evict=false
+    ";
+    assert_eq!(of(cluster, EMPTYING), "");
+}
+
+#[test]
 fn what_has_no_room_elsewhere_is_not_to_be_emptied() {
     let cluster = "
         node n1 cpu=2
           web*3 cpu=500m
         node n2
-          api*2 cpu=500m
+          api*2 cpu=500m memory=15Gi
         node n3
-          db cpu=800m
+          db cpu=800m memory=4Gi
     ";
     assert_eq!(of(cluster, EMPTYING), "");
 }
