@@ -16,6 +16,7 @@ pub mod problem;
 pub(crate) mod read;
 mod rule;
 pub(crate) mod scalar;
+mod scheduler_config;
 mod scheduler_profile;
 mod steering;
 mod strategies;
@@ -26,6 +27,7 @@ pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
 };
+pub use scheduler_config::SchedulerConfig;
 pub use scheduler_profile::{
     AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
     ScorePlugin, Weights,
