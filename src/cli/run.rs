@@ -63,7 +63,8 @@ impl Args {
         for warning in policy::warnings(&policy, &file::label(path)) {
             warn!("{warning}");
         }
-        for warning in self.flags.warnings() {
+        let (policy, of_the_scheduler) = self.shared.scheduler.apply(policy)?;
+        for warning in self.flags.warnings().into_iter().chain(of_the_scheduler) {
             warn!("{warning}");
         }
         Ok(if self.exact { policy.exactly() } else { policy })

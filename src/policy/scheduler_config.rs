@@ -7,7 +7,7 @@
 use super::problem::{Code, PolicyError, Problem};
 use super::read::{Fields, Report, Spot};
 use super::scheduler_profile::SchedulerProfile;
-use super::tree;
+use super::{Policy, tree};
 
 mod affinity;
 mod arguments;
@@ -15,7 +15,7 @@ mod plugins;
 
 const VERSIONS: [&str; 2] = ["kubescheduler.config.k8s.io/v1", "kubescheduler.config.k8s.io/v1beta3"];
 /// Who places pods that name nobody.
-const DEFAULT_SCHEDULER: &str = "default-scheduler";
+pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
 /// What kube-scheduler is told to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,34 @@ impl SchedulerConfig {
         let warnings = report.take_warnings();
         let problems = report.close();
         if problems.is_empty() { Ok(SchedulerConfig { profiles, warnings }) } else { Err(fail(problems)) }
+    }
+}
+
+impl Policy {
+    /// The same policy with the schedulers of a file. One that the file does not name stays as it was: who runs a second
+    /// scheduler has a file that tells of that alone.
+    #[must_use]
+    pub fn with_schedulers(mut self, config: SchedulerConfig) -> Self {
+        for profile in config.profiles {
+            let mut known = std::iter::once(&mut self.scheduler).chain(&mut self.other_schedulers);
+            match known.find(|p| p.name == profile.name) {
+                Some(known) => *known = profile,
+                None => self.other_schedulers.push(profile),
+            }
+        }
+        self
+    }
+
+    /// The profile of the scheduler that a pod names; that of the cluster's own scheduler where it names none, or one of
+    /// which nothing is known.
+    pub fn scheduler_of(&self, named: Option<&str>) -> &SchedulerProfile {
+        let named = named.unwrap_or(DEFAULT_SCHEDULER);
+        self.schedulers().find(|p| p.name == named).unwrap_or(&self.scheduler)
+    }
+
+    /// All profiles that are known.
+    pub fn schedulers(&self) -> impl Iterator<Item = &SchedulerProfile> {
+        std::iter::once(&self.scheduler).chain(&self.other_schedulers)
     }
 }
 

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason};
-use evenkeel::policy::Basis;
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::units::Ratio;
