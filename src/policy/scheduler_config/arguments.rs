@@ -26,7 +26,7 @@ pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfi
                 "PodTopologySpread" => profile.spread = arguments(args, spread),
                 "InterPodAffinity" => profile.pod_affinity = arguments(args, pod_affinity),
                 "NodeAffinity" => {
-                    profile.added_affinity = arguments(args, |f| affinity::added(f.field("addedAffinity")))
+                    profile.added_affinity = arguments(args, |f| affinity::added(f.field("addedAffinity")));
                 }
                 // They have no bearing on where a pod lands, or belong to plugins that nobody here knows.
                 _ => {}
@@ -136,9 +136,9 @@ fn resources(spot: Spot<'_, '_>, most: u32) -> Option<Vec<(String, i64)>> {
 }
 
 fn balanced(f: &mut Fields<'_, '_>) -> Vec<String> {
-    let named = resources(f.field("resources"), 1).filter(|r| !r.is_empty());
-    let names: Option<Vec<String>> = named.map(|all| all.into_iter().map(|(name, _)| name).collect());
-    let names = names.unwrap_or_else(|| SchedulerProfile::default().balanced);
+    let given = resources(f.field("resources"), 1).filter(|r| !r.is_empty());
+    let given: Option<Vec<String>> = given.map(|all| all.into_iter().map(|(name, _)| name).collect());
+    let names = given.unwrap_or_else(|| SchedulerProfile::default().balanced);
     if names.iter().enumerate().any(|(i, name)| names[..i].contains(name)) {
         f.complain(Code::Conflict, "resources", "a resource stands here a second time");
     }
