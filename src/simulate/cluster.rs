@@ -34,6 +34,8 @@ pub(super) struct Cluster {
     /// Pods came, went or changed since the controllers looked.
     pub(super) stirred: bool,
     serial: u64,
+    /// What is there from the start has been made.
+    pub(super) begun: bool,
 }
 
 /// A node.
@@ -110,6 +112,7 @@ impl Cluster {
             snapshot: None,
             stirred: true,
             serial: 0,
+            begun: false,
         }
     }
 

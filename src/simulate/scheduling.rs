@@ -36,7 +36,7 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
             draft.bind(pod, node);
             // What is there from the start was bound when it was made.
             let made = cluster.pods.get(&name).map(|life| life.facts.created);
-            let at = made.filter(|_| cluster.now == cluster.start).unwrap_or(cluster.now);
+            let at = made.filter(|_| !cluster.begun).unwrap_or(cluster.now);
             cluster.bind(&name, &snapshot.node(node).name, at);
         }
     }
