@@ -16,5 +16,6 @@ mod ledger;
 mod low_node_utilization;
 mod properties;
 mod reasons;
+mod simulate;
 mod smoothing;
 mod steering;
