@@ -120,9 +120,9 @@ impl Policy {
         Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
     }
 
-    /// The resources that its thresholds name.
+    /// The resources that its thresholds and the scheduler's profile name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let mut names = BTreeSet::new();
+        let mut names = self.scheduler.resources();
         for strategy in &self.strategies {
             if let Rule::LowNodeUtilization(rule) = &strategy.rule {
                 let levels = rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));

@@ -152,6 +152,9 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
 
 /// What draws the replacement home rather than to the best of the nodes where it is wanted.
 fn pull(candidate: &Candidate, draft: &Draft<'_>, home: NodeId, forecast: &Forecast) -> Pull {
+    if !scheduler::is_known(draft, candidate.pod) {
+        return Pull::Unscored;
+    }
     let of = |node: NodeId| forecast.scored.iter().find(|s| s.node == node);
     let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
     let best = forecast.scored.iter().find(wanted).or(forecast.scored.iter().find(|s| s.node != home));

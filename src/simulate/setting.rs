@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::selector::{Labels, Selector};
 use crate::snapshot::Snapshot;
 use crate::snapshot::facts::{
-    Budget, Marks, Neighbours, Node, OwnerKey, Phase, Pod, Qos, Spread, Tolerates, Toleration, Volumes,
+    Budget, Marks, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
 };
 use crate::snapshot::objects::Object;
 use crate::usage::Measure;
@@ -52,6 +52,7 @@ pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
         ready: true,
         allocatable: spec.allocatable.clone(),
         scale_down_disabled: false,
+        images: Vec::new(),
     };
     let machine = Machine { facts: facts.clone(), base: Some(spec.base), down: None, draining: false };
     cluster.nodes.insert(spec.name.clone(), machine);
@@ -150,10 +151,23 @@ fn template(workload: &Workload) -> Pod {
         containers: Vec::new(),
         reason: None,
         conditions: Vec::new(),
+        presumed: presumed(workload),
+        scheduler: None,
+        gated: false,
+        ports: Vec::new(),
+        seeks: Vec::new(),
         avoids: workload.apart.iter().map(avoids).collect(),
+        likes: Vec::new(),
         volumes: Volumes { local: workload.empty_dir, claims: Vec::new() },
         resource_claims: false,
     }
+}
+
+/// As for one container with all that the workload requests.
+fn presumed(workload: &Workload) -> Presumed {
+    let of = |name: &str| workload.requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
+    let usual = Presumed::PER_CONTAINER;
+    Presumed { cpu: of("cpu").unwrap_or(usual.cpu), memory: of("memory").unwrap_or(usual.memory) }
 }
 
 fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {

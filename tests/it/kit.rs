@@ -20,7 +20,7 @@ use evenkeel::plan::Plan;
 use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::selector::{Labels, Selector};
 use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Qos, Volumes};
+use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Presumed, Qos, Volumes};
 use evenkeel::snapshot::objects::{Object, Objects};
 use evenkeel::units::Amount;
 use evenkeel::units::quantity;
@@ -90,6 +90,7 @@ impl Cluster {
             ready: !words.has("not-ready"),
             allocatable,
             scale_down_disabled: words.has("no-scale-down"),
+            images: Vec::new(),
         }));
         if !words.has("no-metrics") {
             self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
@@ -209,6 +210,10 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         started: Some(noon() - age),
         priority: words.get("priority").map(|p| p.parse().unwrap()),
         qos: Qos::Burstable,
+        presumed: presumed(words),
+        scheduler: None,
+        gated: false,
+        ports: Vec::new(),
         requests,
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
@@ -219,12 +224,20 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         reason: None,
         conditions: Vec::new(),
         avoids: Vec::new(),
+        seeks: Vec::new(),
+        likes: Vec::new(),
         volumes: Volumes {
             local: words.has("emptydir"),
             claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
         },
         resource_claims: false,
     }
+}
+
+/// As for one container that requests what the words say.
+fn presumed(words: &Words<'_>) -> Presumed {
+    let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
+    Presumed { cpu: of("cpu", "100m"), memory: of("memory", "200Mi") }
 }
 
 struct Words<'l> {

@@ -16,6 +16,7 @@ mod ledger;
 mod low_node_utilization;
 mod properties;
 mod reasons;
+mod relief;
 mod simulate;
 mod smoothing;
 mod steering;
