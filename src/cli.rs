@@ -14,6 +14,8 @@ mod file;
 mod live;
 mod plan;
 mod policy;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that writes it comes with the simulator"))]
+mod report;
 mod run;
 mod show;
 
