@@ -7,11 +7,12 @@ use jiff::SignedDuration;
 
 use crate::policy::Basis;
 use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::units::Ratio;
 
 use self::bars::Bars;
 use self::frame::{Across, Down};
 use self::heat::Map;
-use self::lines::Chart;
+use self::lines::{Chart, Colours};
 use self::scale::share_ticks;
 use self::series::{Weighed, peak};
 use self::words::{counted, escaped, span};
@@ -48,6 +49,7 @@ struct Section<'p> {
     resource: &'p str,
     top: f64,
     rows: Vec<&'p str>,
+    colours: Colours<'p>,
 }
 
 /// The page of these runs; several are set beside each other.
@@ -96,7 +98,7 @@ impl<'t> Page<'t> {
             "<h2>Why the rest stayed</h2><p class=\"hint\">Refusals by code, counted over pods and cycles.</p>",
         );
         out.push_str(&self.each("runs", tables::refusals));
-        let _ = write!(out, "<footer>evenkeel {} · simulated, not measured</footer>\n", env!("CARGO_PKG_VERSION"));
+        let _ = writeln!(out, "<footer>evenkeel {} · simulated, not measured</footer>", env!("CARGO_PKG_VERSION"));
         out
     }
 
@@ -109,14 +111,14 @@ impl<'t> Page<'t> {
         };
         format!(
             "<header><h1>{}</h1><p class=\"about\">{}</p><p class=\"facts\">policy {} · {} · {} simulated, a reading every {} · {weighs} · \
-             from {:.0}</p></header>",
+             from {}</p></header>",
             escaped(&first.scenario),
             escaped(&first.about),
             policies.join(" and "),
             counted(first.nodes.len(), "node"),
             span(self.across.length),
             span(first.step),
-            first.start
+            first.start.strftime("%Y-%m-%d %H:%M UTC")
         )
     }
 
@@ -151,13 +153,15 @@ impl<'t> Page<'t> {
             [Weighed::Used, Weighed::Requested]
                 .into_iter()
                 .filter_map(|w| peak(w.of(node, resource)))
-                .map(|r| r.get())
+                .map(Ratio::get)
                 .fold(0.0, f64::max)
         };
         let most = traces().flat_map(|t| &t.nodes).map(of).fold(0.0, f64::max);
         let highs = traces().filter_map(|t| t.bands.get(resource)).map(|b| b.high.get() * 1.08);
         let top = share_ticks(highs.fold(most, f64::max)).last().copied().unwrap_or(1.0);
-        Section { page: self, resource, top, rows: heat::rows(traces(), weighed, resource) }
+        let all: Vec<&Trace> = traces().collect();
+        let colours = lines::colours(&all, weighed, resource);
+        Section { page: self, resource, top, rows: heat::rows(all, weighed, resource), colours }
     }
 }
 
@@ -203,6 +207,7 @@ impl Section<'_> {
             down: Down { ticks: share_ticks(self.top), height },
             band: self.band(run).filter(|_| main),
             marked: main,
+            colours: &self.colours,
         }
     }
 

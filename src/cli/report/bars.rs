@@ -135,7 +135,14 @@ impl Bars<'_> {
             "<text class=\"note\" x=\"100%\" y=\"138\" text-anchor=\"end\">{}, {hot_now} hot</text>",
             counted(all.len(), "node")
         );
-        let parts = [down.band(self.band), down.axis(), inner(120.0, "profile", &bars), down.edges(self.band), told];
+        let parts = [
+            down.band(self.band),
+            down.axis(),
+            inner(120.0, "profile", &bars),
+            down.edges(self.band),
+            down.edge_names(self.band, true),
+            told,
+        ];
         picture(120.0, &format!("{} of all nodes {when}, sorted", self.resource), &parts)
     }
 }

@@ -35,6 +35,7 @@ impl Chart<'_> {
         let curve = |class: &str, d: &str| format!("<path class=\"line {class}\" d=\"{d}\"/>");
         let curves = curve("median", &self.curve(&columns, 2)) + &curve("fullest", &fullest);
         parts.push(inner(height, "lines", &curves));
+        parts.push(self.down.edge_names(self.band, false));
         parts.push(self.across.events(self.trace, height));
         if self.marked {
             parts.push(self.envelope_marks());
@@ -73,7 +74,8 @@ impl Chart<'_> {
     fn envelope_marks(&self) -> String {
         let by_name: std::collections::BTreeMap<&str, &NodeTrace> =
             self.trace.nodes.iter().map(|n| (n.name.as_str(), n)).collect();
-        marks(self.trace, self.across, 3.0, |eviction| {
+        let radius = if self.trace.evictions.len() > 60 { 2.2 } else { 3.2 };
+        marks(self.trace, self.across, radius, |eviction| {
             let series = self.weighed.of(by_name.get(eviction.from.as_str())?, self.resource);
             Some(self.down.place(value_at(self.trace, series, eviction.at)?.get()))
         })

@@ -35,16 +35,17 @@ impl Across {
 
     /// Ticks and their texts below a picture.
     pub(super) fn axis(self, height: f64) -> String {
-        let tick = |at: SignedDuration| {
+        let tick = |(i, at): (usize, SignedDuration)| {
             let (x, bottom) = (self.share(at), number(height));
             let text = if at.is_zero() { "0".to_owned() } else { span(at) };
             format!(
                 "<line class=\"grid\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{bottom}\"/>\
-                 <text class=\"tick\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+                 <text class=\"tick{}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+                if i % 2 == 1 { " odd" } else { "" },
                 number(height + 16.0)
             )
         };
-        time_ticks(self.length, 7).into_iter().map(tick).collect()
+        time_ticks(self.length, 7).into_iter().enumerate().map(tick).collect()
     }
 
     /// A vertical mark with a flag for each event; those that are too near each other share a flag.
@@ -150,19 +151,24 @@ impl Down {
         )
     }
 
-    /// The edges of the band with their names, on top of what is shaded and below the lines.
+    /// The edges of the band, below the lines.
     pub(super) fn edges(&self, band: Option<Band>) -> String {
-        let Some(band) = band else { return String::new() };
-        let (high, low) = (self.place(band.high.get()), self.place(band.low.get()));
-        let edge = |y: f64, class: &str, dy: i32, text: String| {
-            let y = number(y);
-            format!(
-                "<line class=\"edge {class}\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>\
-                 <text class=\"edge-name {class}\" x=\"6\" y=\"{y}\" dy=\"{dy}\">{text}</text>"
-            )
+        let edge = |(share, class): (f64, &str)| {
+            let y = number(self.place(share));
+            format!("<line class=\"edge {class}\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>")
         };
-        edge(high, "hot", -5, format!("hot above {}", percent(band.high.get())))
-            + &edge(low, "idle", 14, format!("idle up to {}", percent(band.low.get())))
+        band.into_iter().flat_map(|b| [(b.high.get(), "hot"), (b.low.get(), "idle")]).map(edge).collect()
+    }
+
+    /// The names of the edges, above the lines: at their beginning, or at their end.
+    pub(super) fn edge_names(&self, band: Option<Band>, at_end: bool) -> String {
+        let Some(band) = band else { return String::new() };
+        let place = if at_end { "x=\"100%\" dx=\"-6\" text-anchor=\"end\"" } else { "x=\"6\"" };
+        let name = |share: f64, class: &str, words: &str, dy: i32| {
+            let (y, text) = (number(self.place(share)), percent(share));
+            format!("<text class=\"edge-name {class}\" {place} y=\"{y}\" dy=\"{dy}\">{words} {text}</text>")
+        };
+        name(band.high.get(), "hot", "hot above", -5) + &name(band.low.get(), "idle", "idle up to", 14)
     }
 }
 

@@ -122,8 +122,13 @@ impl Map<'_> {
 
 /// What the shades mean.
 pub(super) fn legend(band: Option<Band>) -> String {
-    let swatches =
-        |shades: std::ops::Range<usize>| -> String { shades.map(|i| format!("<i class=\"h{i}\"></i>")).collect() };
+    let swatches = |shades: std::ops::Range<usize>| {
+        let mut out = String::new();
+        for shade in shades {
+            let _ = write!(out, "<i class=\"h{shade}\"></i>");
+        }
+        out
+    };
     match band {
         Some(band) => {
             let (low, high) = (percent(band.low.get()), percent(band.high.get()));

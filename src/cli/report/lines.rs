@@ -1,8 +1,10 @@
 //! A line for each node, where they are few enough to be told apart.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::units::Ratio;
 
 use super::frame::{Across, Down, inner, picture};
 use super::marks::marks;
@@ -28,12 +30,38 @@ pub(super) struct Chart<'t> {
     pub(super) band: Option<Band>,
     /// Whether evictions are marked.
     pub(super) marked: bool,
+    /// The colour of each node.
+    pub(super) colours: &'t Colours<'t>,
+}
+
+/// A class for each node, the same in all pictures of a resource.
+pub(super) type Colours<'t> = BTreeMap<&'t str, String>;
+
+/// Those that were hot in any run take the warm colours, the others the cool ones, the fullest first.
+pub(super) fn colours<'t>(traces: &[&'t Trace], weighed: Weighed, resource: &str) -> Colours<'t> {
+    let mut known: BTreeMap<&str, (Ratio, bool)> = BTreeMap::new();
+    for trace in traces {
+        let band = trace.bands.get(resource).copied();
+        for node in &trace.nodes {
+            let top = peak(weighed.of(node, resource)).unwrap_or_default();
+            let (most, hot) = known.entry(&node.name).or_default();
+            *hot |= Place::of(top, band) == Place::Hot;
+            *most = if top > *most { top } else { *most };
+        }
+    }
+    let mut nodes: Vec<_> = known.into_iter().collect();
+    nodes.sort_by(|a, b| b.1.0.order(a.1.0).then(a.0.cmp(b.0)));
+    let (mut warm, mut cool) = (0, 0);
+    let class = |(name, (_, hot)): (&'t str, (Ratio, bool))| {
+        (name, if hot { numbered("warm", &mut warm, 4) } else { numbered("cool", &mut cool, 6) })
+    };
+    nodes.into_iter().map(class).collect()
 }
 
 /// A node's line.
 struct Line<'t> {
     node: &'t NodeTrace,
-    class: String,
+    class: &'t str,
     path: String,
     hot: bool,
 }
@@ -63,6 +91,7 @@ impl Chart<'_> {
         }
         let style = if self.weighed == Weighed::Requested && self.band.is_none() { "lines faint" } else { "lines" };
         parts.push(inner(height, style, &(strokes("line", |l| !l.hot) + &strokes("line was-hot", |l| l.hot))));
+        parts.push(self.down.edge_names(self.band, false));
         parts.push(self.across.events(self.trace, height));
         if self.marked {
             parts.push(self.marks());
@@ -71,23 +100,21 @@ impl Chart<'_> {
         picture(height, &self.label(), &parts)
     }
 
-    /// Those that were hot take the warm colours, the others the cool ones, the fullest first.
-    fn lines(&self) -> Vec<Line<'_>> {
+    /// From the fullest on.
+    fn lines<'s>(&'s self) -> Vec<Line<'s>> {
         let mut nodes: Vec<&NodeTrace> = self.trace.nodes.iter().collect();
         let top = |node: &NodeTrace| peak(self.weighed.of(node, self.resource)).unwrap_or_default();
         nodes.sort_by(|a, b| top(b).order(top(a)).then_with(|| a.name.cmp(&b.name)));
-        let (mut warm, mut cool) = (0, 0);
-        let line = |node| {
-            let hot = Place::of(top(node), self.band) == Place::Hot;
-            let class = if hot { numbered("warm", &mut warm, 4) } else { numbered("cool", &mut cool, 6) };
-            Line { node, class, path: self.path(node), hot }
+        let line = |node: &'s NodeTrace| {
+            let class = self.colours.get(node.name.as_str()).map(String::as_str).unwrap_or_default();
+            Line { node, class, path: self.path(node), hot: Place::of(top(node), self.band) == Place::Hot }
         };
         nodes.into_iter().map(line).collect()
     }
 
     fn path(&self, node: &NodeTrace) -> String {
         let step = self.trace.step;
-        let point = |(i, ratio): (usize, crate::units::Ratio)| {
+        let point = |(i, ratio): (usize, Ratio)| {
             let at = jiff::SignedDuration::from_secs_f64(step.as_secs_f64() * count(i));
             (self.across.place(at), self.down.place(ratio.get()))
         };
@@ -106,6 +133,8 @@ impl Chart<'_> {
     fn names(&self, lines: &[Line<'_>]) -> String {
         let names: Vec<&str> = lines.iter().map(|l| l.node.name.as_str()).collect();
         let texts = node_labels(&names, 15);
+        let gone =
+            |line: &Line<'_>| if last(self.weighed.of(line.node, self.resource)).is_none() { " gone" } else { "" };
         let ends = |line: &Line<'_>| {
             let series = self.weighed.of(line.node, self.resource);
             last(series).or_else(|| series.iter().rev().flatten().next().copied())
@@ -119,10 +148,11 @@ impl Chart<'_> {
             let (end, place, text) = (number(*end), number(place), number(place + 4.0));
             let _ = write!(
                 out,
-                "<svg class=\"name {}\" x=\"100%\"><title>{}</title><path d=\"M3 {end}L13 {place}\"/><text x=\"17\" y=\"{text}\">{}</text></svg>",
+                "<svg class=\"name {}\" x=\"100%\"><title>{}</title><path d=\"M3 {end}L13 {place}\"/><text x=\"17\" y=\"{text}\">{}{}</text></svg>",
                 lines[*i].class,
                 escaped(&self.told(lines[*i].node)),
-                escaped(&texts[*i])
+                escaped(&texts[*i]),
+                gone(&lines[*i])
             );
         }
         out
@@ -140,7 +170,7 @@ impl Chart<'_> {
 /// A node in words.
 pub(super) fn told(node: &NodeTrace, weighed: Weighed, resource: &str) -> String {
     let series = weighed.of(node, resource);
-    let text = |ratio: Option<crate::units::Ratio>| ratio.map_or("gone".to_owned(), |r| percent(r.get()));
+    let text = |ratio: Option<Ratio>| ratio.map_or("gone".to_owned(), |r| percent(r.get()));
     let (from, to, most) = (text(first(series)), text(last(series)), text(peak(series)));
     format!("{}: {resource} {from} → {to}, at most {most}", node.name)
 }

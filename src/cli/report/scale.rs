@@ -14,9 +14,9 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// From `least` at `first` to `most` at `last`.
-    pub(super) const fn new((least, most): (f64, f64), (first, last): (f64, f64)) -> Self {
-        Scale { least, most, first, last }
+    /// From the first value at the first place to the last value at the last place.
+    pub(super) const fn new(values: (f64, f64), places: (f64, f64)) -> Self {
+        Scale { least: values.0, most: values.1, first: places.0, last: places.1 }
     }
 
     /// The place of a value; what is beyond the scale is at its end.

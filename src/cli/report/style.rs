@@ -6,12 +6,12 @@ pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; 
 /// Colours are told apart without red and green: what is hot is orange and dark, what is idle is blue, what is even is grey.
 pub(super) const STYLE: &str = r"
 :root{color-scheme:light dark;--paper:#fff;--ink:#1c2128;--soft:#59636e;--faint:#8c959f;--rule:#d8dee4;--grid:#eaeef2;--card:#f6f8fa;
---zone:#eef1f4;--zone-hot:#fff3e8;--hot:#c2410c;--idle:#2463a6;--even:#7d8894;--track:#eef1f4;--mark:#1c2128;--halo:#fb923c;
+--zone:#eef1f4;--zone-hot:#fff3e8;--hot:#c2410c;--idle:#2463a6;--even:#a9b3be;--track:#eef1f4;--mark:#1c2128;--halo:#fb923c;
 --h0:#3f83c4;--h1:#82b1dc;--h2:#bdd7ee;--h3:#e9ecef;--h4:#d9dde2;--h5:#fcb97d;--h6:#f58a3c;--h7:#d9570f;--h8:#9a2f06;
 --warm0:#c2410c;--warm1:#a8236f;--warm2:#8a6100;--warm3:#7c3626;
 --cool0:#1f5fa8;--cool1:#00736a;--cool2:#6b4bb8;--cool3:#1c759f;--cool4:#4a761d;--cool5:#56616d}
 @media screen and (prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e4e8ec;--soft:#9da7b3;--faint:#768390;--rule:#323a43;--grid:#252c34;--card:#1b2027;
---zone:#20272f;--zone-hot:#2d221b;--hot:#ff9a5c;--idle:#77b2f0;--even:#8b96a3;--track:#262d35;--mark:#f4f6f8;--halo:#f97316;
+--zone:#20272f;--zone-hot:#2d221b;--hot:#ff9a5c;--idle:#77b2f0;--even:#6b7682;--track:#262d35;--mark:#f4f6f8;--halo:#f97316;
 --h0:#5b9fe6;--h1:#3f77b3;--h2:#2b5078;--h3:#252b32;--h4:#333b44;--h5:#8a4a1c;--h6:#c4621a;--h7:#f5893a;--h8:#ffc08a;
 --warm0:#ff9a66;--warm1:#f08cc6;--warm2:#e3b74c;--warm3:#d8a08f;
 --cool0:#7fb4f5;--cool1:#4fc7b5;--cool2:#b7a1f5;--cool3:#7ccaf0;--cool4:#a8ce72;--cool5:#a7b3c0}}
@@ -23,7 +23,7 @@ h1{font-size:27px;line-height:1.2;margin:0 0 6px;letter-spacing:-.01em;overflow-
 h2{font-size:19px;margin:46px 0 4px;padding-top:20px;border-top:1px solid var(--rule)}
 h3{font-size:15px;margin:22px 0 2px;overflow-wrap:anywhere}h4{font-size:14px;margin:0 0 4px}
 h5{font-size:12px;font-weight:600;color:var(--soft);margin:14px 0 0}
-p{margin:0 0 8px;max-width:78ch;overflow-wrap:anywhere}.about{font-size:16px}.facts,.hint,.soft,small{color:var(--soft)}.hint{font-size:13px}
+p{margin:0 0 8px;max-width:90ch;overflow-wrap:anywhere}.about{font-size:16px}.facts{max-width:none}.facts,.hint,.soft,small{color:var(--soft)}.hint{font-size:13px}
 small,.soft{font-size:12.5px}footer{margin-top:48px;padding-top:14px;border-top:1px solid var(--rule);color:var(--soft);font-size:12.5px}
 code{font:12.5px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(138px,1fr));gap:10px;margin:20px 0}
@@ -41,7 +41,7 @@ svg text{font:11.5px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:v
 .grid{stroke:var(--grid)}.tick{fill:var(--soft)}.note{fill:var(--soft)}
 .zone{fill:var(--zone)}.zone-hot{fill:var(--zone-hot)}
 .edge{stroke-width:1;stroke-dasharray:2 3}.edge.hot{stroke:var(--hot)}.edge.idle{stroke:var(--idle)}
-svg .edge-name{font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}.edge-name.hot{fill:var(--hot)}.edge-name.idle{fill:var(--idle)}
+svg .edge-name{pointer-events:none;font-size:11px;paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round}.edge-name.hot{fill:var(--hot)}.edge-name.idle{fill:var(--idle)}
 .line{fill:none;stroke:currentColor;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round;vector-effect:non-scaling-stroke}
 .lines .line:hover{stroke-width:3.2}.was-hot{stroke-width:2.2}.halo .line{stroke:var(--halo);stroke-width:8;opacity:.34;pointer-events:none}
 .dash1{stroke-dasharray:6 4}.dash2{stroke-dasharray:1.5 4}.faint .line{stroke-width:1.3;stroke-dasharray:3 3;opacity:.85}
@@ -69,21 +69,21 @@ thead th{color:var(--soft);font-weight:500;font-size:12.5px;border-bottom:1px so
 td,tbody th{padding:6px 10px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top;overflow-wrap:anywhere}
 .bars td,.bars tbody th{padding:2px 10px 2px 0;border:0;vertical-align:middle;font-weight:400;overflow-wrap:normal}.bars tbody th{white-space:nowrap}.bars td:nth-child(2){width:62%}
 .figure,.when{white-space:nowrap}.figure{text-align:right!important}.when{color:var(--soft)}
-.evictions{table-layout:fixed;min-width:860px}.c-time{width:64px}.c-pod{width:27%}.c-move{width:20%}.c-foreseen{width:12%}.c-helped{width:98px}
+.evictions{table-layout:fixed;min-width:860px}.c-time{width:64px}.c-pod{width:27%}.c-move{width:20%}.c-foreseen{width:12%}.c-helped{width:116px}
 .refusals td:nth-child(2){white-space:nowrap;overflow-wrap:normal}.refusals .figure{width:64px;padding-right:18px}
 .yes::before{content:'● ';color:var(--idle)}.no{color:var(--hot)}.no::before{content:'✕ '}.unknown{color:var(--soft)}.unknown::before{content:'○ '}
 svg.no::before{content:none}
 .compare{max-width:900px}.compare td,.compare th{padding:6px 22px 6px 0}.compare tbody th{font-weight:400;color:var(--soft)}.compare td{font-weight:600;font-size:14px}
 .compare td small{font-weight:400}.compare thead th{color:var(--ink);font-weight:600}.best::before{content:'▸ ';color:var(--idle)}
-.figures td{font-size:13.5px}.figures tbody th{font-weight:400}
+th:empty{padding:0!important}.figures td{font-size:13.5px}.figures tbody th{font-weight:400}
 .events{margin:6px 0 0;padding-left:26px;font-size:13px;columns:2;column-gap:28px}.events li{break-inside:avoid}.events li::marker{color:var(--soft);font-weight:600}
 details{margin-top:8px}summary{cursor:pointer;color:var(--idle);padding:6px 0}
 #tip{position:fixed;z-index:9;pointer-events:none;max-width:380px;padding:6px 10px;border-radius:6px;background:var(--ink);color:var(--paper);
 font-size:12.5px;line-height:1.4;white-space:pre-line;overflow-wrap:anywhere}
-@media (max-width:760px){body{padding:20px 14px 40px}h1{font-size:22px}.two,.runs{grid-template-columns:minmax(0,1fr)}.far{display:none}
+@media screen and (max-width:760px){body{padding:20px 14px 40px}h1{font-size:22px}.two,.runs{grid-template-columns:minmax(0,1fr)}.far,.odd{display:none}
 .plot{padding:28px 84px 26px 42px}.tiles{grid-template-columns:repeat(2,minmax(0,1fr))}.events{columns:1}.bars td:nth-child(2){width:46%}}
 @media print{body{max-width:none;padding:0;font-size:11px;print-color-adjust:exact;-webkit-print-color-adjust:exact}h2{break-after:avoid}.wide{overflow:visible}.evictions{min-width:0}
-tr,.card,.tiles div{break-inside:avoid}details::details-content{content-visibility:visible;block-size:auto}summary{display:none}}
+.two{grid-template-columns:minmax(0,1fr)}tr,.card,.tiles div{break-inside:avoid}details::details-content{content-visibility:visible;block-size:auto}summary{display:none}}
 ";
 
 /// A tooltip that comes at once and can be touched; without it the browser shows its own, which comes late.

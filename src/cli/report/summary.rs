@@ -48,9 +48,11 @@ pub(super) fn comparison(runs: &[Run<'_>]) -> String {
     for (column, run) in columns.iter_mut().zip(runs) {
         column.extend(balance_figures(run.trace));
     }
-    let heads: String = runs.iter().map(|run| format!("<th>{}</th>", escaped(&run.label))).collect();
-    let mut out =
-        format!("<div class=\"wide\"><table class=\"compare\"><thead><tr><th></th>{heads}</tr></thead><tbody>");
+    let mut out = String::from("<div class=\"wide\"><table class=\"compare\"><thead><tr><th></th>");
+    for run in runs {
+        let _ = write!(out, "<th>{}</th>", escaped(&run.label));
+    }
+    out.push_str("</tr></thead><tbody>");
     for figure in columns.first().into_iter().flatten() {
         let row: Vec<Option<&Figure>> = columns.iter().map(|c| c.iter().find(|f| f.name == figure.name)).collect();
         let _ = write!(out, "<tr><th>{}</th>", escaped(&figure.name));
@@ -95,7 +97,7 @@ fn figures(trace: &Trace) -> Vec<Figure> {
                 "time to balance",
                 it.time_to_balance.map_or("not reached".to_owned(), span),
                 "",
-                Some(it.time_to_balance.map_or(f64::MAX, |t| t.as_secs_f64())),
+                Some(it.time_to_balance.as_ref().map_or(f64::MAX, SignedDuration::as_secs_f64)),
             )
         },
         Figure {
@@ -106,8 +108,8 @@ fn figures(trace: &Trace) -> Vec<Figure> {
     ];
     let hot: Vec<SignedDuration> = trace.bands.keys().filter_map(|resource| hot_time(trace, resource)).collect();
     if !hot.is_empty() {
-        let total: SignedDuration = hot.into_iter().fold(SignedDuration::ZERO, |sum, t| sum.saturating_add(t));
-        all.push(plain("node-time above the band", span(total), "summed", Some(total.as_secs_f64())));
+        let total: SignedDuration = hot.into_iter().fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+        all.push(plain("time above the band, all nodes", span(total), "", Some(total.as_secs_f64())));
     }
     all
 }
@@ -116,9 +118,11 @@ fn part(some: u32, of: u32) -> Option<f64> {
     (of > 0).then(|| 1.0 - f64::from(some) / f64::from(of))
 }
 
+/// One figure of a balance.
+type Measure = fn(&Balance) -> Ratio;
+
 fn balance_figures(trace: &Trace) -> Vec<Figure> {
-    let measures: [(&str, fn(&Balance) -> Ratio); 2] =
-        [("standard deviation", |b| b.deviation), ("fullest above mean", |b| b.above_mean)];
+    let measures = [("standard deviation", (|b| b.deviation) as Measure), ("fullest above mean", |b| b.above_mean)];
     let mut all = Vec::new();
     for (resource, before) in &trace.summary.before {
         let after = trace.summary.after.get(resource).unwrap_or(before);

@@ -39,8 +39,8 @@ pub(super) fn span(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let parts = [(seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
     let first = parts.iter().position(|(n, _)| *n > 0).unwrap_or(3);
-    let told = parts.iter().skip(first).take(2).enumerate();
-    told.filter(|(i, (n, _))| *i == 0 || *n > 0).map(|(_, (n, unit))| format!("{n}{unit}")).collect()
+    let told = parts.iter().skip(first).take(2).enumerate().filter(|(i, (n, _))| *i == 0 || *n > 0);
+    told.fold(String::new(), |text, (_, (n, unit))| text + &n.to_string() + unit)
 }
 
 /// A name that is cut in its middle where it is longer than `most` characters: both ends tell names apart.

@@ -23,6 +23,7 @@ pub(super) struct Like {
 }
 
 /// A cluster at night: some nodes are hot, the others have little to do.
+#[expect(clippy::too_many_lines, reason = "one loop over time")]
 pub(super) fn trace(like: &Like) -> Trace {
     let mut chance = Chance(7);
     let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
