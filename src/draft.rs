@@ -1,5 +1,6 @@
 //! The world as it is, and the draft of a plan: the world plus what is decided so far.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -8,10 +9,14 @@ use jiff::Timestamp;
 use crate::ledger::Ledger;
 use crate::plan::{Kept, Move, Note, Reason, Refusal, Verdict};
 use crate::policy::{Basis, Policy, Strategy};
-use crate::snapshot::facts::Owner;
+use crate::snapshot::facts::{Owner, Presumed};
 use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::units::{Amount, PerResource, Ratio, ResourceId};
 use crate::usage::{Measure, Usage};
+
+use self::index::Index;
+
+pub mod index;
 
 /// Since when a node has been above a target of the strategy at this position, by node name.
 pub type HotSince = BTreeMap<(usize, String), Timestamp>;
@@ -55,11 +60,18 @@ pub struct Room {
     pub ceiling: Rc<[(ResourceId, Ratio)]>,
     /// What the ceiling weighs.
     pub basis: Basis,
+    /// No node may be above this by what it uses, where that is known.
+    pub cool: Rc<[(ResourceId, Ratio)]>,
 }
 
-/// Where a gate found room; `None` where nobody asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Landing(pub Option<NodeId>);
+/// Where a replacement is foreseen to land.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Landing {
+    /// The node that its load is booked on from now on; `None` where nobody asked.
+    pub on: Option<NodeId>,
+    /// Every node that may win it, the likeliest first.
+    pub among: Vec<NodeId>,
+}
 
 /// The world plus what is decided so far: loads are as they will be once the moves are made.
 #[derive(Debug)]
@@ -70,6 +82,9 @@ pub struct Draft<'w> {
     requested: Vec<PerResource<Amount>>,
     reserved: Vec<PerResource<Amount>>,
     occupied: Vec<PerResource<Amount>>,
+    presumed: Vec<Presumed>,
+    places: Vec<Option<NodeId>>,
+    index: Rc<OnceCell<Index<'w>>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
@@ -95,6 +110,9 @@ impl<'w> Draft<'w> {
             requested: snapshot.node_ids().map(|n| sum(n, Pod::stays)).collect(),
             occupied: reserved.clone(),
             reserved,
+            presumed: snapshot.node_ids().map(|n| presumed(snapshot, n)).collect(),
+            places: snapshot.pods.iter().map(|pod| pod.node.filter(|_| !pod.finished())).collect(),
+            index: Rc::default(),
             landed: BTreeMap::new(),
             moves: BTreeMap::new(),
             accepted: Vec::new(),
@@ -114,6 +132,9 @@ impl<'w> Draft<'w> {
             requested: self.requested.clone(),
             reserved: self.reserved.clone(),
             occupied: self.occupied.clone(),
+            presumed: self.presumed.clone(),
+            places: self.places.clone(),
+            index: Rc::clone(&self.index),
             landed: self.landed.clone(),
             moves: self.moves.clone(),
             accepted: self.accepted.clone(),
@@ -159,6 +180,26 @@ impl<'w> Draft<'w> {
         self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
     }
 
+    /// What all pods of a node request, those on their way out included.
+    pub fn reserved(&self, node: NodeId) -> &PerResource<Amount> {
+        &self.reserved[node.0]
+    }
+
+    /// What kube-scheduler takes the pods of a node to use where it scores nodes, those on their way out included.
+    pub fn presumed(&self, node: NodeId) -> Presumed {
+        self.presumed[node.0]
+    }
+
+    /// Where a pod is, or where its replacement is foreseen to land once it is to be moved.
+    pub fn place(&self, pod: PodId) -> Option<NodeId> {
+        self.places[pod.0]
+    }
+
+    /// What of the snapshot is looked up again and again.
+    pub fn index(&self) -> &Index<'w> {
+        self.index.get_or_init(|| Index::new(self.world.snapshot))
+    }
+
     /// What is free on a node now, whatever is decided.
     pub fn free_today(&self, node: NodeId, resource: ResourceId) -> Amount {
         self.world.snapshot.node(node).allocatable[resource].minus(self.occupied[node.0][resource])
@@ -182,7 +223,7 @@ impl<'w> Draft<'w> {
 
     /// Where a pod that is to be moved is foreseen to land.
     pub fn landing(&self, pod: PodId) -> Option<NodeId> {
-        self.moves.get(&pod).and_then(|position| self.accepted[*position].1.0)
+        self.moves.get(&pod).and_then(|position| self.accepted[*position].1.on)
     }
 
     /// The moves so far, in order.
@@ -210,9 +251,11 @@ impl<'w> Draft<'w> {
         let counted = !snapshot.pod(pod).finished();
         if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
+            self.places[pod.0] = None;
         }
-        if let Some(to) = landing.0.filter(|_| counted) {
+        if let Some(to) = landing.on.filter(|_| counted) {
             self.shift(to, pod, |m| m.plus(used), Amount::plus);
+            self.places[pod.0] = Some(to);
             self.landed.entry(to).or_default().push(pod);
         }
         self.moves.insert(pod, self.accepted.len());
@@ -223,11 +266,14 @@ impl<'w> Draft<'w> {
     pub fn bind(&mut self, pod: PodId, node: NodeId) {
         let used = self.world.usage.pods.get(pod.0).and_then(|_| self.world.usage.pod(pod)).unwrap_or_default();
         self.shift(node, pod, |m| m.plus(used), Amount::plus);
+        self.places[pod.0] = Some(node);
         self.landed.entry(node).or_default().push(pod);
     }
 
     fn shift(&mut self, node: NodeId, pod: PodId, used: impl Fn(Measure) -> Measure, by: fn(Amount, Amount) -> Amount) {
         self.actual[node.0] = self.actual[node.0].map(used);
+        let (sum, one) = (self.presumed[node.0], self.world.snapshot.pod(pod).presumed);
+        self.presumed[node.0] = Presumed { cpu: by(sum.cpu, one.cpu), memory: by(sum.memory, one.memory) };
         for r in self.world.snapshot.resources.ids() {
             let request = self.world.snapshot.pod(pod).requests[r];
             for table in [&mut self.requested, &mut self.reserved] {
@@ -253,12 +299,12 @@ impl<'w> Draft<'w> {
 
     /// The moves, the refusals and the verdicts, in words.
     pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
-        let moves = self.accepted.iter().map(|(candidate, landing)| self.put_move(candidate, *landing)).collect();
+        let moves = self.accepted.iter().map(|(candidate, landing)| self.put_move(candidate, landing)).collect();
         let kept = self.kept.iter().map(|((strategy, pod), refusal)| self.put_kept(*strategy, *pod, refusal)).collect();
         (moves, kept, self.verdicts, self.notes)
     }
 
-    fn put_move(&self, candidate: &Candidate, landing: Landing) -> Move {
+    fn put_move(&self, candidate: &Candidate, landing: &Landing) -> Move {
         let snapshot = self.world.snapshot;
         let pod = snapshot.pod(candidate.pod);
         let strategy = self.strategy(candidate.strategy);
@@ -268,7 +314,8 @@ impl<'w> Draft<'w> {
             pod: pod.name.clone(),
             uid: pod.uid.clone(),
             node: node_name(snapshot, pod),
-            to: landing.0.map(|n| snapshot.node(n).name.clone()),
+            to: landing.on.map(|n| snapshot.node(n).name.clone()),
+            may_land: landing.among.iter().map(|n| snapshot.node(*n).name.clone()).collect(),
             strategy: strategy.rule.name(),
             profile: self.world.policy.profiles[strategy.profile].name.clone(),
             owner: pod.owners.first().cloned().unwrap_or_else(itself),
@@ -288,6 +335,14 @@ impl<'w> Draft<'w> {
             refusal: refusal.clone(),
         }
     }
+}
+
+fn presumed(snapshot: &Snapshot, node: NodeId) -> Presumed {
+    let pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p).presumed);
+    pods.fold(Presumed::default(), |sum, one| Presumed {
+        cpu: sum.cpu.plus(one.cpu),
+        memory: sum.memory.plus(one.memory),
+    })
 }
 
 fn node_name(snapshot: &Snapshot, pod: &Pod) -> String {

@@ -10,6 +10,7 @@ use crate::snapshot::PodId;
 mod cooldown;
 mod disruption;
 mod evictable;
+mod exact_landing;
 mod landing;
 mod limits;
 
@@ -18,7 +19,7 @@ pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusa
     evictable::admit(candidate, draft)?;
     disruption::admit(candidate, draft)?;
     cooldown::admit(candidate, draft)?;
-    let landing = landing::find(candidate, draft)?;
+    let landing = landing(candidate, draft)?;
     limits::admit(candidate, draft)?;
     Ok(landing)
 }
@@ -30,5 +31,5 @@ pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), R
 
 /// Where a candidate would land, whatever the moment says: for strategies that move some pods together or not at all.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
-    landing::find(candidate, draft)
+    if draft.world.policy.exact { exact_landing::find(candidate, draft) } else { landing::find(candidate, draft) }
 }

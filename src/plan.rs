@@ -12,13 +12,17 @@ use crate::units::Ratio;
 mod finding;
 mod outcome;
 mod picture;
+mod pull;
 mod refusal;
+mod steer;
 mod verdict;
 
 pub use finding::Finding;
 pub use outcome::Outcome;
 pub use picture::{Balance, NodePicture, Picture};
+pub use pull::Pull;
 pub use refusal::{Reach, Refusal, short};
+pub use steer::{STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
@@ -28,6 +32,8 @@ pub struct Plan {
     pub at: Timestamp,
     /// Why nothing at all was considered; `None` in the ordinary case.
     pub halted: Option<Halt>,
+    /// What is done about the soft taints by which the scheduler is steered; before the evictions.
+    pub steering: Vec<Steer>,
     /// The evictions, in the order in which they are to be made.
     pub moves: Vec<Move>,
     /// Pods that a strategy would have moved, and why they stay.
@@ -55,8 +61,10 @@ pub struct Move {
     pub uid: String,
     /// Where it is.
     pub node: String,
-    /// A node that has room for the replacement. The scheduler decides where it goes.
+    /// Where the replacement is foreseen to land; of several nodes that may win, the one that it would fill most.
     pub to: Option<String>,
+    /// Every node that may win it, the likeliest first: the scheduler draws lots among its best. Empty where nobody asked.
+    pub may_land: Vec<String>,
     /// Who asked for it.
     pub strategy: &'static str,
     /// The profile of the policy that the strategy stands in.
@@ -153,6 +161,11 @@ impl Reason {
     /// Whether it is the pod itself rather than where it is, so that a new one is as good anywhere.
     pub const fn lies_in_the_pod(&self) -> bool {
         matches!(self, Reason::Restarts { .. } | Reason::Found(_))
+    }
+
+    /// Whether it would merely be better elsewhere: no reason to put it on a node that is hot by usage.
+    pub const fn is_a_preference(&self) -> bool {
+        matches!(self, Reason::Duplicate { .. } | Reason::Skewed { .. } | Reason::LessPreferred { .. })
     }
 }
 

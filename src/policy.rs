@@ -11,19 +11,26 @@ use crate::units::Ratio;
 mod arguments;
 mod descheduler;
 mod emit;
-mod native;
+pub(crate) mod native;
 pub mod problem;
-mod read;
+pub(crate) mod read;
 mod rule;
-mod scalar;
+pub(crate) mod scalar;
+mod scheduler_profile;
+mod steering;
 mod strategies;
-mod tree;
+pub(crate) mod tree;
 mod wording;
 
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
 };
+pub use scheduler_profile::{
+    AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
+    ScorePlugin, Weights,
+};
+pub use steering::Steering;
 
 use problem::{PolicyError, Problem};
 use read::Report;
@@ -47,10 +54,16 @@ pub struct Policy {
     pub cooldown: Cooldown,
     /// When the cluster itself is too unwell to touch.
     pub safety: Safety,
+    /// How sure it must be that a move helps.
+    pub forecast: Forecast,
     /// Which pods may go at all; strategies refer to these by position. A native policy has exactly one.
     pub profiles: Vec<Profile>,
     /// What to do, in this order.
     pub strategies: Vec<Strategy>,
+    /// What the cluster's scheduler is told to do: where replacements land follows from it.
+    pub scheduler: SchedulerProfile,
+    /// Which nodes the scheduler is steered around.
+    pub steering: Steering,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.
@@ -82,6 +95,7 @@ impl Policy {
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;
+        self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
         for strategy in &mut self.strategies {
@@ -106,9 +120,9 @@ impl Policy {
         Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
     }
 
-    /// The resources that its thresholds name.
+    /// The resources that its thresholds and the scheduler's profile name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let mut names = BTreeSet::new();
+        let mut names = self.scheduler.resources();
         for strategy in &self.strategies {
             if let Rule::LowNodeUtilization(rule) = &strategy.rule {
                 let levels = rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
@@ -265,6 +279,13 @@ pub struct Safety {
     pub max_not_ready: Ratio,
     /// Evict nothing when more than this share of the pods waits for a node.
     pub max_pending: Ratio,
+}
+
+/// How sure it must be that a move helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// How likely the replacement may be to land where nothing is gained.
+    pub tolerance: Ratio,
 }
 
 /// Which pods may go at all, for the strategies that refer to it.

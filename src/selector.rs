@@ -36,6 +36,15 @@ pub enum Test {
     Below(i64),
 }
 
+/// One alternative of a required node affinity: all of it must hold. An empty term matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeTerm {
+    /// What must hold of the node's labels.
+    pub labels: Selector,
+    /// What must hold of the node's fields, of which Kubernetes knows `metadata.name` alone.
+    pub fields: Selector,
+}
+
 /// Why a selector cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {

@@ -89,6 +89,7 @@ pub(super) mod tests {
             uid: "u-1".to_owned(),
             node: "n1".to_owned(),
             to: None,
+            may_land: Vec::new(),
             strategy: "LowNodeUtilization",
             profile: "default".to_owned(),
             owner: Owner { kind: "ReplicaSet".to_owned(), name: "web".to_owned(), controller: true },

@@ -33,6 +33,7 @@ impl Told {
                 | Class::Underused
                 | Class::InUse
                 | Class::InUseCordoned
+                | Class::Leaving
                 | Class::NotReady
                 | Class::NotSelected) => {
                     debug!(node = verdict.node, strategy = verdict.strategy, "{class}");
@@ -97,7 +98,11 @@ fn summary(plan: &Plan, evicted: usize) -> String {
     }
     let pods = |n: usize| if n == 1 { "1 pod".to_owned() } else { format!("{n} pods") };
     match plan.moves.len() {
-        0 if !plan.kept.is_empty() => format!("nothing evicted; {} would help, and must stay", pods(plan.kept.len())),
+        0 if !plan.kept.is_empty() => {
+            let (n, why) = commonest(plan.kept.iter().map(|k| k.refusal.to_string()));
+            let of = if n < plan.kept.len() { format!("{n} of them ") } else { String::new() };
+            format!("nothing evicted; {} would help, and must stay: {of}{why}", pods(plan.kept.len()))
+        }
         0 if plan.notes.is_empty() => {
             let unknown = plan.nodes.iter().filter(|v| matches!(v.class, Class::Unknown(_))).count();
             format!("nothing can be weighed: {unknown} of {} nodes are of unknown usage", plan.nodes.len())
@@ -108,6 +113,15 @@ fn summary(plan: &Plan, evicted: usize) -> String {
         }
         planned => format!("{evicted} of {} evicted", pods(planned)),
     }
+}
+
+/// The sentence that is said most often, and how often.
+fn commonest(sentences: impl Iterator<Item = String>) -> (usize, String) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for sentence in sentences {
+        *counts.entry(sentence).or_default() += 1;
+    }
+    counts.into_iter().map(|(sentence, n)| (n, sentence)).max_by_key(|(n, _)| *n).unwrap_or_default()
 }
 
 /// `code=n` for each code, by code.
@@ -129,6 +143,11 @@ mod tests {
         assert_eq!(list(&names(1)), "node n1");
         assert_eq!(list(&names(3)), "nodes n1, n2, n3");
         assert_eq!(list(&names(1000)), "nodes n1, n2, n3, n4, n5 and 995 more");
+    }
+
+    #[test]
+    fn the_commonest_reason_is_told() {
+        assert_eq!(commonest(["a", "b", "b"].map(str::to_owned).into_iter()), (2, "b".to_owned()));
     }
 
     #[test]

@@ -1,95 +1,173 @@
-//! Where a replacement could go: some node must be able to take it without becoming hot itself.
+//! Where the replacement will land: the scheduler is asked beforehand, and what it would answer is judged by usage.
+//!
+//! kube-scheduler goes by requests, taints, affinity and spread. So the landing is foreseen by those, and then the worst
+//! of the nodes that may win has to be an improvement: not the pod's own, not hot by usage, and one of those that the
+//! strategy has in mind. How likely a bad landing may be is up to the policy; by default it may not be at all.
 
 use std::collections::BTreeMap;
 
-use crate::draft::{Candidate, Draft, Landing, Room};
-use crate::plan::Refusal;
-use crate::policy::{Basis, Evictable};
-use crate::scheduler;
+use crate::draft::{Candidate, Draft, Landing};
+use crate::plan::{Pull, Refusal};
+use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
+use crate::scheduler::{self, Forecast, Scored};
 use crate::snapshot::NodeId;
 use crate::units::{Amount, Ratio, ResourceId};
 
-/// The node that is least loaded afterwards among those with room. Where the strategy does not say which nodes may take
-/// the replacement, the profile says whether any has to.
+/// Where the candidate's replacement would land, if that is good enough.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
-    let exact = draft.world.policy.exact;
-    let pod = draft.world.snapshot.pod(candidate.pod);
-    // Nothing has to land in the stead of a pod that has finished; descheduler asks for room all the same.
-    let asked = rules(candidate, draft).node_fit && (exact || !pod.finished());
-    let best = match &candidate.room {
-        Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
-        None if asked => best(candidate, draft, draft.world.snapshot.node_ids())?,
-        None => return Ok(Landing(None)),
-    };
-    // What descheduler evicts is forecast to land only by those of its strategies that count the room that is left.
-    let counts = candidate.room.as_ref().is_some_and(|room| !room.ceiling.is_empty());
-    Ok(Landing((counts || !exact).then_some(best)))
-}
-
-fn best(candidate: &Candidate, draft: &Draft<'_>, nodes: impl Iterator<Item = NodeId>) -> Result<NodeId, Refusal> {
-    let home = draft.world.snapshot.pod(candidate.pod).node;
-    let mut best: Option<(Ratio, NodeId)> = None;
-    let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
-    for node in nodes.filter(|n| Some(*n) != home) {
-        match load_after(candidate, draft, node) {
-            Ok(after) if best.is_none_or(|(least, _)| after.order(least).is_lt()) => best = Some((after, node)),
+    // Nothing has to land in the stead of a pod that has finished.
+    let finished = draft.world.snapshot.pod(candidate.pod).finished();
+    if candidate.room.is_none() && (finished || !rules(candidate, draft).node_fit) {
+        return Ok(Landing::default());
+    }
+    let forecast = scheduler::forecast(draft, candidate.pod);
+    elsewhere(candidate, draft, &forecast)?;
+    let mut bad = 0.0;
+    let mut worst: Option<Refusal> = None;
+    let mut landing = Landing::default();
+    let mut fullest = Ratio::ZERO;
+    for winner in &forecast.winners {
+        landing.among.push(winner.node);
+        match judge(candidate, draft, winner.node) {
+            Ok(after) if landing.on.is_none() || after > fullest => (landing.on, fullest) = (Some(winner.node), after),
             Ok(_) => {}
-            Err(why) => *misfits.entry(why).or_default() += 1,
+            Err(flaw) => {
+                bad += winner.chance.get();
+                worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, &forecast));
+            }
         }
     }
-    best.map(|(_, node)| node).ok_or_else(|| Refusal::NoRoom(summary(&misfits)))
-}
-
-/// How loaded a node that can take the replacement would be, in the resource that it would have least of.
-fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
-    if !destination(candidate, draft, node) {
-        return Err("excluded as destination by the policy".to_owned());
-    }
-    let fits = if draft.world.policy.exact { scheduler::fits_today } else { scheduler::fits };
-    fits(draft, candidate.pod, node).map_err(|misfit| misfit.to_string())?;
-    match &candidate.room {
-        Some(room) if !room.ceiling.is_empty() => below_ceiling(candidate, room, draft, node),
-        Some(_) | None => Ok(requested_after(candidate, draft, node)),
+    match worst {
+        Some(why) if bad > draft.world.policy.forecast.tolerance.get() => Err(why),
+        Some(_) | None => Ok(landing),
     }
 }
 
-fn below_ceiling(candidate: &Candidate, room: &Room, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
-    let mut most = Ratio::ZERO;
-    for &(resource, ceiling) in room.ceiling.iter() {
-        let more = draft.weight(candidate.pod, resource, room.basis).unwrap_or(Amount::ZERO);
-        let name = draft.world.snapshot.resources.name(resource);
-        let after = draft.ratio_with(node, resource, room.basis, more).ok_or("of unknown usage")?;
-        if after > ceiling {
-            return Err(format!("so loaded that it would be above its {name} target"));
+/// Some other node must be able to take the pod, or it would return or wait.
+fn elsewhere(candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) -> Result<(), Refusal> {
+    let home = draft.world.snapshot.pod(candidate.pod).node;
+    if forecast.scored.iter().any(|s| Some(s.node) != home) {
+        return Ok(());
+    }
+    let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, why) in forecast.misfits.iter().filter(|(node, _)| Some(*node) != home) {
+        *misfits.entry(why.to_string()).or_default() += 1;
+    }
+    Err(Refusal::NoRoom(summary(&misfits)))
+}
+
+/// Why a landing would be no good.
+enum Flaw {
+    Home(NodeId),
+    Hot { node: NodeId, resource: ResourceId, ratio: Ratio, target: Ratio, basis: Basis },
+    Unknown(NodeId),
+    Elsewhere(NodeId),
+    Excluded(NodeId),
+}
+
+impl Flaw {
+    fn refusal(self, candidate: &Candidate, draft: &Draft<'_>, chance: Ratio, forecast: &Forecast) -> Refusal {
+        let name = |n: NodeId| draft.world.snapshot.node(n).name.clone();
+        match self {
+            Flaw::Home(home) => {
+                let pull = pull(candidate, draft, home, forecast);
+                Refusal::WouldReturn { node: name(home), chance, pull }
+            }
+            Flaw::Hot { node, resource, ratio, target, basis } => {
+                let resource = draft.world.snapshot.resources.name(resource).to_owned();
+                Refusal::WouldBeHot { node: name(node), resource, ratio, target, basis }
+            }
+            Flaw::Unknown(node) => Refusal::WouldBeUnknown(name(node)),
+            Flaw::Elsewhere(node) => Refusal::WouldNotHelp(name(node)),
+            Flaw::Excluded(node) => Refusal::WouldBeExcluded(name(node)),
         }
-        most = if after > most { after } else { most };
+    }
+}
+
+/// How full the node would be, in the resource that counts most; or why it is not to land there.
+fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, Flaw> {
+    let home = draft.world.snapshot.pod(candidate.pod).node == Some(node);
+    if home && !candidate.reason.lies_in_the_pod() {
+        return Err(Flaw::Home(node));
+    }
+    let destinations = rules(candidate, draft).destinations.as_ref();
+    if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
+        return Err(Flaw::Excluded(node));
+    }
+    if candidate.reason.is_a_preference() {
+        stays_cool(candidate, draft, node, &targets(draft, node))?;
+    }
+    let Some(room) = &candidate.room else { return Ok(requested_after(candidate, draft, node)) };
+    if !room.nodes.contains(&node) {
+        return Err(Flaw::Elsewhere(node));
+    }
+    stays_cool(candidate, draft, node, &room.cool)?;
+    let mut most = requested_after(candidate, draft, node);
+    for &(resource, target) in room.ceiling.iter() {
+        let ratio = after(candidate, draft, node, resource, room.basis).ok_or(Flaw::Unknown(node))?;
+        if ratio > target {
+            return Err(Flaw::Hot { node, resource, ratio, target, basis: room.basis });
+        }
+        most = if ratio > most { ratio } else { most };
     }
     Ok(most)
 }
 
-/// Without a ceiling there is no basis but the scheduler's own.
+/// A node that is, or would be, hot by usage would only give the pod away again.
+fn stays_cool(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    targets: &[(ResourceId, Ratio)],
+) -> Result<(), Flaw> {
+    for &(resource, target) in targets {
+        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else { continue };
+        if ratio > target {
+            return Err(Flaw::Hot { node, resource, ratio, target, basis: Basis::Actual });
+        }
+    }
+    Ok(())
+}
+
+/// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean are left out.
+fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+    let snapshot = draft.world.snapshot;
+    let rules = draft.world.policy.strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let mut pools = rules.filter(|r| r.basis == Basis::Actual && !r.deviation).flat_map(|r| &r.pools);
+    let selects = |p: &&Pool| p.selector.as_ref().is_none_or(|s| s.matches(&snapshot.node(node).labels));
+    let targets = pools.find(selects).into_iter().flat_map(|p| &p.targets);
+    targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
+}
+
+fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
+    let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    draft.ratio_with(node, resource, basis, more)
+}
+
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
-    let after = |resource: ResourceId| {
-        let more = draft.weight(candidate.pod, resource, Basis::Requests).unwrap_or(Amount::ZERO);
-        draft.ratio_with(node, resource, Basis::Requests, more).unwrap_or(Ratio::ONE)
-    };
-    let (cpu, memory) = (after(ResourceId::CPU), after(ResourceId::MEMORY));
+    let requested = |r: ResourceId| after(candidate, draft, node, r, Basis::Requests).unwrap_or(Ratio::ONE);
+    let (cpu, memory) = (requested(ResourceId::CPU), requested(ResourceId::MEMORY));
     if cpu > memory { cpu } else { memory }
 }
 
-fn rules<'w>(candidate: &Candidate, draft: &Draft<'w>) -> &'w Evictable {
+/// What draws the replacement home rather than to the best of the nodes where it is wanted.
+fn pull(candidate: &Candidate, draft: &Draft<'_>, home: NodeId, forecast: &Forecast) -> Pull {
+    if !scheduler::is_known(draft, candidate.pod) {
+        return Pull::Unscored;
+    }
+    let of = |node: NodeId| forecast.scored.iter().find(|s| s.node == node);
+    let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
+    let best = forecast.scored.iter().find(wanted).or(forecast.scored.iter().find(|s| s.node != home));
+    let Some((home, best)) = of(home).zip(best) else { return Pull::Lot };
+    scheduler::pull(home, best)
+}
+
+pub(super) fn rules<'w>(candidate: &Candidate, draft: &Draft<'w>) -> &'w Evictable {
     &draft.world.policy.profiles[draft.strategy(candidate.strategy).profile].evictable
 }
 
-/// descheduler asks which nodes may take pods only together with `nodeFit`.
-fn destination(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> bool {
-    let policy = draft.world.policy;
-    let rules = rules(candidate, draft);
-    let asked = rules.destinations.as_ref().filter(|_| rules.node_fit || !policy.exact);
-    asked.is_none_or(|s| s.matches(&draft.world.snapshot.node(node).labels))
-}
-
-fn summary(misfits: &BTreeMap<String, usize>) -> String {
+/// Why other nodes cannot take a pod, counted.
+pub(super) fn summary(misfits: &BTreeMap<String, usize>) -> String {
     if misfits.is_empty() {
         return "there is no other".to_owned();
     }

@@ -4,7 +4,11 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
+use crate::policy::Basis;
+use crate::units::Ratio;
 use crate::usage::Unmeasured;
+
+use super::Pull;
 
 /// Why a pod stays: a stable code for machines, a sentence for people.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +112,36 @@ pub enum Refusal {
     LedgerFull(usize),
     /// No node that may take it has room.
     NoRoom(String),
+    /// The scheduler would, or may, put its replacement back on its node.
+    WouldReturn {
+        /// The node.
+        node: String,
+        /// How likely.
+        chance: Ratio,
+        /// What draws it there.
+        pull: Pull,
+    },
+    /// The scheduler would, or may, put its replacement on a node that would then be above its target.
+    WouldBeHot {
+        /// The node.
+        node: String,
+        /// The resource that would be over.
+        resource: String,
+        /// At which ratio it would be.
+        ratio: Ratio,
+        /// The target.
+        target: Ratio,
+        /// What is weighed.
+        basis: Basis,
+    },
+    /// The scheduler would, or may, put its replacement on a node of which the usage is unknown.
+    WouldBeUnknown(String),
+    /// The scheduler would, or may, put its replacement on a node where nothing is gained.
+    WouldNotHelp(String),
+    /// The scheduler would, or may, put its replacement on a node that the policy excludes as destination.
+    WouldBeExcluded(String),
+    /// Its node would be emptied, but could not be taken away then.
+    Unremovable(String),
     /// Its node is emptied as a whole or not at all, and this other pod has to stay.
     NotAlone(String),
 }
@@ -159,6 +193,12 @@ impl Refusal {
             Refusal::Useless { .. } => "useless-move",
             Refusal::LedgerFull(_) => "ledger-full",
             Refusal::NoRoom(_) => "no-room",
+            Refusal::WouldReturn { .. } => "would-return",
+            Refusal::WouldBeHot { .. } => "would-land-hot",
+            Refusal::WouldBeUnknown(_) => "would-land-unknown",
+            Refusal::WouldNotHelp(_) => "would-not-help",
+            Refusal::WouldBeExcluded(_) => "would-land-excluded",
+            Refusal::Unremovable(_) => "unremovable-node",
             Refusal::NotAlone(_) => "not-alone",
         }
     }
@@ -253,8 +293,27 @@ impl fmt::Display for Refusal {
             }
             Refusal::LedgerFull(most) => write!(f, "the ledger is full at {most} entries"),
             Refusal::NoRoom(why) => write!(f, "no other node can take it: {why}"),
+            Refusal::WouldReturn { node, chance, pull } => {
+                let would = if *chance < Ratio::ONE { "may" } else { "would" };
+                write!(f, "{would} return to {node}: {pull}")
+            }
+            Refusal::WouldBeHot { node, resource, ratio, target, basis } => {
+                let by = match basis {
+                    Basis::Requests => "by requests ",
+                    Basis::Actual => "",
+                };
+                write!(f, "would land on {node}, and {by}{resource} there be {ratio}, above the target of {target}")
+            }
+            Refusal::WouldBeUnknown(node) => write!(f, "would land on {node}, whose usage is unknown"),
+            Refusal::WouldNotHelp(node) => write!(f, "would land on {node}, where nothing is gained"),
+            Refusal::WouldBeExcluded(node) => {
+                write!(f, "would land on {node}, which the policy excludes as destination")
+            }
+            Refusal::Unremovable(why) => {
+                write!(f, "emptying its node would gain nothing, as cluster-autoscaler has to leave it: {why}")
+            }
             Refusal::NotAlone(pod) => {
-                write!(f, "its node is emptied as a whole or not at all, and no other node can take {pod}")
+                write!(f, "its node is emptied as a whole or not at all, and {pod} has to stay")
             }
         }
     }

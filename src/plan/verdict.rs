@@ -58,6 +58,8 @@ pub enum Class {
     InUse,
     /// Above a threshold, but cordoned.
     InUseCordoned,
+    /// Above a threshold, and about to be taken away by cluster-autoscaler.
+    Leaving,
     /// Its usage is not known: neither source nor destination.
     Unknown(Unmeasured),
     /// Something on it could not be read: neither source nor destination.
@@ -80,6 +82,7 @@ impl Class {
             Class::Underused => "underused",
             Class::InUse => "in-use",
             Class::InUseCordoned => "in-use-cordoned",
+            Class::Leaving => "leaving",
             Class::Unknown(_) => "unknown",
             Class::Doubtful(_) => "doubtful",
             Class::NotReady => "not-ready",
@@ -104,6 +107,7 @@ impl fmt::Display for Class {
             Class::Underused => f.write_str("at or below every threshold: to be emptied"),
             Class::InUse => f.write_str("above a threshold: stays, and may take pods"),
             Class::InUseCordoned => f.write_str("above a threshold: stays, but cordoned: takes no pods"),
+            Class::Leaving => f.write_str("above a threshold, but cluster-autoscaler takes it away: takes no pods"),
             Class::Unknown(why) => write!(f, "left alone: {why}"),
             Class::Doubtful(why) => write!(f, "left alone: {why}"),
             Class::NotReady => f.write_str("left alone: not ready"),

@@ -5,11 +5,12 @@ use jiff::SignedDuration;
 use super::problem::Code;
 use super::read::{Bound, Fields, Spot};
 use super::scalar::percent;
+use super::steering;
 use super::strategies::strategy;
 use super::tree::Value;
 use super::{
-    Basis, Cooldown, Evictable, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share,
-    Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
+    Basis, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety,
+    SchedulerProfile, Share, Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
 };
 use crate::units::Ratio;
 
@@ -24,16 +25,17 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 /// Reads a native policy.
-pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
+pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
         f.required("apiVersion", VERSION).word(Code::UnsupportedVersion, &[(VERSION, ())]);
         f.required("kind", "Policy").word(Code::UnsupportedVersion, &[("Policy", ())]);
         let interval = f.field("interval").duration(ONE_SECOND);
         let basis = basis(f.field("basis")).unwrap_or(Basis::Actual);
         let profiles = profiles(f);
-        Policy {
+        let policy = Policy {
             exact: false,
             warnings: Vec::new(),
+            scheduler: SchedulerProfile::default(),
             interval: interval.unwrap_or(SignedDuration::from_mins(1)),
             dry_run: f.field("dryRun").bool().unwrap_or(false),
             node_selector: f.field("nodeSelector").selector(),
@@ -42,9 +44,13 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
             limits: f.field("limits").section(limits),
             cooldown: f.field("cooldown").section(cooldown),
             safety: f.field("safety").section(safety),
+            forecast: f.field("forecast").section(forecast),
+            steering: f.field("steering").section(steering::steering),
             strategies: strategies(f, basis, &profiles),
             profiles,
-        }
+        };
+        steering::check(f, &policy);
+        policy
     })
 }
 
@@ -152,6 +158,10 @@ fn cooldown(f: &mut Fields<'_, '_>) -> Cooldown {
         f.ordered(&time("rest", rest), &time("cap", cap));
     }
     Cooldown { rest, cap }
+}
+
+fn forecast(f: &mut Fields<'_, '_>) -> Forecast {
+    Forecast { tolerance: f.field("tolerance").percent().unwrap_or(Ratio::ZERO) }
 }
 
 fn safety(f: &mut Fields<'_, '_>) -> Safety {
@@ -332,7 +342,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, strategies
           | staleAfter: 1m
           | ^
         ");

@@ -84,12 +84,29 @@ pub struct HighNodeUtilization {
     pub basis: Basis,
     /// A node at or below all of these is emptied.
     pub thresholds: Thresholds,
+    /// No node is filled above these by what it uses, whatever `basis` is.
+    pub ceilings: Thresholds,
     /// Act only when more nodes than this are below their threshold.
     pub number_of_nodes: u32,
     /// Move only pods that request a resource with a threshold.
     pub only_thresholding_resources: bool,
     /// Namespaces whose pods this strategy may move.
     pub evictable_namespaces: Names,
+}
+
+impl LowNodeUtilization {
+    /// The rule, where it is this one.
+    pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
+        if let Rule::LowNodeUtilization(rule) = rule { Some(rule) } else { None }
+    }
+}
+
+impl HighNodeUtilization {
+    /// No node is filled above 80 % of what it has: full nodes leave no room for the next peak.
+    pub fn default_ceilings() -> Thresholds {
+        let most = Ratio::percent(80.0).unwrap_or(Ratio::ONE);
+        ["cpu", "memory"].map(|name| (name.to_owned(), most)).to_vec()
+    }
 }
 
 /// Arguments of RemoveDuplicates.

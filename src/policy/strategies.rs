@@ -68,7 +68,13 @@ fn low_node_utilization(f: &mut Fields<'_, '_>, default: Basis) -> LowNodeUtiliz
 fn high_node_utilization(f: &mut Fields<'_, '_>, default: Basis) -> Option<HighNodeUtilization> {
     let basis = basis(f.field("basis")).unwrap_or(default);
     let namespaces = f.field("evictableNamespaces").names_in_or_out().unwrap_or(Names::ALL);
-    emptying(f, basis, namespaces)
+    let rule = emptying(f, basis, namespaces);
+    let ceilings = levels(f.field("ceilings")).map(plain);
+    for (name, _) in ceilings.iter().flatten().filter(|(name, _)| name != "cpu" && name != "memory") {
+        let sentence = format!("found {name}, expected cpu and memory, for nobody measures the use of others");
+        f.complain(Code::Unsupported, "ceilings", sentence);
+    }
+    rule.map(|rule| HighNodeUtilization { ceilings: ceilings.unwrap_or(rule.ceilings), ..rule })
 }
 
 /// HighNodeUtilization, but for what descheduler says otherwise.
@@ -84,6 +90,7 @@ pub(super) fn emptying(
     Some(HighNodeUtilization {
         basis,
         thresholds: plain(levels),
+        ceilings: HighNodeUtilization::default_ceilings(),
         number_of_nodes,
         only_thresholding_resources: !modes.is_empty(),
         evictable_namespaces,

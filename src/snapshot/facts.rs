@@ -5,8 +5,12 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::selector::{Labels, Selector};
+use crate::selector::{Labels, NodeTerm, Selector};
 use crate::units::Amount;
+
+mod placement;
+
+pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread, Volume};
 
 /// What is kept of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +27,12 @@ pub struct Node {
     pub ready: bool,
     /// What pods may use of it, by resource; its capacity where the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
+    /// `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`: cluster-autoscaler never takes it away, so that to
+    /// empty it saves nothing. See
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
+    pub scale_down_disabled: bool,
+    /// The images that it has, as far as its kubelet tells.
+    pub images: Vec<Image>,
 }
 
 /// A mark on a node that keeps pods away that do not tolerate it.
@@ -89,6 +99,14 @@ pub struct Pod {
     pub qos: Qos,
     /// What the scheduler counts for it: containers, init containers, sidecars and overhead.
     pub requests: Vec<(String, Amount)>,
+    /// What the scheduler takes it to use where it scores nodes.
+    pub presumed: Presumed,
+    /// Who places it; `None` where it is `default-scheduler`.
+    pub scheduler: Option<String>,
+    /// Whether it has scheduling gates: it is not placed before they are gone.
+    pub gated: bool,
+    /// The ports of its node that it takes.
+    pub ports: Vec<HostPort>,
     /// What it tolerates.
     pub tolerations: Vec<Toleration>,
     /// Labels that its node must carry.
@@ -107,6 +125,10 @@ pub struct Pod {
     pub conditions: Vec<Condition>,
     /// Required anti-affinity: none of these may find a neighbour.
     pub avoids: Vec<Neighbours>,
+    /// Required affinity: each of these must find a neighbour.
+    pub seeks: Vec<Neighbours>,
+    /// Preferred affinity and anti-affinity.
+    pub likes: Vec<Likes>,
     /// Its volumes.
     pub volumes: Volumes,
     /// Whether it has dynamic resource claims.
@@ -126,6 +148,10 @@ pub struct Marks {
     pub prefer_no_eviction: bool,
     /// `controller.kubernetes.io/pod-deletion-cost`: the lower, the sooner it may go; 0 where it has none.
     pub deletion_cost: i32,
+    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict it to take its node away;
+    /// `None` where it says neither `true` nor `false`. See
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
+    pub safe_to_evict: Option<bool>,
 }
 
 /// Who made an object.
@@ -237,47 +263,6 @@ pub enum Tolerates {
     Above(i64),
     /// An integer below this.
     Below(i64),
-}
-
-/// One alternative of a required node affinity: all of it must hold. An empty term matches nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeTerm {
-    /// What must hold of the node's labels.
-    pub labels: Selector,
-    /// What must hold of the node's fields, of which Kubernetes knows `metadata.name` alone.
-    pub fields: Selector,
-}
-
-/// Pods that a required anti-affinity term keeps away from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Neighbours {
-    /// The pods' labels; `None` matches no pod.
-    pub pods: Option<Selector>,
-    /// The pods' namespaces by name.
-    pub namespaces: Vec<String>,
-    /// The pods' namespaces by label; `None` selects none, so that with no names the pod's own is meant.
-    pub namespace_selector: Option<Selector>,
-    /// The label whose value makes two nodes one place.
-    pub topology_key: String,
-}
-
-/// How evenly a pod wants to be spread with others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// How many more of them may be in one place than in another.
-    pub max_skew: u32,
-    /// The label whose value makes two nodes one place.
-    pub topology_key: String,
-    /// Whether the scheduler must keep it (`DoNotSchedule`) or prefers to (`ScheduleAnyway`).
-    pub hard: bool,
-    /// The pods that count, `matchLabelKeys` merged in; `None` matches no pod.
-    pub pods: Option<Selector>,
-    /// At least so many places count as there.
-    pub min_domains: Option<u32>,
-    /// Only nodes that the pod's node affinity and selector admit count (`nodeAffinityPolicy: Honor`, the default).
-    pub honours_affinity: bool,
-    /// Only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
-    pub honours_taints: bool,
 }
 
 /// A container, and how it fares.

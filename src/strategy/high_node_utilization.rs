@@ -1,9 +1,12 @@
 //! HighNodeUtilization: empties nodes that are below their thresholds, so that fewer nodes do the work.
 //!
-//! A node is emptied only if all its pods that may go fit on the nodes that stay, for half an emptied node saves
-//! nothing. The emptiest are tried first, and pods go to the fullest node that takes them. Where all nodes are below
-//! the thresholds the emptier ones go to the fuller ones. What is foreseen here and what a scheduler does agree where
-//! it packs (`MostAllocated`); one that spreads would put pods back.
+//! A node is emptied only if the replacements of all its pods that may go are foreseen to land on nodes that stay, for
+//! half an emptied node saves nothing. The emptiest are tried first, and what they hold goes to nodes that are in use, or
+//! at least fuller than they are. A scheduler that packs (`MostAllocated`) puts pods there; one that spreads would put
+//! them on the node that was just emptied, which the forecast sees.
+//!
+//! cluster-autoscaler takes emptied nodes away. What it may not take away is not emptied, and what it is about to take
+//! away takes no pods. See <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -11,8 +14,8 @@ use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Landing, Room};
 use crate::gate;
-use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
-use crate::policy::{Basis, HighNodeUtilization};
+use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, SteerValue, Verdict};
+use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
 use crate::snapshot::facts::Role;
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
@@ -35,6 +38,8 @@ struct Marks {
     low: Vec<(ResourceId, Ratio)>,
     /// No node is filled above what it has.
     ceiling: Rc<[(ResourceId, Ratio)]>,
+    /// Nor above this by what it uses.
+    cool: Rc<[(ResourceId, Ratio)]>,
 }
 
 /// The nodes, and what has become of them.
@@ -81,10 +86,12 @@ impl Running {
 impl Marks {
     fn new(draft: &Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
         let resources = &draft.world.snapshot.resources;
-        let known = rule.thresholds.iter().filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)));
-        let low: Vec<(ResourceId, Ratio)> = known.collect();
+        let known = |levels: &Thresholds| -> Vec<(ResourceId, Ratio)> {
+            levels.iter().filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio))).collect()
+        };
+        let low = known(&rule.thresholds);
         let ceiling = low.iter().map(|(r, _)| (*r, Ratio::ONE)).collect();
-        Marks { position, basis: rule.basis, low, ceiling }
+        Marks { position, basis: rule.basis, low, ceiling, cool: known(&rule.ceilings).into() }
     }
 
     fn is_under(&self, draft: &Draft<'_>, node: NodeId) -> bool {
@@ -112,7 +119,8 @@ impl Marks {
     }
 
     fn candidate(&self, pod: PodId, reason: &Reason, nodes: &[NodeId]) -> Candidate {
-        let room = Room { nodes: nodes.into(), ceiling: Rc::clone(&self.ceiling), basis: self.basis };
+        let (ceiling, cool) = (Rc::clone(&self.ceiling), Rc::clone(&self.cool));
+        let room = Room { nodes: nodes.into(), ceiling, basis: self.basis, cool };
         Candidate { pod, strategy: self.position, reason: reason.clone(), room: Some(room) }
     }
 }
@@ -129,17 +137,38 @@ impl Nodes {
         (self.takers.is_empty() && cold == 1).then_some(Idle::NoDestination)
     }
 
-    /// Where the pods of a source may go: where nothing else is left, to sources that are fuller, or are filled already.
+    /// Where the pods of a source may go: nodes in use, and sources that are fuller, or are filled already. Moving them to
+    /// an emptier node would gain nothing.
     fn goals(&self, draft: &Draft<'_>, source: NodeId) -> Vec<NodeId> {
-        if !self.takers.is_empty() {
-            return self.takers.clone();
-        }
         let behind = self.sources.iter().position(|n| *n == source).unwrap_or_default();
         let open = |n: &NodeId| *n != source && !draft.world.snapshot.node(*n).cordoned;
-        let fuller = self.sources.iter().skip(behind + 1);
+        let stays = |n: &NodeId| !leaving(draft, *n) && !steered(draft, *n);
+        let fuller = self.sources.iter().skip(behind + 1).filter(|n| stays(n));
         let filled = self.filled.iter().filter(|n| !self.sources[behind..].contains(n));
-        fuller.chain(filled).copied().filter(open).collect()
+        self.takers.iter().chain(fuller).chain(filled).copied().filter(open).collect()
     }
+}
+
+/// Whether a node is about to be taken away, by its taints.
+fn leaving(draft: &Draft<'_>, node: NodeId) -> bool {
+    const MARKS: [&str; 2] = ["ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"];
+    draft.world.snapshot.node(node).taints.iter().any(|t| MARKS.contains(&t.key.as_str()))
+}
+
+/// Whether the scheduler is steered around a node so that it can be emptied.
+fn steered(draft: &Draft<'_>, node: NodeId) -> bool {
+    draft.world.snapshot.node(node).taints.iter().any(|t| SteerValue::of(t) == Some(SteerValue::Emptying))
+}
+
+/// Why cluster-autoscaler may not take a node away, once it is empty but for what may not go.
+fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
+    let snapshot = draft.world.snapshot;
+    if snapshot.node(node).scale_down_disabled {
+        return Some("the node has the annotation scale-down-disabled: true".to_owned());
+    }
+    let unsafe_pod = |p: &&PodId| snapshot.pod(**p).marks.safe_to_evict == Some(false);
+    let pod = snapshot.node(node).pods.iter().find(unsafe_pod).map(|p| snapshot.pod(*p))?;
+    Some(format!("pod {} has the annotation safe-to-evict: false", pod.name))
 }
 
 /// Writes down what each node is.
@@ -154,6 +183,7 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
                 Class::Underused
             }
             None if it.cordoned => Class::InUseCordoned,
+            None if leaving(draft, node) => Class::Leaving,
             None => {
                 nodes.takers.push(node);
                 Class::InUse
@@ -163,6 +193,8 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     }
     marks.fullest_first(draft, &mut nodes.sources);
     nodes.sources.reverse();
+    // What is about to be taken away anyhow, or is being emptied, is finished first.
+    nodes.sources.sort_by_key(|n| !(leaving(draft, *n) || steered(draft, *n)));
     nodes
 }
 
@@ -178,7 +210,7 @@ fn pack(draft: &mut Draft<'_>, marks: &Marks, rule: &HighNodeUtilization, nodes:
             if nodes.filled.contains(&source) {
                 continue;
             }
-            match empty(&ahead, marks, rule, (source, &mut nodes.goals(&ahead, source))) {
+            match empty(&ahead, marks, rule, (source, &nodes.goals(&ahead, source))) {
                 Ok((after, moves)) => {
                     for candidate in &moves {
                         nodes.filled.extend(after.landing(candidate.pod).filter(|n| nodes.sources.contains(n)));
@@ -208,7 +240,7 @@ fn empty<'w>(
     ahead: &Draft<'w>,
     marks: &Marks,
     rule: &HighNodeUtilization,
-    (source, goals): (NodeId, &mut [NodeId]),
+    (source, goals): (NodeId, &[NodeId]),
 ) -> Result<(Draft<'w>, Vec<Candidate>), Answers> {
     let snapshot = ahead.world.snapshot;
     let reason = marks.reason(ahead, source);
@@ -217,7 +249,10 @@ fn empty<'w>(
     pods.retain(|p| !ahead.moves(*p) && gate::evictable(*p, marks.position, ahead).is_ok());
     // The large ones first, for the small ones find a gap.
     pods.sort_by_cached_key(|p| (Reverse(size(ahead, marks, source, *p)), *p));
-    marks.fullest_first(ahead, goals);
+    if let Some(why) = unremovable(ahead, source) {
+        let answer = |p: &PodId| (marks.candidate(*p, &reason, goals), Refusal::Unremovable(why.clone()));
+        return Err(pods.iter().map(answer).collect());
+    }
     let (mut after, mut moves) = (ahead.trial(), Vec::new());
     for &pod in &pods {
         match land(&after, marks, pod, &reason, goals) {
@@ -239,7 +274,7 @@ fn empty<'w>(
     Ok((after, moves))
 }
 
-/// The first of the nodes that takes the pod.
+/// Where a pod would land, if that is one of the goals. What merely has to wait for a limit is taken for gone.
 fn land(
     draft: &Draft<'_>,
     marks: &Marks,
@@ -247,18 +282,12 @@ fn land(
     reason: &Reason,
     goals: &[NodeId],
 ) -> Result<(Candidate, Landing), Refusal> {
-    if let Some(why) = draft.world.usage.unmeasured_pod(pod).filter(|_| marks.basis == Basis::Actual) {
-        return Err(Refusal::Unmeasured(why));
-    }
-    let lands = |goal: &NodeId| {
-        let candidate = marks.candidate(pod, reason, std::slice::from_ref(goal));
-        gate::landing(&candidate, draft).ok().map(|landing| (candidate, landing))
+    let candidate = marks.candidate(pod, reason, goals);
+    let landing = match gate::admit(&candidate, draft) {
+        Err(why) if why.is_for_now() => gate::landing(&candidate, draft)?,
+        answer => answer?,
     };
-    let all = || {
-        let candidate = marks.candidate(pod, reason, goals);
-        gate::landing(&candidate, draft).map(|landing| (candidate, landing))
-    };
-    goals.iter().find_map(lands).map_or_else(all, Ok)
+    Ok((candidate, landing))
 }
 
 /// A pod's share of its node, in millionths, of the resource that it takes most of.
@@ -276,4 +305,14 @@ fn requests_some(draft: &Draft<'_>, pod: PodId, rule: &HighNodeUtilization) -> b
     requested.any(|name| rule.thresholds.iter().any(|(threshold, _)| threshold == name))
 }
 
-const NAME: &str = "HighNodeUtilization";
+const NAME: &str = HighNodeUtilization::NAME;
+
+impl HighNodeUtilization {
+    /// How verdicts and moves name it.
+    pub const NAME: &str = "HighNodeUtilization";
+
+    /// The rule, where it is this one.
+    pub const fn of(rule: &Rule) -> Option<&HighNodeUtilization> {
+        if let Rule::HighNodeUtilization(rule) = rule { Some(rule) } else { None }
+    }
+}

@@ -6,12 +6,12 @@
 //! left cannot bring the node below its target, only those go that relieve a quarter of the excess or more.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Room};
 use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
-use crate::policy::{Basis, LowNodeUtilization, Pool, Rule};
+use crate::policy::{Basis, LowNodeUtilization, Pool};
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
 
@@ -33,7 +33,9 @@ pub struct Band {
     low: Marks,
     high: Marks,
     hot: Vec<NodeId>,
-    cold: Rc<[NodeId]>,
+    cold: usize,
+    /// All that is not hot: the scheduler decides which of them it is, and it may be no cold one.
+    takers: Rc<[NodeId]>,
 }
 
 type Marks = Rc<[(ResourceId, Ratio)]>;
@@ -77,7 +79,12 @@ impl Running {
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let (band, node, over) = self.worst(draft)?;
-            let room = Room { nodes: Rc::clone(&band.cold), ceiling: Rc::clone(&band.high), basis: self.basis };
+            let room = Room {
+                nodes: Rc::clone(&band.takers),
+                ceiling: Rc::clone(&band.high),
+                basis: self.basis,
+                cool: Rc::default(),
+            };
             let Some(pod) = self.victim(draft, node, &over) else {
                 self.exhausted.insert(node);
                 continue;
@@ -194,6 +201,32 @@ pub fn above_target(draft: &Draft<'_>, rule: &LowNodeUtilization) -> BTreeSet<No
     bands.iter().flat_map(|b| b.nodes.iter().filter(|n| over(b, **n)).copied()).collect()
 }
 
+/// A resource of a node that is above a mark.
+#[derive(Clone, Copy, Debug)]
+pub struct Above {
+    /// The resource.
+    pub resource: ResourceId,
+    /// The node's ratio.
+    pub ratio: Ratio,
+    /// The mark.
+    pub mark: Ratio,
+}
+
+/// The nodes above this share of a target of the rule, each with the resource that is furthest above it.
+pub fn above_share(draft: &Draft<'_>, rule: &LowNodeUtilization, share: f64) -> BTreeMap<NodeId, Above> {
+    let mut above = BTreeMap::new();
+    for band in bands(draft, rule) {
+        let scaled = |(r, target): &(ResourceId, Ratio)| Some((*r, Ratio::new(target.get() * share)?));
+        let marks: Marks = band.high.iter().filter_map(scaled).collect();
+        for node in &band.nodes {
+            if let Some(Excess { resource, ratio, target: mark, .. }) = exceeded(draft, rule, &marks, *node) {
+                above.insert(*node, Above { resource, ratio, mark });
+            }
+        }
+    }
+    above
+}
+
 /// Whether a node is between thresholds and targets; `None` where the rule does not weigh it.
 pub fn within_band(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<Option<bool>> {
     let mut within = vec![None; draft.world.snapshot.nodes.len()];
@@ -233,7 +266,7 @@ impl Band {
         };
         let low = marks(&pool.thresholds, Ratio::minus);
         let high = marks(&pool.targets, Ratio::plus);
-        Band { name: pool.name.clone(), nodes, low, high, hot: Vec::new(), cold: Rc::new([]) }
+        Band { name: pool.name.clone(), nodes, low, high, hot: Vec::new(), cold: 0, takers: Rc::new([]) }
     }
 
     fn choose(&mut self, classes: &[(NodeId, Class)]) {
@@ -242,13 +275,14 @@ impl Band {
             mine.map(|(n, _)| *n).collect::<Vec<_>>()
         };
         let (hot, cold) = (of(|c| matches!(c, Class::Hot { .. })), of(|c| matches!(c, Class::Cold)));
+        self.takers = self.nodes.iter().copied().filter(|n| !hot.contains(n)).collect();
         self.hot = hot;
-        self.cold = cold.into();
+        self.cold = cold.len();
     }
 
     /// Why nothing can be done here; the order of the questions is descheduler's.
     fn idle(&self, rule: &LowNodeUtilization) -> Option<Idle> {
-        let cold = self.cold.len();
+        let cold = self.cold;
         if self.nodes.is_empty() {
             return None;
         }
@@ -331,11 +365,4 @@ fn exceeded(draft: &Draft<'_>, rule: &LowNodeUtilization, high: &Marks, node: No
 
 fn below(draft: &Draft<'_>, rule: &LowNodeUtilization, low: &Marks, node: NodeId) -> bool {
     low.iter().all(|(resource, threshold)| draft.ratio(node, *resource, rule.basis).is_some_and(|r| r <= *threshold))
-}
-
-impl LowNodeUtilization {
-    /// The rule, where it is this one.
-    pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
-        if let Rule::LowNodeUtilization(rule) = rule { Some(rule) } else { None }
-    }
 }

@@ -46,7 +46,7 @@ impl Running {
 }
 
 fn room(nodes: Rc<[NodeId]>) -> Room {
-    Room { nodes, ceiling: Rc::new([]), basis: Basis::Requests }
+    Room { nodes, ceiling: Rc::new([]), basis: Basis::Requests, cool: Rc::default() }
 }
 
 /// Whether the node is not one that the pod may run on. A node selector alone is no affinity, but counts along with it.

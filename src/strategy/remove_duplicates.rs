@@ -121,7 +121,12 @@ impl Group {
     /// The nodes that have less than their share.
     fn room(&self) -> Room {
         let few = |n: &&NodeId| self.here.get(n).copied().unwrap_or_default() < self.share;
-        Room { nodes: self.targets.iter().filter(few).copied().collect(), ceiling: Rc::new([]), basis: Basis::Requests }
+        Room {
+            nodes: self.targets.iter().filter(few).copied().collect(),
+            ceiling: Rc::new([]),
+            basis: Basis::Requests,
+            cool: Rc::default(),
+        }
     }
 }
 

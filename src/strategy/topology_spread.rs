@@ -307,5 +307,5 @@ pub(super) fn skewed(spread: &Spread, from: &Place, to: &Place) -> Reason {
 }
 
 fn room(nodes: Vec<NodeId>) -> Room {
-    Room { nodes: nodes.into(), ceiling: Rc::new([]), basis: Basis::Requests }
+    Room { nodes: nodes.into(), ceiling: Rc::new([]), basis: Basis::Requests, cool: Rc::default() }
 }

@@ -1,5 +1,7 @@
 //! Does it come to rest? Two clusters on which a rebalancer can run in circles.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::kit::audit::evictions;
@@ -14,11 +16,30 @@ const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL }
 
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
+fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        scene::dead_loop(bed).await;
+        let launch = Launch::new(bed, &AS_SET).await;
+        let mut keel = launch.run(&[]);
+        keel.says(&["would-return"], 1, 180).await;
+        keel.cycles(6, 240).await;
+        assert_eq!(evictions(bed).len(), 0);
+        let plan = launch.plan();
+        let kept = plan["kept"].as_array().unwrap();
+        let why: BTreeSet<&str> = kept.iter().map(|k| k["message"].as_str().unwrap()).collect();
+        say(&format!("dead loop: no eviction in 6 cycles; the plan says of {} pods: {why:?}", kept.len()));
+        assert_eq!(why, BTreeSet::from(["would return to n1: its preferred node affinity outweighs the free nodes"]));
+    });
+}
+
+/// The same where the policy tries its luck.
+#[test]
 fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::dead_loop(bed).await;
-        let policy = Policy { rest: "2m", ..AS_SET };
+        let policy = Policy { rest: "2m", tolerance: "100%", ..AS_SET };
         let mut keel = Launch::new(bed, &policy).await.run(&[]);
         let first = first_eviction(bed, &mut keel).await;
         // Cycles until ten minutes have passed since the first eviction, by the program's own clock.
@@ -62,7 +83,7 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
         say(&format!("late nodes, after:  {}", in_words(&after.percentages())));
         say(&format!("late nodes: {} evictions within {seconds} s, {light} of light pods", made.len()));
         assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
-        assert!(made.len() <= 15, "eleven would do: {made:#?}");
+        assert!(made.len() <= 12, "eleven would do: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
     });
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use evenkeel::plan::Plan;
 use evenkeel::policy::{
-    Basis, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool, RemoveDuplicates, Rule, Scope, Thresholds,
-    TopologySpread,
+    Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool, RemoveDuplicates, Rule, Scope,
+    Thresholds, TopologySpread,
 };
 use evenkeel::units::Ratio;
 use insta::assert_snapshot;
@@ -37,6 +37,7 @@ fn high() -> HighNodeUtilization {
     HighNodeUtilization {
         basis: Basis::Requests,
         thresholds: shares(&[("cpu", 20.0)]),
+        ceilings: HighNodeUtilization::default_ceilings(),
         number_of_nodes: 0,
         only_thresholding_resources: false,
         evictable_namespaces: Names::ALL,
@@ -65,8 +66,11 @@ fn exact(policy: Policy) -> Policy {
     Policy { exact: true, ..policy }
 }
 
+/// On a cluster whose scheduler packs.
 fn pack(rule: HighNodeUtilization) -> Policy {
-    only(Rule::HighNodeUtilization(rule))
+    let mut policy = only(Rule::HighNodeUtilization(rule));
+    policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+    policy
 }
 
 fn even(rule: LowNodeUtilization) -> Policy {

@@ -1,14 +1,14 @@
 //! Clusters as text.
 //!
 //! ```text
-//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics
+//! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics no-scale-down
 //!   hot*3 cpu=100m memory=100Mi uses=1/200Mi          # three pods of Deployment hot, hot-1 to hot-3
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1
 //! ```
 //!
 //! A pod also takes what [`faring`] says. A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
-//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`. Usage is cpu/memory.
+//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
 
 mod faring;
 
@@ -20,7 +20,7 @@ use evenkeel::plan::Plan;
 use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::selector::{Labels, Selector};
 use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Qos, Volumes};
+use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Presumed, Qos, Volumes};
 use evenkeel::snapshot::objects::{Object, Objects};
 use evenkeel::units::Amount;
 use evenkeel::units::quantity;
@@ -89,6 +89,8 @@ impl Cluster {
             cordoned: words.has("cordoned"),
             ready: !words.has("not-ready"),
             allocatable,
+            scale_down_disabled: words.has("no-scale-down"),
+            images: Vec::new(),
         }));
         if !words.has("no-metrics") {
             self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
@@ -197,6 +199,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
             evict: words.get("evict").map(str::to_owned),
             prefer_no_eviction: words.has("stay"),
             deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
+            safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
         },
         owners: if words.has("bare") { Vec::new() } else { owners },
         node: Some(node.to_owned()),
@@ -207,6 +210,10 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         started: Some(noon() - age),
         priority: words.get("priority").map(|p| p.parse().unwrap()),
         qos: Qos::Burstable,
+        presumed: presumed(words),
+        scheduler: None,
+        gated: false,
+        ports: Vec::new(),
         requests,
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
@@ -217,12 +224,20 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         reason: None,
         conditions: Vec::new(),
         avoids: Vec::new(),
+        seeks: Vec::new(),
+        likes: Vec::new(),
         volumes: Volumes {
             local: words.has("emptydir"),
             claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
         },
         resource_claims: false,
     }
+}
+
+/// As for one container that requests what the words say.
+fn presumed(words: &Words<'_>) -> Presumed {
+    let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
+    Presumed { cpu: of("cpu", "100m"), memory: of("memory", "200Mi") }
 }
 
 struct Words<'l> {

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::plan::{Class, Halt, Idle, Outcome, Refusal};
+use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal};
 use evenkeel::policy::problem::Code;
+use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::units::Ratio;
 use evenkeel::usage::Unmeasured;
 use jiff::SignedDuration;
@@ -73,7 +74,35 @@ fn refusals() -> Vec<(Refusal, &'static str)> {
         (Refusal::LedgerFull(1500), "Wait until entries are forgotten, or a shorter `cooldown.rest`."),
         (Refusal::NoRoom("3 are tainted".to_owned()), "Room on another node, by requests and by usage."),
         (
-            Refusal::NotAlone("web-1 stays".to_owned()),
+            Refusal::WouldReturn {
+                node: "n1".to_owned(),
+                chance: Ratio::ONE,
+                pull: Pull::Score(ScorePlugin::NodeAffinity),
+            },
+            "What draws it there: a preferred affinity or spread of its own, or requests that do not say what it uses. With `steering`, hot nodes draw less.",
+        ),
+        (
+            Refusal::WouldBeHot {
+                node: "n5".to_owned(),
+                resource: "cpu".to_owned(),
+                ratio: Ratio::percent(78.0).unwrap(),
+                target: Ratio::percent(70.0).unwrap(),
+                basis: Basis::Actual,
+            },
+            "Requests nearer to what pods use, so that the scheduler sees it; more room; or `forecast.tolerance`.",
+        ),
+        (Refusal::WouldBeUnknown("n5".to_owned()), "The source must tell of that node; see `usage` in the policy."),
+        (
+            Refusal::WouldNotHelp("n5".to_owned()),
+            "What draws it there rather than to a node where it would help; or `forecast.tolerance`.",
+        ),
+        (Refusal::WouldBeExcluded("n5".to_owned()), "`evictable.destinations`, or what draws it there."),
+        (
+            Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
+            "The annotations of cluster-autoscaler on the node and its pods.",
+        ),
+        (
+            Refusal::NotAlone("web-1".to_owned()),
             "Whatever keeps the other pod of its node: a node is emptied as a whole or not at all.",
         ),
     ]
@@ -90,6 +119,8 @@ fn is_listed(refusal: &Refusal) {
         Refusal::LastReady { .. } | Refusal::Unmeasured(_) | Refusal::Doubtful(_) | Refusal::CycleLimit(_) => {}
         Refusal::NodeLimit(_) | Refusal::NamespaceLimit(_) | Refusal::RateLimit(_) | Refusal::WorkloadLimit { .. } => {}
         Refusal::Budget { .. } | Refusal::SeveralBudgets(_) | Refusal::StaleBudget(_) | Refusal::Resting(_) => {}
+        Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
+        Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
         Refusal::Useless { .. } | Refusal::LedgerFull(_) | Refusal::NoRoom(_) | Refusal::NotAlone(_) => {}
     }
 }
@@ -106,6 +137,7 @@ fn classes() -> Vec<Class> {
         Class::Underused,
         Class::InUse,
         Class::InUseCordoned,
+        Class::Leaving,
         Class::Unknown(Unmeasured::Stale(SignedDuration::from_mins(3))),
         Class::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
         Class::NotReady,
@@ -117,7 +149,7 @@ fn classes() -> Vec<Class> {
 fn is_listed_class(class: &Class) {
     match class {
         Class::Hot { .. } | Class::Warming { .. } | Class::Cold | Class::ColdCordoned | Class::Even => {}
-        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Unknown(_) => {}
+        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Leaving | Class::Unknown(_) => {}
         Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {}
     }
 }

@@ -77,6 +77,8 @@ fn low(fields: &mut Fields, rule: &LowNodeUtilization) {
 fn high(fields: &mut Fields, rule: &HighNodeUtilization) {
     fields.put("basis", basis(rule.basis));
     fields.put("thresholds", thresholds(&rule.thresholds));
+    let usual = rule.ceilings == HighNodeUtilization::default_ceilings();
+    fields.unless(usual, "ceilings", thresholds(&rule.ceilings));
     fields.unless(rule.number_of_nodes == 0, "numberOfNodes", Item::number(rule.number_of_nodes));
     fields.unless(!rule.only_thresholding_resources, "evictionModes", Item::texts(&["OnlyThresholdingResources"]));
     fields.option("evictableNamespaces", names(&rule.evictable_namespaces));

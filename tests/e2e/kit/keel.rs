@@ -24,14 +24,21 @@ pub struct Policy {
     pub rest: &'static str,
     pub basis: &'static str,
     pub stale_after: &'static str,
+    pub tolerance: &'static str,
 }
 
 impl Policy {
-    pub const USUAL: Policy =
-        Policy { interval: "10s", limits: "{perWorkload: 100%}", rest: "10m", basis: "actual", stale_after: "90s" };
+    pub const USUAL: Policy = Policy {
+        interval: "10s",
+        limits: "{perWorkload: 100%}",
+        rest: "10m",
+        basis: "actual",
+        stale_after: "90s",
+        tolerance: "0%",
+    };
 
     fn text(&self) -> String {
-        let Policy { interval, limits, rest, basis, stale_after } = self;
+        let Policy { interval, limits, rest, basis, stale_after, tolerance } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
@@ -41,6 +48,7 @@ impl Policy {
              evictable: {{minPodAge: 0s}}\n\
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\
+             forecast: {{tolerance: {tolerance}}}\n\
              strategies:\n\
              - lowNodeUtilization:\n\
              \x20   thresholds: {{cpu: 30%}}\n\

@@ -6,9 +6,9 @@
 //! app, maxSkew 1; `soft`, `domains=3`), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
 //! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
 
-use evenkeel::selector::{Labels, Requirement, Selector, Test};
+use evenkeel::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, NodeTerm, Owner, Phase, Pod, Role, Spread, Taint, Tolerates, Toleration,
+    Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates, Toleration,
 };
 
 use super::{Words, noon, pairs};

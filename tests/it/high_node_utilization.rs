@@ -1,0 +1,155 @@
+//! HighNodeUtilization: nodes are emptied as a whole or not at all, by what the scheduler will do and by real usage.
+
+use evenkeel::plan::Plan;
+use evenkeel::policy::{FitStrategy, Policy};
+use insta::assert_snapshot;
+
+use crate::kit::{Cluster, nodes, parse, text};
+
+/// Nodes that use at most 20 % of their cpu are emptied; the cluster's scheduler packs.
+const BY_USAGE: &str = "
+strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]
+evictable: {minReplicas: 1}
+limits: {perWorkload: none, perMinute: none, perCycle: none, perNode: none}";
+
+fn packing(policy: &str) -> Policy {
+    let mut policy = parse(policy);
+    policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+    policy
+}
+
+fn plan(cluster: &str) -> Plan {
+    Cluster::parse(cluster).plan_by(packing(BY_USAGE))
+}
+
+fn moved(plan: &Plan) -> Vec<(&str, &str)> {
+    plan.moves.iter().map(|m| (m.pod.as_str(), m.to.as_deref().unwrap())).collect()
+}
+
+#[test]
+fn a_node_that_requests_much_and_uses_little_is_emptied_by_usage() {
+    let plan = plan("node n1\n web*2 cpu=2 uses=200m\nnode n2\n api*2 cpu=2 uses=2");
+    assert_eq!(moved(&plan), [("web-1", "n2"), ("web-2", "n2")]);
+    assert_snapshot!(nodes(&plan), @r"
+    n1: at or below every threshold: to be emptied
+    n2: above a threshold: stays, and may take pods
+    ");
+}
+
+#[test]
+fn what_does_not_fit_by_requests_stays_though_it_would_by_usage() {
+    let plan = plan("node n1\n web*2 cpu=3 uses=200m\nnode n2\n api*2 cpu=2 uses=2");
+    assert_snapshot!(text(&plan), @r"
+    keep web-1 on n1: its node is emptied as a whole or not at all, and web-2 has to stay
+    keep web-2 on n1: no other node can take it: 1 is without enough cpu to request
+    ");
+}
+
+#[test]
+fn no_node_is_filled_above_the_ceiling_by_usage() {
+    let plan = plan("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, and cpu there be 81%, above the target of 80%");
+}
+
+#[test]
+fn by_requests_too_the_ceiling_of_usage_holds() {
+    let policy = BY_USAGE.replace("actual", "requests");
+    let cluster = Cluster::parse("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
+    assert_eq!(cluster.plan_by(packing(&policy)).kept[0].refusal.code(), "would-land-hot");
+}
+
+#[test]
+fn a_node_without_metrics_is_neither_emptied_nor_filled() {
+    let plan =
+        plan("node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3");
+    assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, where nothing is gained");
+}
+
+#[test]
+fn where_all_are_below_the_emptiest_goes_first_and_to_a_fuller_one() {
+    let plan = plan("node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=2 uses=200m\nnode n3\n c cpu=3 uses=300m");
+    assert_eq!(moved(&plan), [("a-1", "n3"), ("b-1", "n3")]);
+}
+
+#[test]
+fn where_the_scheduler_spreads_nothing_moves_and_the_reason_is_said() {
+    let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
+    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: would return to n1: by what pods request, which is all that the scheduler sees, the free nodes are no emptier");
+}
+
+#[test]
+fn what_a_budget_keeps_keeps_the_node_whole() {
+    let plan = plan(
+        "node n1\n web cpu=100m uses=100m\n shop cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4\nbudget shop allows=0",
+    );
+    assert_snapshot!(text(&plan), @r"
+    keep shop-1 on n1: PodDisruptionBudget shop allows no disruption now
+    keep web-1 on n1: its node is emptied as a whole or not at all, and shop-1 has to stay
+    ");
+}
+
+#[test]
+fn a_limit_only_makes_it_take_longer() {
+    let policy = BY_USAGE.replace("perNode: none", "perNode: 1");
+    let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
+    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
+    move web-1 from n1 to n2: node usage: cpu 2.5% and all else is not above its threshold of 20%, so it is emptied
+    keep web-2 on n1: the limit of 1 evictions from one node is reached
+    ");
+}
+
+mod cluster_autoscaler {
+    use super::*;
+    use evenkeel::snapshot::facts::{Effect, Taint};
+    use evenkeel::snapshot::objects::Object;
+
+    /// Two nodes that could be emptied, and one in use.
+    fn three() -> Cluster {
+        Cluster::parse("node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=1 uses=200m\nnode n3\n c cpu=3 uses=3")
+    }
+
+    fn with_node(mut cluster: Cluster, name: &str, change: impl Fn(&mut evenkeel::snapshot::facts::Node)) -> Cluster {
+        let snapshot = cluster.snapshot(&packing(BY_USAGE));
+        let mut node = (**snapshot.node(snapshot.find_node(name).unwrap())).clone();
+        change(&mut node);
+        cluster.objects.apply(Object::Node(node));
+        cluster
+    }
+
+    fn soft(key: &str) -> Taint {
+        Taint { key: key.to_owned(), value: String::new(), effect: Effect::PreferNoSchedule }
+    }
+
+    #[test]
+    fn a_node_that_it_may_not_take_away_is_not_emptied() {
+        let cluster = with_node(three(), "n1", |n| n.scale_down_disabled = true);
+        assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @r"
+        move b-1 from n2 to n3: node usage: cpu 2.5% and all else is not above its threshold of 20%, so it is emptied
+        keep a-1 on n1: emptying its node would gain nothing, as cluster-autoscaler has to leave it: the node has the annotation scale-down-disabled: true
+        ");
+    }
+
+    #[test]
+    fn nor_one_with_a_pod_that_it_may_not_evict() {
+        let mut cluster = three();
+        let snapshot = cluster.snapshot(&packing(BY_USAGE));
+        let mut pod = (**snapshot.pod(snapshot.find_pod("default", "a-1").unwrap())).clone();
+        pod.marks.safe_to_evict = Some(false);
+        cluster.objects.apply(Object::Pod(Box::new(pod)));
+        let plan = cluster.plan_by(packing(BY_USAGE));
+        assert_eq!(moved(&plan), [("b-1", "n3")]);
+        assert_eq!(plan.kept[0].refusal.code(), "unremovable-node");
+    }
+
+    #[test]
+    fn what_it_is_about_to_take_away_is_emptied_first_and_takes_no_pods() {
+        let candidate =
+            |name: &str| with_node(three(), name, |n| n.taints.push(soft("DeletionCandidateOfClusterAutoscaler")));
+        let plan = candidate("n2").plan_by(packing(BY_USAGE));
+        assert_eq!(moved(&plan), [("b-1", "n3"), ("a-1", "n3")]);
+        let plan = candidate("n3").plan_by(packing(BY_USAGE));
+        assert!(plan.moves.iter().all(|m| m.to.as_deref() != Some("n3")), "{}", text(&plan));
+        assert!(nodes(&plan).contains("n3: above a threshold, but cluster-autoscaler takes it away: takes no pods"));
+    }
+}
