@@ -14,7 +14,6 @@ mod file;
 mod live;
 mod plan;
 mod policy;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that writes it comes with the simulator"))]
 mod report;
 mod run;
 mod show;

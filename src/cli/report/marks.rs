@@ -43,10 +43,15 @@ pub(super) const fn helped(eviction: &Eviction) -> &'static str {
     }
 }
 
+/// Whether the replacement landed on a node that was foreseen, be it one of several.
+pub(super) fn landed_as_foreseen(it: &Eviction) -> bool {
+    it.to.as_ref().is_some_and(|to| it.foreseen.as_ref() == Some(to) || it.may_land.contains(to))
+}
+
 fn told(trace: &Trace, it: &Eviction) -> String {
     let to = it.to.as_deref().unwrap_or("waits for a node");
     let foreseen = match it.foreseen.as_deref() {
-        Some(node) if it.to.as_deref() == Some(node) => ", as foreseen".to_owned(),
+        Some(_) if landed_as_foreseen(it) => ", as foreseen".to_owned(),
         Some(node) => format!(", {node} was foreseen"),
         None => String::new(),
     };

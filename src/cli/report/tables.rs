@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::simulate::trace::{Eviction, Trace};
 
-use super::marks::helped;
+use super::marks::{helped, landed_as_foreseen};
 use super::words::{counted, escaped, span};
 
 /// Longer tables are folded.
@@ -36,7 +36,7 @@ fn row(trace: &Trace, it: &Eviction) -> String {
     let to = it.to.as_deref().map_or("<em>waits</em>".to_owned(), escaped);
     let foreseen = match it.foreseen.as_deref() {
         None => "<span class=\"soft\">–</span>".to_owned(),
-        Some(node) if it.to.as_deref() == Some(node) => "<span class=\"soft\">so it was</span>".to_owned(),
+        Some(_) if landed_as_foreseen(it) => "<span class=\"soft\">so it was</span>".to_owned(),
         Some(node) => escaped(node),
     };
     let class = match it.helped {

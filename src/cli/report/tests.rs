@@ -39,6 +39,7 @@ fn hostile() -> Trace {
         eviction.workload = Some(EVIL.to_owned());
         eviction.from = format!("{}{EVIL}", eviction.from);
         eviction.foreseen = Some(EVIL.to_owned());
+        eviction.may_land = vec![EVIL.to_owned()];
         eviction.to = Some(EVIL.to_owned());
         eviction.strategy = EVIL.to_owned();
         eviction.reason = EVIL.to_owned();
