@@ -70,7 +70,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Found> {
     parse(&text).with_context(|| label(path))
 }
 
-fn parse(text: &str) -> anyhow::Result<Found> {
+pub(super) fn parse(text: &str) -> anyhow::Result<Found> {
     let found = if text.trim_start().starts_with(['{', '[']) { json(text)? } else { yaml(text)? };
     if found.objects.count(Kind::Node) == 0 {
         bail!("no nodes: found {}\n\n{HOW_TO}", found.sentence());
