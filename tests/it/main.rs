@@ -19,3 +19,4 @@ mod reasons;
 mod relief;
 mod smoothing;
 mod steering;
+mod zz;
