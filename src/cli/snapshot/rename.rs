@@ -78,7 +78,22 @@ impl Space {
             // Of the resources and conditions only those of others have a domain.
             Space::Resource => !name.contains('/') || ["nvidia.com/gpu", "amd.com/gpu"].contains(&name),
             Space::Condition => !name.contains('/'),
-            _ => false,
+            Space::Node
+            | Space::Pod
+            | Space::ReplicaSet
+            | Space::ReplicationController
+            | Space::Job
+            | Space::Workload
+            | Space::Budget
+            | Space::Service
+            | Space::Storage
+            | Space::Claim
+            | Space::Volume
+            | Space::Container
+            | Space::Image
+            | Space::Value
+            | Space::Part
+            | Space::Uid => false,
         }
     }
 }
