@@ -8,7 +8,7 @@ use crate::kit::{Cluster, EVEN, parse, text};
 /// n1 is hot; n2 is idle, though half requested; n3 is idle.
 const CLUSTER: &str = "
     node n1
-      hot*6 cpu=100m uses=1
+      hot*2 cpu=100m uses=3
     node n2
       idle cpu=4 memory=16Gi uses=100m
     node n3
@@ -41,7 +41,7 @@ fn a_scheduler_that_packs_is_foreseen_to_pack() {
 #[test]
 fn each_pod_lands_as_its_own_scheduler_says() {
     assert!(landings(&plan(CLUSTER, &packing("packer"))).iter().all(|to| *to == "n3"));
-    let theirs = CLUSTER.replace("uses=1\n", "uses=1 scheduler=packer\n");
+    let theirs = CLUSTER.replace("uses=3\n", "uses=3 scheduler=packer\n");
     assert!(landings(&plan(&theirs, &packing("packer"))).iter().all(|to| *to == "n2"));
 }
 
