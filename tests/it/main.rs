@@ -17,5 +17,6 @@ mod low_node_utilization;
 mod properties;
 mod reasons;
 mod relief;
+mod scheduler_config;
 mod smoothing;
 mod steering;

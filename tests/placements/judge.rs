@@ -5,8 +5,8 @@ use std::fmt;
 
 use evenkeel::draft::{Draft, HotSince, World};
 use evenkeel::ledger::Ledger;
-use evenkeel::policy::Policy;
-use evenkeel::scheduler::{Forecast, forecast};
+use evenkeel::policy::{Policy, ScorePlugin};
+use evenkeel::scheduler::{Forecast, Parts, forecast};
 use evenkeel::snapshot::objects::{Kind, Objects};
 use evenkeel::snapshot::{Snapshot, import};
 use evenkeel::usage::Usage;
@@ -25,6 +25,8 @@ pub struct Figures {
     /// Pods that found a node, and how many of them found one that we named.
     pub landed: usize,
     pub foreseen: usize,
+    /// Of both, those that replaced another pod.
+    replaced: (usize, usize),
     /// Pods that found none, and for how many of them we named none.
     pub nowhere: usize,
     pub nowhere_foreseen: usize,
@@ -32,8 +34,8 @@ pub struct Figures {
     /// Nodes that were scored, and to how many of them we gave the same score.
     scored: usize,
     agreed: usize,
-    /// How many nodes differ in what.
-    off: BTreeMap<String, usize>,
+    /// How many nodes differ in what, and the first of them.
+    off: BTreeMap<String, (usize, String)>,
     /// One line for each pod that landed where we did not expect it.
     pub misses: Vec<String>,
 }
@@ -61,6 +63,7 @@ impl Figures {
 
     /// Adds a cluster.
     pub fn add(&mut self, case: &Case) {
+        assert!(case.plugins.iter().eq(ScorePlugin::ALL.map(ScorePlugin::name)), "{:?}", case.plugins);
         let policy = Policy::parse("policy.yaml", POLICY).unwrap();
         let mut objects = Objects::default();
         for object in &case.objects {
@@ -68,28 +71,36 @@ impl Figures {
         }
         for (i, placement) in case.placements.iter().enumerate() {
             let mut pod = placement.pod.clone();
-            apply(&mut objects, &pod);
-            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), placement);
             let (namespace, name) = placement.name();
-            let at = format!("{:02}-{} #{i} {name}", case.seed, case.name);
+            let mut asked = (namespace, name.clone());
+            match &placement.replaces {
+                Some(old) => asked.1.clone_from(old),
+                None => apply(&mut objects, &pod),
+            }
+            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), &asked);
+            objects.delete(Kind::Pod, &asked);
+            let instead = placement.replaces.as_ref().map(|old| format!(" for {old}")).unwrap_or_default();
+            let at = format!("{:02}-{} #{i} {name}{instead}", case.seed, case.name);
             if let Some(node) = &placement.node {
                 self.judge(&at, placement, node, &foreseen);
                 if case.objects.iter().filter(|o| o["kind"] == "Node").count() < SAMPLED {
-                    self.compare(placement, &foreseen);
+                    self.compare(&at, placement, &foreseen);
                 }
                 pod["spec"]["nodeName"] = json!(node);
                 apply(&mut objects, &pod);
             } else {
                 self.judge_nowhere(&at, placement, &foreseen);
-                objects.delete(Kind::Pod, &(namespace.to_owned(), name.to_owned()));
             }
         }
     }
 
     fn judge(&mut self, at: &str, placement: &Placement, node: &String, ours: &Foreseen) {
         self.landed += 1;
+        let replaced = usize::from(placement.replaces.is_some());
+        self.replaced.0 += replaced;
         if ours.winners.contains(node) {
             self.foreseen += 1;
+            self.replaced.1 += replaced;
         } else {
             self.misses.push(format!("{at}: landed on {node}, expected {}", ours.explain(placement, node)));
         }
@@ -105,17 +116,22 @@ impl Figures {
         }
     }
 
-    fn compare(&mut self, placement: &Placement, ours: &Foreseen) {
+    fn compare(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
         self.width.count += 1;
         self.width.ours += ours.winners.len();
         self.width.equal += placement.equal.len();
         self.width.ratios += float(ours.winners.len()) / float(placement.equal.len());
-        for (node, theirs) in &placement.scores {
+        // Of a replacement there are two forecasts in one, and only one of them came true.
+        for (node, theirs) in placement.scores.iter().filter(|_| placement.replaces.is_none()) {
             self.scored += 1;
             let off = ours.off(node, theirs);
             self.agreed += usize::from(off.is_empty());
-            for (what, _) in off {
-                *self.off.entry(what).or_default() += 1;
+            for (what, sizes) in off {
+                let (nodes, first) = self.off.entry(what).or_default();
+                *nodes += 1;
+                if *nodes == 1 {
+                    *first = format!("{at}: {node} {sizes}");
+                }
             }
         }
     }
@@ -123,13 +139,14 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { landed, foreseen, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
+        let Figures { landed, foreseen, replaced, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
         writeln!(f, "{landed} pods landed, {foreseen} of them where we named a node: {:.2} %", self.hits())?;
+        writeln!(f, "{} of them replaced another pod, {} of those where we named a node", replaced.0, replaced.1)?;
         writeln!(f, "we name {:.2} times as many nodes as are truly equal", self.width())?;
         writeln!(f, "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node")?;
         write!(f, "{agreed} of {scored} nodes have the same scores")?;
-        for (what, nodes) in &self.off {
-            write!(f, "\n  {nodes} nodes differ in {what}")?;
+        for (what, (nodes, first)) in &self.off {
+            write!(f, "\n  {nodes} nodes differ in {what}, the first in {first}")?;
         }
         self.misses.iter().try_for_each(|miss| write!(f, "\n{miss}"))
     }
@@ -138,7 +155,7 @@ impl fmt::Display for Figures {
 /// Our forecast, by name.
 struct Foreseen {
     winners: Vec<String>,
-    totals: BTreeMap<String, i64>,
+    scores: BTreeMap<String, Parts>,
     misfits: BTreeMap<String, String>,
 }
 
@@ -147,7 +164,7 @@ impl Foreseen {
         let name = |node| snapshot.node(node).name.clone();
         Foreseen {
             winners: forecast.winners.iter().map(|w| name(w.node)).collect(),
-            totals: forecast.scored.iter().map(|s| (name(s.node), s.total)).collect(),
+            scores: forecast.scored.iter().map(|s| (name(s.node), s.parts)).collect(),
             misfits: forecast.misfits.iter().map(|(node, why)| (name(*node), why.to_string())).collect(),
         }
     }
@@ -156,7 +173,7 @@ impl Foreseen {
     fn explain(&self, placement: &Placement, node: &String) -> String {
         let mut parts = vec![format!("{:?}", self.winners)];
         parts.extend(self.misfits.get(node).map(|why| format!("by us {node} is {why}")));
-        let misfits = self.totals.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
+        let misfits = self.scores.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
         parts.extend(misfits.map(|n| format!("only by us {n} fits")));
         for (node, theirs) in &placement.scores {
             parts.extend(self.off(node, theirs).iter().map(|(what, sizes)| format!("{node}: {what} {sizes}")));
@@ -164,19 +181,18 @@ impl Foreseen {
         parts.join("; ")
     }
 
-    /// What differs in the score of a node: what, and ours against theirs.
+    /// What differs in the scores of a node: what, and ours against theirs.
     fn off(&self, node: &str, theirs: &[i64]) -> Vec<(String, String)> {
-        let total: i64 = theirs.iter().sum();
-        match self.totals.get(node) {
-            None => vec![("whether it fits".to_owned(), "no, not yes".to_owned())],
-            Some(ours) if *ours == total => Vec::new(),
-            Some(ours) => vec![("the total".to_owned(), format!("{ours}, not {total}"))],
-        }
+        let Some(ours) = self.scores.get(node) else {
+            return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];
+        };
+        let both = ScorePlugin::ALL.into_iter().zip(theirs).map(|(plugin, theirs)| (plugin, ours[plugin], *theirs));
+        let off = both.filter(|(_, ours, theirs)| ours != theirs);
+        off.map(|(plugin, ours, theirs)| (plugin.name().to_owned(), format!("{ours}, not {theirs}"))).collect()
     }
 }
 
-fn foresee(policy: &Policy, snapshot: &Snapshot, placement: &Placement) -> Foreseen {
-    let (namespace, name) = placement.name();
+fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, String)) -> Foreseen {
     let pod = snapshot.find_pod(namespace, name).unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
     let (usage, ledger, hot_since, now) = (Usage::default(), Ledger::default(), HotSince::new(), Timestamp::UNIX_EPOCH);
     let world = World { policy, snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now };

@@ -1,5 +1,7 @@
 //! Clusters by chance: nodes, services, volumes, workloads, and pods that are there already.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::dice::Dice;
@@ -35,7 +37,7 @@ pub struct Theme {
 const PLAIN: Theme = Theme {
     name: "plain",
     nodes: (3, 16),
-    pods: (26, 40),
+    pods: (22, 33),
     uneven: 50,
     closed: 10,
     tolerating: 10,
@@ -62,7 +64,7 @@ pub const THEMES: [Theme; 12] = [
     Theme { name: "volumes", volumes: 85, nodes: (4, 20), ..PLAIN },
     Theme { name: "ports", ports: 70, nodes: (3, 10), ..PLAIN },
     Theme { name: "default-spread", services: 90, weightless: 50, uneven: 5, pod_affinity: 0, spread: 0, ..PLAIN },
-    Theme { name: "everything", nodes: (12, 30), pods: (36, 56), existing: 2, ..MUCH },
+    Theme { name: "everything", nodes: (12, 30), pods: (32, 48), existing: 2, ..MUCH },
 ];
 
 const MUCH: Theme = Theme {
@@ -116,19 +118,7 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     if theme.existing > 0 && dice.percent(50) {
         objects.extend(place.nodes.iter().map(|node| agent(node)));
     }
-    for _ in 0..theme.existing * place.nodes.len() as u64 {
-        let workload = dice.index(workloads.len());
-        let node = &place.nodes[dice.index(place.nodes.len())];
-        let mut pod = workloads[workload].pod(&mut dice);
-        pod["spec"]["nodeName"] = json!(node);
-        match dice.between(0, 19) {
-            0 | 1 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
-            2 => pod["status"] = json!({"phase": "Succeeded"}),
-            _ => {}
-        }
-        objects.push(pod);
-        objects.append(&mut workloads[workload].objects);
-    }
+    add_existing(theme, &place, &mut dice, &mut workloads, &mut objects);
     let mut pods = Vec::new();
     let wanted = dice.between(theme.pods.0, theme.pods.1);
     while (pods.len() as u64) < wanted {
@@ -139,6 +129,27 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
         }
     }
     Scenario { name: theme.name.to_owned(), seed, objects, pods }
+}
+
+fn add_existing(theme: &Theme, place: &Place, dice: &mut Dice, workloads: &mut [Workload], objects: &mut Vec<Value>) {
+    let mut with_ports = BTreeSet::new();
+    for _ in 0..theme.existing * place.nodes.len() as u64 {
+        let workload = &mut workloads[dice.index(workloads.len())];
+        let node = &place.nodes[dice.index(place.nodes.len())];
+        let mut pod = workload.pod(dice);
+        // Two pods of one node never have the same port, and the scheduler relies on it.
+        if !pod["spec"]["containers"][0]["ports"].is_null() && !with_ports.insert(node) {
+            continue;
+        }
+        pod["spec"]["nodeName"] = json!(node);
+        match dice.between(0, 19) {
+            0 | 1 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+            2 => pod["status"] = json!({"phase": "Succeeded"}),
+            _ => {}
+        }
+        objects.push(pod);
+        objects.append(&mut workload.objects);
+    }
 }
 
 fn namespaces() -> Vec<Value> {

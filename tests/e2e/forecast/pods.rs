@@ -192,8 +192,11 @@ fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
         }
         spec["initContainers"] = json!([init, container(theme, dice, "init-2")]);
     }
-    if dice.percent(4) {
-        spec["resources"] = json!({"requests": {"cpu": "6", "memory": "12Gi"}});
+    match dice.between(0, 59) {
+        0 => spec["resources"] = json!({"requests": {"cpu": "6", "memory": "12Gi"}}),
+        1 => spec["resources"] = json!({"requests": {"cpu": "5"}}),
+        2 => spec["resources"] = json!({"limits": {"memory": "13Gi"}}),
+        _ => {}
     }
     if dice.percent(theme.tolerating) {
         spec["tolerations"] = tolerations(dice);
