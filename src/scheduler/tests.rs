@@ -220,7 +220,7 @@ fn constraints_that_must_be_kept_rule_out_the_fuller_places() {
     assert_eq!(told(&(both + &pod("p", &spread("minDomains: 3,")))), nowhere);
     // One that ends does not count.
     let ends = other.replace("name: q,", "name: q, deletionTimestamp: '2026-01-01T00:00:00Z',");
-    assert_eq!(told(&(ends + &pod("p", &spread("")))), "b c");
+    assert_eq!(told(&(ends + &pod("p", &spread("")))), "a b c");
 }
 
 #[test]
