@@ -237,3 +237,6 @@ pub fn preference(pod: &Pod, node: &Node) -> i64 {
 pub fn avoids(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
     term.mean(&snapshot.namespaces, &of.namespace, &other.namespace, &other.labels)
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,7 +31,7 @@ pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
 /// `None` where the plugin has nothing to say of this pod.
 fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     match plugin {
-        ScorePlugin::TaintToleration => taints::score(question, nodes),
+        ScorePlugin::TaintToleration => Some(taints::score(question, nodes)),
         ScorePlugin::NodeAffinity => node_affinity::score(question, nodes),
         ScorePlugin::NodeResourcesFit => Some(node_resources::score(question, nodes)),
         ScorePlugin::PodTopologySpread => topology_spread::score(question, nodes),

@@ -68,6 +68,7 @@ impl fmt::Display for Taint {
 
 /// What is kept of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent field of the object")]
 pub struct Pod {
     /// Where it lives.
     pub namespace: String,
