@@ -15,6 +15,7 @@ mod live;
 mod plan;
 mod policy;
 mod run;
+mod scheduler;
 mod show;
 mod simulate;
 
@@ -64,6 +65,8 @@ struct Shared {
     /// The policy: what to balance, within which bounds, and which pods may go
     #[arg(long, value_name = "FILE", env = "EVENKEEL_POLICY", hide_env_values = true)]
     policy: Option<PathBuf>,
+    #[command(flatten)]
+    scheduler: scheduler::Scheduler,
     /// How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -202,6 +205,9 @@ mod tests {
             "evenkeel run --policy p.yaml --exact --dry-run=false --client-connection-kubeconfig k --logging-format json",
             "evenkeel policy convert p.yaml",
             "evenkeel plan --exact",
+            "evenkeel plan --scheduler-config s.yaml",
+            "evenkeel run --policy p.yaml --scheduler-config s.yaml",
+            "evenkeel simulate --scheduler-config s.yaml",
             "evenkeel plan",
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
             "evenkeel plan --from c.yaml --now 1795246200 --all",

@@ -152,27 +152,20 @@ pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usiz
     choice::choose(&Question::after(draft, pod), start)
 }
 
-/// What makes one node better than another to the scheduler: the plugin that adds most to the difference.
-pub fn pull(better: &Scored, other: &Scored) -> Pull {
-    let lead = |plugin: &ScorePlugin| better.parts[*plugin] - other.parts[*plugin];
-    // Of plugins that add the same, the first of the profile is named.
-    let most = ScorePlugin::ALL.into_iter().rev().max_by_key(lead);
-    match most.filter(|plugin| better.total > other.total && lead(plugin) > 0) {
-        None => Pull::Lot,
-        Some(ScorePlugin::NodeResourcesFit) => Pull::Requests,
-        Some(ScorePlugin::NodeResourcesBalancedAllocation) => Pull::Evenness,
-        Some(ScorePlugin::ImageLocality) => Pull::Images,
-        Some(ScorePlugin::TaintToleration) => Pull::Taints,
-        Some(ScorePlugin::NodeAffinity) => Pull::NodeAffinity,
-        Some(ScorePlugin::InterPodAffinity) => Pull::PodAffinity,
-        Some(ScorePlugin::PodTopologySpread) => Pull::Spread,
-    }
+/// Whether it is known how the scheduler of a pod scores nodes.
+pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
+    let pod = draft.world.snapshot.pod(pod);
+    scores::ours(pod, draft.world.policy.scheduler_of(pod.scheduler.as_deref()))
 }
 
-/// Whether it is known what the pod's scheduler likes: whether the policy's profile is the one that it names.
-pub fn scores(draft: &Draft<'_>, pod: PodId) -> bool {
-    let named = draft.world.snapshot.pod(pod).scheduler.as_deref();
-    named.unwrap_or("default-scheduler") == draft.world.policy.scheduler.name
+/// What makes one node at least as good as another to the scheduler: the plugin that speaks for it most.
+pub fn pull(home: &Scored, other: &Scored) -> Pull {
+    let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
+    let strongest = ScorePlugin::ALL.into_iter().max_by_key(|plugin| (lead(plugin), std::cmp::Reverse(*plugin)));
+    match strongest.filter(|plugin| home.total > other.total && lead(plugin) > 0) {
+        Some(plugin) => Pull::Score(plugin),
+        None => Pull::Lot,
+    }
 }
 
 /// Whether the scheduler could put a pod on a node, given the draft.

@@ -13,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::plan::{Outcome, Plan};
 use crate::policy::Policy;
 use crate::snapshot::Snapshot;
+use crate::usage::Readings;
 
 use self::cluster::{Cluster, after};
 use self::metrics::MetricsApi;
@@ -52,6 +53,15 @@ pub fn run(scenario: &Scenario, policy: Policy, policy_name: &str, mut watch: im
     }
 }
 
+/// The cluster of a scenario as it is at its start, and what it uses then.
+pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
+    let mut cluster = setting::begin(scenario, policy);
+    cluster.settle_down(policy);
+    let snapshot = Snapshot::clone(&cluster.snapshot());
+    let readings = MetricsApi::new(scenario.metrics.clone()).read(&cluster, &metrics::used(&cluster));
+    (snapshot, readings)
+}
+
 struct Run<'s> {
     scenario: &'s Scenario,
     cluster: Cluster,
@@ -71,7 +81,7 @@ impl<'s> Run<'s> {
     fn pass(&mut self, last: SignedDuration, recorder: &mut Recorder) {
         self.cluster.live_through_agenda();
         controllers::nodes(&mut self.cluster, self.scenario, last);
-        self.settle_down();
+        self.cluster.settle_down(self.engine.policy());
         let snapshot = self.cluster.snapshot();
         let used = metrics::used(&self.cluster);
         self.metrics.sample(&self.cluster, &used);
@@ -84,14 +94,6 @@ impl<'s> Run<'s> {
             self.next_cycle = after(now, self.engine.policy().interval);
             self.cycle(&snapshot, recorder);
         }
-    }
-
-    /// Controllers and scheduler, until neither has anything to do.
-    fn settle_down(&mut self) {
-        controllers::workloads(&mut self.cluster);
-        scheduling::schedule(&mut self.cluster, self.engine.policy());
-        self.cluster.live_through_agenda();
-        controllers::budgets(&mut self.cluster);
     }
 
     /// One cycle of the daemon: settle, decide, write down, act, write down.
@@ -114,13 +116,24 @@ impl<'s> Run<'s> {
         let grace = self.engine.policy().grace_period;
         let mut erred = false;
         for it in &plan.moves {
+            let age = self.cluster.age(&(it.namespace.clone(), it.pod.clone()));
             let outcome = if erred { Outcome::Untried } else { eviction::request(&mut self.cluster, it, grace) };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
-            recorder.outcome(plan.at, it, &outcome);
+            recorder.outcome(plan.at, it, age, &outcome);
         }
         if !plan.moves.is_empty() {
-            self.settle_down();
+            self.cluster.settle_down(self.engine.policy());
         }
+    }
+}
+
+impl Cluster {
+    /// Controllers and scheduler, until neither has anything to do.
+    fn settle_down(&mut self, policy: &Policy) {
+        controllers::workloads(self);
+        scheduling::schedule(self, policy);
+        self.live_through_agenda();
+        controllers::budgets(self);
     }
 }

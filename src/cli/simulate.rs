@@ -41,6 +41,8 @@ pub(super) struct Args {
     /// The policy to try; twice to compare two [default: that of the scenario]
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
+    #[command(flatten)]
+    scheduler: super::scheduler::Scheduler,
     /// How long to go on, in simulated time [default: as the scenario says, or 2h]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     duration: Option<SignedDuration>,
@@ -90,8 +92,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut loaded = load(args)?;
     loaded.scenario.duration = args.duration.unwrap_or(loaded.scenario.duration);
     loaded.scenario.seed = args.seed.unwrap_or(loaded.scenario.seed);
-    let chosen = policies(args, &loaded)?;
-    for it in &chosen {
+    let mut chosen = policies(args, &loaded)?;
+    for it in &mut chosen {
+        let (known, warnings) = args.scheduler.apply(it.policy.clone())?;
+        it.policy = known;
+        loaded.head.extend(warnings);
         loaded.head.push(format!("policy: {}: {}", it.from, policy::sentence(&it.policy)));
         loaded.head.extend(policy::warnings(&it.policy, &it.from));
     }

@@ -1,7 +1,7 @@
 //! All scores, each from 0 to 100 and weighted by the profile.
 
-use crate::policy::ScorePlugin;
-use crate::snapshot::NodeId;
+use crate::policy::{DEFAULT_SCHEDULER, SchedulerProfile, ScorePlugin};
+use crate::snapshot::{NodeId, Pod};
 
 use super::question::Question;
 use super::{
@@ -12,7 +12,7 @@ use super::{
 /// What each of the nodes scores that could take the pod. Some scores depend on which these are.
 pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     let mut parts = vec![Parts::default(); nodes.len()];
-    if super::scores(question.draft, question.id) {
+    if ours(question.pod, question.profile) {
         for plugin in ScorePlugin::ALL.into_iter().filter(|p| question.weight(*p) != 0) {
             let weight = question.weight(plugin);
             for (parts, points) in parts.iter_mut().zip(by(plugin, question, nodes).into_iter().flatten()) {
@@ -23,10 +23,15 @@ pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     nodes.iter().zip(parts).map(|(node, parts)| Scored { node: *node, total: parts.total(), parts }).collect()
 }
 
+/// Whether the profile is that of the pod's scheduler, and all that scores in it is known.
+pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
+    pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER) == profile.name && !profile.unknown_scores
+}
+
 /// `None` where the plugin has nothing to say of this pod.
 fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     match plugin {
-        ScorePlugin::TaintToleration => taints::score(question, nodes),
+        ScorePlugin::TaintToleration => Some(taints::score(question, nodes)),
         ScorePlugin::NodeAffinity => node_affinity::score(question, nodes),
         ScorePlugin::NodeResourcesFit => Some(node_resources::score(question, nodes)),
         ScorePlugin::PodTopologySpread => topology_spread::score(question, nodes),

@@ -30,13 +30,13 @@ pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) ->
 }
 
 /// What each node scores.
-pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let tolerations = &question.pod.tolerations;
     let bothers = |t: &&Taint| t.effect == Effect::PreferNoSchedule && !tolerations.iter().any(|by| covers(by, t));
     let count = |node: &NodeId| question.node(*node).taints.iter().filter(bothers).count();
     let mut counts: Vec<i64> = nodes.iter().map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX)).collect();
     scores::normalise(&mut counts, true);
-    Some(counts)
+    counts
 }
 
 /// Whether this one toleration covers this one taint.

@@ -267,6 +267,11 @@ impl Cluster {
     }
 
     /// How long the simulation has run.
+    /// How long a pod has been there; nothing where there is none of the name.
+    pub(super) fn age(&self, name: &Name) -> SignedDuration {
+        self.pods.get(name).map_or(SignedDuration::ZERO, |life| self.now.duration_since(life.facts.created))
+    }
+
     pub(super) fn elapsed(&self) -> SignedDuration {
         self.now.duration_since(self.start)
     }

@@ -92,7 +92,7 @@ impl MetricsApi {
         self.taken.front().filter(|(at, _)| due(*at)).map(|(_, readings)| readings)
     }
 
-    fn read(&self, cluster: &Cluster, used: &Used<'_>) -> Readings {
+    pub(super) fn read(&self, cluster: &Cluster, used: &Used<'_>) -> Readings {
         let elapsed = cluster.elapsed();
         let window = self.rules.resolution;
         let sample = |used: Measure| Sample { at: cluster.now, window, used };

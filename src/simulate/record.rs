@@ -140,7 +140,7 @@ impl Recorder {
         }
     }
 
-    pub(super) fn outcome(&mut self, at: Timestamp, it: &Move, outcome: &Outcome) {
+    pub(super) fn outcome(&mut self, at: Timestamp, it: &Move, age: SignedDuration, outcome: &Outcome) {
         if *outcome != Outcome::Evicted {
             let code = format!("api-{}", outcome.code());
             let refused = self.trace.refusals.entry(code).or_insert_with(|| Refused { times: 0, last: String::new() });
@@ -155,7 +155,9 @@ impl Recorder {
             pod: it.pod.clone(),
             workload: it.workload.as_ref().map(ToString::to_string),
             from: it.node.clone(),
+            age,
             foreseen: it.to.clone(),
+            may_land: it.may_land.clone(),
             to: None,
             helped: None,
             strategy: it.strategy.to_owned(),
@@ -200,8 +202,8 @@ impl Recorder {
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
             foreseen: (
-                count(&|e| e.to.is_some() && e.to == e.foreseen),
-                count(&|e| e.to.is_some() && e.foreseen.is_some()),
+                count(&|e| e.to.as_ref().is_some_and(|to| e.may_land.contains(to))),
+                count(&|e| e.to.is_some() && !e.may_land.is_empty()),
             ),
             pending: u32::try_from(waits).unwrap_or(u32::MAX),
             time_to_balance: match (self.first_hot, cooled_for_good) {

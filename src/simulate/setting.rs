@@ -51,8 +51,8 @@ pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
         cordoned: false,
         ready: true,
         allocatable: spec.allocatable.clone(),
-        images: Vec::new(),
         scale_down_disabled: false,
+        images: Vec::new(),
     };
     let machine = Machine { facts: facts.clone(), base: Some(spec.base), down: None, draining: false };
     cluster.nodes.insert(spec.name.clone(), machine);
@@ -140,10 +140,6 @@ fn template(workload: &Workload) -> Pod {
         priority: Some(workload.priority),
         qos: if workload.requests.is_empty() { Qos::BestEffort } else { Qos::Burstable },
         requests: workload.requests.clone(),
-        presumed: Presumed::of_one(&workload.requests),
-        scheduler: None,
-        gated: false,
-        ports: Vec::new(),
         tolerations: match workload.kind {
             Kind::DaemonSet => everything(),
             Kind::Deployment | Kind::StatefulSet | Kind::Job | Kind::Bare => workload.tolerations.clone(),
@@ -155,12 +151,23 @@ fn template(workload: &Workload) -> Pod {
         containers: Vec::new(),
         reason: None,
         conditions: Vec::new(),
-        avoids: workload.apart.iter().map(avoids).collect(),
+        presumed: presumed(workload),
+        scheduler: None,
+        gated: false,
+        ports: Vec::new(),
         seeks: Vec::new(),
+        avoids: workload.apart.iter().map(avoids).collect(),
         likes: Vec::new(),
         volumes: Volumes { local: workload.empty_dir, claims: Vec::new() },
         resource_claims: false,
     }
+}
+
+/// As for one container with all that the workload requests.
+fn presumed(workload: &Workload) -> Presumed {
+    let of = |name: &str| workload.requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
+    let usual = Presumed::PER_CONTAINER;
+    Presumed { cpu: of("cpu").unwrap_or(usual.cpu), memory: of("memory").unwrap_or(usual.memory) }
 }
 
 fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {

@@ -78,8 +78,13 @@ pub struct Eviction {
     pub workload: Option<String>,
     /// The node that it left.
     pub from: String,
-    /// The node that was foreseen for its replacement.
+    /// How long the pod had been there.
+    #[serde(with = "seconds")]
+    pub age: SignedDuration,
+    /// The node that was foreseen for its replacement; of several that might win, the one that it would fill most.
     pub foreseen: Option<String>,
+    /// Every node that might win it, as far as was foreseen.
+    pub may_land: Vec<String>,
     /// The node that its replacement landed on; `None` while it waits, or where there was none.
     pub to: Option<String>,
     /// Whether the move helped, as far as is known.
@@ -115,7 +120,7 @@ pub struct Summary {
     pub evictions: u32,
     /// Evictions that helped.
     pub helped: u32,
-    /// Evictions whose replacement landed where it was foreseen, of those that were foreseen.
+    /// Evictions whose replacement landed on a node that was foreseen, of those of which a landing was foreseen.
     pub foreseen: (u32, u32),
     /// Pods that waited for a node at the end.
     pub pending: u32,

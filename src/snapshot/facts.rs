@@ -27,12 +27,12 @@ pub struct Node {
     pub ready: bool,
     /// What pods may use of it, by resource; its capacity where the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
-    /// The images that it has, as far as its kubelet tells.
-    pub images: Vec<Image>,
     /// `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`: cluster-autoscaler never takes it away, so that to
     /// empty it saves nothing. See
     /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
     pub scale_down_disabled: bool,
+    /// The images that it has, as far as its kubelet tells.
+    pub images: Vec<Image>,
 }
 
 /// A mark on a node that keeps pods away that do not tolerate it.
@@ -68,6 +68,7 @@ impl fmt::Display for Taint {
 
 /// What is kept of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent field of the object")]
 pub struct Pod {
     /// Where it lives.
     pub namespace: String,

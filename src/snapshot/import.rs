@@ -223,9 +223,9 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
         cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
         ready: !conditions.iter().any(|c| c.type_ == "Ready" && c.status != "True"),
         allocatable: allocatable(status)?,
-        images: status.and_then(|s| s.images.as_deref()).unwrap_or_default().iter().map(image).collect(),
         scale_down_disabled: annotation(&node.metadata, "cluster-autoscaler.kubernetes.io/scale-down-disabled")
             .is_some_and(|value| value == "true"),
+        images: status.and_then(|s| s.images.as_deref()).unwrap_or_default().iter().map(image).collect(),
     })
 }
 
@@ -351,8 +351,8 @@ mod tests {
                 ("memory".into(), Amount::new(4096)),
                 ("pods".into(), Amount::new(110)),
             ],
-            images: vec![Image { names: vec!["web:7".into()], size: 9 }],
             scale_down_disabled: false,
+            images: vec![Image { names: vec!["web:7".into()], size: 9 }],
         };
         assert_eq!(node, expected);
     }

@@ -161,7 +161,7 @@ fn steered(draft: &Draft<'_>, node: NodeId) -> bool {
 }
 
 /// Why cluster-autoscaler may not take a node away, once it is empty but for what may not go.
-fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
+pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     let snapshot = draft.world.snapshot;
     if snapshot.node(node).scale_down_disabled {
         return Some("the node has the annotation scale-down-disabled: true".to_owned());

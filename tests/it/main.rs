@@ -16,5 +16,7 @@ mod ledger;
 mod low_node_utilization;
 mod properties;
 mod reasons;
+mod relief;
+mod scheduler_config;
 mod smoothing;
 mod steering;

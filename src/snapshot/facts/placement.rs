@@ -17,16 +17,9 @@ pub struct Presumed {
 }
 
 impl Presumed {
-    /// What stands in for cpu that a container does not mention.
-    pub const CPU: Amount = Amount::millicores(100);
-    /// What stands in for memory that a container does not mention.
-    pub const MEMORY: Amount = Amount::new(200 << 20);
-
-    /// Of a pod with one container, which requests these.
-    pub fn of_one(requests: &[(String, Amount)]) -> Self {
-        let of = |name: &str| requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
-        Presumed { cpu: of("cpu").unwrap_or(Presumed::CPU), memory: of("memory").unwrap_or(Presumed::MEMORY) }
-    }
+    /// What is taken for a container that requests nothing.
+    pub const PER_CONTAINER: Presumed =
+        Presumed { cpu: Amount::millicores(100), memory: Amount::new(200 * 1024 * 1024) };
 }
 
 /// A port of its node that a pod takes.
