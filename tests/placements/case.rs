@@ -29,6 +29,10 @@ pub struct Placement {
     /// Where it landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
+    /// A replacement that found no node while the old pod was there, and that the scheduler did not try again at once
+    /// when that had gone: it wakes a pod only by what it holds for a reason, or else after minutes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asleep: bool,
     /// What the scheduler said where it found no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,

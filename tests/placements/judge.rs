@@ -79,6 +79,9 @@ impl Figures {
             }
             let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), &asked);
             objects.delete(Kind::Pod, &asked);
+            if placement.asleep {
+                continue;
+            }
             let instead = placement.replaces.as_ref().map(|old| format!(" for {old}")).unwrap_or_default();
             let at = format!("{:02}-{} #{i} {name}{instead}", case.seed, case.name);
             if let Some(node) = &placement.node {

@@ -37,7 +37,7 @@ pub struct Theme {
 const PLAIN: Theme = Theme {
     name: "plain",
     nodes: (3, 16),
-    pods: (22, 33),
+    pods: (20, 30),
     uneven: 50,
     closed: 10,
     tolerating: 10,
@@ -64,7 +64,7 @@ pub const THEMES: [Theme; 12] = [
     Theme { name: "volumes", volumes: 85, nodes: (4, 20), ..PLAIN },
     Theme { name: "ports", ports: 70, nodes: (3, 10), ..PLAIN },
     Theme { name: "default-spread", services: 90, weightless: 50, uneven: 5, pod_affinity: 0, spread: 0, ..PLAIN },
-    Theme { name: "everything", nodes: (12, 30), pods: (32, 48), existing: 2, ..MUCH },
+    Theme { name: "everything", nodes: (12, 30), pods: (30, 42), existing: 2, ..MUCH },
 ];
 
 const MUCH: Theme = Theme {
@@ -106,7 +106,7 @@ pub struct Scenario {
 /// The cluster of this seed.
 pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     let mut dice = Dice::new(seed);
-    let mut objects = namespaces();
+    let mut objects = lasting();
     let nodes = nodes(theme, &mut dice);
     let place = Place { nodes: nodes.iter().map(|n| n["metadata"]["name"].as_str().unwrap().to_owned()).collect() };
     objects.extend(nodes);
@@ -152,12 +152,16 @@ fn add_existing(theme: &Theme, place: &Place, dice: &mut Dice, workloads: &mut [
     }
 }
 
-fn namespaces() -> Vec<Value> {
+/// What stays from cluster to cluster.
+fn lasting() -> Vec<Value> {
     let namespace = |name: &str, team: &str| {
         let labels = json!({"kubernetes.io/metadata.name": name, "team": team});
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
     };
-    vec![namespace("shop", "red"), namespace("bank", "blue"), namespace("lab", "red")]
+    let overhead = json!({"podFixed": {"cpu": "250m", "memory": "160Mi"}});
+    let heavy = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"},
+        "handler": "heavy", "overhead": overhead});
+    vec![namespace("shop", "red"), namespace("bank", "blue"), namespace("lab", "red"), heavy]
 }
 
 fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {

@@ -189,6 +189,9 @@ fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
         let mut init = container(theme, dice, "init");
         if dice.percent(50) {
             init["restartPolicy"] = json!("Always");
+            if dice.percent(theme.ports) {
+                init["ports"] = json!([{"containerPort": 70, "hostPort": 7070}]);
+            }
         }
         spec["initContainers"] = json!([init, container(theme, dice, "init-2")]);
     }
@@ -197,6 +200,15 @@ fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
         1 => spec["resources"] = json!({"requests": {"cpu": "5"}}),
         2 => spec["resources"] = json!({"limits": {"memory": "13Gi"}}),
         _ => {}
+    }
+    if dice.percent(5) {
+        spec["runtimeClassName"] = json!("heavy");
+    }
+    if dice.percent(theme.ports / 5) {
+        spec["hostNetwork"] = json!(true);
+        // The API server takes the container's port for the host's.
+        let port = spec.pointer("/containers/0/ports/0/hostPort").cloned().unwrap_or(json!(8080));
+        spec["containers"][0]["ports"] = json!([{"containerPort": port}]);
     }
     if dice.percent(theme.tolerating) {
         spec["tolerations"] = tolerations(dice);
@@ -297,6 +309,9 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
 
 fn node_term(place: &Place, dice: &mut Dice, required: bool) -> Value {
     let name = || json!(place.nodes);
+    if !required && dice.percent(4) {
+        return json!({});
+    }
     if dice.percent(8) {
         let one = name()[dice.index(place.nodes.len())].clone();
         let operator = if required { "NotIn" } else { "In" };
@@ -317,11 +332,14 @@ fn node_term(place: &Place, dice: &mut Dice, required: bool) -> Value {
 }
 
 fn selector(dice: &mut Dice, app: &str) -> Value {
-    match dice.between(0, 9) {
-        0..=4 => json!({"matchLabels": {"app": app}}),
-        5 | 6 => json!({"matchLabels": {"tier": "front"}}),
-        7 => json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]}),
-        8 => json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]}),
+    match dice.between(0, 19) {
+        // Of these two, one selects all and the other nothing.
+        0 => json!({}),
+        1 => Value::Null,
+        2..=11 => json!({"matchLabels": {"app": app}}),
+        12..=14 => json!({"matchLabels": {"tier": "front"}}),
+        15 | 16 => json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]}),
+        17 | 18 => json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]}),
         _ => json!({"matchLabels": {"app": dice.pick(&APPS)}}),
     }
 }
@@ -361,8 +379,8 @@ fn pod_term(dice: &mut Dice, app: &str, topology: &str) -> Value {
             term["namespaces"] = json!(["bank"]);
             term["namespaceSelector"] = json!({"matchLabels": {"team": "red"}});
         }
-        4 => term["matchLabelKeys"] = json!(["pod-template-hash"]),
-        5 => term["mismatchLabelKeys"] = json!(["pod-template-hash"]),
+        4 if !term["labelSelector"].is_null() => term["matchLabelKeys"] = json!(["pod-template-hash"]),
+        5 if !term["labelSelector"].is_null() => term["mismatchLabelKeys"] = json!(["pod-template-hash"]),
         _ => {}
     }
     term
@@ -389,7 +407,7 @@ fn spread(dice: &mut Dice, app: &str) -> Value {
         if dice.percent(25) {
             constraint["nodeTaintsPolicy"] = json!(dice.pick(&["Honor", "Ignore"]));
         }
-        if dice.percent(20) {
+        if dice.percent(20) && !constraint["labelSelector"].is_null() {
             constraint["matchLabelKeys"] = json!(["pod-template-hash"]);
         }
         constraints.push(constraint);

@@ -25,7 +25,7 @@ const PLUGINS: [&str; 7] = [
 /// How many pods of each cluster are replaced in the end.
 const REPLACED: usize = 6;
 /// In which time the scheduler tries once more a pod that fitted nowhere: it waits a second, and then some.
-const RETRY: Duration = Duration::from_secs(3);
+const RETRY: Duration = Duration::from_secs(4);
 const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
 
 pub struct Stage<'b> {
@@ -69,9 +69,17 @@ impl<'b> Stage<'b> {
     }
 
     async fn set_up(&mut self, objects: Vec<Value>) -> Vec<Value> {
-        let order = ["Namespace", "Service", "ReplicaSet", "StatefulSet", "PersistentVolume", "PersistentVolumeClaim"];
+        let order = [
+            "Namespace",
+            "RuntimeClass",
+            "Service",
+            "ReplicaSet",
+            "StatefulSet",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+        ];
         let rank =
-            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 7 } else { 8 });
+            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 8 } else { 9 });
         let mut objects = objects;
         objects.sort_by_key(rank);
         let mut events = BTreeSet::new();
@@ -90,7 +98,9 @@ impl<'b> Stage<'b> {
 
     async fn add(&self, object: &Value) {
         let path = collection(object);
-        if object["kind"] == "Namespace" && self.exists(&format!("{path}/{}", name(object))).await {
+        if ["Namespace", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind)
+            && self.exists(&format!("{path}/{}", name(object))).await
+        {
             return;
         }
         self.send("POST", &path, object).await;
@@ -164,16 +174,20 @@ impl<'b> Stage<'b> {
         let made = lean(self.send("POST", &collection(new), new).await);
         let mut decision = self.log.decision(&full_name(new)).await;
         self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
-        if decision.node.is_none() {
-            // The end of the old one may make room.
-            decision = self.log.decision_within(RETRY, &full_name(new)).await.unwrap_or(decision);
-        } else {
+        let mut asleep = false;
+        if decision.node.is_some() {
             self.log.knows(event("Delete event for scheduled pod")).await;
+        } else {
+            // The end of the old one may make room.
+            match self.log.decision_within(RETRY, &full_name(new)).await {
+                Some(second) => decision = second,
+                None => asleep = true,
+            }
         }
         if decision.node.is_none() {
             self.send("DELETE", &format!("{}/{}{GONE}", collection(new), name(new)), &Value::Null).await;
         }
-        put(made, decision)
+        Placement { asleep, ..put(made, decision) }
     }
 
     async fn clear(&mut self, objects: &[Value]) {
@@ -216,7 +230,7 @@ fn put(pod: Value, decision: Decision) -> Placement {
     };
     let scores = decision.scores.into_iter().map(|(node, scores)| (node, order(scores))).collect();
     let equal = equal(decision.node.as_ref(), &scores);
-    Placement { pod, node: decision.node, why: decision.why, scores, equal, replaces: None }
+    Placement { pod, node: decision.node, why: decision.why, scores, equal, ..Placement::default() }
 }
 
 /// The nodes that scored best, of which the scheduler took one. A node that is the only one is not scored.
@@ -243,7 +257,7 @@ fn collection(object: &Value) -> String {
     let root = if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") };
     match object["metadata"]["namespace"].as_str() {
         Some(namespace) => format!("{root}/namespaces/{namespace}/{kind}s"),
-        None => format!("{root}/{kind}s"),
+        None => format!("{root}/{kind}{}", if kind.ends_with('s') { "es" } else { "s" }),
     }
 }
 
@@ -266,6 +280,8 @@ fn lean(mut object: Value) -> Value {
             "initContainers",
             "nodeName",
             "nodeSelector",
+            "hostNetwork",
+            "overhead",
             "resources",
             "tolerations",
             "topologySpreadConstraints",
