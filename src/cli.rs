@@ -218,6 +218,11 @@ mod tests {
             "evenkeel plan --from c.yaml --now 1795246200 --all",
             "evenkeel plan -v --kubeconfig k --log-format json --log-level debug",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",
+            "evenkeel simulate",
+            "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o json -v",
+            "evenkeel simulate --from c.json",
+            "evenkeel simulate --list",
+            "evenkeel simulate --show late-nodes",
             "evenkeel policy check p.yaml",
             "evenkeel completions bash",
             "evenkeel version",
@@ -235,6 +240,8 @@ mod tests {
             ("evenkeel plan -o xml", "possible values: text, json"),
             ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
             ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
+            ("evenkeel simulate --duration soon", "expected a duration from 1m to 8760h"),
+            ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
         ] {
             let error = parse(line).unwrap_err();
