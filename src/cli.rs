@@ -14,10 +14,12 @@ mod file;
 mod live;
 mod plan;
 mod policy;
+mod report;
 mod run;
 mod scheduler;
 mod show;
 mod simulate;
+mod snapshot;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +48,8 @@ enum Command {
     Plan(plan::Args),
     /// Try a policy on a cluster in memory: hours in moments
     Simulate(simulate::Args),
+    /// Record a cluster in a file, for plan --from and simulate --from
+    Snapshot(snapshot::Args),
     /// Work with policies
     #[command(subcommand)]
     Policy(policy::Command),
@@ -147,6 +151,7 @@ impl Command {
                 plan::run(args, out)
             }
             Command::Simulate(args) => simulate::run(args, out),
+            Command::Snapshot(args) => snapshot::run(args, out),
             Command::Policy(command) => policy::run(command, out),
             Command::Completions { shell } => {
                 let mut script = Vec::new();
@@ -212,6 +217,7 @@ mod tests {
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
             "evenkeel plan --from c.yaml --now 1795246200 --all",
             "evenkeel plan -v --kubeconfig k --log-format json --log-level debug",
+            "evenkeel snapshot --scramble -o c.json --kubeconfig k",
             "evenkeel policy check p.yaml",
             "evenkeel completions bash",
             "evenkeel version",

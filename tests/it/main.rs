@@ -18,5 +18,6 @@ mod properties;
 mod reasons;
 mod relief;
 mod scheduler_config;
+mod simulate;
 mod smoothing;
 mod steering;

@@ -159,10 +159,17 @@ fn time_to_balance(trace: &Trace) -> String {
 fn sentence(trace: &Trace) -> String {
     let summary = &trace.summary;
     let evictions = counted(usize::try_from(summary.evictions).unwrap_or(usize::MAX), "eviction", "evictions");
-    let balance = match summary.time_to_balance {
-        None => "some node was hot to the end".to_owned(),
-        Some(time) if time.is_zero() => "no node was ever hot".to_owned(),
-        Some(time) => format!("no node was hot any more after {}", short(time)),
+    let helped = match (summary.evictions, summary.helped) {
+        (0, _) => String::new(),
+        (1, 1) => ", which helped".to_owned(),
+        (all, helped) if all == helped => ", all of them helped".to_owned(),
+        (_, helped) => format!(", {helped} of them helped"),
     };
-    format!("{evictions}, {} of them helped; {balance}", summary.helped)
+    let balance = match summary.time_to_balance {
+        _ if trace.bands.values().all(|band| band.high == Ratio::ONE) => String::new(),
+        None => "; some node was hot to the end".to_owned(),
+        Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
+        Some(time) => format!("; no node was hot any more after {}", short(time)),
+    };
+    format!("{evictions}{helped}{balance}")
 }
