@@ -14,8 +14,9 @@ use crate::kit::{Cluster, EVEN, noon, parse};
 /// The text after a cycle in which everything has happened once.
 fn exposition() -> String {
     let metrics = Metrics::default();
-    let cluster =
-        Cluster::parse("node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics\nbudget web allows=1");
+    let cluster = Cluster::parse(
+        "node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics cordoned\nbudget web allows=1",
+    );
     let plan = cluster.plan(&format!("steering: {{taintHot: true}}\n{EVEN}"));
     metrics.plan(&plan);
     metrics.taint(&plan.steering[0], &SteerOutcome::Done);
