@@ -193,7 +193,7 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     }
     marks.fullest_first(draft, &mut nodes.sources);
     nodes.sources.reverse();
-    // What is about to be taken away anyhow, or is being emptied, is finished first.
+    // What is about to be taken away anyway, or is being emptied, is finished first.
     nodes.sources.sort_by_key(|n| !(leaving(draft, *n) || steered(draft, *n)));
     nodes
 }

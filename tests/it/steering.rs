@@ -1,6 +1,7 @@
 //! Steering: which nodes get a soft taint, which keep it, and when it goes.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
@@ -136,7 +137,7 @@ fn one_of_ours_in_another_form_is_made_as_it_should_be() {
 fn the_hottest_come_first_and_a_cluster_is_never_tainted_as_a_whole() {
     let mut cluster = format!("node n1 {HOT_TAINT}\n web*8 cpu=100m uses=690m\n");
     for (node, uses) in [(2, 600), (3, 900), (4, 800), (5, 100)] {
-        cluster += &format!("node n{node}\n web*8 cpu=100m uses={uses}m\n");
+        let _ = writeln!(cluster, "node n{node}\n web*8 cpu=100m uses={uses}m");
     }
     let most = |n: &str| hot().replace("maxNodes: none", &format!("maxNodes: {n}"));
     // Two of five; n1 has its taint already, so that it does not wander to a hotter one.

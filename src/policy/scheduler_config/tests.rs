@@ -1,7 +1,10 @@
+//! What configurations of kube-scheduler come to.
+
 use insta::assert_snapshot;
 
+use super::super::Policy;
 use super::super::scheduler_profile::{DefaultSpread, FilterPlugin, FitStrategy, ScorePlugin};
-use super::*;
+use super::{SchedulerConfig, SchedulerProfile};
 
 /// A file with this below its head, which is the first two lines.
 fn parse(part: &str) -> Result<SchedulerConfig, String> {
