@@ -152,6 +152,7 @@ fn template(workload: &Workload) -> Pod {
         reason: None,
         conditions: Vec::new(),
         presumed: presumed(workload),
+        presumed_of_containers: presumed(workload),
         scheduler: None,
         gated: false,
         ports: Vec::new(),
