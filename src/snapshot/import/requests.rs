@@ -39,10 +39,15 @@ pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong
     Ok(total.into_iter().filter(|(_, amount)| *amount > Amount::ZERO).collect())
 }
 
-/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it.
+/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it. Where the pod as a whole
+/// requests something, only for what neither it nor any container requests.
 pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
     let each = Presumed::PER_CONTAINER;
-    let absent = Amounts::from([("cpu".to_owned(), each.cpu), ("memory".to_owned(), each.memory)]);
+    let mut absent = Amounts::from([("cpu".to_owned(), each.cpu), ("memory".to_owned(), each.memory)]);
+    if spec.resources.as_ref().and_then(|r| r.requests.as_ref()).is_some_and(|requests| !requests.is_empty()) {
+        let said = of_whole_pod(spec, of_containers(spec, status, &Amounts::new())?)?;
+        absent.retain(|name, _| !said.contains_key(name));
+    }
     let total = of_whole_pod(spec, of_containers(spec, status, &absent)?)?;
     let of = |name: &str| total.get(name).copied().unwrap_or_default();
     Ok(Presumed { cpu: of("cpu"), memory: of("memory") })
@@ -252,6 +257,8 @@ mod tests {
         let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, restartPolicy: Always},
                      {name: i, resources: {requests: {cpu: 1}}}]}";
         assert_eq!(presumed(init), (1110, 400));
+        let whole = "{containers: [{name: a}, {name: b, resources: {requests: {memory: 1Mi}}}], resources: {requests: {cpu: 1}}}";
+        assert_eq!(presumed(whole), (1000, 1));
     }
 
     #[test]
