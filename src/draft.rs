@@ -88,6 +88,8 @@ pub struct Draft<'w> {
     landed: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
+    /// The same, but that replacements for which the scheduler draws lots have not landed anywhere.
+    open: Option<Box<Draft<'w>>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
     notes: Vec<Note>,
@@ -116,6 +118,7 @@ impl<'w> Draft<'w> {
             landed: BTreeMap::new(),
             moves: BTreeMap::new(),
             accepted: Vec::new(),
+            open: None,
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -138,6 +141,7 @@ impl<'w> Draft<'w> {
             landed: self.landed.clone(),
             moves: self.moves.clone(),
             accepted: self.accepted.clone(),
+            open: self.open.as_ref().map(|open| Box::new(open.trial())),
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -242,8 +246,27 @@ impl<'w> Draft<'w> {
         self.kept.get(&(strategy, pod))
     }
 
+    /// Where lots were drawn for earlier moves, the draft in which those have not landed anywhere: whatever the lots,
+    /// the scheduler will find each node as it is in this one, as it is there, or in between.
+    pub fn open(&self) -> Option<&Draft<'w>> {
+        self.open.as_deref()
+    }
+
+    /// The nodes for which the scheduler draws lots among earlier moves.
+    pub fn lots(&self) -> Vec<NodeId> {
+        let drawn = self.accepted.iter().filter(|(_, landing)| landing.among.len() > 1);
+        drawn.flat_map(|(_, landing)| landing.among.iter().copied()).collect()
+    }
+
     /// Writes down a move, and shifts the pod's load.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
+        if landing.among.len() > 1 && self.open.is_none() {
+            self.open = Some(Box::new(self.trial()));
+        }
+        if let Some(open) = &mut self.open {
+            let lot = Landing { on: None, among: Vec::new() };
+            open.accept(candidate.clone(), if landing.among.len() > 1 { lot } else { landing.clone() });
+        }
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
         let used = self.world.usage.pod(pod).unwrap_or_default();

@@ -22,24 +22,52 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
     }
     let forecast = scheduler::forecast(draft, candidate.pod);
     elsewhere(candidate, draft, &forecast)?;
-    let mut bad = 0.0;
-    let mut worst: Option<Refusal> = None;
-    let mut landing = Landing::default();
-    let mut fullest = Ratio::ZERO;
-    for winner in &forecast.winners {
-        landing.among.push(winner.node);
-        match judge(candidate, draft, winner.node) {
-            Ok(after) if landing.on.is_none() || after > fullest => (landing.on, fullest) = (Some(winner.node), after),
-            Ok(_) => {}
-            Err(flaw) => {
-                bad += winner.chance.get();
-                worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, &forecast));
+    let mut trial = Judged::default();
+    trial.take(candidate, draft, &forecast, None);
+    let worlds = if let Some(open) = draft.open() {
+        trial.take(candidate, open, &scheduler::forecast(open, candidate.pod), Some(&draft.lots()));
+        2.0
+    } else {
+        1.0
+    };
+    match trial.worst {
+        Some(why) if trial.bad / worlds > draft.world.policy.forecast.tolerance.get() => Err(why),
+        Some(_) | None => Ok(trial.landing),
+    }
+}
+
+/// What became of the nodes that may win.
+#[derive(Default)]
+struct Judged {
+    landing: Landing,
+    /// How full the node of the landing would be.
+    fullest: Ratio,
+    /// How likely it is that nothing is gained, summed over the forecasts.
+    bad: f64,
+    /// Why, in the likeliest case.
+    worst: Option<Refusal>,
+}
+
+impl Judged {
+    /// With `lots` the draft is the open one, and they are the nodes for which lots were drawn: who takes the place of an
+    /// earlier pod there leaves that one the other place, so that as much is gained.
+    fn take(&mut self, candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast, lots: Option<&[NodeId]>) {
+        for winner in &forecast.winners {
+            if !self.landing.among.contains(&winner.node) {
+                self.landing.among.push(winner.node);
+            }
+            match judge(candidate, draft, winner.node) {
+                Ok(after) if lots.is_none() && (self.landing.on.is_none() || after > self.fullest) => {
+                    (self.landing.on, self.fullest) = (Some(winner.node), after);
+                }
+                Ok(_) => {}
+                Err(Flaw::Elsewhere(node)) if lots.is_some_and(|lots| lots.contains(&node)) => {}
+                Err(flaw) => {
+                    self.bad += winner.chance.get();
+                    self.worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, forecast));
+                }
             }
         }
-    }
-    match worst {
-        Some(why) if bad > draft.world.policy.forecast.tolerance.get() => Err(why),
-        Some(_) | None => Ok(landing),
     }
 }
 
@@ -98,9 +126,6 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         stays_cool(candidate, draft, node, &targets(draft, node))?;
     }
     let Some(room) = &candidate.room else { return Ok(requested_after(candidate, draft, node)) };
-    if !room.nodes.contains(&node) {
-        return Err(Flaw::Elsewhere(node));
-    }
     stays_cool(candidate, draft, node, &room.cool)?;
     let mut most = requested_after(candidate, draft, node);
     for &(resource, target) in room.ceiling.iter() {
@@ -110,7 +135,8 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         }
         most = if ratio > most { ratio } else { most };
     }
-    Ok(most)
+    // Last, so that who overlooks this flaw overlooks no other.
+    if room.nodes.contains(&node) { Ok(most) } else { Err(Flaw::Elsewhere(node)) }
 }
 
 /// A node that is, or would be, hot by usage would only give the pod away again.

@@ -13,6 +13,7 @@ mod placements;
 
 // The slowest first, for so they start.
 mod circles;
+mod steering;
 mod strategies;
 mod crash;
 mod disruption;

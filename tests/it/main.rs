@@ -17,6 +17,7 @@ mod low_node_utilization;
 mod properties;
 mod reasons;
 mod relief;
+mod scheduler_config;
 mod simulate;
 mod smoothing;
 mod steering;

@@ -41,8 +41,8 @@ pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong
 
 /// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it.
 pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
-    let [cpu, memory] = ["cpu", "memory"].map(str::to_owned);
-    let absent = Amounts::from([(cpu, Amount::millicores(100)), (memory, Amount::new(200 << 20))]);
+    let each = Presumed::PER_CONTAINER;
+    let absent = Amounts::from([("cpu".to_owned(), each.cpu), ("memory".to_owned(), each.memory)]);
     let total = of_whole_pod(spec, of_containers(spec, status, &absent)?)?;
     let of = |name: &str| total.get(name).copied().unwrap_or_default();
     Ok(Presumed { cpu: of("cpu"), memory: of("memory") })
