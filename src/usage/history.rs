@@ -3,6 +3,7 @@
 //! A smoothed node total goes on showing a pod for a whole window after it has left. So a node's usage is composed: the
 //! smoothed usage of the pods that are on it now, and the smoothed remainder that no pod accounts for.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
@@ -61,8 +62,8 @@ impl History {
     /// Takes in one poll. A sample counts once, by the source's own timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         let samples = samples(snapshot, readings);
-        self.record_pods(snapshot, &samples, now);
-        self.record_nodes(snapshot, readings, &samples, now);
+        let known = self.record_pods(snapshot, &samples, now);
+        self.record_nodes(snapshot, readings, (&samples, &known), now);
         self.prune(now);
     }
 
@@ -79,15 +80,24 @@ impl History {
         series.left = series.left.max(Some(at));
     }
 
-    /// Adds the samples to their series, and forgets the series of pods that have left.
-    fn record_pods(&mut self, snapshot: &Snapshot, samples: &[Option<Sample>], now: Timestamp) {
+    /// Adds the samples to their series, and forgets the series of pods that have left. Tells which pods have one.
+    fn record_pods(&mut self, snapshot: &Snapshot, samples: &[Option<Sample>], now: Timestamp) -> Vec<bool> {
         let mut known = std::mem::take(&mut self.pods).into_iter().peekable();
         let mut left: Vec<PodSeries> = Vec::new();
-        for (pod, sample) in snapshot.pods.iter().zip(samples).filter(|(pod, _)| !pod.finished()) {
-            while let Some(gone) = known.next_if(|series| series.key() < key(pod)) {
-                left.push(gone);
+        let mut has = vec![false; snapshot.pods.len()];
+        self.pods.reserve(snapshot.pods.len());
+        for (position, (pod, sample)) in snapshot.pods.iter().zip(samples).enumerate() {
+            if pod.finished() {
+                continue;
             }
-            let own = known.next_if(|series| series.key() == key(pod));
+            let mut own = None;
+            while let Some(next) = known.next_if(|series| order(series.key(), pod).is_le()) {
+                if order(next.key(), pod).is_eq() {
+                    own = Some(next);
+                    break;
+                }
+                left.push(next);
+            }
             let (own, namesake) =
                 own.map_or((None, None), |s| if s.uid == pod.uid { (Some(s), None) } else { (None, Some(s)) });
             left.extend(namesake);
@@ -97,6 +107,7 @@ impl History {
                 series.take(&snapshot.node(node).name, sample);
             }
             self.pods.push(series);
+            has[position] = true;
         }
         left.extend(known);
         for series in left {
@@ -105,20 +116,30 @@ impl History {
             }
         }
         self.nodes.retain(|name, _| snapshot.find_node(name).is_some());
+        has
     }
 
     /// The series of each pod of a snapshot.
     fn series(&self, snapshot: &Snapshot) -> Vec<Option<&PodSeries>> {
         let mut known = self.pods.iter().peekable();
         let next = |pod: &Pod| {
-            while known.next_if(|series| series.key() < key(pod)).is_some() {}
-            known.next_if(|series| series.key() == key(pod)).filter(|series| series.uid == pod.uid)
+            while let Some(next) = known.next_if(|series| order(series.key(), pod).is_le()) {
+                if order(next.key(), pod).is_eq() {
+                    return Some(next).filter(|series| series.uid == pod.uid);
+                }
+            }
+            None
         };
         snapshot.pods.iter().map(next).collect()
     }
 
-    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings, samples: &[Option<Sample>], now: Timestamp) {
-        let known: Vec<bool> = self.series(snapshot).iter().map(Option::is_some).collect();
+    fn record_nodes(
+        &mut self,
+        snapshot: &Snapshot,
+        readings: &Readings,
+        (samples, known): (&[Option<Sample>], &[bool]),
+        now: Timestamp,
+    ) {
         for id in snapshot.node_ids() {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
@@ -299,8 +320,12 @@ impl PodUsage {
     }
 }
 
-fn key(pod: &Pod) -> (&str, &str) {
-    (pod.namespace.as_str(), pod.name.as_str())
+/// How a namespace and name stand to those of a pod. Mostly they are the same, so that is asked first.
+fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
+    if name == pod.name && namespace == pod.namespace {
+        return Ordering::Equal;
+    }
+    namespace.cmp(pod.namespace.as_str()).then_with(|| name.cmp(pod.name.as_str()))
 }
 
 /// The sample of each pod of a snapshot, unless it was taken before the pod was made and so is of a namesake.
@@ -308,8 +333,14 @@ fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
     let mut told =
         readings.pods.iter().map(|((namespace, name), s)| ((namespace.as_str(), name.as_str()), s)).peekable();
     let next = |pod: &Pod| {
-        while told.next_if(|(name, _)| *name < key(pod)).is_some() {}
-        let sample = told.next_if(|(name, _)| *name == key(pod)).map(|(_, sample)| *sample)?;
+        let mut own = None;
+        while let Some((name, sample)) = told.next_if(|(name, _)| order(*name, pod).is_le()) {
+            if order(name, pod).is_eq() {
+                own = Some(*sample);
+                break;
+            }
+        }
+        let sample = own?;
         // A pod can be made anew in the API while it goes on running, as mirror pods are.
         let since = pod.started.map_or(pod.created, |started| started.min(pod.created));
         (sample.at >= since).then_some(sample)
@@ -320,6 +351,10 @@ fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
 fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
     let mut typical = BTreeMap::new();
     for (position, workload) in snapshot.workloads.iter().enumerate() {
+        // Only those are asked for that stand in for some other.
+        if workload.pods.iter().all(|PodId(p)| known[*p].is_ok()) {
+            continue;
+        }
         let used: Vec<Measure> = workload.pods.iter().filter_map(|PodId(p)| known[*p].ok()).collect();
         if !used.is_empty() {
             let middle = |of: fn(&Measure) -> Amount| {
