@@ -42,8 +42,9 @@ pub(super) fn choose(
                 continue;
             }
             // Nodes in use first, and then those that are underused, but less so.
-            let goals: Vec<NodeId> = takers.iter().chain(&sources[behind + 1..]).copied().collect();
-            if let Some((after, landed)) = empty(&ahead, position, source, &goals) {
+            let used = |n: &&NodeId| !high_node_utilization::is_empty(&ahead, **n);
+            let goals: Vec<NodeId> = takers.iter().chain(sources[behind + 1..].iter().filter(used)).copied().collect();
+            if let Some((after, landed)) = empty(&ahead, position, (source, has(source)), &goals) {
                 let why = if landed.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
                 chosen.push((source, why));
                 filled.extend(landed);
@@ -67,20 +68,20 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
 }
 
 /// The draft as it would be with the node empty, and where its pods would go; `None` where one has to stay.
-fn empty<'w>(ahead: &Draft<'w>, position: usize, source: NodeId, goals: &[NodeId]) -> Option<(Draft<'w>, Vec<NodeId>)> {
+fn empty<'w>(
+    ahead: &Draft<'w>,
+    position: usize,
+    (source, kept): (NodeId, bool),
+    goals: &[NodeId],
+) -> Option<(Draft<'w>, Vec<NodeId>)> {
     let snapshot = ahead.world.snapshot;
     if high_node_utilization::unremovable(ahead, source).is_some() {
         return None;
     }
-    let mut pods: Vec<PodId> = Vec::new();
-    for pod in ahead.pods_on(source) {
-        match gate::evictable(pod, position, ahead) {
-            Ok(()) => pods.push(pod),
-            // What a node always has does not keep it from being empty.
-            Err(Refusal::DaemonSet | Refusal::Mirror | Refusal::Static | Refusal::Terminating) => {}
-            Err(why) if why.is_for_now() => pods.push(pod),
-            Err(_) => return None,
-        }
+    let leaves = |pod: &PodId| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod));
+    let mut pods: Vec<PodId> = ahead.pods_on(source).filter(leaves).collect();
+    if pods.iter().any(|pod| !may_go(ahead, position, *pod, kept)) {
+        return None;
     }
     // The large ones first, for the small ones find a gap.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
@@ -92,4 +93,11 @@ fn empty<'w>(ahead: &Draft<'w>, position: usize, source: NodeId, goals: &[NodeId
         landed.push(goal);
     }
     Some((after, landed))
+}
+
+/// Whether a pod may go, now or later. Of a node that has the taint already budgets are not asked: while the replacements
+/// of those that have left are on their way, none may allow more.
+fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
+    let for_now = |answer: Result<(), Refusal>| answer.err().is_none_or(|why| why.is_for_now());
+    for_now(gate::evictable(pod, position, ahead)) && (has_taint || for_now(gate::disruption(pod, position, ahead)))
 }
