@@ -17,7 +17,7 @@ use crate::gate;
 use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, SteerValue, Verdict};
 use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
 use crate::snapshot::facts::Role;
-use crate::snapshot::{NodeId, Pod, PodId};
+use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::units::{Amount, Ratio, ResourceId};
 
 use super::low_node_utilization::unfit;
@@ -50,6 +50,8 @@ struct Nodes {
     takers: Vec<NodeId>,
     /// Sources to which pods are to go, so that they stay.
     filled: BTreeSet<NodeId>,
+    /// Sources that have been emptied already.
+    empty: BTreeSet<NodeId>,
 }
 
 impl Running {
@@ -144,7 +146,7 @@ impl Nodes {
         let open = |n: &NodeId| *n != source && !draft.world.snapshot.node(*n).cordoned;
         let stays = |n: &NodeId| !leaving(draft, *n) && !steered(draft, *n);
         // What is being emptied comes first, before nodes that are empty.
-        let fuller = self.sources.iter().skip(behind + 1).filter(|n| stays(n) && !is_empty(draft, **n));
+        let fuller = self.sources.iter().skip(behind + 1).filter(|n| stays(n) && !self.empty.contains(n));
         let filled = self.filled.iter().filter(|n| !self.sources[behind..].contains(n));
         self.takers.iter().chain(fuller).chain(filled).copied().filter(open).collect()
     }
@@ -196,6 +198,7 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     nodes.sources.reverse();
     // What is about to be taken away anyway, or is being emptied, is finished first.
     nodes.sources.sort_by_key(|n| !(leaving(draft, *n) || steered(draft, *n)));
+    nodes.empty = nodes.sources.iter().copied().filter(|n| is_empty(draft.world.snapshot, *n)).collect();
     nodes
 }
 
@@ -312,8 +315,8 @@ pub fn goes_with_its_node(pod: &Pod) -> bool {
 }
 
 /// Whether there is nothing on a node that would have to leave for it to be empty.
-pub fn is_empty(draft: &Draft<'_>, node: NodeId) -> bool {
-    draft.pods_on(node).all(|pod| goes_with_its_node(draft.world.snapshot.pod(pod)))
+pub fn is_empty(snapshot: &Snapshot, node: NodeId) -> bool {
+    snapshot.node(node).pods.iter().all(|pod| goes_with_its_node(snapshot.pod(*pod)))
 }
 
 /// The draft after these moves in this order; `None` where one of them then finds no room.
