@@ -39,11 +39,11 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
         scene::nodes(bed, 8).await;
         light_pods(bed, 8).await;
         a_kept_pod(bed, "n4", 8).await;
-        on(bed, "spare", 2, "80m", &json!({}), ("n5", 8)).await;
+        on(bed, ("n5", 8), "spare", (2, "80m"), &json!({})).await;
         bed.kubectl(&["annotate", "node", "n5", "cluster-autoscaler.kubernetes.io/scale-down-disabled=true"]);
-        on(bed, "greedy", 2, "850m", &json!({}), ("n6", 8)).await;
-        on(bed, "busy", 5, "1000m", &rounds::requests("1000m"), ("n7", 8)).await;
-        on(bed, "other", 3, "1000m", &rounds::requests("500m"), ("n8", 8)).await;
+        on(bed, ("n6", 8), "greedy", (2, "850m"), &json!({})).await;
+        on(bed, ("n7", 8), "busy", (5, "1000m"), &rounds::requests("1000m")).await;
+        on(bed, ("n8", 8), "other", (3, "1000m"), &rounds::requests("500m")).await;
         let scheduler = scene::packing_scheduler(bed);
         scene::settle(bed).await;
 
@@ -73,8 +73,8 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
         scene::nodes(bed, 6).await;
         light_pods(bed, 6).await;
         a_kept_pod(bed, "n4", 6).await;
-        on(bed, "busy", 5, "1000m", &rounds::requests("1000m"), ("n5", 6)).await;
-        on(bed, "other", 4, "1000m", &rounds::requests("1000m"), ("n6", 6)).await;
+        on(bed, ("n5", 6), "busy", (5, "1000m"), &rounds::requests("1000m")).await;
+        on(bed, ("n6", 6), "other", (4, "1000m"), &rounds::requests("1000m")).await;
         scene::settle(bed).await;
 
         let before = Before::look(bed).await;
@@ -119,13 +119,13 @@ async fn light_pods(bed: &Bed, nodes: u32) {
         assert!(spread.len() == 3 && spread.values().all(|n| *n == replicas as usize / 3), "{name}: {spread:?}");
     }
     scene::uncordon(bed, &scene::names(4, nodes));
-    on(bed, "pair", 2, "50m", &json!({}), ("n1", nodes)).await;
+    on(bed, ("n1", nodes), "pair", (2, "50m"), &json!({})).await;
 }
 
 /// Two pods that could go, and two whose budget allows no disruption.
 async fn a_kept_pod(bed: &Bed, node: &str, nodes: u32) {
-    on(bed, "calm", 2, "80m", &json!({}), (node, nodes)).await;
-    on(bed, "stuck", 2, "80m", &json!({}), (node, nodes)).await;
+    on(bed, (node, nodes), "calm", (2, "80m"), &json!({})).await;
+    on(bed, (node, nodes), "stuck", (2, "80m"), &json!({})).await;
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "stuck", "namespace": "default"},
         "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "stuck"}}},
@@ -139,7 +139,7 @@ async fn a_kept_pod(bed: &Bed, node: &str, nodes: u32) {
 }
 
 /// A Deployment all of whose pods are on one of so many nodes.
-async fn on(bed: &Bed, name: &str, replicas: u32, cpu: &str, more: &Value, (node, nodes): (&str, u32)) {
+async fn on(bed: &Bed, (node, nodes): (&str, u32), name: &str, (replicas, cpu): (u32, &str), more: &Value) {
     let others: Vec<String> = scene::names(1, nodes).into_iter().filter(|n| n != node).collect();
     scene::cordon(bed, &others);
     scene::deployment_with(bed, name, replicas, cpu, more).await;
