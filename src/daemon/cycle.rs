@@ -94,8 +94,8 @@ impl<'d> Cycle<'d> {
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
             let told = outcome.code();
-            info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, outcome = told,
-                reason = %it.reason, "eviction: {outcome}");
+            info!(namespace = it.namespace, pod = it.pod, node = it.node, may_land = report::places(it),
+                strategy = it.strategy, outcome = told, reason = %it.reason, "eviction: {outcome}");
             if outcome == Outcome::Evicted {
                 events::evicted(self.daemon.cluster.client(), it, &self.daemon.instance, clock()).await;
             }

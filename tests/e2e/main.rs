@@ -15,6 +15,7 @@ mod placements;
 mod forecast;
 mod circles;
 mod steering;
+mod packing;
 mod strategies;
 mod crash;
 mod disruption;

@@ -65,6 +65,7 @@ impl Policy {
 pub struct Launch {
     policy: PathBuf,
     kubeconfig: PathBuf,
+    scheduler: Option<PathBuf>,
     port: u16,
 }
 
@@ -86,12 +87,20 @@ impl Launch {
 
     async fn with(bed: &Bed, policy: &str, server: &str) -> Self {
         let policy = bed.write("policy.yaml", policy);
-        Launch { policy, kubeconfig: bed.kubeconfig(server).await, port: bed.port(0) }
+        Launch { policy, kubeconfig: bed.kubeconfig(server).await, scheduler: None, port: bed.port(0) }
+    }
+
+    /// The same, told how the scheduler is configured.
+    pub fn with_scheduler(self, config: PathBuf) -> Self {
+        Launch { scheduler: Some(config), ..self }
     }
 
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(PROGRAM);
         command.arg(verb).arg("--policy").arg(&self.policy).arg("--kubeconfig").arg(&self.kubeconfig);
+        if let Some(config) = &self.scheduler {
+            command.arg("--scheduler-config").arg(config);
+        }
         command
     }
 
@@ -151,6 +160,13 @@ impl Keel {
     /// Every line that it has said so far.
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
+    }
+
+    /// The lines of its log with these words, taken apart.
+    pub fn lines(&self, words: &str) -> Vec<Value> {
+        let log = self.log();
+        let lines = log.iter().filter(|line| line.contains(words));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// How many lines of its log hold all these words.
