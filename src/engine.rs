@@ -66,6 +66,14 @@ impl Engine {
         self.hot_since = hot;
     }
 
+    /// Takes in what was used before we looked, in the order of time: as if we had looked all along. After a restart,
+    /// or when the source has been away, nothing then waits for a window to fill anew.
+    pub fn catch_up(&mut self, snapshot: &Snapshot, past: &[(Timestamp, Readings)], now: Timestamp) {
+        for (at, readings) in past.iter().filter(|(at, _)| *at <= now) {
+            self.observe(snapshot, readings, *at);
+        }
+    }
+
     /// Takes one poll for all there is to know: as if usage had been so for a whole window.
     pub fn observe_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         self.history.record_steady(snapshot, readings, now);

@@ -13,6 +13,7 @@ mod descheduler;
 mod emit;
 mod native;
 pub mod problem;
+mod prometheus;
 mod read;
 mod rule;
 mod scalar;
@@ -21,6 +22,7 @@ mod strategies;
 mod tree;
 mod wording;
 
+pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
@@ -115,6 +117,22 @@ impl Policy {
         Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
     }
 
+    /// Whether any of its strategies weighs what is really used.
+    pub fn weighs_usage(&self) -> bool {
+        self.strategies.iter().any(|s| match &s.rule {
+            Rule::LowNodeUtilization(rule) => rule.basis == Basis::Actual,
+            Rule::HighNodeUtilization(rule) => rule.basis == Basis::Actual,
+            Rule::RemoveDuplicates(_)
+            | Rule::RemovePodsViolatingTopologySpreadConstraint(_)
+            | Rule::RemovePodsViolatingInterPodAntiAffinity(_)
+            | Rule::RemovePodsViolatingNodeAffinity(_)
+            | Rule::RemovePodsViolatingNodeTaints(_)
+            | Rule::RemovePodsHavingTooManyRestarts(_)
+            | Rule::PodLifeTime(_)
+            | Rule::RemoveFailedPods(_) => false,
+        })
+    }
+
     /// The resources that its thresholds name.
     pub fn resources(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
@@ -186,6 +204,10 @@ pub enum Basis {
 pub struct UsagePolicy {
     /// Where readings come from.
     pub source: SourceKind,
+    /// Where they come from while those of the source are stale.
+    pub fallback: Option<SourceKind>,
+    /// How Prometheus is asked; there whenever it is the source or the fallback.
+    pub prometheus: Option<Prometheus>,
     /// Time between two readings.
     pub poll: SignedDuration,
     /// How far back samples count.
@@ -203,6 +225,18 @@ pub struct UsagePolicy {
 pub enum SourceKind {
     /// The resource metrics API, metrics.k8s.io, as metrics-server serves it.
     MetricsApi,
+    /// Prometheus, or what answers like it.
+    Prometheus,
+}
+
+impl SourceKind {
+    /// The word for it in a policy, in logs and metrics.
+    pub const fn label(self) -> &'static str {
+        match self {
+            SourceKind::MetricsApi => "metricsApi",
+            SourceKind::Prometheus => "prometheus",
+        }
+    }
 }
 
 /// How the samples of a window become one figure.

@@ -200,6 +200,7 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
     let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
     Ok(Node {
         name: name_of(&node.metadata)?,
+        addresses: internal_addresses(status),
         labels: node.metadata.labels.clone().unwrap_or_default(),
         taints: taints.iter().enumerate().map(taint).collect::<Result<_, _>>()?,
         cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
@@ -208,6 +209,11 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
         scale_down_disabled: annotation(&node.metadata, "cluster-autoscaler.kubernetes.io/scale-down-disabled")
             .is_some_and(|value| value == "true"),
     })
+}
+
+fn internal_addresses(status: Option<&core::NodeStatus>) -> Vec<String> {
+    let all = status.and_then(|s| s.addresses.as_deref()).unwrap_or_default();
+    all.iter().filter(|a| a.type_ == "InternalIP").map(|a| a.address.clone()).collect()
 }
 
 fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::Listed, Wrong> {
@@ -317,6 +323,7 @@ mod tests {
         );
         let taint = |key: &str, value: &str, effect| Taint { key: key.into(), value: value.into(), effect };
         let expected = Node {
+            addresses: Vec::new(),
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),
             taints: vec![taint("gpu", "t4", Effect::NoSchedule), taint("x", "", Effect::NoExecute)],

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::selector::Labels;
 
+use super::places::Places;
 use super::facts::{Budget, Node, Owner, OwnerKey, Pod, Skipped};
 
 /// Namespace and name; the namespace is empty for what has none.
@@ -161,6 +162,15 @@ impl Objects {
         };
         names.extend(self.skipped.keys().filter(|(k, _)| *k == kind).map(|(_, name)| name.clone()));
         names
+    }
+
+    /// By which names and addresses nodes go.
+    pub fn places(&self) -> Places {
+        let mut places = Places::default();
+        for node in self.nodes.values() {
+            places.add(&node.name, &node.addresses);
+        }
+        places
     }
 
     /// Objects that could not be read.

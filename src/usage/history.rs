@@ -102,12 +102,18 @@ impl History {
     }
 
     fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
+        let strangers = strangers(snapshot, readings);
         for id in snapshot.node_ids() {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
-            let pods = || node.pods.iter().map(|p| snapshot.pod(*p));
-            let accounted =
-                pods().filter_map(|p| sample_of(p, readings)).fold(Measure::default(), |sum, s| sum.plus(s.used));
+            // What had not begun when the sample was taken is no part of it.
+            let begun = |p: &&Pod| since(p) <= sample.at;
+            let pods = || node.pods.iter().map(|p| snapshot.pod(*p)).filter(begun);
+            // Of those that have left, what was seen with the node's sample is a part of it.
+            let with_it = |s: &&Sample| s.at.saturating_add(sample.window).is_ok_and(|until| until >= sample.at);
+            let left = || strangers.get(node.name.as_str()).into_iter().flatten().filter(with_it).copied();
+            let seen = pods().filter_map(|p| sample_of(p, readings)).chain(left());
+            let accounted = seen.fold(Measure::default(), |sum, s| sum.plus(s.used));
             // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
             let adds = |p: &&Pod| p.stays() && (self.too_new(p, now) || self.pods.contains_key(&p.uid));
             let all_seen = pods().filter(adds).all(|p| sample_of(p, readings).is_some());
@@ -120,6 +126,7 @@ impl History {
             let settled = series.left.is_none_or(|left| began >= left);
             let sample = Sample { used: sample.used.minus(accounted), ..*sample };
             series.remainders.push_back(Remainder { sample, clean: all_seen && settled });
+            series.left = series.left.max(left().map(|s| s.at).max());
         }
     }
 
@@ -251,12 +258,29 @@ impl PodUsage {
     }
 }
 
+/// Samples of pods that the source places on a node and the snapshot does not, or not any more, by node.
+fn strangers<'r>(snapshot: &Snapshot, readings: &'r Readings) -> BTreeMap<&'r str, Vec<Sample>> {
+    let mut by_node: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
+    for (pod, node) in &readings.placed {
+        let Some(sample) = readings.pods.get(pod) else { continue };
+        let known = snapshot.find_pod(&pod.0, &pod.1).map(|id| snapshot.pod(id));
+        let on_it = |p: &Pod| p.node.is_some_and(|n| snapshot.node(n).name == *node);
+        if !known.is_some_and(|p| on_it(p) && sample_of(p, readings).is_some()) {
+            by_node.entry(node).or_default().push(*sample);
+        }
+    }
+    by_node
+}
+
+/// Since when its samples are its own. A pod can be made anew in the API while it goes on running, as mirror pods are.
+fn since(pod: &Pod) -> Timestamp {
+    pod.started.map_or(pod.created, |started| started.min(pod.created))
+}
+
 /// The pod's sample, unless it was taken before this pod was made and so is of a namesake.
 fn sample_of(pod: &Pod, readings: &Readings) -> Option<Sample> {
     let sample = readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).copied()?;
-    // A pod can be made anew in the API while it goes on running, as mirror pods are.
-    let since = pod.started.map_or(pod.created, |started| started.min(pod.created));
-    (sample.at >= since).then_some(sample)
+    (sample.at >= since(pod)).then_some(sample)
 }
 
 fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
