@@ -95,7 +95,8 @@ impl Asker {
             value.map(said).unwrap_or_default()
         };
         if status.is_redirection() {
-            return Err(Trouble::Moved(header(LOCATION)));
+            let location = header(LOCATION);
+            return Err(Trouble::Moved(if location.is_empty() { "another place".to_owned() } else { location }));
         }
         let kind = header(CONTENT_TYPE);
         let json = kind.split(';').next().is_some_and(|k| k.trim().eq_ignore_ascii_case("application/json"));
@@ -221,7 +222,7 @@ fn unreached(error: &reqwest::Error) -> Trouble {
     if text.contains("certificate expired") {
         return Trouble::Tls(format!("has a certificate that has expired: {text}"));
     }
-    if text.contains("UnknownIssuer") {
+    if text.contains("UnknownIssuer") || text.contains("BadSignature") {
         let hint = "has a certificate of an authority that is not trusted; give that authority's as caFile";
         return Trouble::Tls(format!("{hint}: {text}"));
     }

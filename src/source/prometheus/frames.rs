@@ -46,6 +46,10 @@ impl Set {
         matches!(self, Set::PodCpu | Set::PodMemory | Set::PodTime)
     }
 
+    const fn tells_time(self) -> bool {
+        matches!(self, Set::NodeTime | Set::PodTime)
+    }
+
     const fn most(self) -> f64 {
         match self {
             Set::NodeCpu | Set::PodCpu => MOST_CORES,
@@ -149,7 +153,8 @@ impl<'r> Frames<'r> {
             twice |= parts.put(set, value);
         }
         if too_much {
-            self.skip(set, "more than any machine has".to_owned(), series.labels);
+            let why = if set.tells_time() { "no time" } else { "more than any machine has" };
+            self.skip(set, why.to_owned(), series.labels);
         } else if twice {
             self.skip(set, "told twice".to_owned(), series.labels);
         }
