@@ -16,11 +16,13 @@ mod plan;
 mod policy;
 mod run;
 mod show;
+mod simulate;
 
 const EXAMPLES: &str = "\
 Examples:
   evenkeel plan                              what would be moved in the current cluster, and why
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
+  evenkeel simulate                          a policy at work on a cluster in memory, hours in moments
   evenkeel policy check policy.yaml          whether a policy is sound
   evenkeel run --policy policy.yaml          keep the cluster even
   evenkeel run --policy policy.yaml --dry-run --once
@@ -41,6 +43,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Show what would be moved and why everything else stays; evicts nothing
     Plan(plan::Args),
+    /// Try a policy on a cluster in memory: hours in moments
+    Simulate(simulate::Args),
     /// Work with policies
     #[command(subcommand)]
     Policy(policy::Command),
@@ -139,6 +143,7 @@ impl Command {
                 args.shared.start_log("warn", args.shared.log_format)?;
                 plan::run(args, out)
             }
+            Command::Simulate(args) => simulate::run(args, out),
             Command::Policy(command) => policy::run(command, out),
             Command::Completions { shell } => {
                 let mut script = Vec::new();

@@ -1,5 +1,6 @@
 //! The world as it is, and the draft of a plan: the world plus what is decided so far.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -8,10 +9,14 @@ use jiff::Timestamp;
 use crate::ledger::Ledger;
 use crate::plan::{Kept, Move, Note, Reason, Refusal, Verdict};
 use crate::policy::{Basis, Policy, Strategy};
-use crate::snapshot::facts::Owner;
+use crate::snapshot::facts::{Owner, Presumed};
 use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::units::{Amount, PerResource, Ratio, ResourceId};
 use crate::usage::{Measure, Usage};
+
+use self::index::Index;
+
+pub mod index;
 
 /// Since when a node has been above a target of the strategy at this position, by node name.
 pub type HotSince = BTreeMap<(usize, String), Timestamp>;
@@ -77,9 +82,14 @@ pub struct Draft<'w> {
     requested: Vec<PerResource<Amount>>,
     reserved: Vec<PerResource<Amount>>,
     occupied: Vec<PerResource<Amount>>,
+    presumed: Vec<Presumed>,
+    places: Vec<Option<NodeId>>,
+    index: Rc<OnceCell<Index<'w>>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
+    /// The same, but that replacements for which the scheduler draws lots have not landed anywhere.
+    open: Option<Box<Draft<'w>>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
     notes: Vec<Note>,
@@ -102,9 +112,13 @@ impl<'w> Draft<'w> {
             requested: snapshot.node_ids().map(|n| sum(n, Pod::stays)).collect(),
             occupied: reserved.clone(),
             reserved,
+            presumed: snapshot.node_ids().map(|n| presumed(snapshot, n)).collect(),
+            places: snapshot.pods.iter().map(|pod| pod.node.filter(|_| !pod.finished())).collect(),
+            index: Rc::default(),
             landed: BTreeMap::new(),
             moves: BTreeMap::new(),
             accepted: Vec::new(),
+            open: None,
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -121,9 +135,13 @@ impl<'w> Draft<'w> {
             requested: self.requested.clone(),
             reserved: self.reserved.clone(),
             occupied: self.occupied.clone(),
+            presumed: self.presumed.clone(),
+            places: self.places.clone(),
+            index: Rc::clone(&self.index),
             landed: self.landed.clone(),
             moves: self.moves.clone(),
             accepted: self.accepted.clone(),
+            open: self.open.as_ref().map(|open| Box::new(open.trial())),
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
@@ -164,6 +182,26 @@ impl<'w> Draft<'w> {
     /// What kube-scheduler holds to be free on a node: pods on their way out still count.
     pub fn free(&self, node: NodeId, resource: ResourceId) -> Amount {
         self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
+    }
+
+    /// What all pods of a node request, those on their way out included.
+    pub fn reserved(&self, node: NodeId) -> &PerResource<Amount> {
+        &self.reserved[node.0]
+    }
+
+    /// What kube-scheduler takes the pods of a node to use where it scores nodes, those on their way out included.
+    pub fn presumed(&self, node: NodeId) -> Presumed {
+        self.presumed[node.0]
+    }
+
+    /// Where a pod is, or where its replacement is foreseen to land once it is to be moved.
+    pub fn place(&self, pod: PodId) -> Option<NodeId> {
+        self.places[pod.0]
+    }
+
+    /// What of the snapshot is looked up again and again.
+    pub fn index(&self) -> &Index<'w> {
+        self.index.get_or_init(|| Index::new(self.world.snapshot))
     }
 
     /// What is free on a node now, whatever is decided.
@@ -208,8 +246,21 @@ impl<'w> Draft<'w> {
         self.kept.get(&(strategy, pod))
     }
 
+    /// Where lots were drawn for earlier moves, the draft in which those have not landed anywhere: whatever the lots,
+    /// the scheduler will find each node as it is in this one, as it is there, or in between.
+    pub fn open(&self) -> Option<&Draft<'w>> {
+        self.open.as_deref()
+    }
+
     /// Writes down a move, and shifts the pod's load.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
+        if landing.among.len() > 1 && self.open.is_none() {
+            self.open = Some(Box::new(self.trial()));
+        }
+        if let Some(open) = &mut self.open {
+            let lot = Landing { on: None, among: Vec::new() };
+            open.accept(candidate.clone(), if landing.among.len() > 1 { lot } else { landing.clone() });
+        }
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
         let used = self.world.usage.pod(pod).unwrap_or_default();
@@ -217,9 +268,11 @@ impl<'w> Draft<'w> {
         let counted = !snapshot.pod(pod).finished();
         if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
+            self.places[pod.0] = None;
         }
         if let Some(to) = landing.on.filter(|_| counted) {
             self.shift(to, pod, |m| m.plus(used), Amount::plus);
+            self.places[pod.0] = Some(to);
             self.landed.entry(to).or_default().push(pod);
         }
         self.moves.insert(pod, self.accepted.len());
@@ -230,11 +283,14 @@ impl<'w> Draft<'w> {
     pub fn bind(&mut self, pod: PodId, node: NodeId) {
         let used = self.world.usage.pods.get(pod.0).and_then(|_| self.world.usage.pod(pod)).unwrap_or_default();
         self.shift(node, pod, |m| m.plus(used), Amount::plus);
+        self.places[pod.0] = Some(node);
         self.landed.entry(node).or_default().push(pod);
     }
 
     fn shift(&mut self, node: NodeId, pod: PodId, used: impl Fn(Measure) -> Measure, by: fn(Amount, Amount) -> Amount) {
         self.actual[node.0] = self.actual[node.0].map(used);
+        let (sum, one) = (self.presumed[node.0], self.world.snapshot.pod(pod).presumed);
+        self.presumed[node.0] = Presumed { cpu: by(sum.cpu, one.cpu), memory: by(sum.memory, one.memory) };
         for r in self.world.snapshot.resources.ids() {
             let request = self.world.snapshot.pod(pod).requests[r];
             for table in [&mut self.requested, &mut self.reserved] {
@@ -296,6 +352,14 @@ impl<'w> Draft<'w> {
             refusal: refusal.clone(),
         }
     }
+}
+
+fn presumed(snapshot: &Snapshot, node: NodeId) -> Presumed {
+    let pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p).presumed);
+    pods.fold(Presumed::default(), |sum, one| Presumed {
+        cpu: sum.cpu.plus(one.cpu),
+        memory: sum.memory.plus(one.memory),
+    })
 }
 
 fn node_name(snapshot: &Snapshot, pod: &Pod) -> String {

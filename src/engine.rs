@@ -12,6 +12,7 @@ use crate::ledger::{Aim, Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
 use crate::policy::{Basis, LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
+use crate::steer;
 use crate::strategy::{Running, low_node_utilization};
 use crate::units::{Ratio, ResourceId};
 use crate::usage::history::History;
@@ -94,8 +95,11 @@ impl Engine {
             }
         }
         let after = picture(&draft);
-        let (moves, kept, verdicts, notes) = draft.finish();
-        Plan { at: now, halted, moves, kept, nodes: verdicts, notes, before, after, skipped: snapshot.skipped.clone() }
+        let world = draft.world;
+        let (moves, kept, nodes, notes) = draft.finish();
+        let steering = steer::steer(world, &nodes, halted.as_ref());
+        let skipped = snapshot.skipped.clone();
+        Plan { at: now, halted, steering, moves, kept, nodes, notes, before, after, skipped }
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.
@@ -234,8 +238,8 @@ fn outside(within: &[Option<bool>]) -> Option<Ratio> {
     Ratio::new(count(outside) / count(weighed))
 }
 
-/// `None` where no ratio is known.
-fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
+/// How even ratios are; `None` where there is none.
+pub fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
     let values: Vec<f64> = ratios.iter().map(|r| r.get()).collect();
     let mean = Ratio::new(statrs::statistics::Statistics::mean(&values))?;
     let deviation = Ratio::new(statrs::statistics::Statistics::population_std_dev(&values))?;

@@ -31,6 +31,7 @@ pub mod draft;
 pub mod scheduler;
 pub mod gate;
 pub mod strategy;
+pub mod steer;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────

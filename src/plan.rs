@@ -14,6 +14,7 @@ mod outcome;
 mod picture;
 mod pull;
 mod refusal;
+mod steer;
 mod verdict;
 
 pub use finding::Finding;
@@ -21,6 +22,7 @@ pub use outcome::Outcome;
 pub use picture::{Balance, NodePicture, Picture};
 pub use pull::Pull;
 pub use refusal::{Reach, Refusal, short};
+pub use steer::{STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
@@ -30,6 +32,8 @@ pub struct Plan {
     pub at: Timestamp,
     /// Why nothing at all was considered; `None` in the ordinary case.
     pub halted: Option<Halt>,
+    /// What is done about the soft taints by which the scheduler is steered; before the evictions.
+    pub steering: Vec<Steer>,
     /// The evictions, in the order in which they are to be made.
     pub moves: Vec<Move>,
     /// Pods that a strategy would have moved, and why they stay.

@@ -11,15 +11,16 @@ use crate::units::Ratio;
 mod arguments;
 mod descheduler;
 mod emit;
-mod native;
+pub(crate) mod native;
 pub mod problem;
 mod prometheus;
-mod read;
+pub(crate) mod read;
 mod rule;
-mod scalar;
+pub(crate) mod scalar;
 mod scheduler_profile;
+mod steering;
 mod strategies;
-mod tree;
+pub(crate) mod tree;
 mod wording;
 
 pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
@@ -31,6 +32,7 @@ pub use scheduler_profile::{
     AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
     ScorePlugin, Weights,
 };
+pub use steering::Steering;
 
 use problem::{PolicyError, Problem};
 use read::Report;
@@ -62,6 +64,8 @@ pub struct Policy {
     pub strategies: Vec<Strategy>,
     /// What the cluster's scheduler is told to do: where replacements land follows from it.
     pub scheduler: SchedulerProfile,
+    /// Which nodes the scheduler is steered around.
+    pub steering: Steering,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.
@@ -93,6 +97,7 @@ impl Policy {
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;
+        self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
         self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
         for strategy in &mut self.strategies {
@@ -133,9 +138,9 @@ impl Policy {
         })
     }
 
-    /// The resources that its thresholds name.
+    /// The resources that its thresholds and the scheduler's profile name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let mut names = BTreeSet::new();
+        let mut names = self.scheduler.resources();
         for strategy in &self.strategies {
             if let Rule::LowNodeUtilization(rule) = &strategy.rule {
                 let levels = rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));

@@ -1,3 +1,139 @@
 //! A cluster in memory, driven by the same [`Engine`](crate::engine::Engine) and the same scheduler as a real one.
+//!
+//! A [`Scenario`] says what there is, what it really uses and what happens to it; [`run`] drives it through hours in
+//! moments and returns a [`Trace`]. The same scenario, policy and seed give the same trace, byte for byte.
+//!
+//! What is simulated: controllers that replace pods, budgets, evictions, nodes that join, fail and are drained, metrics
+//! that come late. What is not: preemption, volumes, rollouts, and memory that runs out.
 
+use jiff::{SignedDuration, Timestamp};
+
+use crate::engine::Engine;
+use crate::ledger::Ledger;
+use crate::plan::{Outcome, Plan};
+use crate::policy::Policy;
+use crate::snapshot::Snapshot;
+use crate::usage::Readings;
+
+use self::cluster::{Cluster, after};
+use self::metrics::MetricsApi;
+use self::record::Recorder;
+use self::scenario::Scenario;
+use self::trace::Trace;
+
+mod cluster;
+mod controllers;
+mod eviction;
+pub mod load;
+mod metrics;
+mod random;
+mod record;
+pub mod scenario;
+mod scheduling;
+mod setting;
 pub mod trace;
+
+/// Drives a scenario under a policy from its start to its end. `policy_name` is for the trace; `watch` is told how far it
+/// has come, after every step of simulated time.
+pub fn run(scenario: &Scenario, policy: Policy, policy_name: &str, mut watch: impl FnMut(SignedDuration)) -> Trace {
+    let tick = policy.usage.poll;
+    let mut run = Run::new(scenario, policy);
+    let mut recorder = Recorder::new(scenario, run.engine.policy(), policy_name, tick);
+    let end = after(run.cluster.start, scenario.duration);
+    let mut last = SignedDuration::ZERO;
+    loop {
+        run.pass(last, &mut recorder);
+        last = run.cluster.elapsed();
+        watch(last);
+        let next = after(run.cluster.now, tick);
+        if next > end || next <= run.cluster.now {
+            return recorder.finish(run.cluster, &run.engine);
+        }
+        run.cluster.now = next;
+    }
+}
+
+/// The cluster of a scenario as it is at its start, and what it uses then.
+pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
+    let mut cluster = setting::begin(scenario, policy);
+    cluster.settle_down(policy);
+    let snapshot = Snapshot::clone(&cluster.snapshot());
+    let readings = MetricsApi::new(scenario.metrics.clone()).read(&cluster, &metrics::used(&cluster));
+    (snapshot, readings)
+}
+
+struct Run<'s> {
+    scenario: &'s Scenario,
+    cluster: Cluster,
+    metrics: MetricsApi,
+    engine: Engine,
+    next_cycle: Timestamp,
+}
+
+impl<'s> Run<'s> {
+    fn new(scenario: &'s Scenario, policy: Policy) -> Self {
+        let cluster = setting::begin(scenario, &policy);
+        let (metrics, next_cycle) = (MetricsApi::new(scenario.metrics.clone()), cluster.start);
+        Run { scenario, cluster, metrics, engine: Engine::new(policy, Ledger::default()), next_cycle }
+    }
+
+    /// One tick: what happens by itself, then what the daemon does, in its order.
+    fn pass(&mut self, last: SignedDuration, recorder: &mut Recorder) {
+        self.cluster.live_through_agenda();
+        controllers::nodes(&mut self.cluster, self.scenario, last);
+        self.cluster.settle_down(self.engine.policy());
+        let snapshot = self.cluster.snapshot();
+        let used = metrics::used(&self.cluster);
+        self.metrics.sample(&self.cluster, &used);
+        recorder.note(&self.cluster, &used);
+        let now = self.cluster.now;
+        if let Some(readings) = self.metrics.newest(now) {
+            self.engine.observe(&snapshot, readings, now);
+        }
+        if now >= self.next_cycle {
+            self.next_cycle = after(now, self.engine.policy().interval);
+            self.cycle(&snapshot, recorder);
+        }
+    }
+
+    /// One cycle of the daemon: settle, decide, write down, act, write down.
+    fn cycle(&mut self, snapshot: &Snapshot, recorder: &mut Recorder) {
+        let now = self.cluster.now;
+        for settled in self.engine.settle(snapshot, now) {
+            recorder.settled(&settled);
+        }
+        let plan = self.engine.decide(snapshot, now);
+        recorder.decided(&plan);
+        if self.engine.policy().dry_run {
+            return;
+        }
+        self.engine.intend(snapshot, &plan.moves, now);
+        self.act(&plan, recorder);
+    }
+
+    /// What a plan asks of the cluster is done here, and nowhere else.
+    fn act(&mut self, plan: &Plan, recorder: &mut Recorder) {
+        let grace = self.engine.policy().grace_period;
+        let mut erred = false;
+        for it in &plan.moves {
+            let age = self.cluster.age(&(it.namespace.clone(), it.pod.clone()));
+            let outcome = if erred { Outcome::Untried } else { eviction::request(&mut self.cluster, it, grace) };
+            erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
+            self.engine.resolve(it, &outcome);
+            recorder.outcome(plan.at, it, age, &outcome);
+        }
+        if !plan.moves.is_empty() {
+            self.cluster.settle_down(self.engine.policy());
+        }
+    }
+}
+
+impl Cluster {
+    /// Controllers and scheduler, until neither has anything to do.
+    fn settle_down(&mut self, policy: &Policy) {
+        controllers::workloads(self);
+        scheduling::schedule(self, policy);
+        self.live_through_agenda();
+        controllers::budgets(self);
+    }
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::selector::Labels;
 use crate::units::{Amount, PerResource, Resources};
 
-use self::facts::{Budget as BudgetFacts, Node as NodeFacts, OwnerKey, Phase, Pod as PodFacts, Skipped};
+use self::facts::{Budget as BudgetFacts, Claim, Node as NodeFacts, OwnerKey, Phase, Pod as PodFacts, Skipped, Volume};
 use self::objects::Objects;
 
 pub mod facts;
@@ -52,8 +52,12 @@ pub struct Snapshot {
     pub namespaces: BTreeMap<String, Labels>,
     /// Values of the PriorityClasses.
     pub classes: BTreeMap<String, i32>,
-    /// Storage classes of the PersistentVolumeClaims, by namespace and name; `None` where a claim names none.
-    pub claims: BTreeMap<(String, String), Option<String>>,
+    /// All PersistentVolumeClaims, by namespace and name.
+    pub claims: BTreeMap<(String, String), Claim>,
+    /// All PersistentVolumes, by name.
+    pub volumes: BTreeMap<String, Volume>,
+    /// The labels by which services select pods, by namespace and name.
+    pub services: BTreeMap<(String, String), Labels>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -125,7 +129,7 @@ impl Deref for Budget {
 impl Pod {
     /// Neither finished nor on its way out.
     pub fn stays(&self) -> bool {
-        !self.terminating && !self.finished()
+        self.facts.stays()
     }
 
     /// Ready and staying: one that serves.
@@ -146,6 +150,8 @@ impl Snapshot {
             namespaces: objects.namespaces.clone(),
             classes: objects.classes.clone(),
             claims: objects.claims.clone(),
+            volumes: objects.volumes.clone(),
+            services: objects.services.clone(),
             skipped: objects.skipped().cloned().collect(),
             resources,
             ..Snapshot::default()
@@ -276,5 +282,10 @@ impl PodFacts {
     /// Succeeded or Failed: it uses nothing any more.
     pub fn finished(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
+    }
+
+    /// Neither finished nor on its way out.
+    pub fn stays(&self) -> bool {
+        !self.terminating && !self.finished()
     }
 }

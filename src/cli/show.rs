@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::policy::{LowNodeUtilization, Policy, Pool};
 use crate::units::Ratio;
 
-mod nodes;
+pub(super) mod nodes;
 mod pods;
 mod summary;
 
@@ -40,7 +40,7 @@ impl Screen {
         Screen { width, colours: terminal && !super::plain() }
     }
 
-    fn paint(self, ink: Ink, text: &str) -> String {
+    pub(super) fn paint(self, ink: Ink, text: &str) -> String {
         let code = match ink {
             Ink::Bold => "1",
             Ink::Dim => "2",
@@ -53,7 +53,7 @@ impl Screen {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ink {
+pub(super) enum Ink {
     Bold,
     Dim,
     Hot,
@@ -118,7 +118,7 @@ impl Pool {
 }
 
 /// Lines up columns by their widest cell; the last is left as it is.
-fn columns(rows: &[Vec<String>]) -> Vec<String> {
+pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(widest).collect();
@@ -212,6 +212,7 @@ mod tests {
         Plan {
             at: "2026-11-21T07:30:00Z".parse().unwrap(),
             halted: None,
+            steering: Vec::new(),
             moves: Vec::new(),
             kept: Vec::new(),
             nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],

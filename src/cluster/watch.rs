@@ -50,13 +50,15 @@ pub(super) struct Watched {
 }
 
 /// The kinds that are watched.
-pub(super) const WATCHED: [Watched; 9] = [
+pub(super) const WATCHED: [Watched; 11] = [
     whole(Kind::Node, "/api/v1/nodes"),
     whole(Kind::Pod, "/api/v1/pods"),
     whole(Kind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
     whole(Kind::Namespace, "/api/v1/namespaces"),
     whole(Kind::Class, "/apis/scheduling.k8s.io/v1/priorityclasses"),
     whole(Kind::Claim, "/api/v1/persistentvolumeclaims"),
+    whole(Kind::Volume, "/api/v1/persistentvolumes"),
+    whole(Kind::Service, "/api/v1/services"),
     metadata(Kind::ReplicaSet, "/apis/apps/v1/replicasets"),
     metadata(Kind::ReplicationController, "/api/v1/replicationcontrollers"),
     metadata(Kind::Job, "/apis/batch/v1/jobs"),
@@ -458,7 +460,7 @@ mod tests {
             page("1", "", &[json!({"metadata": {"name": "web-1", "namespace": "a"}})]).1
         });
         let client = crate::cluster::client::tests::serve(router).await;
-        let mut feed = Feed::new(Cluster::new(client), WATCHED[6]);
+        let mut feed = Feed::new(Cluster::new(client), WATCHED[8]);
         feed.list().await.unwrap();
         assert_eq!(feed.cluster.objects().count(Kind::ReplicaSet), 1);
     }

@@ -127,13 +127,7 @@ impl Line {
         self.newest.is_some_and(|at| now.duration_since(at) <= stale_after)
     }
 
-    async fn look(
-        &mut self,
-        places: &Places,
-        metrics: &Metrics,
-        gap: SignedDuration,
-        now: Timestamp,
-    ) -> Option<Look> {
+    async fn look(&mut self, places: &Places, metrics: &Metrics, gap: SignedDuration, now: Timestamp) -> Option<Look> {
         match self.read(places, gap, now).await {
             Ok(look) => {
                 let newest = look.readings.nodes.values().map(|s| s.at).max();

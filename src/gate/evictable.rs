@@ -115,11 +115,11 @@ fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), 
 fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) -> Option<String> {
     let protects = |claim: &&String| match classes {
         StorageClasses::Any => true,
-        StorageClasses::Named(names) => match snapshot.claims.get(&(pod.namespace.clone(), (*claim).clone())) {
-            Some(Some(class)) if !class.is_empty() => names.contains(class),
+        StorageClasses::Named(names) => {
+            let claim = snapshot.claims.get(&(pod.namespace.clone(), (*claim).clone()));
             // A claim that is not there, or has no class, may be of any.
-            Some(_) | None => true,
-        },
+            claim.and_then(|c| c.class.as_ref()).is_none_or(|class| names.contains(class))
+        }
     };
     pod.volumes.claims.iter().find(protects).cloned()
 }

@@ -22,24 +22,50 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
     }
     let forecast = scheduler::forecast(draft, candidate.pod);
     elsewhere(candidate, draft, &forecast)?;
-    let mut bad = 0.0;
-    let mut worst: Option<Refusal> = None;
-    let mut landing = Landing::default();
-    let mut fullest = Ratio::ZERO;
-    for winner in &forecast.winners {
-        landing.among.push(winner.node);
-        match judge(candidate, draft, winner.node) {
-            Ok(after) if landing.on.is_none() || after > fullest => (landing.on, fullest) = (Some(winner.node), after),
-            Ok(_) => {}
-            Err(flaw) => {
-                bad += winner.chance.get();
-                worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, &forecast));
+    let mut trial = Judged::default();
+    trial.take(candidate, draft, &forecast);
+    let worlds = if let Some(open) = draft.open() {
+        trial.take(candidate, open, &scheduler::forecast(open, candidate.pod));
+        2.0
+    } else {
+        1.0
+    };
+    match trial.worst {
+        Some(why) if trial.bad / worlds > draft.world.policy.forecast.tolerance.get() => Err(why),
+        Some(_) | None => Ok(trial.landing),
+    }
+}
+
+/// What became of the nodes that may win.
+#[derive(Default)]
+struct Judged {
+    landing: Landing,
+    /// How full the node of the landing would be.
+    fullest: Ratio,
+    /// How likely it is that nothing is gained, summed over the forecasts.
+    bad: f64,
+    /// Why, in the likeliest case.
+    worst: Option<Refusal>,
+}
+
+impl Judged {
+    fn take(&mut self, candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) {
+        for winner in &forecast.winners {
+            let known = self.landing.among.contains(&winner.node);
+            if !known {
+                self.landing.among.push(winner.node);
+            }
+            match judge(candidate, draft, winner.node) {
+                Ok(after) if self.landing.on.is_none() || (!known && after > self.fullest) => {
+                    (self.landing.on, self.fullest) = (Some(winner.node), after);
+                }
+                Ok(_) => {}
+                Err(flaw) => {
+                    self.bad += winner.chance.get();
+                    self.worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, forecast));
+                }
             }
         }
-    }
-    match worst {
-        Some(why) if bad > draft.world.policy.forecast.tolerance.get() => Err(why),
-        Some(_) | None => Ok(landing),
     }
 }
 
@@ -152,6 +178,9 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
 
 /// What draws the replacement home rather than to the best of the nodes where it is wanted.
 fn pull(candidate: &Candidate, draft: &Draft<'_>, home: NodeId, forecast: &Forecast) -> Pull {
+    if !scheduler::is_known(draft, candidate.pod) {
+        return Pull::Unscored;
+    }
     let of = |node: NodeId| forecast.scored.iter().find(|s| s.node == node);
     let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
     let best = forecast.scored.iter().find(wanted).or(forecast.scored.iter().find(|s| s.node != home));

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use super::native::{DEFAULT_PROFILE, SYSTEM_CRITICAL, VERSION};
 use super::{
     Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share,
-    Smoothing, StorageClasses, UsagePolicy,
+    Smoothing, Steering, StorageClasses, UsagePolicy,
 };
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -33,6 +33,7 @@ pub(super) fn policy(policy: &Policy) -> String {
     fields.section("cooldown", cooldown(&policy.cooldown, &default.cooldown));
     fields.section("safety", safety(&policy.safety, &default.safety));
     fields.section("forecast", forecast(policy.forecast, default.forecast));
+    fields.section("steering", steering(&policy.steering, &default.steering));
     fields.put("strategies", Item::list(policy.strategies.iter().map(|s| strategies::strategy(s, &policy.profiles))));
     yaml::document(&fields)
 }
@@ -61,12 +62,7 @@ fn limits(limits: &Limits, default: &Limits) -> Fields {
     fields.unless(limits.per_cycle == default.per_cycle, "perCycle", limit(limits.per_cycle));
     fields.unless(limits.per_node == default.per_node, "perNode", limit(limits.per_node));
     fields.unless(limits.per_namespace == default.per_namespace, "perNamespace", limit(limits.per_namespace));
-    let share = match limits.per_workload {
-        None => Item::word("none"),
-        Some(Share::Count(count)) => Item::number(count),
-        Some(Share::Portion(ratio)) => percent(ratio),
-    };
-    fields.unless(limits.per_workload == default.per_workload, "perWorkload", share);
+    fields.unless(limits.per_workload == default.per_workload, "perWorkload", share(limits.per_workload));
     fields.unless(limits.per_minute == default.per_minute, "perMinute", limit(limits.per_minute));
     fields
 }
@@ -89,6 +85,22 @@ fn safety(safety: &Safety, default: &Safety) -> Fields {
     fields.unless(safety.max_not_ready == default.max_not_ready, "maxNotReady", percent(safety.max_not_ready));
     fields.unless(safety.max_pending == default.max_pending, "maxPending", percent(safety.max_pending));
     fields
+}
+
+fn steering(steering: &Steering, default: &Steering) -> Fields {
+    let mut fields = Fields::default();
+    fields.unless(steering.hot == default.hot, "taintHot", Item::flag(steering.hot));
+    fields.unless(steering.emptying == default.emptying, "taintEmptying", Item::flag(steering.emptying));
+    fields.unless(steering.max_nodes == default.max_nodes, "maxNodes", share(steering.max_nodes));
+    fields
+}
+
+fn share(share: Option<Share>) -> Item {
+    match share {
+        None => Item::word("none"),
+        Some(Share::Count(count)) => Item::number(count),
+        Some(Share::Portion(ratio)) => percent(ratio),
+    }
 }
 
 /// A single profile of the usual name is the section `evictable`.

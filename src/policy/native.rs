@@ -6,6 +6,7 @@ use super::problem::Code;
 use super::prometheus::prometheus;
 use super::read::{Bound, Fields, Spot};
 use super::scalar::percent;
+use super::steering;
 use super::strategies::strategy;
 use super::tree::Value;
 use super::{
@@ -25,14 +26,14 @@ pub(super) const DEFAULT_PROFILE: &str = "default";
 pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 /// Reads a native policy.
-pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
+pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
         f.required("apiVersion", VERSION).word(Code::UnsupportedVersion, &[(VERSION, ())]);
         f.required("kind", "Policy").word(Code::UnsupportedVersion, &[("Policy", ())]);
         let interval = f.field("interval").duration(ONE_SECOND);
         let basis = basis(f.field("basis")).unwrap_or(Basis::Actual);
         let profiles = profiles(f);
-        Policy {
+        let policy = Policy {
             exact: false,
             warnings: Vec::new(),
             scheduler: SchedulerProfile::default(),
@@ -45,9 +46,12 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
             cooldown: f.field("cooldown").section(cooldown),
             safety: f.field("safety").section(safety),
             forecast: f.field("forecast").section(forecast),
+            steering: f.field("steering").section(steering::steering),
             strategies: strategies(f, basis, &profiles),
             profiles,
-        }
+        };
+        steering::check(f, &policy);
+        policy
     })
 }
 
@@ -85,7 +89,8 @@ fn strategies(f: &mut Fields<'_, '_>, basis: Basis, profiles: &[Profile]) -> Vec
     spot.list("strategies", |item| strategy(item, basis, profiles)).unwrap_or_default()
 }
 
-const SOURCES: [(&str, SourceKind); 2] = [("metricsApi", SourceKind::MetricsApi), ("prometheus", SourceKind::Prometheus)];
+const SOURCES: [(&str, SourceKind); 2] =
+    [("metricsApi", SourceKind::MetricsApi), ("prometheus", SourceKind::Prometheus)];
 
 fn usage(f: &mut Fields<'_, '_>) -> UsagePolicy {
     let usage = UsagePolicy {
@@ -108,7 +113,11 @@ fn usage(f: &mut Fields<'_, '_>) -> UsagePolicy {
 /// What must hold between the sources and the block that describes one of them.
 fn sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     if usage.fallback == Some(usage.source) {
-        f.complain(Code::Conflict, "fallback", "this is the source already; name the other one, or leave the field out");
+        f.complain(
+            Code::Conflict,
+            "fallback",
+            "this is the source already; name the other one, or leave the field out",
+        );
     }
     let asked = [Some(usage.source), usage.fallback].contains(&Some(SourceKind::Prometheus));
     match (f.has("prometheus"), &usage.prometheus) {
@@ -122,7 +131,8 @@ fn sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     }
 }
 
-const NO_URL: &str = "missing, expected where Prometheus is: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
+const NO_URL: &str =
+    "missing, expected where Prometheus is: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// What must hold between the fields of `usage`, or usage would never be known.
 fn compare(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
@@ -371,7 +381,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, strategies
           | staleAfter: 1m
           | ^
         ");

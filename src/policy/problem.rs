@@ -12,14 +12,14 @@ const WIDEST_VALUE: usize = 60;
 
 /// A place in a file; both count from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Position {
-    pub(super) line: usize,
-    pub(super) column: usize,
+pub(crate) struct Position {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
 }
 
 impl Position {
     /// Where a file begins.
-    pub(super) const START: Position = Position { line: 1, column: 1 };
+    pub(crate) const START: Position = Position { line: 1, column: 1 };
 }
 
 /// A kind of problem. The serialised names are stable.
@@ -70,7 +70,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(
+    pub(crate) fn new(
         code: Code,
         at: Position,
         path: &str,
@@ -105,7 +105,7 @@ pub struct PolicyError {
 }
 
 impl PolicyError {
-    pub(super) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
+    pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|p| (p.line, p.column));
         PolicyError { file: file.to_owned(), problems, text: text.to_owned() }
     }
@@ -143,7 +143,7 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
 }
 
 /// Without control characters, which could play tricks with a terminal, and not too long.
-pub(super) fn printable(text: &str, most: usize) -> String {
+pub(crate) fn printable(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {
         if i == most {

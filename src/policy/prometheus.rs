@@ -102,9 +102,7 @@ impl Default for Queries {
             ])),
             pod_cpu: one_of(&[
                 &format!("max {by} (irate(pod_cpu_usage_seconds_total{{$matchers}}[$range]))"),
-                &format!(
-                    "sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
-                ),
+                &format!("sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"),
             ]),
             pod_memory: one_of(&[
                 &format!("max {by} (pod_memory_working_set_bytes{{$matchers}})"),

@@ -12,14 +12,14 @@ use super::wording::{below, either, nearest, without_index};
 
 /// What has been asked and found so far.
 #[derive(Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     problems: Vec<Problem>,
     warnings: Vec<Problem>,
     /// Values are read as descheduler reads them: nothing is as good as absent, and a list may be empty.
     lenient: bool,
     unknown: Vec<Unknown>,
     /// Every field that was asked for, such as `strategies[].lowNodeUtilization`.
-    pub(super) asked: BTreeSet<String>,
+    pub(crate) asked: BTreeSet<String>,
 }
 
 /// A field that nobody asked for, and the names that were asked for beside it.
@@ -39,25 +39,25 @@ impl Unknown {
 
 impl Report {
     /// Reads a whole document.
-    pub(super) fn read<'t, T>(&mut self, root: &'t Node, read: impl FnOnce(Spot<'_, 't>) -> T) -> T {
+    pub(crate) fn read<'t, T>(&mut self, root: &'t Node, read: impl FnOnce(Spot<'_, 't>) -> T) -> T {
         self.find_repeats(root, "");
         read(Spot { report: self, node: Some(root), at: root.at, key: root.at, path: String::new() })
     }
 
     /// From here on, values are read as descheduler reads them.
-    pub(super) fn be_lenient(&mut self) {
+    pub(crate) fn be_lenient(&mut self) {
         self.lenient = true;
     }
 
     /// What was read and has no effect, or another one than might be thought.
-    pub(super) fn take_warnings(&mut self) -> Vec<Problem> {
+    pub(crate) fn take_warnings(&mut self) -> Vec<Problem> {
         let mut warnings = std::mem::take(&mut self.warnings);
         warnings.sort_by_key(|w| (w.line, w.column));
         warnings
     }
 
     /// All problems, once everything has been read.
-    pub(super) fn close(mut self) -> Vec<Problem> {
+    pub(crate) fn close(mut self) -> Vec<Problem> {
         for unknown in std::mem::take(&mut self.unknown) {
             let path = below(&unknown.parent, &unknown.key);
             let hint = self.hint(&unknown);
@@ -113,7 +113,7 @@ impl Report {
 }
 
 /// A place in the file where a value may stand.
-pub(super) struct Spot<'r, 't> {
+pub(crate) struct Spot<'r, 't> {
     report: &'r mut Report,
     node: Option<&'t Node>,
     at: Position,
@@ -124,50 +124,50 @@ pub(super) struct Spot<'r, 't> {
 
 impl<'r, 't> Spot<'r, 't> {
     /// The value, if there is one.
-    pub(super) fn node(&self) -> Option<&'t Node> {
+    pub(crate) fn node(&self) -> Option<&'t Node> {
         self.node
     }
 
     /// Where it is, and what it is called.
-    pub(super) fn place(&self) -> (Position, String) {
+    pub(crate) fn place(&self) -> (Position, String) {
         (self.at, self.path.clone())
     }
 
     /// Whether values are read as descheduler reads them.
-    pub(super) fn lenient(&self) -> bool {
+    pub(crate) fn lenient(&self) -> bool {
         self.report.lenient
     }
 
     /// Whether nothing stands here.
-    pub(super) fn is_absent(&self) -> bool {
+    pub(crate) fn is_absent(&self) -> bool {
         self.node.is_none()
     }
 
     /// The same place, as if nothing stood there.
-    pub(super) fn without_value(self) -> Self {
+    pub(crate) fn without_value(self) -> Self {
         Spot { node: None, ..self }
     }
 
     /// The same place, pointing at the name of the field rather than at its value.
-    pub(super) fn at_key(self) -> Self {
+    pub(crate) fn at_key(self) -> Self {
         Spot { at: self.key, ..self }
     }
 
     /// Reports that something else stands here than what is expected.
-    pub(super) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
+    pub(crate) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
         let found = self.node.map(Node::shown);
         self.report.problems.push(Problem::new(code, self.at, &self.path, found, expected));
         None
     }
 
     /// Reports what is wrong here, as a sentence.
-    pub(super) fn complain<T>(self, code: Code, sentence: impl Display) -> Option<T> {
+    pub(crate) fn complain<T>(self, code: Code, sentence: impl Display) -> Option<T> {
         self.report.problems.push(Problem::new(code, self.at, &self.path, None, sentence));
         None
     }
 
     /// Reads a value that stands alone. An absent one is not a problem.
-    pub(super) fn scalar<T>(self, expected: &str, read: impl FnOnce(&'t Node) -> Result<T, Code>) -> Option<T> {
+    pub(crate) fn scalar<T>(self, expected: &str, read: impl FnOnce(&'t Node) -> Result<T, Code>) -> Option<T> {
         match read(self.node?) {
             Ok(value) => Some(value),
             Err(code) => self.refuse(code, expected),
@@ -175,14 +175,14 @@ impl<'r, 't> Spot<'r, 't> {
     }
 
     /// A field of the map that stands here, with no claim about its other fields.
-    pub(super) fn entry(self, name: &str) -> Option<Spot<'r, 't>> {
+    pub(crate) fn entry(self, name: &str) -> Option<Spot<'r, 't>> {
         let Value::Map(entries) = &self.node?.value else { return None };
         let entry = entries.iter().find(|e| e.key == name)?;
         Some(entry_spot(self.report, entry, &self.path))
     }
 
     /// Reads a map of known fields. One that is absent, or has nothing in it, gives the defaults.
-    pub(super) fn section<T>(self, read: impl FnOnce(&mut Fields<'_, 't>) -> T) -> T {
+    pub(crate) fn section<T>(self, read: impl FnOnce(&mut Fields<'_, 't>) -> T) -> T {
         let before = self.report.problems.len();
         let (entries, broken): (&'t [Entry], bool) = match self.node.map(|n| &n.value) {
             None | Some(Value::Null) => (&[], false),
@@ -201,7 +201,7 @@ impl<'r, 't> Spot<'r, 't> {
     }
 
     /// Reads the items of a list; broken ones are left out.
-    pub(super) fn list<T>(self, what: &str, mut read: impl FnMut(Spot<'_, 't>) -> Option<T>) -> Option<Vec<T>> {
+    pub(crate) fn list<T>(self, what: &str, mut read: impl FnMut(Spot<'_, 't>) -> Option<T>) -> Option<Vec<T>> {
         let items = match &self.node?.value {
             Value::List(items) => items,
             Value::Null => return None,
@@ -217,7 +217,7 @@ impl<'r, 't> Spot<'r, 't> {
     }
 
     /// Reads a map whose names are free; broken ones are left out.
-    pub(super) fn each<T>(
+    pub(crate) fn each<T>(
         self,
         what: &str,
         mut read: impl FnMut(&'t Entry, Spot<'_, 't>) -> Option<T>,
@@ -230,7 +230,7 @@ impl<'r, 't> Spot<'r, 't> {
     }
 
     /// Reads a map with exactly one field, whose name chooses how its value is read.
-    pub(super) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         self,
         what: &'static str,
         choices: &[(&'static str, T)],
@@ -267,7 +267,7 @@ impl<'r, 't> Spot<'r, 't> {
 }
 
 /// A map of known fields that is being read.
-pub(super) struct Fields<'r, 't> {
+pub(crate) struct Fields<'r, 't> {
     report: &'r mut Report,
     path: String,
     at: Position,
@@ -281,7 +281,7 @@ pub(super) struct Fields<'r, 't> {
 
 impl<'t> Fields<'_, 't> {
     /// A field that may be left out.
-    pub(super) fn field(&mut self, name: &'static str) -> Spot<'_, 't> {
+    pub(crate) fn field(&mut self, name: &'static str) -> Spot<'_, 't> {
         self.names.push(name);
         self.report.note(&self.path, name);
         if let Some(entry) = self.entry(name) {
@@ -292,23 +292,23 @@ impl<'t> Fields<'_, 't> {
     }
 
     /// Whether values are read as descheduler reads them.
-    pub(super) fn lenient(&self) -> bool {
+    pub(crate) fn lenient(&self) -> bool {
         self.report.lenient
     }
 
     /// Tells that a field has no effect, or another one than might be thought.
-    pub(super) fn warn(&mut self, code: Code, name: &str, sentence: impl Display) {
+    pub(crate) fn warn(&mut self, code: Code, name: &str, sentence: impl Display) {
         let at = self.entry(name).map_or(self.at, |e| e.at);
         self.warn_at(code, (at, below(&self.path, name)), sentence);
     }
 
     /// The same for a place that was noted before.
-    pub(super) fn warn_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
+    pub(crate) fn warn_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
         self.report.warnings.push(Problem::new(code, at, &path, None, sentence));
     }
 
     /// A field that must be there.
-    pub(super) fn required(&mut self, name: &'static str, what: &str) -> Spot<'_, 't> {
+    pub(crate) fn required(&mut self, name: &'static str, what: &str) -> Spot<'_, 't> {
         if !self.has(name) && !self.broken {
             let sentence = format!("missing, expected {what}");
             self.complain(Code::MissingField, name, sentence);
@@ -317,28 +317,28 @@ impl<'t> Fields<'_, 't> {
     }
 
     /// Whether the file has this field.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.entry(name).is_some()
     }
 
     /// Whether nothing was wrong with what has been read here so far, so that it can be compared.
-    pub(super) fn sound(&self) -> bool {
+    pub(crate) fn sound(&self) -> bool {
         self.report.problems.len() == self.before
     }
 
     /// Reports what is wrong with a field, as a sentence.
-    pub(super) fn complain(&mut self, code: Code, name: &str, sentence: impl Display) {
+    pub(crate) fn complain(&mut self, code: Code, name: &str, sentence: impl Display) {
         let at = self.entry(name).map_or(self.at, |e| e.at);
         self.complain_at(code, (at, below(&self.path, name)), sentence);
     }
 
     /// Reports what is wrong at a place that was noted before.
-    pub(super) fn complain_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
+    pub(crate) fn complain_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
         self.report.problems.push(Problem::new(code, at, &path, None, sentence));
     }
 
     /// Refuses a lower bound that lies above its upper bound, at whichever of the two the file has.
-    pub(super) fn ordered<T: PartialOrd>(&mut self, low: &Bound<'_, T>, high: &Bound<'_, T>) {
+    pub(crate) fn ordered<T: PartialOrd>(&mut self, low: &Bound<'_, T>, high: &Bound<'_, T>) {
         if low.value <= high.value {
             return;
         }
@@ -363,13 +363,13 @@ impl<'t> Fields<'_, 't> {
 }
 
 /// One side of a comparison between two fields.
-pub(super) struct Bound<'f, T> {
+pub(crate) struct Bound<'f, T> {
     /// The field to point at.
-    pub(super) field: &'f str,
+    pub(crate) field: &'f str,
     /// What is compared, which may be made of several fields.
-    pub(super) name: &'f str,
-    pub(super) value: T,
-    pub(super) shown: String,
+    pub(crate) name: &'f str,
+    pub(crate) value: T,
+    pub(crate) shown: String,
 }
 
 fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t Entry, parent: &str) -> Spot<'r, 't> {

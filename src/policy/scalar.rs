@@ -15,7 +15,7 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(8760);
 
 impl Spot<'_, '_> {
     /// `true` or `false`.
-    pub(super) fn bool(self) -> Option<bool> {
+    pub(crate) fn bool(self) -> Option<bool> {
         let lenient = self.lenient();
         self.scalar("true or false", |node| match node.value {
             Value::Bool(value) => Ok(value),
@@ -28,12 +28,12 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number from `least` on.
-    pub(super) fn whole(self, least: u32) -> Option<u32> {
+    pub(crate) fn whole(self, least: u32) -> Option<u32> {
         self.scalar(&format!("a whole number from {least} on"), |node| whole(node, least))
     }
 
     /// A whole number, or the word `none`; by default this.
-    pub(super) fn limit(self, default: Option<u32>) -> Option<u32> {
+    pub(crate) fn limit(self, default: Option<u32>) -> Option<u32> {
         let limit = self.scalar("a whole number from 0 on, or none for no limit", |node| {
             if is_none(node) { Ok(None) } else { whole(node, 0).map(Some) }
         });
@@ -41,7 +41,7 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number or a percentage, or the word `none`; by default this.
-    pub(super) fn share(self, default: Option<Share>) -> Option<Share> {
+    pub(crate) fn share(self, default: Option<Share>) -> Option<Share> {
         // A portion is at least one pod, and no portion is none.
         let portion = |p| if p == Ratio::ZERO { Share::Count(0) } else { Share::Portion(p) };
         let share = self.scalar("a whole number, a percentage from 0% to 100%, or none for no limit", |node| {
@@ -56,7 +56,7 @@ impl Spot<'_, '_> {
     }
 
     /// A percentage, with its sign or as a plain number of percents.
-    pub(super) fn percent(self) -> Option<Ratio> {
+    pub(crate) fn percent(self) -> Option<Ratio> {
         if self.lenient() {
             return self.scalar("a percentage from 0 to 100, as a number", |node| {
                 if matches!(node.value, Value::Int(_) | Value::Float(_)) { percent(node) } else { Err(Code::WrongType) }
@@ -70,12 +70,12 @@ impl Spot<'_, '_> {
     }
 
     /// So many seconds.
-    pub(super) fn seconds(self) -> Option<SignedDuration> {
+    pub(crate) fn seconds(self) -> Option<SignedDuration> {
         self.whole(0).map(|seconds| SignedDuration::from_secs(i64::from(seconds)))
     }
 
     /// The code with which a container ends.
-    pub(super) fn exit_code(self) -> Option<i32> {
+    pub(crate) fn exit_code(self) -> Option<i32> {
         self.scalar("an exit code, a whole number", |node| match node.value {
             Value::Int(number) => i32::try_from(number).map_err(|_| Code::OutOfRange),
             Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
@@ -85,7 +85,7 @@ impl Spot<'_, '_> {
     }
 
     /// A duration such as `1h30m`, from `least` to a year.
-    pub(super) fn duration(self, least: SignedDuration) -> Option<SignedDuration> {
+    pub(crate) fn duration(self, least: SignedDuration) -> Option<SignedDuration> {
         let expected = format!("a duration from {least:#} to {LONGEST:#}, such as 90s, 5m or 1h30m");
         self.scalar(&expected, |node| {
             // Days and weeks are not of the same length everywhere, and Kubernetes does not know them.
@@ -99,7 +99,7 @@ impl Spot<'_, '_> {
     }
 
     /// Text that is not empty.
-    pub(super) fn name(self) -> Option<String> {
+    pub(crate) fn name(self) -> Option<String> {
         let looks_like_text = self.node().and_then(|n| match n.value {
             Value::Bool(_) | Value::Int(_) | Value::Float(_) => n.plain.as_ref(),
             Value::Null | Value::Text(_) | Value::List(_) | Value::Map(_) => None,
@@ -132,24 +132,24 @@ impl Spot<'_, '_> {
 
     /// A list of names.
     #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
-    pub(super) fn names(self) -> Option<Vec<String>> {
+    pub(crate) fn names(self) -> Option<Vec<String>> {
         self.list("names", |item| item.name())
     }
 
     /// One of these words.
-    pub(super) fn one_of<T: Copy>(self, words: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn one_of<T: Copy>(self, words: &[(&str, T)]) -> Option<T> {
         self.word(Code::WrongType, words)
     }
 
     /// One of these words; anything else is a problem of this kind.
-    pub(super) fn word<T: Copy>(self, code: Code, words: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn word<T: Copy>(self, code: Code, words: &[(&str, T)]) -> Option<T> {
         let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let chosen = |node| words.iter().find(|(word, _)| text(node) == Ok(word)).map(|(_, value)| *value);
         self.scalar(&either(&allowed), |node| chosen(node).ok_or(code))
     }
 
     /// Names to take in or to leave out.
-    pub(super) fn names_in_or_out(self) -> Option<Names> {
+    pub(crate) fn names_in_or_out(self) -> Option<Names> {
         self.node()?;
         self.section(|f| {
             let (mut exclude, mut include) = (f.field("exclude").names(), f.field("include").names());
@@ -167,7 +167,7 @@ impl Spot<'_, '_> {
     }
 
     /// A label selector, as text or as an object. One that selects everything is none.
-    pub(super) fn selector(self) -> Option<Selector> {
+    pub(crate) fn selector(self) -> Option<Selector> {
         const EXPECTED: &str = "a label selector: text such as pool=a,!gpu, or matchLabels and matchExpressions";
         let selector = match &self.node()?.value {
             Value::Text(_) if self.lenient() => {
@@ -183,7 +183,7 @@ impl Spot<'_, '_> {
     }
 
     /// A label selector as text. One that selects everything is none.
-    pub(super) fn text_selector(self) -> Option<Selector> {
+    pub(crate) fn text_selector(self) -> Option<Selector> {
         let Value::Text(text) = &self.node()?.value else {
             return self.refuse(Code::WrongType, "a label selector as text, such as pool=a,!gpu");
         };
@@ -277,7 +277,7 @@ fn whole(node: &Node, least: u32) -> Result<u32, Code> {
 }
 
 /// A percentage, written with its sign or as a plain number.
-pub(super) fn percent(node: &Node) -> Result<Ratio, Code> {
+pub(crate) fn percent(node: &Node) -> Result<Ratio, Code> {
     let written = match (&node.value, &node.plain) {
         (Value::Int(_) | Value::Float(_), Some(plain)) => plain.as_str(),
         _ => text(node)?.trim().strip_suffix('%').ok_or(Code::WrongType)?.trim_end(),

@@ -241,6 +241,14 @@ pub struct AddedAffinity {
     pub preferred: Vec<(i32, NodeTerm)>,
 }
 
+impl SchedulerProfile {
+    /// The resources that its scores weigh, beside cpu and memory.
+    pub fn resources(&self) -> BTreeSet<&str> {
+        let names = self.fit.resources.iter().map(|(name, _)| name).chain(&self.balanced);
+        names.map(String::as_str).filter(|name| !["cpu", "memory"].contains(name)).collect()
+    }
+}
+
 impl Default for SchedulerProfile {
     /// The default profile of Kubernetes 1.36.
     fn default() -> Self {

@@ -16,16 +16,16 @@ const MOST_DEPTH: usize = 64;
 
 /// A value, and where it begins.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
-    pub(super) at: Position,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: Position,
+    pub(crate) value: Value,
     /// A scalar without quotes, as it is written: `30%`, `0x1F`, `yes`, or nothing at all.
-    pub(super) plain: Option<String>,
+    pub(crate) plain: Option<String>,
 }
 
 /// A value of YAML.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// `null`, `~` or nothing.
     Null,
     /// `true` or `false`.
@@ -44,20 +44,20 @@ pub(super) enum Value {
 
 /// A field of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) at: Position,
-    pub(super) value: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) at: Position,
+    pub(crate) value: Node,
 }
 
 impl Node {
     /// Nothing, at a place.
-    pub(super) const fn null(at: Position) -> Self {
+    pub(crate) const fn null(at: Position) -> Self {
         Node { at, value: Value::Null, plain: None }
     }
 
     /// How a message shows it: scalars as they are written.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         match (&self.value, &self.plain) {
             (Value::Null, _) => "nothing".to_owned(),
             (Value::List(items), _) if items.is_empty() => "an empty list".to_owned(),
@@ -71,7 +71,7 @@ impl Node {
     }
 
     /// The field of this name, if this is a map that has it.
-    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         let Value::Map(entries) = &self.value else { return None };
         entries.iter().find(|e| e.key == key).map(|e| &e.value)
     }
@@ -90,7 +90,7 @@ impl Node {
 }
 
 /// Reads the one document of a text. A text without any is an empty document.
-pub(super) fn parse(text: &str) -> Result<Node, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MOST_DEPTH,

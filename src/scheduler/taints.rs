@@ -1,10 +1,34 @@
-//! TaintToleration: every taint that keeps new pods out must be tolerated.
+//! TaintToleration: every taint that keeps new pods out must be tolerated. The fewer taints that only discourage it are
+//! not tolerated, the better a node scores.
 
+use crate::snapshot::NodeId;
 use crate::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
+
+use super::question::Question;
+use super::scores;
+
+/// The taint that a cordoned node has (NodeUnschedulable).
+const CORDON: &str = "node.kubernetes.io/unschedulable";
 
 /// Whether the tolerations cover every taint with effect NoSchedule or NoExecute. PreferNoSchedule only scores.
 pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     taints.iter().filter(|t| t.effect != Effect::PreferNoSchedule).all(|t| tolerations.iter().any(|by| covers(by, t)))
+}
+
+/// Whether the tolerations let a pod onto a cordoned node.
+pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
+    let taint = || Taint { key: CORDON.to_owned(), value: String::new(), effect: Effect::NoSchedule };
+    !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
+}
+
+/// What each node scores.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    let tolerations = &question.pod.tolerations;
+    let bothers = |t: &&Taint| t.effect == Effect::PreferNoSchedule && !tolerations.iter().any(|by| covers(by, t));
+    let count = |node: &NodeId| question.node(*node).taints.iter().filter(bothers).count();
+    let mut counts: Vec<i64> = nodes.iter().map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX)).collect();
+    scores::normalise(&mut counts, true);
+    Some(counts)
 }
 
 /// Whether this one toleration covers this one taint.

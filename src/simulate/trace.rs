@@ -78,8 +78,13 @@ pub struct Eviction {
     pub workload: Option<String>,
     /// The node that it left.
     pub from: String,
-    /// The node that was foreseen for its replacement.
+    /// How long the pod had been there.
+    #[serde(with = "seconds")]
+    pub age: SignedDuration,
+    /// The node that was foreseen for its replacement; of several that might win, the one that it would fill most.
     pub foreseen: Option<String>,
+    /// Every node that might win it, as far as was foreseen.
+    pub may_land: Vec<String>,
     /// The node that its replacement landed on; `None` while it waits, or where there was none.
     pub to: Option<String>,
     /// Whether the move helped, as far as is known.
@@ -109,22 +114,22 @@ pub struct Refused {
 }
 
 /// What a run comes to.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Evictions.
     pub evictions: u32,
     /// Evictions that helped.
     pub helped: u32,
-    /// Evictions whose replacement landed where it was foreseen, of those that were foreseen.
+    /// Evictions whose replacement landed on a node that was foreseen, of those of which a landing was foreseen.
     pub foreseen: (u32, u32),
     /// Pods that waited for a node at the end.
     pub pending: u32,
     /// From the first cycle with a hot node until no node was hot any more, for good; `None` where some node still was.
     #[serde(with = "maybe_seconds")]
     pub time_to_balance: Option<SignedDuration>,
-    /// How even the cluster was at the start and at the end, by resource.
+    /// How even the cluster was when the first pod was evicted, or at the start where none was, by resource.
     pub before: BTreeMap<String, Balance>,
-    /// The same at the end.
+    /// How even it was at the end.
     pub after: BTreeMap<String, Balance>,
     /// Nodes without a pod of a workload at the end.
     pub empty_nodes: u32,
@@ -143,6 +148,7 @@ mod maybe_seconds {
     use jiff::SignedDuration;
     use serde::Serializer;
 
+    #[expect(clippy::ref_option, reason = "serde asks by reference")]
     pub(super) fn serialize<S: Serializer>(duration: &Option<SignedDuration>, s: S) -> Result<S::Ok, S::Error> {
         match duration {
             Some(duration) => s.serialize_some(&duration.as_secs()),

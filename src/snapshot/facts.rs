@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::selector::{Labels, NodeTerm, Selector};
 use crate::units::Amount;
 
+mod placement;
+
+pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread, Volume};
+
 /// What is kept of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -29,6 +33,8 @@ pub struct Node {
     /// empty it saves nothing. See
     /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
     pub scale_down_disabled: bool,
+    /// The images that it has, as far as its kubelet tells.
+    pub images: Vec<Image>,
 }
 
 /// A mark on a node that keeps pods away that do not tolerate it.
@@ -95,6 +101,14 @@ pub struct Pod {
     pub qos: Qos,
     /// What the scheduler counts for it: containers, init containers, sidecars and overhead.
     pub requests: Vec<(String, Amount)>,
+    /// What the scheduler takes it to use where it scores nodes.
+    pub presumed: Presumed,
+    /// Who places it; `None` where it is `default-scheduler`.
+    pub scheduler: Option<String>,
+    /// Whether it has scheduling gates: it is not placed before they are gone.
+    pub gated: bool,
+    /// The ports of its node that it takes.
+    pub ports: Vec<HostPort>,
     /// What it tolerates.
     pub tolerations: Vec<Toleration>,
     /// Labels that its node must carry.
@@ -113,6 +127,10 @@ pub struct Pod {
     pub conditions: Vec<Condition>,
     /// Required anti-affinity: none of these may find a neighbour.
     pub avoids: Vec<Neighbours>,
+    /// Required affinity: each of these must find a neighbour.
+    pub seeks: Vec<Neighbours>,
+    /// Preferred affinity and anti-affinity.
+    pub likes: Vec<Likes>,
     /// Its volumes.
     pub volumes: Volumes,
     /// Whether it has dynamic resource claims.
@@ -247,38 +265,6 @@ pub enum Tolerates {
     Above(i64),
     /// An integer below this.
     Below(i64),
-}
-
-/// Pods that a required anti-affinity term keeps away from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Neighbours {
-    /// The pods' labels; `None` matches no pod.
-    pub pods: Option<Selector>,
-    /// The pods' namespaces by name.
-    pub namespaces: Vec<String>,
-    /// The pods' namespaces by label; `None` selects none, so that with no names the pod's own is meant.
-    pub namespace_selector: Option<Selector>,
-    /// The label whose value makes two nodes one place.
-    pub topology_key: String,
-}
-
-/// How evenly a pod wants to be spread with others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// How many more of them may be in one place than in another.
-    pub max_skew: u32,
-    /// The label whose value makes two nodes one place.
-    pub topology_key: String,
-    /// Whether the scheduler must keep it (`DoNotSchedule`) or prefers to (`ScheduleAnyway`).
-    pub hard: bool,
-    /// The pods that count, `matchLabelKeys` merged in; `None` matches no pod.
-    pub pods: Option<Selector>,
-    /// At least so many places count as there.
-    pub min_domains: Option<u32>,
-    /// Only nodes that the pod's node affinity and selector admit count (`nodeAffinityPolicy: Honor`, the default).
-    pub honours_affinity: bool,
-    /// Only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
-    pub honours_taints: bool,
 }
 
 /// A container, and how it fares.

@@ -12,13 +12,15 @@ use serde_json::Value;
 
 use crate::selector::{Labels, Selector};
 
-use super::facts::{Budget, Effect, Node, Owner, Pod, Skipped, Taint};
+use super::facts::{Budget, Claim, Effect, Image, Node, Owner, Pod, Skipped, Taint, Volume};
 use super::objects::{Kind, Name, Object};
 
+mod affinity;
 mod containers;
 mod pod;
 mod requests;
 mod spread;
+mod storage;
 
 /// What is wrong with an object: the field, what was found and what was expected.
 type Wrong = String;
@@ -62,14 +64,22 @@ pub fn class(class: &PriorityClass) -> Result<(String, i32), Skipped> {
     Ok((name, class.value.unwrap_or_default()))
 }
 
-/// The name of a persistent volume claim and its storage class.
-pub fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Option<String>), Skipped> {
-    let meta = &claim.metadata;
-    let name = name_of(meta).map_err(|why| skipped(Kind::Claim, meta, why))?;
-    // The annotation is older than the field and still wins over it.
-    let annotated = meta.annotations.as_ref().and_then(|a| a.get("volume.beta.kubernetes.io/storage-class"));
-    let class = annotated.or(claim.spec.as_ref().and_then(|s| s.storage_class_name.as_ref()));
-    Ok(((namespace_of(meta), name), class.filter(|c| !c.is_empty()).cloned()))
+/// The name of a persistent volume claim and its facts.
+pub fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Skipped> {
+    storage::claim(claim).map_err(|why| skipped(Kind::Claim, &claim.metadata, why))
+}
+
+/// The name of a persistent volume and its facts.
+pub fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Skipped> {
+    storage::volume(volume).map_err(|why| skipped(Kind::Volume, &volume.metadata, why))
+}
+
+/// The name of a service and the labels that it selects pods by: none where it selects no pods.
+pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
+    let meta = &service.metadata;
+    let name = name_of(meta).map_err(|why| skipped(Kind::Service, meta, why))?;
+    let selector = service.spec.as_ref().and_then(|s| s.selector.clone());
+    Ok(((namespace_of(meta), name), selector.unwrap_or_default()))
 }
 
 /// The name of what stands between pods and their workload, and who controls it.
@@ -106,6 +116,8 @@ fn kind_of(api_version: &str, kind: &str) -> Option<Kind> {
         ("v1", "Namespace") => Kind::Namespace,
         ("scheduling.k8s.io/v1", "PriorityClass") => Kind::Class,
         ("v1", "PersistentVolumeClaim") => Kind::Claim,
+        ("v1", "PersistentVolume") => Kind::Volume,
+        ("v1", "Service") => Kind::Service,
         ("apps/v1", "ReplicaSet") => Kind::ReplicaSet,
         ("v1", "ReplicationController") => Kind::ReplicationController,
         ("batch/v1", "Job") => Kind::Job,
@@ -131,7 +143,13 @@ fn decode<'de, D: Deserializer<'de>>(kind: Kind, from: D) -> Result<Result<Objec
         }
         Kind::Class => class(&PriorityClass::deserialize(from)?).map(|(name, value)| Object::Class(name, value)),
         Kind::Claim => {
-            claim(&core::PersistentVolumeClaim::deserialize(from)?).map(|(name, class)| Object::Claim(name, class))
+            claim(&core::PersistentVolumeClaim::deserialize(from)?).map(|(name, claim)| Object::Claim(name, claim))
+        }
+        Kind::Volume => {
+            volume(&core::PersistentVolume::deserialize(from)?).map(|(name, volume)| Object::Volume(name, volume))
+        }
+        Kind::Service => {
+            service(&core::Service::deserialize(from)?).map(|(name, selector)| Object::Service(name, selector))
         }
         Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
             let meta = MetadataOnly::deserialize(from)?.metadata;
@@ -168,7 +186,7 @@ impl Label {
 }
 
 const fn namespaced(kind: Kind) -> bool {
-    !matches!(kind, Kind::Node | Kind::Namespace | Kind::Class)
+    !matches!(kind, Kind::Node | Kind::Namespace | Kind::Class | Kind::Volume)
 }
 
 fn name_of(meta: &ObjectMeta) -> Result<String, Wrong> {
@@ -208,12 +226,18 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
         allocatable: allocatable(status)?,
         scale_down_disabled: annotation(&node.metadata, "cluster-autoscaler.kubernetes.io/scale-down-disabled")
             .is_some_and(|value| value == "true"),
+        images: status.and_then(|s| s.images.as_deref()).unwrap_or_default().iter().map(image).collect(),
     })
 }
 
 fn internal_addresses(status: Option<&core::NodeStatus>) -> Vec<String> {
     let all = status.and_then(|s| s.addresses.as_deref()).unwrap_or_default();
     all.iter().filter(|a| a.type_ == "InternalIP").map(|a| a.address.clone()).collect()
+}
+
+fn image(image: &core::ContainerImage) -> Image {
+    let size = image.size_bytes.and_then(|n| u64::try_from(n).ok()).unwrap_or_default();
+    Image { names: image.names.clone().unwrap_or_default(), size }
 }
 
 fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::Listed, Wrong> {
@@ -318,7 +342,7 @@ mod tests {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
               spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule}, {key: x, effect: NoExecute}]},
-              status: {allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
+              status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
                        conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: 'False'}]}}",
         );
         let taint = |key: &str, value: &str, effect| Taint { key: key.into(), value: value.into(), effect };
@@ -335,6 +359,7 @@ mod tests {
                 ("pods".into(), Amount::new(110)),
             ],
             scale_down_disabled: false,
+            images: vec![Image { names: vec!["web:7".into()], size: 9 }],
         };
         assert_eq!(node, expected);
     }
@@ -413,11 +438,8 @@ mod tests {
         assert_eq!(namespace, r#"Namespace("shop", {"team": "a"})"#);
         let class = shown("{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}");
         assert_eq!(class, r#"Class("high", 7)"#);
-        let claim =
-            shown("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {storageClassName: ssd}}");
-        assert_eq!(claim, r#"Claim(("default", "c"), Some("ssd"))"#);
-        let unnamed = shown("{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: shop}}");
-        assert_eq!(unnamed, r#"Claim(("shop", "c"), None)"#);
+        let service = shown("{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}");
+        assert_eq!(service, r#"Service(("default", "web"), {"app": "web"})"#);
         let set = shown(
             "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: shop, ownerReferences:
                [{kind: Other, name: o}, {kind: Deployment, name: web, controller: true}]}}",
@@ -432,7 +454,7 @@ mod tests {
 
     #[test]
     fn other_kinds_are_not_kept() {
-        for other in ["{apiVersion: v1, kind: Service, metadata: {name: s}}", "{kind: Node}", "[]", "7"] {
+        for other in ["{apiVersion: v1, kind: Secret, metadata: {name: s}}", "{kind: Node}", "[]", "7"] {
             assert!(object(&yaml(other)).unwrap().is_none(), "{other}");
         }
     }
@@ -504,7 +526,7 @@ mod tests {
 
     const NODE: &str =
         "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}}, spec: {unschedulable: true,
-        taints: [{key: gpu, value: t4, effect: NoSchedule}]}, status: {allocatable: {cpu: 7910m, memory: 4Ki},
+        taints: [{key: gpu, value: t4, effect: NoSchedule}]}, status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki},
         conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}}";
 
     const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, generation: 3},

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::selector::Labels;
 
+use super::facts::{Budget, Claim, Node, Owner, OwnerKey, Pod, Skipped, Volume};
 use super::places::Places;
-use super::facts::{Budget, Node, Owner, OwnerKey, Pod, Skipped};
 
 /// Namespace and name; the namespace is empty for what has none.
 pub type Name = (String, String);
@@ -19,7 +19,9 @@ pub struct Objects {
     pub(super) budgets: BTreeMap<Name, Arc<Budget>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
     pub(super) classes: BTreeMap<String, i32>,
-    pub(super) claims: BTreeMap<Name, Option<String>>,
+    pub(super) claims: BTreeMap<Name, Claim>,
+    pub(super) volumes: BTreeMap<String, Volume>,
+    pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
     skipped: BTreeMap<(Kind, Name), Skipped>,
 }
@@ -39,6 +41,10 @@ pub enum Kind {
     Class,
     /// PersistentVolumeClaim.
     Claim,
+    /// PersistentVolume.
+    Volume,
+    /// Service, of which only the selector is kept.
+    Service,
     /// ReplicaSet, of which only the owner is kept.
     ReplicaSet,
     /// ReplicationController, of which only the owner is kept.
@@ -57,6 +63,8 @@ impl Kind {
             Kind::Namespace => "Namespace",
             Kind::Class => "PriorityClass",
             Kind::Claim => "PersistentVolumeClaim",
+            Kind::Volume => "PersistentVolume",
+            Kind::Service => "Service",
             Kind::ReplicaSet => "ReplicaSet",
             Kind::ReplicationController => "ReplicationController",
             Kind::Job => "Job",
@@ -77,8 +85,12 @@ pub enum Object {
     Namespace(String, Labels),
     /// A PriorityClass and its value.
     Class(String, i32),
-    /// A claim and its storage class.
-    Claim(Name, Option<String>),
+    /// A claim.
+    Claim(Name, Claim),
+    /// A volume.
+    Volume(String, Volume),
+    /// A service and the labels that it selects pods by.
+    Service(Name, Labels),
     /// What stands between pods and their workload, and who controls it.
     Owner(Kind, Name, Option<Owner>),
 }
@@ -94,6 +106,8 @@ impl Object {
             Object::Namespace(name, _) => (Kind::Namespace, plain(name)),
             Object::Class(name, _) => (Kind::Class, plain(name)),
             Object::Claim(name, _) => (Kind::Claim, name.clone()),
+            Object::Volume(name, _) => (Kind::Volume, plain(name)),
+            Object::Service(name, _) => (Kind::Service, name.clone()),
             Object::Owner(kind, name, _) => (*kind, name.clone()),
         }
     }
@@ -110,7 +124,9 @@ impl Objects {
             Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
             Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
-            Object::Claim(_, class) => drop(self.claims.insert(name, class)),
+            Object::Claim(_, claim) => drop(self.claims.insert(name, claim)),
+            Object::Volume(_, volume) => drop(self.volumes.insert(name.1, volume)),
+            Object::Service(_, selector) => drop(self.services.insert(name, selector)),
             Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
         }
     }
@@ -125,6 +141,8 @@ impl Objects {
             Kind::Namespace => drop(self.namespaces.remove(&name.1)),
             Kind::Class => drop(self.classes.remove(&name.1)),
             Kind::Claim => drop(self.claims.remove(name)),
+            Kind::Volume => drop(self.volumes.remove(&name.1)),
+            Kind::Service => drop(self.services.remove(name)),
             Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
                 self.owners.remove(&owner_key(kind, name.clone()));
             }
@@ -155,6 +173,8 @@ impl Objects {
             Kind::Namespace => self.namespaces.keys().map(plain).collect(),
             Kind::Class => self.classes.keys().map(plain).collect(),
             Kind::Claim => self.claims.keys().cloned().collect(),
+            Kind::Volume => self.volumes.keys().map(plain).collect(),
+            Kind::Service => self.services.keys().cloned().collect(),
             Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
                 let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());
                 of_kind.map(|k| (k.namespace.clone(), k.name.clone())).collect()

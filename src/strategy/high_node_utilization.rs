@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Landing, Room};
 use crate::gate;
-use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
-use crate::policy::{Basis, HighNodeUtilization, Thresholds};
+use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, SteerValue, Verdict};
+use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
 use crate::snapshot::facts::Role;
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
@@ -142,7 +142,8 @@ impl Nodes {
     fn goals(&self, draft: &Draft<'_>, source: NodeId) -> Vec<NodeId> {
         let behind = self.sources.iter().position(|n| *n == source).unwrap_or_default();
         let open = |n: &NodeId| *n != source && !draft.world.snapshot.node(*n).cordoned;
-        let fuller = self.sources.iter().skip(behind + 1).filter(|n| !leaving(draft, **n));
+        let stays = |n: &NodeId| !leaving(draft, *n) && !steered(draft, *n);
+        let fuller = self.sources.iter().skip(behind + 1).filter(|n| stays(n));
         let filled = self.filled.iter().filter(|n| !self.sources[behind..].contains(n));
         self.takers.iter().chain(fuller).chain(filled).copied().filter(open).collect()
     }
@@ -152,6 +153,11 @@ impl Nodes {
 fn leaving(draft: &Draft<'_>, node: NodeId) -> bool {
     const MARKS: [&str; 2] = ["ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler"];
     draft.world.snapshot.node(node).taints.iter().any(|t| MARKS.contains(&t.key.as_str()))
+}
+
+/// Whether the scheduler is steered around a node so that it can be emptied.
+fn steered(draft: &Draft<'_>, node: NodeId) -> bool {
+    draft.world.snapshot.node(node).taints.iter().any(|t| SteerValue::of(t) == Some(SteerValue::Emptying))
 }
 
 /// Why cluster-autoscaler may not take a node away, once it is empty but for what may not go.
@@ -188,7 +194,7 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     marks.fullest_first(draft, &mut nodes.sources);
     nodes.sources.reverse();
     // What is about to be taken away anyhow, or is being emptied, is finished first.
-    nodes.sources.sort_by_key(|n| !leaving(draft, *n));
+    nodes.sources.sort_by_key(|n| !(leaving(draft, *n) || steered(draft, *n)));
     nodes
 }
 
@@ -299,4 +305,14 @@ fn requests_some(draft: &Draft<'_>, pod: PodId, rule: &HighNodeUtilization) -> b
     requested.any(|name| rule.thresholds.iter().any(|(threshold, _)| threshold == name))
 }
 
-const NAME: &str = "HighNodeUtilization";
+const NAME: &str = HighNodeUtilization::NAME;
+
+impl HighNodeUtilization {
+    /// How verdicts and moves name it.
+    pub const NAME: &str = "HighNodeUtilization";
+
+    /// The rule, where it is this one.
+    pub const fn of(rule: &Rule) -> Option<&HighNodeUtilization> {
+        if let Rule::HighNodeUtilization(rule) = rule { Some(rule) } else { None }
+    }
+}

@@ -6,7 +6,7 @@
 //! left cannot bring the node below its target, only those go that relieve a quarter of the excess or more.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Room};
@@ -199,6 +199,32 @@ pub fn above_target(draft: &Draft<'_>, rule: &LowNodeUtilization) -> BTreeSet<No
     let bands = bands(draft, rule);
     let over = |band: &Band, n: NodeId| exceeded(draft, rule, &band.high, n).is_some();
     bands.iter().flat_map(|b| b.nodes.iter().filter(|n| over(b, **n)).copied()).collect()
+}
+
+/// A resource of a node that is above a mark.
+#[derive(Clone, Copy, Debug)]
+pub struct Above {
+    /// The resource.
+    pub resource: ResourceId,
+    /// The node's ratio.
+    pub ratio: Ratio,
+    /// The mark.
+    pub mark: Ratio,
+}
+
+/// The nodes above this share of a target of the rule, each with the resource that is furthest above it.
+pub fn above_share(draft: &Draft<'_>, rule: &LowNodeUtilization, share: f64) -> BTreeMap<NodeId, Above> {
+    let mut above = BTreeMap::new();
+    for band in bands(draft, rule) {
+        let scaled = |(r, target): &(ResourceId, Ratio)| Some((*r, Ratio::new(target.get() * share)?));
+        let marks: Marks = band.high.iter().filter_map(scaled).collect();
+        for node in &band.nodes {
+            if let Some(Excess { resource, ratio, target: mark, .. }) = exceeded(draft, rule, &marks, *node) {
+                above.insert(*node, Above { resource, ratio, mark });
+            }
+        }
+    }
+    above
 }
 
 /// Whether a node is between thresholds and targets; `None` where the rule does not weigh it.

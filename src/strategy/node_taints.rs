@@ -3,7 +3,7 @@
 //! NoExecute is not its business: Kubernetes itself throws such pods out.
 
 use crate::draft::{Candidate, Draft};
-use crate::plan::Reason;
+use crate::plan::{Reason, STEERING_KEY};
 use crate::policy::{Names, NodeTaints};
 use crate::scheduler;
 use crate::snapshot::facts::{Effect, Taint};
@@ -39,12 +39,14 @@ impl NodeTaints {
             Effect::PreferNoSchedule => self.include_prefer_no_schedule,
             Effect::NoExecute => false,
         };
+        // Our own keeps nobody from staying where he is.
+        let foreign = taint.key != STEERING_KEY;
         let pair = format!("{}={}", taint.key, taint.value);
         let is = |name: &String| *name == taint.key || (!taint.value.is_empty() && *name == pair);
         let named = match &self.taints {
             Names::Except(names) => !names.iter().any(is),
             Names::Only(names) => names.iter().any(is),
         };
-        effect && named
+        effect && foreign && named
     }
 }

@@ -8,6 +8,8 @@
 )]
 
 mod kit;
+#[path = "../placements/kit.rs"]
+mod placements;
 
 // The slowest first, for so they start.
 mod circles;
@@ -15,6 +17,7 @@ mod strategies;
 mod crash;
 mod disruption;
 mod doubt;
+mod forecast;
 mod job;
 mod outage;
 mod plan;

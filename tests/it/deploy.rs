@@ -213,6 +213,7 @@ fn it_may_do_what_the_program_does() {
         "ClusterRole nodes.metrics.k8s.io: list",
         "ClusterRole nodes: list watch",
         "ClusterRole persistentvolumeclaims: list watch",
+        "ClusterRole persistentvolumes: list watch",
         "ClusterRole poddisruptionbudgets.policy: list watch",
         "ClusterRole pods.metrics.k8s.io: list",
         "ClusterRole pods/eviction: create",
@@ -220,6 +221,7 @@ fn it_may_do_what_the_program_does() {
         "ClusterRole priorityclasses.scheduling.k8s.io: list watch",
         "ClusterRole replicasets.apps: list watch",
         "ClusterRole replicationcontrollers: list watch",
+        "ClusterRole services: list watch",
         "Role configmaps: create",
         "Role configmaps: get update only evenkeel-ledger",
     ];

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics no-scale-down
-//!   hot*3 cpu=100m memory=100Mi uses=1/200Mi          # three pods of Deployment hot, hot-1 to hot-3
+//!   hot*3 cpu=100m memory=100Mi uses=1/200Mi          # three pods of Deployment hot, by a ReplicaSet of its name
 //!   agent cpu=100m uses=100m daemon
 //! budget hot allows=1
 //! ```
@@ -20,8 +20,8 @@ use evenkeel::plan::Plan;
 use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::selector::{Labels, Selector};
 use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Qos, Volumes};
-use evenkeel::snapshot::objects::{Object, Objects};
+use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Presumed, Qos, Volumes};
+use evenkeel::snapshot::objects::{Kind, Object, Objects};
 use evenkeel::units::Amount;
 use evenkeel::units::quantity;
 use evenkeel::usage::{Measure, Readings, Sample};
@@ -91,6 +91,7 @@ impl Cluster {
             ready: !words.has("not-ready"),
             allocatable,
             scale_down_disabled: words.has("no-scale-down"),
+            images: Vec::new(),
         }));
         if !words.has("no-metrics") {
             self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
@@ -120,6 +121,9 @@ impl Cluster {
             self.pods.insert(key, used);
             self.nodes.entry(node.to_owned()).and_modify(|m| *m = m.plus(used));
         }
+        let above = Owner { kind: "Deployment".to_owned(), name: app.to_owned(), controller: true };
+        let set = (pod.namespace.clone(), app.to_owned());
+        self.objects.apply(Object::Owner(Kind::ReplicaSet, set, Some(above)));
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
@@ -162,7 +166,7 @@ impl Cluster {
         new.uid = format!("uid-{}", new.name);
         new.node = Some(to.to_owned());
         (new.created, new.started) = (now, Some(now));
-        self.objects.delete(evenkeel::snapshot::objects::Kind::Pod, &key);
+        self.objects.delete(Kind::Pod, &key);
         let used = self.pods.remove(&key).unwrap_or_default();
         self.pods.insert((namespace.to_owned(), new.name.clone()), used);
         self.nodes.entry(from).and_modify(|m| *m = m.minus(used));
@@ -176,7 +180,7 @@ impl Cluster {
 fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
     let namespace = words.get("namespace").unwrap_or("default").to_owned();
     let name = format!("{app}-{number}");
-    let owner = if words.has("daemon") { "DaemonSet" } else { "Deployment" };
+    let owner = if words.has("daemon") { "DaemonSet" } else { "ReplicaSet" };
     let owners = vec![Owner { kind: owner.to_owned(), name: app.to_owned(), controller: true }];
     let mut labels = words.labels();
     labels.insert("app".to_owned(), app.to_owned());
@@ -210,6 +214,10 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         started: Some(noon() - age),
         priority: words.get("priority").map(|p| p.parse().unwrap()),
         qos: Qos::Burstable,
+        presumed: presumed(words),
+        scheduler: None,
+        gated: false,
+        ports: Vec::new(),
         requests,
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
@@ -220,12 +228,20 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         reason: None,
         conditions: Vec::new(),
         avoids: Vec::new(),
+        seeks: Vec::new(),
+        likes: Vec::new(),
         volumes: Volumes {
             local: words.has("emptydir"),
             claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
         },
         resource_claims: false,
     }
+}
+
+/// As for one container that requests what the words say.
+fn presumed(words: &Words<'_>) -> Presumed {
+    let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
+    Presumed { cpu: of("cpu", "100m"), memory: of("memory", "200Mi") }
 }
 
 struct Words<'l> {

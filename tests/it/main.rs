@@ -16,4 +16,7 @@ mod ledger;
 mod low_node_utilization;
 mod properties;
 mod reasons;
+mod relief;
 mod smoothing;
+mod steering;
+mod zz;

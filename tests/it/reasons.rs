@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal};
-use evenkeel::policy::Basis;
 use evenkeel::policy::problem::Code;
+use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::units::Ratio;
 use evenkeel::usage::Unmeasured;
 use jiff::SignedDuration;
@@ -74,7 +74,11 @@ fn refusals() -> Vec<(Refusal, &'static str)> {
         (Refusal::LedgerFull(1500), "Wait until entries are forgotten, or a shorter `cooldown.rest`."),
         (Refusal::NoRoom("3 are tainted".to_owned()), "Room on another node, by requests and by usage."),
         (
-            Refusal::WouldReturn { node: "n1".to_owned(), chance: Ratio::ONE, pull: Pull::NodeAffinity },
+            Refusal::WouldReturn {
+                node: "n1".to_owned(),
+                chance: Ratio::ONE,
+                pull: Pull::Score(ScorePlugin::NodeAffinity),
+            },
             "What draws it there: a preferred affinity or spread of its own, or requests that do not say what it uses. With `steering`, hot nodes draw less.",
         ),
         (

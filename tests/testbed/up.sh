@@ -4,6 +4,7 @@
 #   PORT etcd, +1 API server, +2 etcd's peers, +3 kwok (the nodes' metrics), +4 metrics-server
 # Writes DIR/admin.kubeconfig, DIR/audit.log (what ServiceAccounts did), DIR/pids; and for each part NAME DIR/cmd.NAME,
 # DIR/pid.NAME, DIR/NAME.log. Needs kubectl and openssl, and the binaries of build.sh, which it builds if they are missing.
+# What $TESTBED_SCHEDULER holds are more flags for kube-scheduler.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -127,7 +128,8 @@ kcm=(
 )
 command_line kcm "$bin/kube-controller-manager" "${kcm[@]}"
 
-command_line scheduler "$bin/kube-scheduler" --config="$dir/scheduler.yaml" --secure-port=0
+# shellcheck disable=SC2086 # several flags, divided by spaces
+command_line scheduler "$bin/kube-scheduler" --config="$dir/scheduler.yaml" --secure-port=0 ${TESTBED_SCHEDULER:-}
 
 kwok=(
   --kubeconfig="$dir/kwok.kubeconfig" --config="$cache/kwok/stages.yaml" --manage-all-nodes

@@ -14,7 +14,7 @@ const MOST_NAMES: usize = 8;
 const LEAST_BAR: usize = 6;
 const LONGEST_BAR: usize = 30;
 /// ` 95% →  58%`, with a space in front.
-const FIGURES: usize = 12;
+pub(in crate::cli) const FIGURES: usize = 12;
 
 struct Row<'p> {
     before: &'p NodePicture,
@@ -117,25 +117,10 @@ impl Page<'_> {
         if bar == 0 {
             return figures;
         }
-        let drawn = self.bar(before.unwrap_or_default(), after.unwrap_or_default(), resource, bar);
-        format!("{} {figures}", self.screen.paint_class(row.class, &drawn))
-    }
-
-    /// What stays, what leaves or arrives, and where the bounds are; full at 100 %.
-    fn bar(&self, before: Ratio, after: Ratio, resource: &str, width: usize) -> String {
-        let (was, will) = (cells(before, width), cells(after, width));
-        let change = if will < was { '░' } else { '▒' };
         let (threshold, target) = self.bounds_of(resource);
-        let tick = |bound: Option<Ratio>| bound.map(|at| cells(at, width).min(width - 1));
-        let (low, high) = (tick(threshold), tick(target));
-        let draw = |i: usize| match i {
-            i if Some(i) == high => '│',
-            i if Some(i) == low => '┊',
-            i if i < was.min(will) => '█',
-            i if i < was.max(will) => change,
-            _ => ' ',
-        };
-        (0..width).map(draw).collect()
+        let ticks = Ticks { low: threshold, high: target };
+        let drawn = draw(before.unwrap_or_default(), after.unwrap_or_default(), ticks, bar);
+        format!("{} {figures}", self.screen.paint_class(row.class, &drawn))
     }
 
     fn legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -222,11 +207,35 @@ const fn aside(class: &Class) -> bool {
     }
 }
 
-fn figures(before: Option<Ratio>, after: Option<Ratio>) -> String {
+/// `83% →  58%`, or one figure where both are the same.
+pub(in crate::cli) fn figures(before: Option<Ratio>, after: Option<Ratio>) -> String {
     let text = |ratio: Option<Ratio>| ratio.map_or("?".to_owned(), |r| r.to_string());
     let (before, after) = (text(before), text(after));
     let after = if after == before { String::new() } else { format!(" → {after:>4}") };
     format!("{before:>4}{after:7}")
+}
+
+/// Where a bar shows the bounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::cli) struct Ticks {
+    pub(in crate::cli) low: Option<Ratio>,
+    pub(in crate::cli) high: Option<Ratio>,
+}
+
+/// What stays, what leaves or arrives, and where the bounds are; full at 100 %.
+pub(in crate::cli) fn draw(before: Ratio, after: Ratio, ticks: Ticks, width: usize) -> String {
+    let (was, will) = (cells(before, width), cells(after, width));
+    let change = if will < was { '░' } else { '▒' };
+    let tick = |bound: Option<Ratio>| bound.map(|at| cells(at, width).min(width - 1));
+    let (low, high) = (tick(ticks.low), tick(ticks.high));
+    let cell = |i: usize| match i {
+        i if Some(i) == high => '│',
+        i if Some(i) == low => '┊',
+        i if i < was.min(will) => '█',
+        i if i < was.max(will) => change,
+        _ => ' ',
+    };
+    (0..width).map(cell).collect()
 }
 
 /// How many cells of a bar a ratio fills.

@@ -47,7 +47,11 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
         f.complain(Code::Conflict, "metricsCollector", sentence);
     }
     if found.contains(&Source::Prometheus) {
-        f.warn(Code::Ignored, "metricsProviders", "nothing asks this Prometheus; a native policy can, by usage.prometheus");
+        f.warn(
+            Code::Ignored,
+            "metricsProviders",
+            "nothing asks this Prometheus; a native policy can, by usage.prometheus",
+        );
     }
     found.extend(collector.then_some(Source::Metrics));
     found

@@ -2,9 +2,9 @@
 
 use k8s_openapi::api::core::v1 as core;
 
-use crate::snapshot::facts::{Container, Role};
+use crate::snapshot::facts::{Container, HostPort, Role};
 
-use super::{Wrong, count};
+use super::{Wrong, count, requests};
 
 /// The containers of the spec, in its order. What a status says of a container that the spec does not name is left out.
 pub(super) fn of_pod(spec: &core::PodSpec, status: &core::PodStatus) -> Result<Vec<Container>, Wrong> {
@@ -50,4 +50,17 @@ fn requested(resources: Option<&core::ResourceRequirements>) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
+}
+
+/// The ports of the node that its containers and sidecars take. Init containers give theirs back.
+pub(super) fn host_ports(spec: &core::PodSpec) -> Vec<HostPort> {
+    let sidecars = spec.init_containers.iter().flatten().filter(|c| requests::is_sidecar(c));
+    let ports = sidecars.chain(&spec.containers).flat_map(|c| c.ports.iter().flatten());
+    ports.filter_map(host_port).collect()
+}
+
+fn host_port(port: &core::ContainerPort) -> Option<HostPort> {
+    let or = |text: &Option<String>, other: &str| text.clone().filter(|t| !t.is_empty()).unwrap_or(other.to_owned());
+    let number = port.host_port.filter(|p| *p > 0)?;
+    Some(HostPort { ip: or(&port.host_ip, "0.0.0.0"), protocol: or(&port.protocol, "TCP"), port: number })
 }

@@ -4,12 +4,9 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::selector::{Labels, NodeTerm, Requirement, Selector, Test};
-use crate::snapshot::facts::{Condition, Marks, Neighbours, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
+use crate::snapshot::facts::{Condition, Marks, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
 
-use super::{
-    Wrong, annotation, containers, effect, label_selector, name_of, namespace_of, owners_of, requests, spread,
-};
+use super::{Wrong, affinity, annotation, containers, effect, name_of, namespace_of, owners_of, requests, spread};
 
 /// The facts of a pod.
 pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
@@ -36,16 +33,22 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
         priority: spec.priority,
         // Before the quality of service, so that what makes no sense is named with its field.
         requests: requests::of_pod(spec, status)?,
+        presumed: requests::presumed(spec, status)?,
         qos: qos(spec, status)?,
+        scheduler: spec.scheduler_name.clone().filter(|n| !n.is_empty() && n != "default-scheduler"),
+        gated: spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()),
+        ports: containers::host_ports(spec),
         tolerations: spec.tolerations.iter().flatten().enumerate().map(toleration).collect::<Result<_, _>>()?,
         node_selector: spec.node_selector.clone().unwrap_or_default(),
-        required_nodes: required_nodes(spec)?,
-        preferred_nodes: preferred_nodes(spec)?,
+        required_nodes: affinity::required_nodes(spec)?,
+        preferred_nodes: affinity::preferred_nodes(spec)?,
         spread: spread::of_pod(spec, &labels)?,
         containers: containers::of_pod(spec, status)?,
         reason: status.reason.clone().filter(|r| !r.is_empty()),
         conditions: status.conditions.iter().flatten().map(condition).collect(),
-        avoids: avoids(spec, &labels)?,
+        avoids: affinity::avoids(spec, &labels)?,
+        seeks: affinity::seeks(spec, &labels)?,
+        likes: affinity::likes(spec, &labels)?,
         volumes: volumes(spec),
         resource_claims: spec.resource_claims.as_ref().is_some_and(|c| !c.is_empty()),
         labels,
@@ -107,69 +110,6 @@ fn toleration((i, toleration): (usize, &core::Toleration)) -> Result<Toleration,
     Ok(Toleration { key: text(&toleration.key), operator, effect: bound })
 }
 
-fn required_nodes(spec: &core::PodSpec) -> Result<Option<Vec<NodeTerm>>, Wrong> {
-    let affinity = spec.affinity.as_ref().and_then(|a| a.node_affinity.as_ref());
-    let required = affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
-    let Some(required) = required else { return Ok(None) };
-    let field = "spec.affinity.nodeAffinity.required";
-    let terms = required.node_selector_terms.iter().enumerate();
-    terms.map(|(i, term)| node_term(&format!("{field}[{i}]"), term)).collect::<Result<_, _>>().map(Some)
-}
-
-fn preferred_nodes(spec: &core::PodSpec) -> Result<Vec<(i32, NodeTerm)>, Wrong> {
-    let affinity = spec.affinity.as_ref().and_then(|a| a.node_affinity.as_ref());
-    let preferred = affinity.and_then(|a| a.preferred_during_scheduling_ignored_during_execution.as_deref());
-    let field = "spec.affinity.nodeAffinity.preferred";
-    let terms = preferred.unwrap_or_default().iter().enumerate();
-    terms.map(|(i, term)| Ok((term.weight, node_term(&format!("{field}[{i}]"), &term.preference)?))).collect()
-}
-
-fn node_term(field: &str, term: &core::NodeSelectorTerm) -> Result<NodeTerm, Wrong> {
-    Ok(NodeTerm {
-        labels: node_selector(&format!("{field}.matchExpressions"), term.match_expressions.as_deref())?,
-        fields: node_selector(&format!("{field}.matchFields"), term.match_fields.as_deref())?,
-    })
-}
-
-fn node_selector(field: &str, found: Option<&[core::NodeSelectorRequirement]>) -> Result<Selector, Wrong> {
-    let parts = found.unwrap_or_default().iter();
-    let parts = parts.map(|r| (r.key.clone(), r.operator.clone(), r.values.clone().unwrap_or_default()));
-    Selector::from_parts(&Labels::new(), parts).map_err(|error| format!("{field}: {error}"))
-}
-
-fn avoids(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Neighbours>, Wrong> {
-    let affinity = spec.affinity.as_ref().and_then(|a| a.pod_anti_affinity.as_ref());
-    let terms = affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_deref());
-    terms.unwrap_or_default().iter().enumerate().map(|(i, term)| neighbours(i, term, own)).collect()
-}
-
-fn neighbours(i: usize, term: &core::PodAffinityTerm, own: &Labels) -> Result<Neighbours, Wrong> {
-    let field = format!("spec.affinity.podAntiAffinity.required[{i}]");
-    if term.topology_key.is_empty() {
-        return Err(format!("{field}.topologyKey: found nothing, expected the name of a label"));
-    }
-    let select = |name, selector: &Option<_>| {
-        selector.as_ref().map(|s| label_selector(&format!("{field}.{name}"), s)).transpose()
-    };
-    let mut pods = select("labelSelector", &term.label_selector)?;
-    if let Some(selector) = &mut pods {
-        // The API server has merged these in already; a file may not have passed through one, and twice does no harm.
-        let value = |key: &String| own.get(key).map(|value| (key.clone(), vec![value.clone()]));
-        for (key, same) in term.match_label_keys.iter().flatten().filter_map(value) {
-            selector.require(Requirement { key, test: Test::In(same) });
-        }
-        for (key, same) in term.mismatch_label_keys.iter().flatten().filter_map(value) {
-            selector.require(Requirement { key, test: Test::NotIn(same) });
-        }
-    }
-    Ok(Neighbours {
-        pods,
-        namespaces: term.namespaces.clone().unwrap_or_default(),
-        namespace_selector: select("namespaceSelector", &term.namespace_selector)?,
-        topology_key: term.topology_key.clone(),
-    })
-}
-
 fn condition(condition: &core::PodCondition) -> Condition {
     Condition {
         kind: condition.type_.clone(),
@@ -190,7 +130,8 @@ fn volumes(spec: &core::PodSpec) -> Volumes {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::snapshot::facts::{Container, Effect, Owner, Role};
+    use crate::selector::Selector;
+    use crate::snapshot::facts::{Container, Effect, Neighbours, Owner, Presumed, Role};
     use crate::snapshot::import::tests::{facts_of, why_not};
     use crate::snapshot::objects::Object;
     use crate::units::Amount;
@@ -214,9 +155,14 @@ metadata:
 spec:
   nodeName: n1
   priority: 10
+  schedulerName: other
+  schedulingGates: [{name: quota}]
   nodeSelector: {disk: ssd}
   containers:
-  - {name: c, image: 'web:7', resources: {requests: {cpu: 250m, memory: 1Mi}}}
+  - name: c
+    image: 'web:7'
+    resources: {requests: {cpu: 250m, memory: 1Mi}}
+    ports: [{containerPort: 80, hostPort: 8080}, {containerPort: 81}, {hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}]
   - {name: log, image: 'log:1'}
   initContainers: [{name: prepare, image: 'init:1'}]
   ephemeralContainers: [{name: look, image: 'debug:1'}]
@@ -248,6 +194,13 @@ spec:
         namespaceSelector: {}
         namespaces: [other]
       - {topologyKey: zone}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 40, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: batch}}}}
+    podAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {matchLabels: {app: db}}}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 30, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: cache}}}}
 status:
   phase: Running
   startTime: '2026-01-01T00:00:05Z'
@@ -322,6 +275,25 @@ status:
         let pod = pod_of(RICH);
         let terms: Vec<_> = pod.preferred_nodes.iter().map(|(w, t)| format!("{w} {}|{}", t.labels, t.fields)).collect();
         assert_eq!((terms, pod.spread.len()), (vec!["60 disk=nvme|".to_owned()], 1));
+    }
+
+    #[test]
+    fn affinity_to_other_pods() {
+        let pod = pod_of(RICH);
+        let whom = |n: &Neighbours| n.pods.as_ref().unwrap().to_string();
+        assert_eq!(pod.seeks.iter().map(whom).collect::<Vec<_>>(), ["app=db"]);
+        let likes: Vec<_> = pod.likes.iter().map(|l| format!("{} {}", l.weight, whom(&l.whom))).collect();
+        assert_eq!(likes, ["30 app=cache", "-40 app=batch"]);
+    }
+
+    #[test]
+    fn what_else_bears_on_where_it_is_placed() {
+        let pod = pod_of(RICH);
+        assert_eq!((pod.scheduler.as_deref(), pod.gated), (Some("other"), true));
+        let ports: Vec<_> = pod.ports.iter().map(|p| format!("{} {} {}", p.ip, p.protocol, p.port)).collect();
+        assert_eq!(ports, ["0.0.0.0 TCP 8080", "10.0.0.1 UDP 53"]);
+        let presumed = Presumed { cpu: Amount::millicores(350), memory: Amount::new(201 << 20) };
+        assert_eq!(pod.presumed, presumed);
     }
 
     #[test]

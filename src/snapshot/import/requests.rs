@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, PodSpec, PodStatus, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use crate::snapshot::facts::Qos;
+use crate::snapshot::facts::{Presumed, Qos};
 use crate::units::{Amount, quantity};
 
 use super::Wrong;
@@ -34,17 +34,40 @@ fn table(field: &str, found: Option<&Quantities>) -> Result<Amounts, Wrong> {
 /// What the scheduler counts for a pod: its containers and sidecars together, or the peak of its init containers where
 /// that is more; requests of the pod as a whole go before those; overhead comes on top. What is zero is left out.
 pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong> {
+    let total = of_containers(spec, status, &Amounts::new())?;
+    let total = of_whole_pod(spec, total)?;
+    Ok(total.into_iter().filter(|(_, amount)| *amount > Amount::ZERO).collect())
+}
+
+/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it.
+pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
+    let [cpu, memory] = ["cpu", "memory"].map(str::to_owned);
+    let absent = Amounts::from([(cpu, Amount::millicores(100)), (memory, Amount::new(200 << 20))]);
+    let total = of_whole_pod(spec, of_containers(spec, status, &absent)?)?;
+    let of = |name: &str| total.get(name).copied().unwrap_or_default();
+    Ok(Presumed { cpu: of("cpu"), memory: of("memory") })
+}
+
+/// `absent` stands in for what a container does not mention.
+fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result<Amounts, Wrong> {
     let infeasible = resize_infeasible(status);
+    let with_absent = |mut own: Amounts| {
+        for (name, amount) in absent {
+            own.entry(name.clone()).or_insert(*amount);
+        }
+        own
+    };
     let mut total = Amounts::new();
     for (i, container) in spec.containers.iter().enumerate() {
         let status = find(status.container_statuses.as_deref(), &container.name);
-        add(&mut total, &of_container(&format!("spec.containers[{i}]"), container, status, infeasible)?);
+        let own = of_container(&format!("spec.containers[{i}]"), container, status, infeasible)?;
+        add(&mut total, &with_absent(own));
     }
     let mut sidecars = Amounts::new();
     let mut peak = Amounts::new();
     for (i, container) in spec.init_containers.iter().flatten().enumerate() {
         let status = find(status.init_container_statuses.as_deref(), &container.name);
-        let own = of_container(&format!("spec.initContainers[{i}]"), container, status, infeasible)?;
+        let own = with_absent(of_container(&format!("spec.initContainers[{i}]"), container, status, infeasible)?);
         // While an init container runs, the sidecars that started before it run as well.
         let mut together = sidecars.clone();
         add(&mut together, &own);
@@ -55,12 +78,17 @@ pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong
         raise(&mut peak, &together);
     }
     raise(&mut total, &peak);
-    total.extend(of_whole(spec, &total)?);
-    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
-    Ok(total.into_iter().filter(|(_, amount)| *amount > Amount::ZERO).collect())
+    Ok(total)
 }
 
-fn is_sidecar(container: &Container) -> bool {
+/// With what is said of the pod as a whole.
+fn of_whole_pod(spec: &PodSpec, mut total: Amounts) -> Result<Amounts, Wrong> {
+    total.extend(of_whole(spec, &total)?);
+    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
+    Ok(total)
+}
+
+pub(super) fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
 
@@ -210,6 +238,20 @@ mod tests {
         let text = "{containers: [{name: c, resources: {requests: {cpu: 1, memory: 9, gpu: 1}}}],
                      resources: {requests: {cpu: 2, gpu: 7}, limits: {memory: 99, hugepages-2Mi: 4}}, overhead: {cpu: 250m, memory: 1}}";
         assert_eq!(requests(text, "{}"), "cpu=2250m gpu=1 hugepages-2Mi=4 memory=10");
+    }
+
+    #[test]
+    fn what_a_container_does_not_mention_is_presumed() {
+        let presumed = |text: &str| {
+            let found = presumed(&spec(text), &PodStatus::default()).unwrap();
+            (found.cpu.get() / 1_000_000, found.memory.get() >> 20)
+        };
+        assert_eq!(presumed("{containers: [{name: a}, {name: b}]}"), (200, 400));
+        assert_eq!(presumed("{containers: [{name: a, resources: {requests: {cpu: 0}}}]}"), (0, 200));
+        assert_eq!(presumed("{containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Mi}}}]}"), (1000, 1));
+        let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, restartPolicy: Always},
+                     {name: i, resources: {requests: {cpu: 1}}}]}";
+        assert_eq!(presumed(init), (1110, 400));
     }
 
     #[test]

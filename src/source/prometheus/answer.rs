@@ -74,8 +74,8 @@ pub(super) fn series(query: &'static str, text: &str) -> Result<Answer, Trouble>
     if kind != "vector" && kind != "matrix" {
         return Err(Trouble::Shape { query, found: kind });
     }
-    let items: Vec<&RawValue> =
-        serde_json::from_str(result.get()).map_err(|_| Trouble::Shape { query, found: "no list of series".to_owned() })?;
+    let items: Vec<&RawValue> = serde_json::from_str(result.get())
+        .map_err(|_| Trouble::Shape { query, found: "no list of series".to_owned() })?;
     let mut answer = Answer::default();
     for item in items {
         take(item.get(), &mut answer);

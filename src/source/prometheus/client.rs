@@ -127,7 +127,8 @@ impl Asker {
                 Trouble::Refused { query: name, why }
             }
             (code, _) => {
-                let why = if why.is_empty() { code.canonical_reason().unwrap_or("no word why").to_owned() } else { why };
+                let why =
+                    if why.is_empty() { code.canonical_reason().unwrap_or("no word why").to_owned() } else { why };
                 Trouble::Broken { code: code.as_u16(), why }
             }
         }
@@ -190,8 +191,8 @@ impl Asker {
         }
         if let (Some(text), Some(names)) = (&files.identity, &self.policy.client_certificate) {
             let identity = Identity::from_pem(text);
-            builder = builder
-                .identity(identity.map_err(|e| broken("clientCertificateFile", &names.certificate, chain(&e)))?);
+            builder =
+                builder.identity(identity.map_err(|e| broken("clientCertificateFile", &names.certificate, chain(&e)))?);
         }
         builder.build().map_err(|e| Trouble::Tls(format!("cannot set up TLS: {}", chain(&e))))
     }

@@ -209,9 +209,10 @@ impl<'r> Frames<'r> {
             node: None,
             why,
         };
-        let series = self.skipped.iter().map(|((set, why), (labels, n))| {
-            skipped(set.name(), shown(labels), format!("{why}{}", more(*n)))
-        });
+        let series = self
+            .skipped
+            .iter()
+            .map(|((set, why), (labels, n))| skipped(set.name(), shown(labels), format!("{why}{}", more(*n))));
         let kinds = ["usage of node", "usage of pod"].into_iter().zip(lacking).filter(|(_, (n, _))| *n > 0);
         let parts = kinds.map(|(kind, (n, name))| {
             skipped(kind, name, format!("not all of cpu, memory and time are told{}", more(n)))

@@ -117,7 +117,10 @@ fn healthy(query: &str) -> Said {
 }
 
 /// Reads from a healthy Prometheus that answers one query otherwise.
-async fn read_with(query: &'static str, said: impl Fn() -> Said + Clone + Send + Sync + 'static) -> Result<Readings, Trouble> {
+async fn read_with(
+    query: &'static str,
+    said: impl Fn() -> Said + Clone + Send + Sync + 'static,
+) -> Result<Readings, Trouble> {
     let (router, _) = router(move |asked| if asked == query { said() } else { healthy(asked) });
     prometheus(&serve(router).await, "").read(&places()).await
 }
@@ -161,18 +164,44 @@ async fn no_bad_answer_becomes_a_number() {
         ("a native histogram", "nodeMemory", series(vec![json!({"metric": {"node": "n1"}, "histogram": [NOW, {}]})])),
         ("an item that is no series", "nodeMemory", series(vec![json!(7)])),
         ("no label of a node", "nodeMemory", series(vec![json!({"metric": {}, "value": point("5")})])),
-        ("a node of another cluster", "nodeMemory", series(vec![json!({"metric": {"node": "x", "instance": "10.0.0.1:1"}, "value": point("5")})])),
+        (
+            "a node of another cluster",
+            "nodeMemory",
+            series(vec![json!({"metric": {"node": "x", "instance": "10.0.0.1:1"}, "value": point("5")})]),
+        ),
         ("a time that is past all clocks", "nodeTime", series(vec![n1(point("1e300"))])),
         ("a pod without a namespace", "podCpu", series(vec![json!({"metric": {"pod": "web"}, "value": point("5")})])),
         ("a scalar", "nodeCpu", success(json!({"resultType": "scalar", "result": point("5")}))),
         ("a string", "nodeCpu", success(json!({"resultType": "string", "result": point("5")}))),
         ("nothing", "podCpu", series(vec![])),
-        ("a part", "nodeCpu", json_of(&json!({"status": "success", "data": {"resultType": "vector", "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]}))),
-        ("an error with a good status", "nodeCpu", json_of(&json!({"status": "error", "errorType": "execution", "error": "too many\nsamples"}))),
-        ("a question that is refused", "nodeCpu", (400, "application/json", json!({"status": "error", "errorType": "bad_data", "error": "1:3: parse error"}).to_string())),
+        (
+            "a part",
+            "nodeCpu",
+            json_of(
+                &json!({"status": "success", "data": {"resultType": "vector", "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]}),
+            ),
+        ),
+        (
+            "an error with a good status",
+            "nodeCpu",
+            json_of(&json!({"status": "error", "errorType": "execution", "error": "too many\nsamples"})),
+        ),
+        (
+            "a question that is refused",
+            "nodeCpu",
+            (
+                400,
+                "application/json",
+                json!({"status": "error", "errorType": "bad_data", "error": "1:3: parse error"}).to_string(),
+            ),
+        ),
         ("no data", "nodeCpu", json_of(&json!({"status": "success"}))),
         ("no list", "nodeCpu", success(json!({"resultType": "vector", "result": {}}))),
-        ("half an answer", "nodeCpu", told(r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1""#)),
+        (
+            "half an answer",
+            "nodeCpu",
+            told(r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1""#),
+        ),
         ("no text", "nodeCpu", told("\u{0}\u{1}")),
         ("an empty body", "nodeCpu", told("")),
         ("a page", "nodeCpu", (200, "text/html; charset=utf-8", "<html>Log in</html>".to_owned())),
@@ -181,7 +210,15 @@ async fn no_bad_answer_becomes_a_number() {
         ("forbidden", "nodeCpu", (403, "text/plain", "no".to_owned())),
         ("another path", "nodeCpu", (404, "text/plain", "404 page not found".to_owned())),
         ("too many requests", "nodeCpu", (429, "text/plain", String::new())),
-        ("an overload", "nodeCpu", (503, "application/json", json!({"status": "error", "errorType": "timeout", "error": "query timed out"}).to_string())),
+        (
+            "an overload",
+            "nodeCpu",
+            (
+                503,
+                "application/json",
+                json!({"status": "error", "errorType": "timeout", "error": "query timed out"}).to_string(),
+            ),
+        ),
         ("a broken gateway", "nodeCpu", (502, "text/html", "<html>".to_owned())),
         ("no time", "time()", success(json!({"resultType": "vector", "result": []}))),
     ];
@@ -247,15 +284,16 @@ async fn what_is_told_twice_is_taken_with_care() {
     };
     let readings = read_with("nodeCpu", twice).await.unwrap();
     assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(3000));
-    assert_eq!(readings.skipped[0].to_string(), r#"nodeCpu {instance="b:1",node="n1"} cannot be read: told twice, and so are 1 more"#);
+    assert_eq!(
+        readings.skipped[0].to_string(),
+        r#"nodeCpu {instance="b:1",node="n1"} cannot be read: told twice, and so are 1 more"#
+    );
 }
 
 #[tokio::test]
 async fn of_namesakes_on_two_nodes_the_one_that_was_measured_last_counts() {
     let both = |query: &str| {
-        let of = |node: &str, value: &str| {
-            json!({"metric": {"node": node, "namespace": "shop", "pod": "web"}, "value": point(value)})
-        };
+        let of = |node: &str, value: &str| json!({"metric": {"node": node, "namespace": "shop", "pod": "web"}, "value": point(value)});
         match query {
             "podCpu" => vector(json!([of("n1", "1"), of("n2", "2")])),
             "podMemory" => vector(json!([of("n1", "1"), of("n2", "2")])),
@@ -280,7 +318,9 @@ async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
         let moments: Vec<i64> = (0..=20).map(|i| NOW - 300 + 15 * i).filter(|t| *t != NOW - 150).collect();
         let value = |t: i64| if query.ends_with("Time") { (t - t % 30).to_string() } else { "2".to_owned() };
         let values: Vec<Value> = moments.iter().map(|t| json!([t, value(*t)])).collect();
-        json_of(&json!({"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": values}]}}))
+        json_of(
+            &json!({"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": values}]}}),
+        )
     });
     let prometheus = prometheus(&serve(router).await, "");
     let past = prometheus.read_past(&places(), None).await.unwrap();
@@ -294,7 +334,11 @@ async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
 
     let since = Some(at(NOW - 100));
     prometheus.read_past(&places(), since).await.unwrap();
-    assert_eq!(asked.lock().unwrap().last().unwrap().1["start"], (NOW - 90).to_string() + ".000", "only what is not known");
+    assert_eq!(
+        asked.lock().unwrap().last().unwrap().1["start"],
+        (NOW - 90).to_string() + ".000",
+        "only what is not known"
+    );
 }
 
 #[tokio::test]
@@ -405,11 +449,15 @@ async fn a_token_that_was_replaced_is_read_anew() {
 async fn a_password_and_the_tenant_are_sent() {
     let (router, asked) = router(healthy);
     let word = File::new("password", "se:sam\n");
-    let more = format!("basicAuth: {{username: ali, passwordFile: '{}'}}, headers: {{X-Scope-OrgID: 'a|b'}},", word.name());
+    let more =
+        format!("basicAuth: {{username: ali, passwordFile: '{}'}}, headers: {{X-Scope-OrgID: 'a|b'}},", word.name());
     let it = prometheus(&serve(router).await, &more);
     assert!(matches!(it.policy.login, Some(Login::Basic { .. })));
     it.read(&places()).await.unwrap();
     for (_, _, headers) in asked.lock().unwrap().iter() {
-        assert_eq!((&headers["authorization"], &headers["x-scope-orgid"]), (&"Basic YWxpOnNlOnNhbQ==".parse().unwrap(), &"a|b".parse().unwrap()));
+        assert_eq!(
+            (&headers["authorization"], &headers["x-scope-orgid"]),
+            (&"Basic YWxpOnNlOnNhbQ==".parse().unwrap(), &"a|b".parse().unwrap())
+        );
     }
 }

@@ -30,9 +30,14 @@ pub struct Bed {
 
 /// Runs a test with a control plane of its own. No request of the program may have been forbidden meanwhile.
 pub fn on_a_bed(test: impl AsyncFnOnce(&Bed)) {
+    on_a_bed_whose_scheduler_has("", test);
+}
+
+/// The same, with these flags for kube-scheduler besides the usual.
+pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Bed)) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let bed = Bed::start().await;
+        let bed = Bed::start(flags).await;
         test(&bed).await;
         let forbidden = super::audit::forbidden(&bed);
         assert!(forbidden.is_empty(), "the role lacks rights: {forbidden:#?}");
@@ -40,7 +45,7 @@ pub fn on_a_bed(test: impl AsyncFnOnce(&Bed)) {
 }
 
 impl Bed {
-    async fn start() -> Self {
+    async fn start(scheduler: &str) -> Self {
         let permit = AT_ONCE.acquire().await.unwrap();
         let (dir, port) = place();
         // Stops the control plane when its standard input ends: when the test does, even by a signal.
@@ -51,7 +56,8 @@ impl Bed {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        run(Command::new(format!("{TESTBED}/up.sh")).arg(&dir).arg(port.to_string()));
+        let mut up = Command::new(format!("{TESTBED}/up.sh"));
+        run(up.env("TESTBED_SCHEDULER", scheduler).arg(&dir).arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
         Bed { dir, port, client, keeper, _permit: permit }
     }

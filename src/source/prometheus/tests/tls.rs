@@ -77,7 +77,8 @@ impl Listener for Tls {
 /// A healthy Prometheus with this certificate; with `clients`, only for whom that authority vouches.
 async fn serve_tls(own: &Signed, clients: Option<&Authority>) -> String {
     let provider = Arc::new(ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions().unwrap();
+    let builder =
+        ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions().unwrap();
     let builder = match clients {
         None => builder.with_no_client_auth(),
         Some(authority) => {
@@ -110,7 +111,12 @@ async fn an_authority_of_its_own_is_trusted_when_the_policy_says_so() {
     let (trusted, other) = (ours.file("ca-1"), theirs.file("ca-2"));
     assert_eq!(said(&url, &format!("caFile: '{}',", trusted.name())).await, "2 nodes");
     let stranger = said(&url, &format!("caFile: '{}',", other.name())).await;
-    assert!(stranger.starts_with("[tls] has a certificate of an authority that is not trusted; give that authority's as caFile"), "{stranger}");
+    assert!(
+        stranger.starts_with(
+            "[tls] has a certificate of an authority that is not trusted; give that authority's as caFile"
+        ),
+        "{stranger}"
+    );
     let system = said(&url, "").await;
     assert!(system.starts_with("[tls] has a certificate of an authority that is not trusted"), "{system}");
     let elsewhere = said(&url.replace("localhost", "127.0.0.1"), &format!("caFile: '{}',", trusted.name())).await;
@@ -155,5 +161,8 @@ async fn who_we_are_is_shown_by_a_certificate() {
     assert!(nobody.starts_with("[tls] ") || nobody.starts_with("[down] "), "{nobody}");
     key.write("no key");
     let broken = said(&url, &more).await;
-    assert!(broken.starts_with(&format!("[file] clientCertificateFile: cannot use {}: ", certificate.name())), "{broken}");
+    assert!(
+        broken.starts_with(&format!("[file] clientCertificateFile: cannot use {}: ", certificate.name())),
+        "{broken}"
+    );
 }

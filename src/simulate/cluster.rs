@@ -1,0 +1,303 @@
+//! The simulated cluster: what the API server would hold, and what each pod is up to.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::policy::Policy;
+use crate::snapshot::Snapshot;
+use crate::snapshot::facts::{Budget, Node, Owner, OwnerKey, Phase, Pod, Taint};
+use crate::snapshot::objects::{Kind as ObjectKind, Name, Object, Objects};
+use crate::usage::Measure;
+
+use super::load::Load;
+use super::random::Random;
+use super::scenario::Kind;
+use super::trace::Event;
+
+/// The state of everything at one time.
+pub(super) struct Cluster {
+    pub(super) start: Timestamp,
+    pub(super) now: Timestamp,
+    pub(super) objects: Objects,
+    pub(super) nodes: BTreeMap<String, Machine>,
+    pub(super) pods: BTreeMap<Name, Life>,
+    pub(super) works: Vec<Work>,
+    pub(super) budgets: Vec<Guard>,
+    pub(super) random: Random,
+    pub(super) events: Vec<Event>,
+    /// When which pod has to be looked at.
+    agenda: BTreeSet<(Timestamp, Name)>,
+    resources: Vec<String>,
+    snapshot: Option<Rc<Snapshot>>,
+    /// Pods came, went or changed since the controllers looked.
+    pub(super) stirred: bool,
+    serial: u64,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(super) struct Machine {
+    pub(super) facts: Node,
+    /// What the system uses beside all pods; `None` where no source tells of the node.
+    pub(super) base: Option<Measure>,
+    /// Since when it has not answered.
+    pub(super) down: Option<Timestamp>,
+    pub(super) draining: bool,
+}
+
+/// What a pod is a copy of.
+#[derive(Debug)]
+pub(super) struct Role {
+    pub(super) template: Pod,
+    /// What it uses; `None` where no source tells.
+    pub(super) load: Option<Load>,
+    pub(super) startup: SignedDuration,
+    pub(super) ending: SignedDuration,
+    pub(super) runs: Option<SignedDuration>,
+}
+
+/// A pod.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    pub(super) facts: Pod,
+    pub(super) role: Rc<Role>,
+    pub(super) work: Option<usize>,
+    /// The order of creation.
+    pub(super) serial: u64,
+    pub(super) ready_at: Option<Timestamp>,
+    pub(super) gone_at: Option<Timestamp>,
+    pub(super) done_at: Option<Timestamp>,
+    pub(super) budgets: Vec<usize>,
+}
+
+/// A workload, and what it lacks.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) key: OwnerKey,
+    pub(super) kind: Kind,
+    pub(super) replicas: u32,
+    pub(super) roles: Vec<Rc<Role>>,
+    /// Roles of pods that left, for their replacements.
+    pub(super) vacant: VecDeque<Rc<Role>>,
+    pub(super) from: Option<Timestamp>,
+    pub(super) until: Option<Timestamp>,
+    pub(super) on: Vec<String>,
+    pub(super) made: u32,
+}
+
+/// A PodDisruptionBudget.
+#[derive(Debug)]
+pub(super) struct Guard {
+    pub(super) facts: Budget,
+}
+
+impl Cluster {
+    pub(super) fn new(start: Timestamp, seed: u64, policy: &Policy) -> Self {
+        Cluster {
+            start,
+            now: start,
+            objects: Objects::default(),
+            nodes: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            works: Vec::new(),
+            budgets: Vec::new(),
+            random: Random::new(seed),
+            events: Vec::new(),
+            agenda: BTreeSet::new(),
+            resources: policy.resources().into_iter().map(str::to_owned).collect(),
+            snapshot: None,
+            stirred: true,
+            serial: 0,
+        }
+    }
+
+    /// The cluster as watches show it now.
+    pub(super) fn snapshot(&mut self) -> Rc<Snapshot> {
+        let (objects, resources) = (&self.objects, &self.resources);
+        let join = || Rc::new(Snapshot::join(objects, resources.iter().map(String::as_str)));
+        Rc::clone(self.snapshot.get_or_insert_with(join))
+    }
+
+    /// Takes in an object as it is from now on.
+    pub(super) fn apply(&mut self, object: Object) {
+        self.objects.apply(object);
+        self.snapshot = None;
+    }
+
+    pub(super) fn tell(&mut self, what: String) {
+        self.events.push(Event { at: self.now, what });
+    }
+
+    /// Changes a node, and tells the watches.
+    pub(super) fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Machine)) {
+        let Some(machine) = self.nodes.get_mut(name) else { return };
+        change(machine);
+        let facts = machine.facts.clone();
+        self.apply(Object::Node(facts));
+    }
+
+    /// Changes a pod, and tells the watches.
+    pub(super) fn change_pod(&mut self, name: &Name, change: impl FnOnce(&mut Life)) {
+        let Some(life) = self.pods.get_mut(name) else { return };
+        change(life);
+        let facts = life.facts.clone();
+        self.apply(Object::Pod(Box::new(facts)));
+        self.stirred = true;
+    }
+
+    /// Makes a pod that waits for a node.
+    pub(super) fn create(&mut self, work: usize, name: String, role: Rc<Role>, created: Timestamp) -> Name {
+        self.serial += 1;
+        let template = &role.template;
+        let facts = Pod {
+            name,
+            uid: format!("sim-{:06}", self.serial),
+            node: None,
+            phase: Phase::Pending,
+            ready: false,
+            terminating: false,
+            created,
+            started: None,
+            ..template.clone()
+        };
+        self.works[work].made += 1;
+        self.adopt(facts, role, Some(work))
+    }
+
+    /// Takes a pod as it is.
+    pub(super) fn adopt(&mut self, facts: Pod, role: Rc<Role>, work: Option<usize>) -> Name {
+        let name = (facts.namespace.clone(), facts.name.clone());
+        let covers = |g: &Guard| {
+            g.facts.namespace == facts.namespace && g.facts.selector.as_ref().is_some_and(|s| s.matches(&facts.labels))
+        };
+        let budgets = self.budgets.iter().enumerate().filter(|(_, g)| covers(g)).map(|(i, _)| i).collect();
+        self.serial += 1;
+        self.apply(Object::Pod(Box::new(facts.clone())));
+        let (serial, none) = (self.serial, None);
+        let life = Life { facts, role, work, serial, ready_at: none, gone_at: none, done_at: none, budgets };
+        self.pods.insert(name.clone(), life);
+        self.stirred = true;
+        name
+    }
+
+    /// The scheduler has found a node for a pod, and the kubelet starts it.
+    pub(super) fn bind(&mut self, name: &Name, node: &str, at: Timestamp) {
+        let mut ready_at = None;
+        self.change_pod(name, |life| {
+            life.facts.node = Some(node.to_owned());
+            life.facts.started = Some(at);
+            life.facts.phase = Phase::Running;
+            life.ready_at = Some(after(at, life.role.startup));
+            ready_at = life.ready_at;
+        });
+        if let Some(ready_at) = ready_at {
+            self.agenda.insert((ready_at, name.clone()));
+        }
+        self.live_through_agenda();
+    }
+
+    /// Tells a pod to go. On a node that does not answer it stays until the node is back.
+    pub(super) fn remove(&mut self, name: &Name, grace: Option<SignedDuration>) {
+        let Some(life) = self.pods.get(name).filter(|life| !life.facts.terminating) else { return };
+        let (work, role) = (life.work, Rc::clone(&life.role));
+        let replaced = life.facts.stays();
+        let down = life.facts.node.as_ref().is_some_and(|n| self.nodes.get(n).is_some_and(|m| m.down.is_some()));
+        let ending = match (life.facts.started.is_some() && !life.facts.finished(), grace) {
+            (false, _) => SignedDuration::ZERO,
+            (true, Some(grace)) => role.ending.min(grace),
+            (true, None) => role.ending,
+        };
+        let gone_at = (!down).then(|| after(self.now, ending));
+        self.change_pod(name, |life| {
+            life.facts.terminating = true;
+            life.gone_at = gone_at;
+        });
+        if let Some(work) = work.filter(|_| replaced) {
+            self.works[work].vacant.push_back(role);
+        }
+        self.agenda.extend(gone_at.map(|at| (at, name.clone())));
+    }
+
+    /// What a node that answers again does with a pod that was told to go.
+    pub(super) fn let_go(&mut self, name: &Name) {
+        let now = self.now;
+        self.change_pod(name, |life| life.gone_at = Some(now));
+        self.agenda.insert((now, name.clone()));
+    }
+
+    /// Whatever was to happen to pods by now.
+    pub(super) fn live_through_agenda(&mut self) {
+        while let Some((at, name)) = self.agenda.first().cloned().filter(|(at, _)| *at <= self.now) {
+            self.agenda.pop_first();
+            self.step(&name, at);
+        }
+    }
+
+    fn step(&mut self, name: &Name, at: Timestamp) {
+        let Some(life) = self.pods.get(name) else { return };
+        if life.gone_at == Some(at) {
+            self.pods.remove(name);
+            self.objects.delete(ObjectKind::Pod, name);
+            (self.snapshot, self.stirred) = (None, true);
+        } else if life.done_at == Some(at) && !life.facts.terminating {
+            self.change_pod(name, |life| {
+                (life.facts.phase, life.facts.ready) = (Phase::Succeeded, false);
+            });
+        } else if life.ready_at == Some(at) {
+            let up = self.answers(life.facts.node.as_deref());
+            let done_at = life.role.runs.map(|runs| after(at, runs));
+            self.change_pod(name, |life| {
+                life.facts.ready = up;
+                life.done_at = done_at;
+            });
+            self.agenda.extend(done_at.map(|done| (done, name.clone())));
+        }
+    }
+
+    fn answers(&self, node: Option<&str>) -> bool {
+        node.and_then(|n| self.nodes.get(n)).is_some_and(|m| m.down.is_none())
+    }
+
+    /// The pods on a node that have not finished.
+    pub(super) fn pods_on(&self, node: &str) -> Vec<Name> {
+        let here = |life: &Life| life.facts.node.as_deref() == Some(node) && !life.facts.finished();
+        self.pods.iter().filter(|(_, life)| here(life)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// How long the simulation has run.
+    /// How long a pod has been there; nothing where there is none of the name.
+    pub(super) fn age(&self, name: &Name) -> SignedDuration {
+        self.pods.get(name).map_or(SignedDuration::ZERO, |life| self.now.duration_since(life.facts.created))
+    }
+
+    pub(super) fn elapsed(&self) -> SignedDuration {
+        self.now.duration_since(self.start)
+    }
+}
+
+impl Machine {
+    /// Adds a taint, in place of the one of the same key and effect.
+    pub(super) fn taint(&mut self, taint: Taint) {
+        self.facts.taints.retain(|t| t.key != taint.key || t.effect != taint.effect);
+        self.facts.taints.push(taint);
+    }
+}
+
+impl Role {
+    /// Whether a DaemonSet keeps it on its node.
+    pub(super) fn stays_with_its_node(&self) -> bool {
+        self.template.owners.iter().any(|o| o.kind == "DaemonSet")
+    }
+}
+
+/// What controls a pod, as it says itself.
+pub(super) fn owner(kind: &str, name: &str) -> Owner {
+    Owner { kind: kind.to_owned(), name: name.to_owned(), controller: true }
+}
+
+/// A time so much later.
+pub(super) fn after(at: Timestamp, wait: SignedDuration) -> Timestamp {
+    at.saturating_add(wait).unwrap_or(Timestamp::MAX)
+}

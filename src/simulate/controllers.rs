@@ -1,0 +1,268 @@
+//! What Kubernetes' controllers do: replace pods, keep the status of budgets, evict from nodes that fail or are drained.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use jiff::SignedDuration;
+
+use crate::snapshot::facts::{Effect, Phase, Taint};
+use crate::snapshot::objects::{Name, Object};
+
+use super::cluster::{Cluster, Life, Role, Work, after};
+use super::eviction;
+use super::scenario::{Kind, NodeSpec, Scenario};
+use super::setting;
+
+/// Admission gives each pod so much time on a node that does not answer (DefaultTolerationSeconds).
+const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
+
+/// What happens to nodes since the last look: they join, fail, are drained, recover.
+pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDuration) {
+    let now = cluster.elapsed();
+    let first = now == SignedDuration::ZERO;
+    let due = |at: Option<SignedDuration>| at.is_some_and(|at| at <= now && (at > last || first));
+    let mut joined: Vec<&str> = Vec::new();
+    for spec in &scenario.nodes {
+        if due(spec.joins) {
+            setting::join(cluster, spec);
+            joined.push(spec.name.as_str());
+        }
+        if due(spec.fails) {
+            fail(cluster, &spec.name);
+        }
+        if due(spec.drains) {
+            drain(cluster, &spec.name);
+        }
+        if due(spec.recovers) {
+            recover(cluster, spec);
+        }
+    }
+    match joined[..] {
+        [] => {}
+        [one] => cluster.tell(format!("node {one} joins")),
+        [first, .., last] => cluster.tell(format!("{} nodes join, {first} to {last}", joined.len())),
+    }
+    for name in cluster.nodes.keys().cloned().collect::<Vec<_>>() {
+        evict_from(cluster, &name);
+    }
+}
+
+/// The node lifecycle controller marks a node that does not answer; its pods are not Ready from then on.
+fn fail(cluster: &mut Cluster, node: &str) {
+    let now = cluster.now;
+    cluster.change_node(node, |machine| {
+        (machine.down, machine.facts.ready) = (Some(now), false);
+        for taint in unreachable() {
+            machine.taint(taint);
+        }
+    });
+    for pod in cluster.pods_on(node) {
+        cluster.change_pod(&pod, |life| life.facts.ready = false);
+    }
+    cluster.tell(format!("node {node} fails"));
+}
+
+fn unreachable() -> [Taint; 2] {
+    [Effect::NoSchedule, Effect::NoExecute].map(|effect| taint("node.kubernetes.io/unreachable", effect))
+}
+
+fn taint(key: &str, effect: Effect) -> Taint {
+    Taint { key: key.to_owned(), value: String::new(), effect }
+}
+
+/// As `kubectl drain` does: cordoned, and emptied as budgets allow.
+fn drain(cluster: &mut Cluster, node: &str) {
+    cluster.change_node(node, |machine| {
+        (machine.draining, machine.facts.cordoned) = (true, true);
+        machine.taint(taint("node.kubernetes.io/unschedulable", Effect::NoSchedule));
+    });
+    cluster.tell(format!("node {node} is drained"));
+}
+
+fn recover(cluster: &mut Cluster, spec: &NodeSpec) {
+    let node = spec.name.as_str();
+    cluster.change_node(node, |machine| {
+        (machine.down, machine.facts.ready) = (None, true);
+        (machine.draining, machine.facts.cordoned) = (false, false);
+        machine.facts.taints.clone_from(&spec.taints);
+    });
+    for pod in cluster.pods_on(node) {
+        let Some(life) = cluster.pods.get(&pod) else { continue };
+        if life.facts.terminating {
+            cluster.let_go(&pod);
+        } else if life.ready_at.is_none_or(|at| at <= cluster.now) {
+            cluster.change_pod(&pod, |life| life.facts.ready = true);
+        }
+    }
+    cluster.tell(format!("node {node} is back"));
+}
+
+/// Pods leave a node that has been down for too long, and one that is drained.
+fn evict_from(cluster: &mut Cluster, node: &str) {
+    let Some(machine) = cluster.nodes.get(node) else { return };
+    let lost = machine.down.is_some_and(|since| after(since, TOLERANCE) <= cluster.now);
+    if !lost && !machine.draining {
+        return;
+    }
+    let draining = machine.draining && machine.down.is_none();
+    for pod in cluster.pods_on(node) {
+        let leaves = |life: &Life| !life.facts.terminating && !life.role.stays_with_its_node();
+        if !cluster.pods.get(&pod).is_some_and(leaves) {
+            continue;
+        }
+        if draining {
+            // Refused as long as a budget forbids it; tried again at the next look, as kubectl does.
+            eviction::evict(cluster, &pod, None);
+        } else {
+            cluster.remove(&pod, None);
+        }
+    }
+}
+
+/// Makes the pods that workloads lack, and removes those of workloads that have ended.
+pub(super) fn workloads(cluster: &mut Cluster) {
+    let now = cluster.now;
+    let turned = |w: &Work| w.from == Some(now) || w.until.is_some_and(|until| until <= now);
+    let waiting = |w: &Work| w.from.is_some_and(|from| from <= now) && w.made == 0 && w.replicas > 0;
+    if !cluster.stirred && !cluster.works.iter().any(|w| turned(w) || waiting(w)) {
+        return;
+    }
+    let mut pods: BTreeMap<usize, Vec<Name>> = BTreeMap::new();
+    for (name, life) in &cluster.pods {
+        if let Some(work) = life.work {
+            pods.entry(work).or_default().push(name.clone());
+        }
+    }
+    for work in 0..cluster.works.len() {
+        let own = pods.remove(&work).unwrap_or_default();
+        let it = &cluster.works[work];
+        if it.from.is_some_and(|from| from > now) {
+            continue;
+        }
+        if it.until.is_some_and(|until| until <= now) {
+            for pod in &own {
+                cluster.remove(pod, None);
+            }
+            continue;
+        }
+        match it.kind {
+            Kind::StatefulSet => ordered(cluster, work, &own),
+            Kind::DaemonSet => everywhere(cluster, work, &own),
+            Kind::Deployment | Kind::Job => alike(cluster, work, &own),
+            Kind::Bare => bare(cluster, work),
+        }
+    }
+    cluster.stirred = false;
+}
+
+/// A ReplicaSet counts no pod that is told to go, so that its replacement is there at once. A Job counts those that
+/// have done their work.
+fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
+    let job = cluster.works[work].kind == Kind::Job;
+    let counts = |life: &Life| life.facts.stays() || (job && life.facts.phase == Phase::Succeeded);
+    let have = own.iter().filter(|name| cluster.pods.get(*name).is_some_and(counts)).count();
+    let lacks = usize::try_from(cluster.works[work].replicas).unwrap_or(usize::MAX).saturating_sub(have);
+    for _ in 0..lacks {
+        let Some(role) = next_role(cluster, work) else { return };
+        let prefix = prefix(&role, &cluster.works[work]);
+        let name = loop {
+            let name = format!("{prefix}-{}", cluster.random.suffix());
+            if !cluster.pods.contains_key(&(role.template.namespace.clone(), name.clone())) {
+                break name;
+            }
+        };
+        make(cluster, work, name, role);
+    }
+}
+
+/// What a pod's name begins with: the name of its ReplicaSet or Job.
+fn prefix(role: &Role, work: &Work) -> String {
+    role.template.owners.first().map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
+}
+
+/// A StatefulSet makes a pod anew only when the old one of that name is gone.
+fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
+    let it = &cluster.works[work];
+    let (namespace, set) = (it.key.namespace.clone(), it.key.name.clone());
+    let have: BTreeSet<&str> = own.iter().map(|(_, name)| name.as_str()).collect();
+    let names = (0..it.replicas).map(|ordinal| format!("{set}-{ordinal}"));
+    let lacking: Vec<String> = names.filter(|name| !have.contains(name.as_str())).collect();
+    for name in lacking {
+        if cluster.pods.contains_key(&(namespace.clone(), name.clone())) {
+            continue;
+        }
+        let Some(role) = next_role(cluster, work) else { return };
+        make(cluster, work, name, role);
+    }
+}
+
+/// A DaemonSet binds its pods by itself, in effect: each is made for one node.
+fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
+    let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else { return };
+    let here: BTreeSet<&str> =
+        own.iter().filter_map(|n| cluster.pods.get(n)).filter_map(|l| l.facts.node.as_deref()).collect();
+    let wanted = &role.template.node_selector;
+    let admits = |labels: &crate::selector::Labels| wanted.iter().all(|(k, v)| labels.get(k) == Some(v));
+    let lacks = cluster
+        .nodes
+        .iter()
+        .filter(|(name, m)| !here.contains(name.as_str()) && m.down.is_none() && admits(&m.facts.labels));
+    let lacks: Vec<String> = lacks.map(|(name, _)| name.clone()).collect();
+    for node in lacks {
+        let role = cluster.works[work].vacant.pop_front().unwrap_or_else(|| Rc::clone(&role));
+        let name = format!("{}-{}", cluster.works[work].key.name, cluster.random.suffix());
+        let at = setting::made_at(cluster, work);
+        let name = cluster.create(work, name, role, at);
+        cluster.bind(&name, &node, at);
+    }
+}
+
+fn bare(cluster: &mut Cluster, work: usize) {
+    while cluster.works[work].made < cluster.works[work].replicas {
+        let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else { return };
+        let it = &cluster.works[work];
+        let name = if it.replicas == 1 { it.key.name.clone() } else { format!("{}-{}", it.key.name, it.made + 1) };
+        make(cluster, work, name, role);
+    }
+}
+
+/// The role of a pod that left, or of the first ones.
+fn next_role(cluster: &mut Cluster, work: usize) -> Option<Rc<Role>> {
+    let it = &mut cluster.works[work];
+    it.vacant.pop_front().or_else(|| it.roles.first().map(Rc::clone))
+}
+
+/// A pod, on its node where the scenario says where it begins.
+fn make(cluster: &mut Cluster, work: usize, name: String, role: Rc<Role>) {
+    let at = setting::made_at(cluster, work);
+    let it = &cluster.works[work];
+    let turn = usize::try_from(it.made).unwrap_or_default();
+    let first = it.made < it.replicas;
+    let node = (first && !it.on.is_empty()).then(|| it.on[turn % it.on.len()].clone());
+    let name = cluster.create(work, name, role, at);
+    if let Some(node) = node.filter(|node| cluster.nodes.contains_key(node)) {
+        cluster.bind(&name, &node, at);
+    }
+}
+
+/// The disruption controller counts who is healthy, and what that leaves.
+pub(super) fn budgets(cluster: &mut Cluster) {
+    if cluster.budgets.is_empty() {
+        return;
+    }
+    let mut healthy = vec![0_u32; cluster.budgets.len()];
+    for life in cluster.pods.values().filter(|life| life.facts.ready && life.facts.stays()) {
+        for budget in &life.budgets {
+            healthy[*budget] += 1;
+        }
+    }
+    for (position, healthy) in healthy.into_iter().enumerate() {
+        let facts = &mut cluster.budgets[position].facts;
+        let allowed = healthy.saturating_sub(facts.desired);
+        if (facts.healthy, facts.allowed) != (healthy, allowed) {
+            (facts.healthy, facts.allowed) = (healthy, allowed);
+            let facts = facts.clone();
+            cluster.apply(Object::Budget(facts));
+        }
+    }
+}

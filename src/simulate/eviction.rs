@@ -1,0 +1,57 @@
+//! What the API server answers to an eviction.
+
+use jiff::SignedDuration;
+
+use crate::plan::{Move, Outcome};
+use crate::snapshot::facts::{Budget, Phase};
+use crate::snapshot::objects::{Name, Object};
+
+use super::cluster::Cluster;
+
+/// Carries out a move as the API server would, the pod's identity checked first.
+pub(super) fn request(cluster: &mut Cluster, it: &Move, grace: Option<SignedDuration>) -> Outcome {
+    let name = (it.namespace.clone(), it.pod.clone());
+    match cluster.pods.get(&name) {
+        None => Outcome::Gone,
+        Some(life) if life.facts.uid != it.uid => Outcome::Changed,
+        Some(_) => evict(cluster, &name, grace),
+    }
+}
+
+/// The order of the checks is that of the API server's eviction subresource (`pkg/registry/core/pod/storage/eviction.go`).
+pub(super) fn evict(cluster: &mut Cluster, name: &Name, grace: Option<SignedDuration>) -> Outcome {
+    let Some(life) = cluster.pods.get(name) else { return Outcome::Gone };
+    let free = life.facts.terminating || life.facts.finished() || life.facts.phase == Phase::Pending;
+    let (ready, budgets) = (life.facts.ready, life.budgets.clone());
+    if !free {
+        match budgets[..] {
+            [] => {}
+            [one] => {
+                if let Err(why) = spend(cluster, one, ready) {
+                    return Outcome::Refused(why);
+                }
+            }
+            [_, _, ..] => return Outcome::Failed("more than one PodDisruptionBudget covers the pod".to_owned()),
+        }
+    }
+    cluster.remove(name, grace);
+    Outcome::Evicted
+}
+
+fn spend(cluster: &mut Cluster, budget: usize, ready: bool) -> Result<(), String> {
+    let facts: &mut Budget = &mut cluster.budgets[budget].facts;
+    let kept = facts.desired > 0 && facts.healthy >= facts.desired;
+    if !ready && (facts.always_unhealthy || kept) {
+        return Ok(());
+    }
+    if facts.allowed == 0 {
+        return Err(format!(
+            "the budget {} allows no disruption: {} healthy, {} desired",
+            facts.name, facts.healthy, facts.desired
+        ));
+    }
+    facts.allowed -= 1;
+    let facts = facts.clone();
+    cluster.apply(Object::Budget(facts));
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! What is really used, and what the metrics API tells of it: later, and not of every node.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::snapshot::objects::Name;
+use crate::units::{Amount, Ratio};
+use crate::usage::{Measure, Readings, Sample};
+
+use super::cluster::{Cluster, Life};
+use super::load::Moment;
+use super::random::mix;
+use super::scenario::Metrics;
+
+/// What is really used at one time.
+pub(super) struct Used<'c> {
+    /// By node; nodes that do not answer are not there.
+    pub(super) nodes: BTreeMap<&'c str, Measure>,
+    /// Pods that run, by name.
+    pub(super) pods: Vec<(&'c Name, &'c Life, Measure)>,
+}
+
+/// What every node and pod uses now. A node that is asked for more cpu than it has gives each pod its share.
+pub(super) fn used(cluster: &Cluster) -> Used<'_> {
+    let up = cluster.nodes.iter().filter(|(_, m)| m.down.is_none());
+    let mut nodes: BTreeMap<&str, Measure> = up.map(|(name, m)| (name.as_str(), m.base.unwrap_or_default())).collect();
+    let mut pods = Vec::with_capacity(cluster.pods.len());
+    for (name, life) in &cluster.pods {
+        let Some(node) = life.facts.node.as_deref().filter(|_| !life.facts.finished()) else { continue };
+        let Some(sum) = nodes.get_mut(node) else { continue };
+        let Some(load) = &life.role.load else { continue };
+        let started = life.facts.started.unwrap_or(life.facts.created);
+        let used = load.at(Moment {
+            elapsed: cluster.elapsed(),
+            age: cluster.now.duration_since(started),
+            seed: mix(life.serial),
+        });
+        *sum = sum.plus(used);
+        pods.push((name, life, used));
+    }
+    let crowded: BTreeMap<&str, Ratio> =
+        nodes.iter().filter_map(|(n, used)| Some((*n, share(cluster, n, used.cpu)?))).collect();
+    if !crowded.is_empty() {
+        for (_, life, used) in &mut pods {
+            if let Some(share) = life.facts.node.as_deref().and_then(|n| crowded.get(n)) {
+                used.cpu = used.cpu.times(*share);
+            }
+        }
+        for (name, share) in crowded {
+            nodes.entry(name).and_modify(|used| used.cpu = used.cpu.times(share));
+        }
+    }
+    Used { nodes, pods }
+}
+
+/// The share of what is asked for that a node has, where that is less than all.
+fn share(cluster: &Cluster, node: &str, asked: Amount) -> Option<Ratio> {
+    let has = cluster.nodes.get(node)?.facts.allocatable.iter().find(|(name, _)| name == "cpu")?.1;
+    if asked > has { has.share_of(asked) } else { None }
+}
+
+/// The metrics API: takes samples, and hands them out late.
+pub(super) struct MetricsApi {
+    rules: Metrics,
+    taken: VecDeque<(Timestamp, Readings)>,
+    last: Option<Timestamp>,
+}
+
+impl MetricsApi {
+    pub(super) const fn new(rules: Metrics) -> Self {
+        MetricsApi { rules, taken: VecDeque::new(), last: None }
+    }
+
+    /// Takes a sample if one is due.
+    pub(super) fn sample(&mut self, cluster: &Cluster, used: &Used<'_>) {
+        let now = cluster.now;
+        if self.last.is_some_and(|last| now.duration_since(last) < self.rules.resolution) {
+            return;
+        }
+        self.last = Some(now);
+        let reading = self.read(cluster, used);
+        self.taken.push_back((now, reading));
+    }
+
+    /// What the API tells now: the newest sample that has had its delay.
+    pub(super) fn newest(&mut self, now: Timestamp) -> Option<&Readings> {
+        let due = |at: Timestamp| now.duration_since(at) >= self.rules.delay;
+        while self.taken.get(1).is_some_and(|(at, _)| due(*at)) {
+            self.taken.pop_front();
+        }
+        self.taken.front().filter(|(at, _)| due(*at)).map(|(_, readings)| readings)
+    }
+
+    pub(super) fn read(&self, cluster: &Cluster, used: &Used<'_>) -> Readings {
+        let elapsed = cluster.elapsed();
+        let window = self.rules.resolution;
+        let sample = |used: Measure| Sample { at: cluster.now, window, used };
+        let told = |node: &str| !self.gap(node, elapsed) && cluster.nodes.get(node).is_some_and(|m| m.base.is_some());
+        // A pod is told of once it has been sampled twice, as metrics-server does.
+        let seen = |life: &Life| life.facts.started.is_some_and(|at| cluster.now.duration_since(at) >= window);
+        let gaps = self.rules.gaps.iter().any(|g| (g.from..g.until).contains(&elapsed));
+        let shown = |life: &Life| !gaps || life.facts.node.as_deref().is_some_and(|n| !self.gap(n, elapsed));
+        Readings {
+            nodes: used.nodes.iter().filter(|(n, _)| told(n)).map(|(n, m)| ((*n).to_owned(), sample(*m))).collect(),
+            pods: used
+                .pods
+                .iter()
+                .filter(|(_, life, _)| seen(life) && shown(life))
+                .map(|(name, _, m)| ((*name).clone(), sample(*m)))
+                .collect(),
+            ..Readings::default()
+        }
+    }
+
+    fn gap(&self, node: &str, elapsed: SignedDuration) -> bool {
+        let covers = |nodes: &[String]| nodes.is_empty() || nodes.iter().any(|n| n == node);
+        self.rules.gaps.iter().any(|g| (g.from..g.until).contains(&elapsed) && covers(&g.nodes))
+    }
+}

@@ -1,0 +1,297 @@
+//! Writes the trace: series at each step, evictions with what came of them, refusals, and what it all comes to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::engine::{Engine, balance};
+use crate::ledger::{Ending, Settled};
+use crate::plan::{Balance, Class, Move, Outcome, Plan};
+use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Policy, Rule};
+use crate::units::{Amount, Ratio};
+use crate::usage::Measure;
+
+use super::cluster::Cluster;
+use super::metrics::Used;
+use super::scenario::Scenario;
+use super::trace::{Band, Eviction, NodeTrace, Refused, Summary, Trace};
+
+/// No series has more points than this.
+const MOST_POINTS: i32 = 400;
+
+/// What is known of the run so far.
+pub(super) struct Recorder {
+    trace: Trace,
+    next: Timestamp,
+    points: usize,
+    nodes: BTreeMap<String, NodeTrace>,
+    resources: BTreeSet<String>,
+    /// How even it was when the first pod was evicted.
+    first_moved: Option<usize>,
+    /// The first and the last cycle with a hot node, and the first one after that.
+    first_hot: Option<Timestamp>,
+    last_hot: Option<Timestamp>,
+    cooled: Option<Timestamp>,
+}
+
+impl Recorder {
+    pub(super) fn new(scenario: &Scenario, policy: &Policy, policy_name: &str, tick: SignedDuration) -> Self {
+        let start = scenario.start();
+        let ticks = scenario.duration.as_secs() / tick.as_secs().max(1);
+        let every = i32::try_from(ticks / i64::from(MOST_POINTS)).unwrap_or(i32::MAX).saturating_add(1);
+        let (basis, bands) = bands(policy);
+        let weighed = ["cpu", "memory"].into_iter().chain(policy.resources());
+        let trace = Trace {
+            scenario: scenario.name.clone(),
+            about: scenario.about.clone(),
+            policy: policy_name.to_owned(),
+            start,
+            end: start,
+            step: tick.saturating_mul(every),
+            basis,
+            bands,
+            nodes: Vec::new(),
+            evictions: Vec::new(),
+            events: Vec::new(),
+            balance: BTreeMap::new(),
+            refusals: BTreeMap::new(),
+            summary: Summary::default(),
+        };
+        Recorder {
+            next: start,
+            points: 0,
+            nodes: BTreeMap::new(),
+            resources: weighed.map(str::to_owned).collect(),
+            trace,
+            first_moved: None,
+            first_hot: None,
+            last_hot: None,
+            cooled: None,
+        }
+    }
+
+    /// Takes down how things stand, if a point of the series is due.
+    pub(super) fn note(&mut self, cluster: &Cluster, used: &Used<'_>) {
+        self.trace.end = cluster.now;
+        if cluster.now < self.next {
+            return;
+        }
+        self.next = self.next.saturating_add(self.trace.step).unwrap_or(Timestamp::MAX);
+        let resources = self.resources.clone();
+        let states = states(&resources, cluster, used);
+        for name in states.keys() {
+            if !self.nodes.contains_key(*name) {
+                self.nodes.insert((*name).to_owned(), self.blank(name));
+            }
+        }
+        for (name, node) in &mut self.nodes {
+            let state = states.get(name.as_str());
+            node.pods.push(state.map_or(0, |s| s.pods));
+            for (resource, series) in &mut node.actual {
+                series.push(state.and_then(|s| s.actual.get(resource.as_str()).copied()));
+            }
+            for (resource, series) in &mut node.requests {
+                series.push(state.and_then(|s| s.requests.get(resource.as_str()).copied()));
+            }
+        }
+        self.points += 1;
+        self.note_balance(&states);
+    }
+
+    /// A node that joins now: nothing is known of it at earlier points.
+    fn blank(&self, name: &str) -> NodeTrace {
+        let nothing = || vec![None; self.points];
+        let measured = ["cpu", "memory"].into_iter().map(|r| (r.to_owned(), nothing()));
+        NodeTrace {
+            name: name.to_owned(),
+            actual: measured.collect(),
+            requests: self.resources.iter().map(|r| (r.clone(), nothing())).collect(),
+            pods: vec![0; self.points],
+        }
+    }
+
+    fn note_balance(&mut self, states: &BTreeMap<&str, State<'_>>) {
+        let (basis, bands) = (self.trace.basis, &self.trace.bands);
+        for resource in &self.resources {
+            let measured = basis == Basis::Actual && ["cpu", "memory"].contains(&resource.as_str());
+            let of = |s: &State<'_>| {
+                if measured { s.actual.get(resource.as_str()) } else { s.requests.get(resource.as_str()) }.copied()
+            };
+            let ratios: Vec<Ratio> = states.values().filter_map(of).collect();
+            let outside = bands.get(resource).and_then(|band| band.outside(&ratios));
+            let series = self.trace.balance.entry(resource.clone()).or_default();
+            series.push(balance(&ratios, outside));
+        }
+    }
+
+    pub(super) fn decided(&mut self, plan: &Plan) {
+        for kept in &plan.kept {
+            let refused = self.trace.refusals.entry(kept.refusal.code().to_owned());
+            let refused = refused.or_insert_with(|| Refused { times: 0, last: String::new() });
+            refused.times += 1;
+            refused.last = kept.refusal.to_string();
+        }
+        let hot = |class: &Class| matches!(class, Class::Hot { .. } | Class::Warming { .. });
+        if plan.nodes.iter().any(|verdict| hot(&verdict.class)) {
+            self.first_hot = self.first_hot.or(Some(plan.at));
+            (self.last_hot, self.cooled) = (Some(plan.at), None);
+        } else if plan.halted.is_none() {
+            self.cooled = self.cooled.or(Some(plan.at));
+        }
+    }
+
+    pub(super) fn outcome(&mut self, at: Timestamp, it: &Move, age: SignedDuration, outcome: &Outcome) {
+        if *outcome != Outcome::Evicted {
+            let code = format!("api-{}", outcome.code());
+            let refused = self.trace.refusals.entry(code).or_insert_with(|| Refused { times: 0, last: String::new() });
+            refused.times += 1;
+            refused.last = outcome.to_string();
+            return;
+        }
+        self.first_moved = self.first_moved.or(Some(self.points.saturating_sub(1)));
+        self.trace.evictions.push(Eviction {
+            at,
+            namespace: it.namespace.clone(),
+            pod: it.pod.clone(),
+            workload: it.workload.as_ref().map(ToString::to_string),
+            from: it.node.clone(),
+            age,
+            foreseen: it.to.clone(),
+            may_land: it.may_land.clone(),
+            to: None,
+            helped: None,
+            strategy: it.strategy.to_owned(),
+            reason: it.reason.to_string(),
+        });
+    }
+
+    pub(super) fn settled(&mut self, settled: &Settled) {
+        let namespace = &settled.workload.namespace;
+        let is_it = |e: &&mut Eviction| e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace;
+        if let Some(eviction) = self.trace.evictions.iter_mut().rev().find(is_it) {
+            eviction.to.clone_from(&settled.to);
+            eviction.helped = match settled.ending {
+                Ending::Helped | Ending::Renewed => Some(true),
+                Ending::SameNode | Ending::HotNode | Ending::NeverReady => Some(false),
+                Ending::NotReplaced => None,
+            };
+        }
+    }
+
+    pub(super) fn finish(mut self, cluster: Cluster, engine: &Engine) -> Trace {
+        self.find_landings(&cluster, engine);
+        let evictions = &self.trace.evictions;
+        let count = |of: &dyn Fn(&Eviction) -> bool| {
+            u32::try_from(evictions.iter().filter(|e| of(e)).count()).unwrap_or(u32::MAX)
+        };
+        let first = self.first_moved.unwrap_or_default();
+        let last = self.points.saturating_sub(1);
+        let even_at = |point: usize| -> BTreeMap<String, Balance> {
+            let each = self.trace.balance.iter();
+            each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?))).collect()
+        };
+        let cooled_for_good = self.cooled.filter(|_| self.last_hot.is_some());
+        let waits = cluster.pods.values().filter(|l| l.facts.node.is_none() && l.facts.stays()).count();
+        let busy: BTreeSet<&str> = cluster
+            .pods
+            .values()
+            .filter(|l| !l.facts.finished() && !l.role.stays_with_its_node())
+            .filter_map(|l| l.facts.node.as_deref())
+            .collect();
+        let summary = Summary {
+            evictions: count(&|_| true),
+            helped: count(&|e| e.helped == Some(true)),
+            foreseen: (
+                count(&|e| e.to.as_ref().is_some_and(|to| e.may_land.contains(to))),
+                count(&|e| e.to.is_some() && !e.may_land.is_empty()),
+            ),
+            pending: u32::try_from(waits).unwrap_or(u32::MAX),
+            time_to_balance: match (self.first_hot, cooled_for_good) {
+                (None, _) => Some(SignedDuration::ZERO),
+                (Some(first), Some(cooled)) => Some(cooled.duration_since(first)),
+                (Some(_), None) => None,
+            },
+            before: even_at(first),
+            after: even_at(last),
+            empty_nodes: u32::try_from(cluster.nodes.keys().filter(|n| !busy.contains(n.as_str())).count())
+                .unwrap_or(u32::MAX),
+        };
+        Trace { nodes: self.nodes.into_values().collect(), events: cluster.events, summary, ..self.trace }
+    }
+
+    /// Where the replacements are of which the ledger does not know yet how they do.
+    fn find_landings(&mut self, cluster: &Cluster, engine: &Engine) {
+        let places: BTreeMap<&str, &str> =
+            cluster.pods.values().filter_map(|l| Some((l.facts.uid.as_str(), l.facts.node.as_deref()?))).collect();
+        for entry in engine.ledger().entries() {
+            let place = entry.replacement.as_deref().and_then(|uid| places.get(uid));
+            let is_it = |e: &&mut Eviction| e.to.is_none() && e.pod == entry.pod && e.at == entry.at;
+            if let (Some(place), Some(eviction)) = (place, self.trace.evictions.iter_mut().find(is_it)) {
+                eviction.to = Some((*place).to_owned());
+            }
+        }
+    }
+}
+
+/// A node at one time.
+struct State<'r> {
+    pods: u32,
+    actual: BTreeMap<&'static str, Ratio>,
+    requests: BTreeMap<&'r str, Ratio>,
+}
+
+/// How each node is now.
+fn states<'c>(resources: &'c BTreeSet<String>, cluster: &'c Cluster, used: &Used<'_>) -> BTreeMap<&'c str, State<'c>> {
+    let mut requested: BTreeMap<&str, (u32, BTreeMap<&str, Amount>)> = BTreeMap::new();
+    for life in cluster.pods.values().filter(|life| !life.facts.finished()) {
+        let Some(node) = life.facts.node.as_deref() else { continue };
+        let (pods, sums) = requested.entry(node).or_default();
+        *pods += 1;
+        for (resource, amount) in &life.facts.requests {
+            let sum = sums.entry(resource.as_str()).or_default();
+            *sum = sum.plus(*amount);
+        }
+        let sum = sums.entry("pods").or_default();
+        *sum = sum.plus(Amount::ONE);
+    }
+    let state = |(name, machine): (&'c String, &'c super::cluster::Machine)| {
+        let whole = |r: &str| machine.facts.allocatable.iter().find(|(n, _)| n == r).map(|(_, amount)| *amount);
+        let (pods, sums) = requested.get(name.as_str()).cloned().unwrap_or_default();
+        let share = |r: &str| sums.get(r).copied().unwrap_or_default().share_of(whole(r)?);
+        let measured = used.nodes.get(name.as_str());
+        let real = |r: &str, of: fn(&Measure) -> Amount| measured.and_then(|m| of(m).share_of(whole(r)?));
+        let actual = [("cpu", real("cpu", |m| m.cpu)), ("memory", real("memory", |m| m.memory))];
+        let state = State {
+            pods,
+            actual: actual.into_iter().filter_map(|(r, ratio)| Some((r, ratio?))).collect(),
+            requests: resources.iter().filter_map(|r| Some((r.as_str(), share(r)?))).collect(),
+        };
+        (name.as_str(), state)
+    };
+    cluster.nodes.iter().map(state).collect()
+}
+
+/// What the first strategy that balances or packs weighs, and its bounds where all nodes have the same.
+fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
+    let packs = |rule: &Rule| if let Rule::HighNodeUtilization(rule) = rule { Some(rule.clone()) } else { None };
+    let mut rules = policy.strategies.iter().map(|s| &s.rule);
+    if let Some(rule) = rules.clone().find_map(LowNodeUtilization::of) {
+        let pool = rule.pools.first().filter(|_| rule.pools.len() == 1 && !rule.deviation);
+        let high = |name: &str| pool?.targets.iter().find(|(n, _)| n == name).map(|(_, r)| *r);
+        let band = |(name, low): &(String, Ratio)| Some((name.clone(), Band { low: *low, high: high(name)? }));
+        return (rule.basis, pool.iter().flat_map(|p| p.thresholds.iter()).filter_map(band).collect());
+    }
+    let rule: Option<HighNodeUtilization> = rules.find_map(packs);
+    let band = |(name, low): &(String, Ratio)| (name.clone(), Band { low: *low, high: Ratio::ONE });
+    let basis = rule.as_ref().map_or(Basis::Actual, |r| r.basis);
+    (basis, rule.iter().flat_map(|r| r.thresholds.iter().map(band)).collect())
+}
+
+impl Band {
+    /// The share of these that are idle or hot.
+    fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
+        let outside = ratios.iter().filter(|r| **r <= self.low || **r > self.high).count();
+        let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+        Ratio::new(count(outside) / count(ratios.len()))
+    }
+}

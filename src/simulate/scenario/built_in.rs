@@ -1,0 +1,10 @@
+//! The scenarios that are built in. Each is a file to copy.
+
+/// By name, the one to begin with first.
+pub(super) const ALL: [(&str, &str); 5] = [
+    ("late-nodes", include_str!("../scenarios/late-nodes.yaml")),
+    ("dead-loop", include_str!("../scenarios/dead-loop.yaml")),
+    ("daily-wave", include_str!("../scenarios/daily-wave.yaml")),
+    ("noisy-neighbour", include_str!("../scenarios/noisy-neighbour.yaml")),
+    ("consolidation", include_str!("../scenarios/consolidation.yaml")),
+];

@@ -1,0 +1,246 @@
+//! The start of a simulation: the scenario's nodes, workloads and budgets, or those of a given cluster.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::policy::Policy;
+use crate::selector::{Labels, Selector};
+use crate::snapshot::Snapshot;
+use crate::snapshot::facts::{
+    Budget, Marks, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
+};
+use crate::snapshot::objects::Object;
+use crate::usage::Measure;
+
+use super::cluster::{Cluster, Guard, Machine, Role, Work, after, owner};
+use super::load::Load;
+use super::scenario::{Given, Kind, NodeSpec, Placement, Scenario, Workload};
+
+/// Stands for the hash that a Deployment gives its ReplicaSet: a scenario rolls nothing out.
+const HASH: &str = "5d8c7b9f64";
+/// The age of what is there from the start.
+const AGE: SignedDuration = SignedDuration::from_hours(1);
+
+/// The cluster as it is when the simulation starts.
+pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
+    let mut cluster = Cluster::new(scenario.start(), scenario.seed, policy);
+    if let Some(given) = &scenario.given {
+        take_over(&mut cluster, given);
+    }
+    for spec in scenario.nodes.iter().filter(|n| n.joins.is_none()) {
+        join(&mut cluster, spec);
+    }
+    for namespace in scenario.namespaces() {
+        let labels = Labels::from([("kubernetes.io/metadata.name".to_owned(), namespace.to_owned())]);
+        cluster.apply(Object::Namespace(namespace.to_owned(), labels));
+    }
+    for workload in &scenario.workloads {
+        add(&mut cluster, workload);
+    }
+    cluster
+}
+
+/// A node joins the cluster.
+pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
+    let facts = Node {
+        addresses: Vec::new(),
+        name: spec.name.clone(),
+        labels: spec.labels.clone(),
+        taints: spec.taints.clone(),
+        cordoned: false,
+        ready: true,
+        allocatable: spec.allocatable.clone(),
+        scale_down_disabled: false,
+        images: Vec::new(),
+    };
+    let machine = Machine { facts: facts.clone(), base: Some(spec.base), down: None, draining: false };
+    cluster.nodes.insert(spec.name.clone(), machine);
+    cluster.apply(Object::Node(facts));
+    cluster.stirred = true;
+}
+
+fn add(cluster: &mut Cluster, workload: &Workload) {
+    let role = Rc::new(Role {
+        template: template(workload),
+        load: Some(workload.load()),
+        startup: workload.startup,
+        ending: workload.ending,
+        runs: workload.runs,
+    });
+    let on = match &workload.on {
+        Placement::Scheduled => Vec::new(),
+        Placement::On(nodes) => nodes.clone(),
+        Placement::Evenly => cluster.nodes.keys().cloned().collect(),
+    };
+    let at = |wait: SignedDuration| after(cluster.start, wait);
+    let (from, until) = (workload.from.map(at), workload.until.map(at));
+    cluster.works.push(Work {
+        key: OwnerKey {
+            namespace: workload.namespace.clone(),
+            kind: workload.kind.name().to_owned(),
+            name: workload.name.clone(),
+        },
+        kind: workload.kind,
+        replicas: workload.replicas,
+        roles: vec![role],
+        vacant: VecDeque::new(),
+        from,
+        until,
+        on,
+        made: 0,
+    });
+    if let Some(rule) = workload.budget {
+        let facts = Budget {
+            namespace: workload.namespace.clone(),
+            name: workload.name.clone(),
+            selector: Some(workload.selector()),
+            allowed: 0,
+            healthy: 0,
+            desired: rule.desired(workload.replicas),
+            stale: false,
+            always_unhealthy: false,
+        };
+        cluster.budgets.push(Guard { facts });
+    }
+}
+
+/// What a pod of the workload is like before it has a name.
+fn template(workload: &Workload) -> Pod {
+    let mut labels = workload.labels.clone();
+    labels.insert("app".to_owned(), workload.name.clone());
+    let owners = match workload.kind {
+        Kind::Deployment => {
+            labels.insert("pod-template-hash".to_owned(), HASH.to_owned());
+            vec![owner("ReplicaSet", &format!("{}-{HASH}", workload.name))]
+        }
+        Kind::Bare => Vec::new(),
+        Kind::StatefulSet | Kind::DaemonSet | Kind::Job => vec![owner(workload.kind.name(), &workload.name)],
+    };
+    let everything = || vec![Toleration { key: None, operator: Tolerates::Any, effect: None }];
+    let avoids = |key: &String| Neighbours {
+        pods: Some(workload.selector()),
+        namespaces: Vec::new(),
+        namespace_selector: None,
+        topology_key: key.clone(),
+    };
+    Pod {
+        namespace: workload.namespace.clone(),
+        name: String::new(),
+        uid: String::new(),
+        labels,
+        marks: Marks::default(),
+        owners,
+        node: None,
+        phase: Phase::Pending,
+        ready: false,
+        terminating: false,
+        created: Timestamp::UNIX_EPOCH,
+        started: None,
+        priority: Some(workload.priority),
+        qos: if workload.requests.is_empty() { Qos::BestEffort } else { Qos::Burstable },
+        requests: workload.requests.clone(),
+        tolerations: match workload.kind {
+            Kind::DaemonSet => everything(),
+            Kind::Deployment | Kind::StatefulSet | Kind::Job | Kind::Bare => workload.tolerations.clone(),
+        },
+        node_selector: workload.node_selector.clone(),
+        required_nodes: workload.required_nodes.clone(),
+        preferred_nodes: workload.preferred_nodes.clone(),
+        spread: workload.spread.iter().map(|s| spread(s, workload.selector())).collect(),
+        containers: Vec::new(),
+        reason: None,
+        conditions: Vec::new(),
+        presumed: presumed(workload),
+        scheduler: None,
+        gated: false,
+        ports: Vec::new(),
+        seeks: Vec::new(),
+        avoids: workload.apart.iter().map(avoids).collect(),
+        likes: Vec::new(),
+        volumes: Volumes { local: workload.empty_dir, claims: Vec::new() },
+        resource_claims: false,
+    }
+}
+
+/// As for one container with all that the workload requests.
+fn presumed(workload: &Workload) -> Presumed {
+    let of = |name: &str| workload.requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
+    let usual = Presumed::PER_CONTAINER;
+    Presumed { cpu: of("cpu").unwrap_or(usual.cpu), memory: of("memory").unwrap_or(usual.memory) }
+}
+
+fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
+    Spread {
+        max_skew: evenness.max_skew,
+        topology_key: evenness.topology_key.clone(),
+        hard: evenness.hard,
+        pods: Some(pods),
+        min_domains: None,
+        honours_affinity: true,
+        honours_taints: false,
+    }
+}
+
+/// When what a workload makes at the start was made.
+pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
+    let long_ago = cluster.start.saturating_sub(AGE).unwrap_or(cluster.start);
+    if cluster.works[work].from.is_none() && cluster.now == cluster.start { long_ago } else { cluster.now }
+}
+
+/// Takes a cluster as it was found. What a source told of it goes on; what none told of is not measured here either.
+fn take_over(cluster: &mut Cluster, given: &Given) {
+    cluster.objects = given.objects.clone();
+    let snapshot = Snapshot::join(&given.objects, []);
+    for node in &snapshot.nodes {
+        let reading = given.readings.nodes.get(&node.name).map(|s| s.used);
+        let of_pods = node.pods.iter().map(|p| snapshot.pod(*p)).filter_map(|p| measured(given, p));
+        let of_pods = of_pods.fold(Measure::default(), Measure::plus);
+        let base = reading.map(|all| all.minus(of_pods));
+        // A node that did not answer then does not answer now either.
+        let down = (!node.ready).then_some(cluster.start);
+        let machine = Machine { facts: (**node).clone(), base, down, draining: false };
+        cluster.nodes.insert(node.name.clone(), machine);
+    }
+    cluster.budgets.extend(snapshot.budgets.iter().map(|b| Guard { facts: (**b).clone() }));
+    let mut works: BTreeMap<OwnerKey, usize> = BTreeMap::new();
+    for pod in &snapshot.pods {
+        let role = Rc::new(Role {
+            template: (**pod).clone(),
+            load: measured(given, pod).map(Load::steady),
+            startup: SignedDuration::from_secs(5),
+            ending: SignedDuration::from_secs(5),
+            runs: None,
+        });
+        let work = pod.workload.map(|w| {
+            let key = &snapshot.workload(w).key;
+            *works.entry(key.clone()).or_insert_with(|| found(cluster, key.clone()))
+        });
+        if let Some(work) = work.filter(|_| pod.stays()) {
+            cluster.works[work].replicas += 1;
+            cluster.works[work].roles.push(Rc::clone(&role));
+        }
+        let name = cluster.adopt((**pod).clone(), role, work);
+        if pod.terminating {
+            cluster.let_go(&name);
+        }
+    }
+}
+
+fn measured(given: &Given, pod: &Pod) -> Option<Measure> {
+    given.readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).map(|s| s.used)
+}
+
+fn found(cluster: &mut Cluster, key: OwnerKey) -> usize {
+    let kind = match key.kind.as_str() {
+        "StatefulSet" => Kind::StatefulSet,
+        "DaemonSet" => Kind::DaemonSet,
+        "Job" | "CronJob" => Kind::Job,
+        _ => Kind::Deployment,
+    };
+    let none = VecDeque::new();
+    let (roles, vacant, on) = (Vec::new(), none, Vec::new());
+    cluster.works.push(Work { key, kind, replicas: 0, roles, vacant, from: None, until: None, on, made: 0 });
+    cluster.works.len() - 1
+}

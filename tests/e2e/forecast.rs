@@ -1,0 +1,66 @@
+//! Do pods land where we foresee it? Clusters by chance, and the real scheduler.
+
+mod cluster;
+mod dice;
+mod log;
+mod pods;
+mod stage;
+
+use serde_json::{Value, json};
+
+use crate::kit::bed::on_a_bed_whose_scheduler_has;
+use crate::kit::wait::say;
+use crate::placements::case::{Case, folder};
+use crate::placements::judge::Figures;
+
+use cluster::{LARGE, THEMES, scenario};
+use stage::Stage;
+
+/// How many clusters are recorded, those of a size apart.
+const RECORDED: u64 = 48;
+
+const LIVE: std::ops::Range<u64> = 1000..1060;
+
+/// Writes tests/data/placements anew: `cargo test --test e2e record_placements -- --ignored`.
+#[test]
+#[ignore = "writes the cases that tests/placements replays"]
+fn record_placements() {
+    on_a_bed_whose_scheduler_has(log::FLAGS, async |bed| {
+        let mut stage = Stage::new(bed);
+        std::fs::create_dir_all(folder()).unwrap();
+        let usual = (0..RECORDED).map(|seed| scenario(&THEMES[index(seed)], seed));
+        for scenario in usual.chain([scenario(&LARGE, RECORDED)]) {
+            let case = stage.play(scenario).await;
+            let landed = case.placements.iter().filter(|p| p.node.is_some()).count();
+            say(&format!("{:02}-{}: {landed} of {} landed", case.seed, case.name, case.placements.len()));
+            std::fs::write(folder().join(format!("{:02}-{}.json", case.seed, case.name)), text(&case)).unwrap();
+        }
+    });
+}
+
+/// Other clusters than those that are recorded.
+#[test]
+fn pods_land_where_we_foresee_it() {
+    on_a_bed_whose_scheduler_has(log::FLAGS, async |bed| {
+        let mut stage = Stage::new(bed);
+        let mut figures = Figures::default();
+        for seed in LIVE {
+            figures.add(&stage.play(scenario(&THEMES[index(seed)], seed)).await);
+        }
+        say(&figures.to_string());
+        assert!(figures.landed >= 1000 && figures.hits() >= 98.0 && figures.width() <= 2.0);
+    });
+}
+
+/// One object and one placement a line, so that a difference is easy to read.
+fn text(case: &Case) -> String {
+    let objects: Vec<String> = case.objects.iter().map(Value::to_string).collect();
+    let placements: Vec<String> = case.placements.iter().map(|p| serde_json::to_string(p).unwrap()).collect();
+    let (objects, placements) = (objects.join(",\n"), placements.join(",\n"));
+    let head = format!("{{\"name\":\"{}\",\"seed\":{},\"plugins\":{}", case.name, case.seed, json!(case.plugins));
+    format!("{head},\n\"objects\":[\n{objects}\n],\n\"placements\":[\n{placements}\n]}}\n")
+}
+
+fn index(seed: u64) -> usize {
+    usize::try_from(seed % THEMES.len() as u64).unwrap()
+}

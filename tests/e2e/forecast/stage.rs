@@ -1,0 +1,223 @@
+//! Plays a scenario on a control plane, of which only etcd, the API server and the scheduler run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::kit::bed::Bed;
+use crate::placements::case::{Case, Placement};
+
+use super::cluster::Scenario;
+use super::log::{Decision, Log};
+
+/// The plugins that score by default, as kube-scheduler names them.
+const PLUGINS: [&str; 7] = [
+    "TaintToleration",
+    "NodeAffinity",
+    "NodeResourcesFit",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+];
+const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
+
+pub struct Stage<'b> {
+    bed: &'b Bed,
+    log: Log,
+}
+
+impl<'b> Stage<'b> {
+    /// Controllers and kubelets would add to what the scenario says.
+    pub fn new(bed: &'b Bed) -> Self {
+        for part in ["metrics-server", "kwok", "kcm"] {
+            bed.component("stop", part);
+        }
+        Stage { bed, log: Log::open(&bed.dir) }
+    }
+
+    /// Sets up the cluster, lets pod after pod come, and clears away.
+    pub async fn play(&mut self, scenario: Scenario) -> Case {
+        let objects = self.set_up(scenario.objects).await;
+        let mut placements = Vec::new();
+        for pod in scenario.pods {
+            placements.push(self.place(&pod).await);
+        }
+        self.clear(&objects).await;
+        let plugins = PLUGINS.map(str::to_owned).to_vec();
+        Case { name: scenario.name, seed: scenario.seed, plugins, objects, placements }
+    }
+
+    async fn set_up(&mut self, objects: Vec<Value>) -> Vec<Value> {
+        let order = ["Namespace", "Service", "ReplicaSet", "StatefulSet", "PersistentVolume", "PersistentVolumeClaim"];
+        let rank =
+            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 7 } else { 8 });
+        let mut objects = objects;
+        objects.sort_by_key(rank);
+        let mut events = BTreeSet::new();
+        for object in &mut objects {
+            match object["kind"].as_str().unwrap() {
+                "Node" => self.add_node(object, &mut events).await,
+                "Pod" => self.add_pod(object, &mut events).await,
+                _ => self.add(object).await,
+            }
+        }
+        self.log.knows(events).await;
+        // Of services, controllers and volumes the scheduler logs nothing; they came before the nodes.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        objects
+    }
+
+    async fn add(&self, object: &Value) {
+        let path = collection(object);
+        if object["kind"] == "Namespace" && self.exists(&format!("{path}/{}", name(object))).await {
+            return;
+        }
+        self.send("POST", &path, object).await;
+    }
+
+    /// The API server taints new nodes until a controller finds them ready, so the taints are set after.
+    async fn add_node(&self, node: &Value, events: &mut BTreeSet<(String, String)>) {
+        self.send("POST", "/api/v1/nodes", node).await;
+        let patch = json!({"spec": {"taints": node["spec"]["taints"]}});
+        self.send("PATCH", &format!("/api/v1/nodes/{}", name(node)), &patch).await;
+        events.insert(("Update event for node".to_owned(), name(node).to_owned()));
+    }
+
+    /// A pod that is there already.
+    async fn add_pod(&self, pod: &mut Value, events: &mut BTreeSet<(String, String)>) {
+        let (leaves, status) = (pod["metadata"]["deletionTimestamp"].take(), pod["status"].take());
+        let path = format!("{}/{}", collection(pod), name(pod));
+        let made = self.send("POST", &collection(pod), pod).await;
+        *pod = lean(made);
+        let mut event = "Add event for scheduled pod";
+        if !leaves.is_null() {
+            self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600})).await;
+            pod["metadata"]["deletionTimestamp"] = leaves;
+            event = "Update event for scheduled pod";
+        } else if !status.is_null() {
+            self.send("PATCH", &format!("{path}/status"), &json!({"status": status})).await;
+            pod["status"] = status;
+            event = "Delete event for scheduled pod";
+        }
+        events.insert((event.to_owned(), full_name(pod)));
+    }
+
+    async fn place(&mut self, pod: &Value) -> Placement {
+        let made = lean(self.send("POST", &collection(pod), pod).await);
+        let decision = self.log.decision(&full_name(pod)).await;
+        if decision.node.is_none() {
+            self.send("DELETE", &format!("{}/{}{GONE}", collection(pod), name(pod)), &Value::Null).await;
+        }
+        put(made, decision)
+    }
+
+    async fn clear(&mut self, objects: &[Value]) {
+        for namespace in ["shop", "bank", "lab"] {
+            for path in ["api/v1", "apis/apps/v1"] {
+                let kinds: &[&str] = if path == "api/v1" { &["pods"] } else { &["replicasets", "statefulsets"] };
+                for kind in kinds {
+                    self.send("DELETE", &format!("/{path}/namespaces/{namespace}/{kind}{GONE}"), &Value::Null).await;
+                }
+            }
+        }
+        for service in objects.iter().filter(|o| o["kind"] == "Service") {
+            self.send("DELETE", &format!("{}/{}", collection(service), name(service)), &Value::Null).await;
+        }
+        self.send("DELETE", &format!("/api/v1/nodes{GONE}"), &Value::Null).await;
+        let nodes = objects.iter().filter(|o| o["kind"] == "Node");
+        self.log.knows(nodes.map(|n| ("Delete event for node".to_owned(), name(n).to_owned())).collect()).await;
+    }
+
+    async fn exists(&self, path: &str) -> bool {
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        self.bed.client.request::<Value>(request).await.is_ok()
+    }
+
+    async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
+        let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let request =
+            http::Request::builder().method(method).uri(path).header("content-type", kind).body(bytes).unwrap();
+        self.bed.client.request(request).await.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{body}"))
+    }
+}
+
+fn put(pod: Value, decision: Decision) -> Placement {
+    let order = |scores: BTreeMap<String, i64>| {
+        let unknown: Vec<_> = scores.keys().filter(|p| !PLUGINS.contains(&p.as_str())).collect();
+        let silent = unknown.iter().all(|p| scores[p.as_str()] == 0);
+        assert!(silent, "plugins that nobody knows of score: {unknown:?}");
+        PLUGINS.iter().map(|p| scores.get(*p).copied().unwrap_or_default()).collect()
+    };
+    let scores = decision.scores.into_iter().map(|(node, scores)| (node, order(scores))).collect();
+    let equal = equal(decision.node.as_ref(), &scores);
+    Placement { pod, node: decision.node, why: decision.why, scores, equal }
+}
+
+/// The nodes that scored best, of which the scheduler took one. A node that is the only one is not scored.
+fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<String> {
+    let total = |scores: &Vec<i64>| scores.iter().sum::<i64>();
+    let Some(best) = scores.values().map(total).max() else { return node.into_iter().cloned().collect() };
+    let equal: Vec<String> = scores.iter().filter(|(_, s)| total(s) == best).map(|(n, _)| n.clone()).collect();
+    assert!(node.is_some_and(|n| equal.contains(n)), "{node:?} was taken, and is not among the best: {scores:?}");
+    equal
+}
+
+fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap()
+}
+
+fn full_name(object: &Value) -> String {
+    format!("{}/{}", object["metadata"]["namespace"].as_str().unwrap(), name(object))
+}
+
+/// Where objects like this are created.
+fn collection(object: &Value) -> String {
+    let kind = object["kind"].as_str().unwrap().to_lowercase();
+    let version = object["apiVersion"].as_str().unwrap();
+    let root = if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") };
+    match object["metadata"]["namespace"].as_str() {
+        Some(namespace) => format!("{root}/namespaces/{namespace}/{kind}s"),
+        None => format!("{root}/{kind}s"),
+    }
+}
+
+/// The object without what no scheduler looks at.
+fn lean(mut object: Value) -> Value {
+    object["apiVersion"] = json!("v1");
+    object["kind"] = json!("Pod");
+    let keep = |value: &mut Value, keys: &[&str]| {
+        if let Some(map) = value.as_object_mut() {
+            map.retain(|key, value| keys.contains(&key.as_str()) && *value != json!({}) && *value != json!([]));
+        }
+    };
+    keep(&mut object, &["apiVersion", "kind", "metadata", "spec"]);
+    keep(&mut object["metadata"], &["name", "namespace", "labels", "ownerReferences"]);
+    keep(
+        &mut object["spec"],
+        &[
+            "affinity",
+            "containers",
+            "initContainers",
+            "nodeName",
+            "nodeSelector",
+            "resources",
+            "tolerations",
+            "topologySpreadConstraints",
+            "volumes",
+        ],
+    );
+    for list in ["containers", "initContainers"] {
+        for container in object["spec"][list].as_array_mut().into_iter().flatten() {
+            keep(container, &["name", "image", "resources", "ports", "restartPolicy"]);
+        }
+    }
+    for list in ["containers", "initContainers"] {
+        if object["spec"][list].is_null() {
+            object["spec"].as_object_mut().unwrap().remove(list);
+        }
+    }
+    object
+}

@@ -1,0 +1,199 @@
+//! As few moves as possible: what is done to clusters by chance, beside the least that could have been done.
+
+use std::fmt::Write as _;
+use std::rc::Rc;
+
+use evenkeel::draft::{Candidate, Draft, HotSince, Room, World};
+use evenkeel::engine::Engine;
+use evenkeel::gate;
+use evenkeel::ledger::Ledger;
+use evenkeel::plan::Reason;
+use evenkeel::policy::{Basis, Policy};
+use evenkeel::simulate::scenario::Scenario;
+use evenkeel::simulate::{self, trace::Trace};
+use evenkeel::snapshot::{NodeId, PodId};
+use evenkeel::units::{Amount, Ratio, ResourceId};
+use jiff::SignedDuration;
+
+use crate::kit::parse;
+
+/// How many clusters there are, and no fewer.
+const CLUSTERS: u64 = 200;
+/// Further than this nobody searches.
+const DEEPEST: usize = 6;
+const REST: SignedDuration = SignedDuration::from_mins(10);
+
+const POLICY: &str = "
+interval: 1m
+usage: {poll: 30s, window: 3m, smoothing: mean, staleAfter: 2m, minSamples: 2}
+evictable: {minReplicas: 1}
+limits: {perWorkload: 50%, perNode: none, perCycle: none}
+strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}, sustainedFor: 1m}}]";
+
+/// A small generator of its own: the clusters are the same on every machine.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % below
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[usize::try_from(self.next(all.len() as u64)).unwrap()]
+    }
+}
+
+/// Four to seven nodes, of which one or two hold more than their share; what pods request says little of what they use.
+fn cluster(seed: u64) -> Scenario {
+    let mut dice = Dice(seed);
+    let nodes = 4 + dice.next(4);
+    let crowded = 1 + dice.next(2);
+    let zones = if dice.next(2) == 0 { "" } else { ", zones: [a, b, c]" };
+    let mut text = format!("name: chance-{seed}\nabout: A cluster by chance\nduration: 3h\nseed: {}\n", seed + 1);
+    let _ = writeln!(text, "nodes: [{{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}]\nworkloads:");
+    for workload in 0..3 + dice.next(4) {
+        let replicas = 2 + dice.next(4);
+        let on: Vec<String> = (0..replicas)
+            .map(|_| format!("n{}", if dice.next(3) < 2 { 1 + dice.next(crowded) } else { 1 + dice.next(nodes) }))
+            .collect();
+        let uses = dice.one_of(&[100, 200, 300, 500, 700, 900, 1100, 1500]);
+        let asks = dice.one_of(&[50, 100, 100, 200, 250, 500]);
+        let _ = writeln!(
+            text,
+            "- {{name: w{workload}, replicas: {replicas}, requests: {{cpu: {asks}m, memory: 128Mi}}, usage: {{cpu: {uses}m, memory: 200Mi}}, on: [{}]}}",
+            on.join(", ")
+        );
+    }
+    Scenario::parse("chance.yaml", &text).unwrap()
+}
+
+/// The least number of moves after which no node is above its target, each landing where the scheduler would put it.
+struct Search {
+    targets: Rc<[(ResourceId, Ratio)]>,
+    pods: Vec<PodId>,
+}
+
+impl Search {
+    /// `None` where there is no way, or only a longer one than is searched for.
+    fn least(draft: &Draft<'_>, target: Ratio) -> Option<usize> {
+        let snapshot = draft.world.snapshot;
+        let targets: Rc<[_]> = Rc::new([(ResourceId::CPU, target)]);
+        let mut search = Search { targets, pods: Vec::new() };
+        let hot: Vec<NodeId> = search.hot(draft);
+        search.pods = hot.iter().flat_map(|n| snapshot.node(*n).pods.clone()).collect();
+        let ways = [search.pods.clone(), search.pods.iter().rev().copied().collect()];
+        (0..=DEEPEST).find(|moves| {
+            ways.iter().any(|pods| {
+                search.pods.clone_from(pods);
+                search.solves(draft, 0, *moves)
+            })
+        })
+    }
+
+    fn hot(&self, draft: &Draft<'_>) -> Vec<NodeId> {
+        let over = |n: &NodeId| draft.ratio(*n, ResourceId::CPU, Basis::Actual).unwrap() > self.targets[0].1;
+        draft.world.snapshot.node_ids().filter(over).collect()
+    }
+
+    fn solves(&self, draft: &Draft<'_>, from: usize, moves: usize) -> bool {
+        let hot = self.hot(draft);
+        if hot.is_empty() {
+            return true;
+        }
+        if self.bound(draft, &hot, from) > moves {
+            return false;
+        }
+        (from..self.pods.len()).any(|next| {
+            let pod = self.pods[next];
+            let home = draft.world.snapshot.pod(pod).node.unwrap();
+            if !hot.contains(&home) {
+                return false;
+            }
+            let nodes = draft.world.snapshot.node_ids().filter(|n| !hot.contains(n)).collect();
+            let room = Room { nodes, ceiling: Rc::clone(&self.targets), basis: Basis::Actual, cool: Rc::default() };
+            let candidate = Candidate { pod, strategy: 0, reason: Reason::Counted, room: Some(room) };
+            gate::landing(&candidate, draft).is_ok_and(|landing| {
+                let mut after = draft.trial();
+                after.accept(candidate, landing);
+                self.solves(&after, next + 1, moves - 1)
+            })
+        })
+    }
+
+    /// No fewer moves than this can do it.
+    fn bound(&self, draft: &Draft<'_>, hot: &[NodeId], from: usize) -> usize {
+        let weight = |p: &PodId| draft.weight(*p, ResourceId::CPU, Basis::Actual).unwrap();
+        let needed = |node: &NodeId| {
+            let whole = draft.world.snapshot.node(*node).allocatable[ResourceId::CPU];
+            let load = draft.load(*node, ResourceId::CPU, Basis::Actual).unwrap();
+            let mut excess = load.minus(whole.times(self.targets[0].1));
+            let here = self.pods[from..].iter().filter(|p| draft.world.snapshot.pod(**p).node == Some(*node));
+            let mut weights: Vec<Amount> = here.map(weight).collect();
+            weights.sort_unstable_by(|a, b| b.cmp(a));
+            let mut moves = 0;
+            for weight in weights {
+                if excess == Amount::ZERO {
+                    break;
+                }
+                excess = excess.minus(weight);
+                moves += 1;
+            }
+            if excess == Amount::ZERO { moves } else { DEEPEST + 1 }
+        };
+        hot.iter().map(needed).sum()
+    }
+}
+
+fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
+    let (snapshot, readings) = simulate::at_start(scenario, policy);
+    let (now, ledger, hot_since) = (scenario.start(), Ledger::default(), HotSince::new());
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    engine.observe_steady(&snapshot, &readings, now);
+    let usage = engine.usage(&snapshot, now);
+    let world = World { policy, snapshot: &snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now };
+    Search::least(&Draft::new(world), Ratio::percent(60.0).unwrap())
+}
+
+/// How uneven cpu is: at the start, and at the end.
+fn unevenness(trace: &Trace) -> (f64, f64) {
+    let of = |balance: &std::collections::BTreeMap<String, evenkeel::plan::Balance>| balance["cpu"].deviation.get();
+    (of(&trace.summary.before), of(&trace.summary.after))
+}
+
+#[test]
+fn two_hundred_clusters_by_chance_are_balanced_with_hardly_more_moves_than_the_least() {
+    let policy = parse(POLICY);
+    let (mut all, mut least_of_all, mut balanced, mut hopeless) = (0, 0, 0, 0);
+    let mut wrong = Vec::new();
+    for seed in 0..CLUSTERS {
+        let scenario = cluster(seed);
+        let trace = simulate::run(&scenario, policy.clone(), "test", |_| {});
+        let made = trace.evictions.len();
+        let (before, after) = unevenness(&trace);
+        if after > before + 1e-9 {
+            wrong.push(format!("{seed}: less even than before: {before:.3} became {after:.3}"));
+        }
+        if let Some(young) = trace.evictions.iter().find(|e| e.age < REST) {
+            wrong.push(format!("{seed}: {} went after {:#}", young.pod, young.age));
+        }
+        let Some(least) = least(&scenario, &policy) else {
+            hopeless += 1;
+            continue;
+        };
+        if trace.summary.time_to_balance.is_none() {
+            wrong.push(format!("{seed}: still hot, though {least} moves would do"));
+        } else if made * 4 > least * 5 {
+            wrong.push(format!("{seed}: {made} moves, though {least} would do"));
+        }
+        (balanced, all, least_of_all) = (balanced + 1, all + made, least_of_all + least);
+    }
+    println!(
+        "{CLUSTERS} clusters: {balanced} could be balanced, with {all} moves where {least_of_all} would do; {hopeless} could not"
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(balanced >= 120, "too few of the clusters can be balanced to tell: {balanced}");
+}

@@ -1,0 +1,294 @@
+//! Steering: which nodes get a soft taint, which keep it, and when it goes.
+
+use std::collections::BTreeSet;
+
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
+use evenkeel::plan::{Plan, SteerValue};
+use evenkeel::policy::Policy;
+use evenkeel::steer;
+use insta::assert_snapshot;
+
+use crate::kit::{Cluster, EVEN, after, parse, text};
+
+const HOT_TAINT: &str = "taint=evenkeel.io/steer=hot:PreferNoSchedule";
+const EMPTYING_TAINT: &str = "taint=evenkeel.io/steer=emptying:PreferNoSchedule";
+
+/// LowNodeUtilization from above 50 % to below 30 % of cpu, with hot nodes steered around.
+fn hot() -> String {
+    format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}")
+}
+
+/// HighNodeUtilization of nodes at or below 20 % of requested cpu, with those nodes steered around.
+const EMPTYING: &str = "
+steering: {taintEmptying: true, maxNodes: none}
+evictable: {minReplicas: 1}
+strategies: [{highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}}]
+";
+
+fn steering(plan: &Plan) -> String {
+    let line = |s: &evenkeel::plan::Steer| {
+        let value = s.action.value().map_or("", SteerValue::text);
+        format!("{} {} {value}: {}", s.node, s.action.code(), s.why)
+    };
+    plan.steering.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn of(cluster: &str, policy: &str) -> String {
+    steering(&Cluster::parse(cluster).plan(policy))
+}
+
+#[test]
+fn a_hot_node_is_steered_around_and_no_other() {
+    let cluster = "
+        node n1
+          web*6 cpu=100m uses=1
+        node n2
+          web*3 cpu=100m uses=1
+        node n3
+    ";
+    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: pods had better land elsewhere");
+}
+
+#[test]
+fn without_being_asked_it_touches_no_node() {
+    assert_eq!(of("node n1\n web*6 cpu=100m uses=1\nnode n2", EVEN), "");
+    let off = format!("steering: {{taintHot: false, taintEmptying: true}}\n{EVEN}");
+    assert_eq!(of("node n1\n web*6 cpu=100m uses=1\nnode n2", &off), "");
+}
+
+#[test]
+fn what_is_there_already_is_kept_and_a_tenth_below_the_target_it_goes() {
+    // n1 to n4 use 75 %, 48 %, 46 % and 44 %; they have cooled at 45 %.
+    let cluster = format!(
+        "
+        node n1 {HOT_TAINT}
+          web*6 cpu=100m uses=1
+        node n2 {HOT_TAINT}
+          web*4 cpu=100m uses=960m
+        node n3
+          web*4 cpu=100m uses=920m
+        node n4 {HOT_TAINT}
+          web*4 cpu=100m uses=880m
+        "
+    );
+    assert_snapshot!(of(&cluster, &hot()), @"
+    n1 keep hot: cpu 75% is above the target 50%: pods had better land elsewhere
+    n2 keep hot: it was hot, and cpu 48% is not at or below 45% yet
+    n4 remove : it has cooled
+    ");
+}
+
+#[test]
+fn where_usage_is_unknown_nothing_is_steered() {
+    let cluster = format!(
+        "
+        node n1 no-metrics {HOT_TAINT}
+          web*6 cpu=100m no-metrics
+        node n2 not-ready {HOT_TAINT}
+        node n3
+        node n4
+        "
+    );
+    assert_snapshot!(of(&cluster, &hot()), @"
+    n1 remove : nothing is steered by guess: left alone: no metrics
+    n2 remove : nothing is steered by guess: left alone: not ready
+    ");
+}
+
+#[test]
+fn an_unwell_cluster_is_not_steered_either() {
+    let cluster = format!("node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4");
+    assert_snapshot!(of(&cluster, &hot()), @"n1 remove : nothing is steered by guess: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
+}
+
+#[test]
+fn what_an_earlier_policy_or_a_crash_has_left_behind_is_removed() {
+    let cluster = format!(
+        "
+        node n1 {HOT_TAINT}
+          web*6 cpu=100m uses=1
+        node n2 {EMPTYING_TAINT}
+        node n3 taint=evenkeel.io/steer=old:NoSchedule
+        node n4 taint=dedicated=gpu:PreferNoSchedule
+        "
+    );
+    assert_snapshot!(of(&cluster, EVEN), @"
+    n1 remove : the policy does not ask for it
+    n2 remove : the policy does not ask for it
+    n3 remove : the policy does not ask for it
+    ");
+    assert_snapshot!(of(&cluster, &hot()), @"
+    n1 keep hot: cpu 75% is above the target 50%: pods had better land elsewhere
+    n2 remove : the policy does not ask for it
+    n3 remove : the policy does not ask for it
+    ");
+}
+
+#[test]
+fn one_of_ours_in_another_form_is_made_as_it_should_be() {
+    let cluster =
+        "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m uses=1\nnode n2\nnode n3";
+    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: pods had better land elsewhere");
+}
+
+#[test]
+fn the_hottest_come_first_and_a_cluster_is_never_tainted_as_a_whole() {
+    let mut cluster = format!("node n1 {HOT_TAINT}\n web*8 cpu=100m uses=690m\n");
+    for (node, uses) in [(2, 600), (3, 900), (4, 800), (5, 100)] {
+        cluster += &format!("node n{node}\n web*8 cpu=100m uses={uses}m\n");
+    }
+    let most = |n: &str| hot().replace("maxNodes: none", &format!("maxNodes: {n}"));
+    // Two of five; n1 has its taint already, so that it does not wander to a hotter one.
+    assert_snapshot!(of(&cluster, &most("40%")), @"
+    n1 keep hot: cpu 69% is above the target 50%: pods had better land elsewhere
+    n2 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
+    n3 add hot: cpu 90% is above the target 50%: pods had better land elsewhere
+    n4 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
+    ");
+    // Less than one node is one.
+    assert!(of(&cluster, &most("1%")).starts_with("n1 keep hot"), "{}", of(&cluster, &most("1%")));
+    assert_snapshot!(of(&cluster, &most("0")).lines().next().unwrap(), @"n1 remove : the scheduler is steered around 0 already, the most that steering.maxNodes allows");
+}
+
+#[test]
+fn a_node_that_is_hot_for_a_moment_is_not_steered_around() {
+    let policy = hot().replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
+    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut said = BTreeSet::new();
+    for at in (0..=120).step_by(15) {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        if !engine.decide(&snapshot, after(at)).steering.is_empty() {
+            said.insert(at);
+        }
+    }
+    // Known from the third sample on, and hot since then for a minute.
+    assert_eq!(said.first(), Some(&90), "{said:?}");
+    assert_eq!(said.len(), 3);
+}
+
+#[test]
+fn a_move_that_is_only_planned_cools_no_node() {
+    let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
+    assert!(steering(&plan).starts_with("n1 add hot"), "{}", steering(&plan));
+}
+
+#[test]
+fn the_emptiest_nodes_that_can_be_emptied_are_steered_around() {
+    let cluster = "
+        node n1
+          web*6 cpu=1
+        node n2
+          api*2 cpu=500m
+        node n3
+          web cpu=500m
+        node n4
+          alone cpu=500m bare
+        node n5
+          agent cpu=100m daemon
+    ";
+    assert_snapshot!(of(cluster, EMPTYING), @"
+    n2 add emptying: it is to be emptied: pods had better land elsewhere
+    n3 add emptying: it is to be emptied: pods had better land elsewhere
+    n5 add emptying: it is empty, and had better stay so until it is switched off
+    ");
+}
+
+#[test]
+fn what_has_no_room_elsewhere_is_not_to_be_emptied() {
+    let cluster = "
+        node n1 cpu=2
+          web*3 cpu=500m
+        node n2
+          api*2 cpu=500m
+        node n3
+          db cpu=800m
+    ";
+    assert_eq!(of(cluster, EMPTYING), "");
+}
+
+#[test]
+fn where_every_node_is_underused_the_emptier_ones_go_to_the_fuller_ones() {
+    let cluster = "
+        node n1
+          web*3 cpu=500m
+        node n2
+          web*2 cpu=500m
+        node n3
+          web cpu=500m
+    ";
+    assert_snapshot!(of(cluster, EMPTYING), @"n3 add emptying: it is to be emptied: pods had better land elsewhere");
+}
+
+#[test]
+fn a_node_stays_empty_and_one_that_is_used_again_is_open_again() {
+    let cluster = format!(
+        "
+        node n1
+          web*6 cpu=1
+        node n2 {EMPTYING_TAINT}
+        node n3 {EMPTYING_TAINT}
+          web*4 cpu=500m
+        "
+    );
+    assert_snapshot!(of(&cluster, EMPTYING), @"
+    n2 keep emptying: it is empty, and had better stay so until it is switched off
+    n3 remove : it is not to be emptied any more
+    ");
+}
+
+#[test]
+fn number_of_nodes_holds_for_steering_too() {
+    let cluster = "node n1\n web*6 cpu=1\nnode n2\n web cpu=500m";
+    let policy = EMPTYING.replace("thresholds:", "numberOfNodes: 1, thresholds:");
+    assert!(of(cluster, EMPTYING).starts_with("n2 add"));
+    assert_eq!(of(cluster, &policy), "");
+}
+
+#[test]
+fn whoever_ends_leaves_nothing_behind() {
+    let cluster =
+        Cluster::parse(&format!("node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"));
+    let released = steer::release(&cluster.snapshot(&parse(EVEN)));
+    let lines: Vec<String> = released.iter().map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why)).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    n1 remove: evenkeel ends, and leaves no taint behind
+    n2 remove: evenkeel ends, and leaves no taint behind
+    ");
+}
+
+#[test]
+fn no_pod_goes_for_a_taint_of_ours() {
+    let policy = "
+        evictable: {minReplicas: 1}
+        strategies: [{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}]
+    "
+    .replace("\n        ", "\n");
+    let cluster = |key: &str| format!("node n1 taint={key}=hot:PreferNoSchedule\n web cpu=100m\nnode n2");
+    assert!(Cluster::parse(&cluster("evenkeel.io/steer")).plan(&policy).moves.is_empty());
+    assert_snapshot!(text(&Cluster::parse(&cluster("other")).plan(&policy)), @"move web-1 from n1 to n2: does not tolerate the taint other=hot:PreferNoSchedule of its node");
+}
+
+#[test]
+fn a_policy_of_descheduler_and_exact_mode_steer_nobody() {
+    let theirs = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: [{name: p, pluginConfig:
+        [{name: LowNodeUtilization, args: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}],
+        plugins: {balance: {enabled: [LowNodeUtilization]}}}]}";
+    assert!(!Policy::parse("p.yaml", theirs).unwrap().steering.is_on());
+    assert!(!parse(&hot()).exactly().steering.is_on());
+}
+
+#[test]
+fn a_plan_for_machines_names_node_action_value_and_why() {
+    let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
+    assert_snapshot!(serde_json::to_string(&plan.steering).unwrap(), @r#"[{"node":"n1","action":"add","value":"hot","code":"hot","message":"cpu 75% is above the target 50%: pods had better land elsewhere"}]"#);
+}
+
+#[test]
+fn a_taint_that_no_strategy_leads_to_is_told_of() {
+    let policy = parse(&format!("steering: {{taintEmptying: true}}\n{EVEN}"));
+    let warnings: Vec<String> = policy.warnings.iter().map(ToString::to_string).collect();
+    assert_snapshot!(warnings.join("\n"), @"steering: taintEmptying has no effect without the strategy highNodeUtilization");
+}

@@ -1,0 +1,51 @@
+//! What a real kube-scheduler did in one cluster, as a file: the objects, and then pod after pod where it landed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One cluster. The pods are placed one after another: each finds those before it where they landed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Case {
+    pub name: String,
+    pub seed: u64,
+    /// The plugins that score, in the order of the scores.
+    pub plugins: Vec<String>,
+    /// What is there before the first pod comes.
+    pub objects: Vec<Value>,
+    pub placements: Vec<Placement>,
+}
+
+/// One decision of the scheduler.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Placement {
+    /// The pod as it waits. One that found no node is taken away again.
+    pub pod: Value,
+    /// Where it landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// What the scheduler said where it found no node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The nodes that scored best, of which one is taken by chance.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equal: Vec<String>,
+    /// By node, what each plugin adds to its score, by weight. Nothing where only one node was left to choose.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scores: BTreeMap<String, Vec<i64>>,
+}
+
+impl Placement {
+    /// Namespace and name.
+    pub fn name(&self) -> (&str, &str) {
+        let meta = &self.pod["metadata"];
+        (meta["namespace"].as_str().unwrap(), meta["name"].as_str().unwrap())
+    }
+}
+
+/// Where the recorded cases are.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/placements")
+}

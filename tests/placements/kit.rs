@@ -1,0 +1,4 @@
+//! For recorded placements and for live ones.
+
+pub mod case;
+pub mod judge;
