@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::{Child, Command, Stdio};
 
 use super::bed::Bed;
+use super::proxy::Proxy;
 use super::wait::{eventually, that};
 
 /// How often it scrapes.
@@ -48,6 +49,12 @@ impl Prometheus {
         })
         .await;
         it
+    }
+
+    /// A meddler before it.
+    pub async fn meddler(&self, bed: &Bed) -> Proxy {
+        let upstream = kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
+        Proxy::before(upstream, bed.port(3)).await
     }
 
     /// Where it is.
