@@ -167,3 +167,68 @@ impl Line {
         Ok(Look { past, readings })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::cluster::client::tests::fake;
+    use crate::source::prometheus::tests::{NOW, healthy, places, router, serve, usage};
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    /// metrics.k8s.io that tells of one node, measured at this time.
+    async fn metrics_api(second: i64) -> Client {
+        let item = move || {
+            let usage = r#""usage": {"cpu": "1", "memory": "1Ki"}"#;
+            format!(r#"{{"items": [{{"metadata": {{"name": "n1"}}, "timestamp": "{}", {usage}}}]}}"#, at(second))
+        };
+        let (client, _) =
+            fake(move |_, uri, _| (200, if uri.ends_with("nodes") { item() } else { r#"{"items": []}"#.to_owned() }))
+                .await;
+        client
+    }
+
+    #[tokio::test]
+    async fn the_fallback_stands_in_while_the_first_is_stale_and_no_longer() {
+        let there = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&there);
+        let answer = move |query: &str| {
+            if told.load(Ordering::Relaxed) { healthy(query) } else { (500, "text/plain", String::new()) }
+        };
+        let mut rules = usage(&serve(router(answer).0).await, "");
+        rules.fallback = Some(SourceKind::MetricsApi);
+        let (client, metrics) = (metrics_api(NOW).await, Metrics::default());
+        let mut feed = Feed::new(&rules, &client);
+        let mut standing = Vec::new();
+        // The healthy Prometheus tells of samples of seven seconds before NOW.
+        for (second, up) in [(0, false), (1, true), (2, false), (80, false), (85, false), (86, true), (300, true)] {
+            there.store(up, Ordering::Relaxed);
+            feed.look(&places(), &metrics, at(NOW + second)).await;
+            standing.push(feed.standing());
+        }
+        let (first, second) = (Standing::By(SourceKind::Prometheus), Standing::By(SourceKind::MetricsApi));
+        assert_eq!(standing, [second, first, first, first, second, second, Standing::Stale]);
+        let text = metrics.text();
+        assert!(text.contains("evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"), "{text}");
+        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"), "{text}");
+        assert_eq!(feed.blind().unwrap(), "prometheus: its newest sample is too old");
+    }
+
+    #[tokio::test]
+    async fn the_past_is_read_at_the_start_and_after_a_gap() {
+        let (router, asked) = router(healthy);
+        let rules = usage(&serve(router).await, "");
+        let mut feed = Feed::new(&rules, &metrics_api(NOW).await);
+        let mut ranges = Vec::new();
+        for second in [0, 15, 30, 90] {
+            feed.look(&places(), &Metrics::default(), at(NOW + second)).await.unwrap();
+            ranges.push(asked.lock().unwrap().iter().filter(|a| a.0 == "/api/v1/query_range").count());
+        }
+        assert_eq!(ranges, [6, 6, 6, 12]);
+    }
+}

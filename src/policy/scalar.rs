@@ -114,9 +114,9 @@ impl Spot<'_, '_> {
     }
 
     /// Text that passes a test; one that does not says what is wrong.
-    pub(super) fn checked<T>(self, test: impl FnOnce(&str) -> Result<T, &'static str>) -> Option<T> {
+    pub(super) fn checked<T>(self, check: impl FnOnce(&str) -> Result<T, &'static str>) -> Option<T> {
         match &self.node()?.value {
-            Value::Text(text) if !text.is_empty() => match test(text) {
+            Value::Text(text) if !text.is_empty() => match check(text) {
                 Ok(value) => Some(value),
                 Err(sentence) => self.complain(Code::WrongType, sentence),
             },

@@ -64,7 +64,7 @@ impl Prometheus {
             let mut all = self.look(places, Moments::One(now)).await?;
             Ok(all.pop().map(|(_, readings)| readings).unwrap_or_default())
         };
-        self.in_time(look).await
+        self.in_time(Box::pin(look)).await
     }
 
     /// Reads what was used since then, for a window at most, in the order of time.
@@ -83,7 +83,7 @@ impl Prometheus {
             let from = to - (to - from).max(0) / step * step;
             self.look(places, Moments::Many { from, to, step }).await
         };
-        self.in_time(look).await
+        self.in_time(Box::pin(look)).await
     }
 
     /// A look that takes longer than the time between two polls would hold up all else.
@@ -163,4 +163,4 @@ impl Prometheus {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

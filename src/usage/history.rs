@@ -32,7 +32,12 @@ struct NodeSeries {
     newest: Option<Sample>,
     /// When a pod was last seen, or is known, to have left.
     left: Option<Timestamp>,
+    /// Pods that the newest sample still told of, though they are not there any more.
+    guests: BTreeSet<PodName>,
 }
+
+/// Namespace and name.
+type PodName = (String, String);
 
 /// What a node used at one time that no pod accounted for.
 #[derive(Clone, Copy, Debug)]
@@ -107,12 +112,13 @@ impl History {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
             // What had not begun when the sample was taken is no part of it.
-            let begun = |p: &&Pod| since(p) <= sample.at;
-            let pods = || node.pods.iter().map(|p| snapshot.pod(*p)).filter(begun);
-            // Of those that have left, what was seen with the node's sample is a part of it.
-            let with_it = |s: &&Sample| s.at.saturating_add(sample.window).is_ok_and(|until| until >= sample.at);
-            let left = || strangers.get(node.name.as_str()).into_iter().flatten().filter(with_it).copied();
-            let seen = pods().filter_map(|p| sample_of(p, readings)).chain(left());
+            let there = |p: &&Pod| since(p) <= sample.at;
+            let pods = || node.pods.iter().map(|p| snapshot.pod(*p)).filter(there);
+            // Of those that are not there any more, what was seen with the node's sample is a part of it.
+            let with_it = |s: &Sample| s.at.saturating_add(sample.window).is_ok_and(|until| until >= sample.at);
+            let told = strangers.get(node.name.as_str()).into_iter().flatten();
+            let guests: BTreeMap<_, _> = told.filter(|(_, s)| with_it(s)).map(|(pod, s)| (*pod, *s)).collect();
+            let seen = pods().filter_map(|p| sample_of(p, readings)).chain(guests.values().copied());
             let accounted = seen.fold(Measure::default(), |sum, s| sum.plus(s.used));
             // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
             let adds = |p: &&Pod| p.stays() && (self.too_new(p, now) || self.pods.contains_key(&p.uid));
@@ -122,11 +128,14 @@ impl History {
                 continue;
             }
             series.newest = Some(*sample);
+            if series.guests.iter().any(|guest| !guests.contains_key(guest)) {
+                series.left = series.left.max(Some(sample.at));
+            }
+            series.guests = guests.into_keys().cloned().collect();
             let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
             let settled = series.left.is_none_or(|left| began >= left);
             let sample = Sample { used: sample.used.minus(accounted), ..*sample };
             series.remainders.push_back(Remainder { sample, clean: all_seen && settled });
-            series.left = series.left.max(left().map(|s| s.at).max());
         }
     }
 
@@ -258,15 +267,15 @@ impl PodUsage {
     }
 }
 
-/// Samples of pods that the source places on a node and the snapshot does not, or not any more, by node.
-fn strangers<'r>(snapshot: &Snapshot, readings: &'r Readings) -> BTreeMap<&'r str, Vec<Sample>> {
-    let mut by_node: BTreeMap<&str, Vec<Sample>> = BTreeMap::new();
+/// The pods that the source places on a node and the snapshot does not, or not any more, by node.
+fn strangers<'r>(snapshot: &Snapshot, readings: &'r Readings) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
+    let mut by_node: BTreeMap<&str, Vec<(&PodName, Sample)>> = BTreeMap::new();
     for (pod, node) in &readings.placed {
         let Some(sample) = readings.pods.get(pod) else { continue };
         let known = snapshot.find_pod(&pod.0, &pod.1).map(|id| snapshot.pod(id));
         let on_it = |p: &Pod| p.node.is_some_and(|n| snapshot.node(n).name == *node);
         if !known.is_some_and(|p| on_it(p) && sample_of(p, readings).is_some()) {
-            by_node.entry(node).or_default().push(*sample);
+            by_node.entry(node).or_default().push((pod, *sample));
         }
     }
     by_node

@@ -99,8 +99,10 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
         keel.cycles(2, 60).await;
         let slow = meddler.hold(Stage::Unanswered, &[Method::GET], "/api/v1/");
         drop(refused);
-        keel.eventually("word of the time it takes", 60, async |keel| that(keel.count(&["took longer than"]) > 0, "none"))
-            .await;
+        keel.eventually("word of the time it takes", 60, async |keel| {
+            that(keel.count(&["took longer than"]) > 0, "none")
+        })
+        .await;
         keel.cycles(2, 60).await;
         assert_eq!(evictions(bed).len(), before, "evicted on stale usage");
         slow.release();

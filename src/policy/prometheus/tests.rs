@@ -71,9 +71,9 @@ fn default_queries_hold_nothing_that_is_not_put_in() {
 #[test]
 fn a_source_that_is_named_is_described_and_one_that_is_described_is_named() {
     assert_snapshot!(refused("{source: prometheus}"), @r#"policy.yaml:3:1: usage.prometheus: missing, expected where Prometheus is: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
-    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:24: usage.prometheus: missing, expected where Prometheus is: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
+    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:31: usage.prometheus: missing, expected where Prometheus is: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
     assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"), @"policy.yaml:3:9: usage.prometheus: nothing asks for this; write `source: prometheus` or `fallback: prometheus` beside it");
-    assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"), @"policy.yaml:3:22: usage.fallback: this is the source already; name the other one, or leave the field out");
+    assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"), @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or leave the field out");
     assert_snapshot!(refused("{source: graphite}"), @"policy.yaml:3:17: usage.source: found graphite, expected metricsApi or prometheus");
 }
 

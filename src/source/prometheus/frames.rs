@@ -74,7 +74,7 @@ pub(super) struct Rules<'r> {
 /// What is known so far, by the time that was asked about.
 pub(super) struct Frames<'r> {
     rules: Rules<'r>,
-    frames: BTreeMap<i64, Frame>,
+    by_moment: BTreeMap<i64, Frame>,
     skipped: BTreeMap<(Set, String), (Labels, usize)>,
 }
 
@@ -101,7 +101,7 @@ enum About {
 
 impl<'r> Frames<'r> {
     pub(super) fn new(rules: Rules<'r>) -> Self {
-        Frames { rules, frames: BTreeMap::new(), skipped: BTreeMap::new() }
+        Frames { rules, by_moment: BTreeMap::new(), skipped: BTreeMap::new() }
     }
 
     /// Takes in the answer to one query.
@@ -142,7 +142,7 @@ impl<'r> Frames<'r> {
                 too_much = true;
                 continue;
             }
-            let frame = self.frames.entry(at).or_default();
+            let frame = self.by_moment.entry(at).or_default();
             let parts = match about {
                 About::Node(node) => frame.nodes.entry(node.clone()).or_default(),
                 About::Pod(namespace, pod, node) => {
@@ -164,7 +164,7 @@ impl<'r> Frames<'r> {
     pub(super) fn finish(mut self) -> Vec<(Timestamp, Readings)> {
         let mut all: Vec<(Timestamp, Readings)> = Vec::new();
         let mut lacking: [(usize, String); 2] = Default::default();
-        for (millis, frame) in std::mem::take(&mut self.frames) {
+        for (millis, frame) in std::mem::take(&mut self.by_moment) {
             let Ok(at) = Timestamp::from_millisecond(millis) else { continue };
             let mut readings = Readings::default();
             lacking = Default::default();

@@ -19,20 +19,20 @@ use crate::units::Amount;
 mod tls;
 
 /// When the played Prometheus is asked: 2026-01-01T00:00:00Z.
-const NOW: i64 = 1_767_225_600;
+pub(crate) const NOW: i64 = 1_767_225_600;
 
 /// What was asked: the path, the parameters, the headers.
-type Asked = Arc<Mutex<Vec<(String, BTreeMap<String, String>, HeaderMap)>>>;
+pub(crate) type Asked = Arc<Mutex<Vec<(String, BTreeMap<String, String>, HeaderMap)>>>;
 
 /// Status, content type, body.
-type Said = (u16, &'static str, String);
+pub(crate) type Said = (u16, &'static str, String);
 
 fn json_of(value: &Value) -> Said {
     (200, "application/json", value.to_string())
 }
 
 /// A router that answers each query by its name in the policy of [`policy`].
-fn router(answer: impl Fn(&str) -> Said + Clone + Send + Sync + 'static) -> (Router, Asked) {
+pub(crate) fn router(answer: impl Fn(&str) -> Said + Clone + Send + Sync + 'static) -> (Router, Asked) {
     router_by(move |query, _| answer(query))
 }
 
@@ -55,7 +55,7 @@ fn router_by(answer: impl Fn(&str, &HeaderMap) -> Said + Clone + Send + Sync + '
     (router, asked)
 }
 
-async fn serve(router: Router) -> String {
+pub(crate) async fn serve(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -63,7 +63,7 @@ async fn serve(router: Router) -> String {
 }
 
 /// A policy whose queries are called as their fields are.
-fn usage(url: &str, more: &str) -> UsagePolicy {
+pub(crate) fn usage(url: &str, more: &str) -> UsagePolicy {
     let text = format!(
         "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], usage: {{source: prometheus,
           prometheus: {{url: '{url}', retries: 0, timeout: 2s, {more}
@@ -78,14 +78,14 @@ fn prometheus(url: &str, more: &str) -> Prometheus {
     Prometheus::new(usage.prometheus.clone().unwrap(), &usage)
 }
 
-fn places() -> Places {
+pub(crate) fn places() -> Places {
     let mut places = Places::default();
     places.add("n1", &["10.0.0.1".to_owned()]);
     places.add("n2", &["10.0.0.2".to_owned()]);
     places
 }
 
-fn vector(result: Value) -> Said {
+fn vector(result: &Value) -> Said {
     json_of(&json!({"status": "success", "data": {"resultType": "vector", "result": result}}))
 }
 
@@ -94,14 +94,14 @@ fn point(value: &str) -> Value {
 }
 
 /// A healthy answer to each query: n1 and n2 with one pod on n1.
-fn healthy(query: &str) -> Said {
+pub(crate) fn healthy(query: &str) -> Said {
     let node = |value: &str| {
         let of = |labels: Value| json!({"metric": labels, "value": point(value)});
-        vector(json!([of(json!({"node": "n1", "instance": "x:1"})), of(json!({"instance": "10.0.0.2:9100"}))]))
+        vector(&json!([of(json!({"node": "n1", "instance": "x:1"})), of(json!({"instance": "10.0.0.2:9100"}))]))
     };
     let pod = |value: &str| {
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
-        vector(json!([{"metric": labels, "value": point(value)}]))
+        vector(&json!([{"metric": labels, "value": point(value)}]))
     };
     let taken = (NOW - 7).to_string();
     match query {
@@ -146,12 +146,13 @@ async fn nodes_and_pods_are_read_with_the_time_at_which_they_were_measured() {
 }
 
 /// Each makes one answer of a healthy Prometheus bad: what it is, which query, what is answered, what comes of it.
+#[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
 async fn no_bad_answer_becomes_a_number() {
     let n1 = |value: Value| json!({"metric": {"node": "n1"}, "value": value});
     let success = |data: Value| json_of(&json!({"status": "success", "data": data}));
     let told = |text: &str| (200, "application/json", text.to_owned());
-    let series = |items: Vec<Value>| vector(Value::Array(items));
+    let series = |items: Vec<Value>| vector(&Value::Array(items));
     let table: Vec<(&'static str, &'static str, Said)> = vec![
         ("not a number", "nodeCpu", series(vec![n1(point("NaN"))])),
         ("infinity", "nodeCpu", series(vec![n1(point("+Inf"))])),
@@ -236,7 +237,7 @@ async fn no_bad_answer_becomes_a_number() {
                 readings.skipped[0].to_string()
             }
         };
-        told += &format!("{what}: {came}\n");
+        told.extend([what, ": ", &came, "\n"]);
     }
     assert_snapshot!(told, @r#"
     not a number: nodeCpu {node="n1"} cannot be read: NaN is no amount
@@ -280,7 +281,7 @@ async fn no_bad_answer_becomes_a_number() {
 async fn what_is_told_twice_is_taken_with_care() {
     let twice = || {
         let of = |instance: &str, value: &str| json!({"metric": {"node": "n1", "instance": instance}, "value": point(value)});
-        vector(json!([of("a:1", "1"), of("b:1", "3"), of("c:1", "2")]))
+        vector(&json!([of("a:1", "1"), of("b:1", "3"), of("c:1", "2")]))
     };
     let readings = read_with("nodeCpu", twice).await.unwrap();
     assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(3000));
@@ -295,9 +296,8 @@ async fn of_namesakes_on_two_nodes_the_one_that_was_measured_last_counts() {
     let both = |query: &str| {
         let of = |node: &str, value: &str| json!({"metric": {"node": node, "namespace": "shop", "pod": "web"}, "value": point(value)});
         match query {
-            "podCpu" => vector(json!([of("n1", "1"), of("n2", "2")])),
-            "podMemory" => vector(json!([of("n1", "1"), of("n2", "2")])),
-            "podTime" => vector(json!([of("n1", &(NOW - 200).to_string()), of("n2", &(NOW - 5).to_string())])),
+            "podCpu" | "podMemory" => vector(&json!([of("n1", "1"), of("n2", "2")])),
+            "podTime" => vector(&json!([of("n1", &(NOW - 200).to_string()), of("n2", &(NOW - 5).to_string())])),
             _ => healthy(query),
         }
     };
