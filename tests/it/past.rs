@@ -145,7 +145,7 @@ fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
     // Where the past does not place the pod that was evicted, its use cannot be told from what no pod accounts for.
     let mut engine = Engine::new(engine.policy().clone(), engine.ledger().clone());
     told.iter_mut().for_each(|(_, readings)| readings.placed.clear());
-    told.truncate(8);
+    told.drain(..6);
     engine.catch_up(&snapshot, &told, after(123));
     let plan = engine.decide(&snapshot, after(123));
     assert_eq!(nodes(&plan).lines().next(), Some("n1: left alone: 0 of the 3 samples needed"));

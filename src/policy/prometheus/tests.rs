@@ -3,8 +3,7 @@
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use super::super::{Policy, SourceKind};
-use super::*;
+use super::super::{Login, Policy, Prometheus, Queries, SourceKind};
 
 fn parse(usage: &str) -> Result<Policy, String> {
     let text = format!(

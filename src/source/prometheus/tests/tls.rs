@@ -10,7 +10,9 @@ use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-use super::*;
+use std::sync::Arc;
+
+use super::{File, healthy, places, prometheus, router};
 
 /// Whoever signs certificates.
 struct Authority {
