@@ -14,9 +14,12 @@ mod file;
 mod live;
 mod plan;
 mod policy;
+mod report;
 mod run;
+mod scheduler;
 mod show;
 mod simulate;
+mod snapshot;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +48,8 @@ enum Command {
     Plan(plan::Args),
     /// Try a policy on a cluster in memory: hours in moments
     Simulate(simulate::Args),
+    /// Record a cluster in a file, for plan --from and simulate --from
+    Snapshot(snapshot::Args),
     /// Work with policies
     #[command(subcommand)]
     Policy(policy::Command),
@@ -64,6 +69,8 @@ struct Shared {
     /// The policy: what to balance, within which bounds, and which pods may go
     #[arg(long, value_name = "FILE", env = "EVENKEEL_POLICY", hide_env_values = true)]
     policy: Option<PathBuf>,
+    #[command(flatten)]
+    scheduler: scheduler::Scheduler,
     /// How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -144,6 +151,7 @@ impl Command {
                 plan::run(args, out)
             }
             Command::Simulate(args) => simulate::run(args, out),
+            Command::Snapshot(args) => snapshot::run(args, out),
             Command::Policy(command) => policy::run(command, out),
             Command::Completions { shell } => {
                 let mut script = Vec::new();
@@ -202,10 +210,19 @@ mod tests {
             "evenkeel run --policy p.yaml --exact --dry-run=false --client-connection-kubeconfig k --logging-format json",
             "evenkeel policy convert p.yaml",
             "evenkeel plan --exact",
+            "evenkeel plan --scheduler-config s.yaml",
+            "evenkeel run --policy p.yaml --scheduler-config s.yaml",
+            "evenkeel simulate --scheduler-config s.yaml",
             "evenkeel plan",
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
             "evenkeel plan --from c.yaml --now 1795246200 --all",
             "evenkeel plan -v --kubeconfig k --log-format json --log-level debug",
+            "evenkeel snapshot --scramble -o c.json --kubeconfig k",
+            "evenkeel simulate",
+            "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o json -v",
+            "evenkeel simulate --from c.json",
+            "evenkeel simulate --list",
+            "evenkeel simulate --show late-nodes",
             "evenkeel policy check p.yaml",
             "evenkeel completions bash",
             "evenkeel version",
@@ -223,6 +240,8 @@ mod tests {
             ("evenkeel plan -o xml", "possible values: text, json"),
             ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
             ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
+            ("evenkeel simulate --duration soon", "expected a duration from 1m to 8760h"),
+            ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
         ] {
             let error = parse(line).unwrap_err();

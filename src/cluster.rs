@@ -24,6 +24,8 @@ pub mod client;
 pub mod events;
 pub mod evict;
 pub mod ledger_store;
+pub mod taints;
+pub mod list;
 mod watch;
 
 /// A watch that fails for longer than this is cut off: what is known by it may be wrong. A restart of the API server

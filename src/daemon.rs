@@ -19,10 +19,12 @@ use crate::usage::Unmeasured;
 use self::cycle::Cycle;
 pub use self::feed::Feed;
 pub use self::report::Told;
+pub use self::steering::Steered;
 
 mod cycle;
 mod feed;
 mod report;
+mod steering;
 
 /// Everything the loop works with.
 pub struct Daemon {
@@ -42,6 +44,8 @@ pub struct Daemon {
     pub instance: String,
     /// What need not be logged again.
     pub told: Told,
+    /// What has been done about taints.
+    pub steered: Steered,
 }
 
 /// Why the loop cannot go on.
@@ -82,13 +86,23 @@ pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) ->
         daemon.health.beat(due);
         sleep_until(due, &stop).await;
     }
+    if !(daemon.dry_run || engine.policy().dry_run) {
+        daemon.release(&engine).await;
+    }
     info!("stopped");
     Ok(())
 }
 
 /// Looks until nothing hangs in the balance any more, acts once, and ends: a Job.
-pub async fn run_once(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
+///
+/// It steers nobody, and takes away the taints that it finds: in the time between two such runs there would be nobody to
+/// take away those that are no longer warranted.
+pub async fn run_once(mut daemon: Daemon, mut policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+    if policy.steering.is_on() {
+        info!("a single run steers nobody: it would leave its taints behind");
+        policy.steering = policy.steering.off();
+    }
     let poll = policy.usage.poll;
     let look = longest_look(&policy);
     let mut engine = Engine::new(policy, ledger);

@@ -252,6 +252,12 @@ impl<'w> Draft<'w> {
         self.open.as_deref()
     }
 
+    /// The nodes for which the scheduler draws lots among earlier moves.
+    pub fn lots(&self) -> Vec<NodeId> {
+        let drawn = self.accepted.iter().filter(|(_, landing)| landing.among.len() > 1);
+        drawn.flat_map(|(_, landing)| landing.among.iter().copied()).collect()
+    }
+
     /// Writes down a move, and shifts the pod's load.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
         if landing.among.len() > 1 && self.open.is_none() {

@@ -96,10 +96,10 @@ impl Engine {
         }
         let after = picture(&draft);
         let world = draft.world;
-        let (moves, kept, nodes, notes) = draft.finish();
-        let steering = steer::steer(world, &nodes, halted.as_ref());
+        let (moves, kept, verdicts, notes) = draft.finish();
+        let steering = steer::steer(world, &verdicts, halted.as_ref());
         let skipped = snapshot.skipped.clone();
-        Plan { at: now, halted, steering, moves, kept, nodes, notes, before, after, skipped }
+        Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, skipped }
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.

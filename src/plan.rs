@@ -22,7 +22,7 @@ pub use outcome::Outcome;
 pub use picture::{Balance, NodePicture, Picture};
 pub use pull::Pull;
 pub use refusal::{Reach, Refusal, short};
-pub use steer::{STEERING_KEY, Steer, SteerAction, SteerReason, SteerValue};
+pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 
 /// A finished plan. The same world gives the same plan, byte for byte.

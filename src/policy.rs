@@ -17,6 +17,7 @@ mod prometheus;
 pub(crate) mod read;
 mod rule;
 pub(crate) mod scalar;
+mod scheduler_config;
 mod scheduler_profile;
 mod steering;
 mod strategies;
@@ -29,6 +30,7 @@ pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
 };
+pub use scheduler_config::{DEFAULT_SCHEDULER, SchedulerConfig};
 pub use scheduler_profile::{
     AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
     ScorePlugin, Weights,
@@ -66,6 +68,8 @@ pub struct Policy {
     pub strategies: Vec<Strategy>,
     /// What the cluster's scheduler is told to do: where replacements land follows from it.
     pub scheduler: SchedulerProfile,
+    /// The same of schedulers beside it, for pods that name them.
+    pub other_schedulers: Vec<SchedulerProfile>,
     /// Which nodes the scheduler is steered around.
     pub steering: Steering,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
@@ -142,7 +146,7 @@ impl Policy {
 
     /// The resources that its thresholds and the scheduler's profile name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let mut names = self.scheduler.resources();
+        let mut names: BTreeSet<&str> = self.schedulers().flat_map(SchedulerProfile::resources).collect();
         for strategy in &self.strategies {
             if let Rule::LowNodeUtilization(rule) = &strategy.rule {
                 let levels = rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));

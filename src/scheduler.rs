@@ -154,7 +154,8 @@ pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usiz
 
 /// Whether it is known how the scheduler of a pod scores nodes.
 pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
-    scores::ours(draft.world.snapshot.pod(pod), &draft.world.policy.scheduler)
+    let pod = draft.world.snapshot.pod(pod);
+    scores::ours(pod, draft.world.policy.scheduler_of(pod.scheduler.as_deref()))
 }
 
 /// What makes one node at least as good as another to the scheduler: the plugin that speaks for it most.
@@ -236,3 +237,6 @@ pub fn preference(pod: &Pod, node: &Node) -> i64 {
 pub fn avoids(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
     term.mean(&snapshot.namespaces, &of.namespace, &other.namespace, &other.labels)
 }
+
+#[cfg(test)]
+mod tests;

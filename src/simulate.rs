@@ -35,7 +35,10 @@ pub mod trace;
 
 /// Drives a scenario under a policy from its start to its end. `policy_name` is for the trace; `watch` is told how far it
 /// has come, after every step of simulated time.
-pub fn run(scenario: &Scenario, policy: Policy, policy_name: &str, mut watch: impl FnMut(SignedDuration)) -> Trace {
+pub fn run(scenario: &Scenario, mut policy: Policy, policy_name: &str, mut watch: impl FnMut(SignedDuration)) -> Trace {
+    if let Some(strategy) = &scenario.scheduler {
+        policy.scheduler.fit.strategy = strategy.clone();
+    }
     let tick = policy.usage.poll;
     let mut run = Run::new(scenario, policy);
     let mut recorder = Recorder::new(scenario, run.engine.policy(), policy_name, tick);
@@ -82,6 +85,7 @@ impl<'s> Run<'s> {
         self.cluster.live_through_agenda();
         controllers::nodes(&mut self.cluster, self.scenario, last);
         self.cluster.settle_down(self.engine.policy());
+        self.cluster.begun = true;
         let snapshot = self.cluster.snapshot();
         let used = metrics::used(&self.cluster);
         self.metrics.sample(&self.cluster, &used);
@@ -113,6 +117,9 @@ impl<'s> Run<'s> {
 
     /// What a plan asks of the cluster is done here, and nowhere else.
     fn act(&mut self, plan: &Plan, recorder: &mut Recorder) {
+        for steer in plan.steering.iter().filter(|s| s.action.is_change()) {
+            controllers::steer(&mut self.cluster, steer);
+        }
         let grace = self.engine.policy().grace_period;
         let mut erred = false;
         for it in &plan.moves {

@@ -36,6 +36,10 @@ fn files() -> Vec<File> {
                 folders.push(path);
                 continue;
             }
+            // Scenarios are files of another kind.
+            if path.extension().is_none_or(|ending| ending != "rs") {
+                continue;
+            }
             let inside = path.strip_prefix(source()).unwrap();
             let module = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
             let text = fs::read_to_string(&path).unwrap();

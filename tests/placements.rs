@@ -3,7 +3,6 @@
 #![expect(
     unreachable_pub,
     clippy::unwrap_used,
-    clippy::print_stdout,
     reason = "nothing here is used from outside, and a test says what is wrong by failing"
 )]
 
@@ -18,15 +17,17 @@ use kit::judge::Figures;
 /// The recorded cases, in order.
 fn recorded() -> Vec<Case> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "json"));
     files.sort();
     files.iter().map(|file| serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()).collect()
 }
 
 #[test]
-#[ignore = "until the forecast foresees as the scheduler decides"]
 fn pods_land_where_we_foresee_it() {
     let mut figures = Figures::default();
-    recorded().iter().for_each(|case| figures.add(case));
+    for case in recorded() {
+        figures.add(&case);
+    }
     println!("{figures}");
     assert!(figures.landed >= 1000, "the data has lost its cases");
     assert!(figures.hits() >= 98.0 && figures.width() <= 2.0, "{figures}");

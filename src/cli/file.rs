@@ -21,7 +21,8 @@ use crate::usage::import as metrics;
 
 /// How a file comes about that a plan can be made from.
 pub(super) const HOW_TO: &str = "\
-A file for --from, as JSON, which is faster to read than YAML; the second command adds the usage:
+A file for --from: `evenkeel snapshot -o cluster.json` records one. Without evenkeel, kubectl does, as JSON, which is faster
+to read than YAML; the second command adds the usage:
   kubectl get nodes,pods,pdb,rs,ns,pvc,pv,services,priorityclasses -A -o json > cluster.json
   kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io -A -o json >> cluster.json";
 
@@ -70,7 +71,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Found> {
     parse(&text).with_context(|| label(path))
 }
 
-fn parse(text: &str) -> anyhow::Result<Found> {
+pub(super) fn parse(text: &str) -> anyhow::Result<Found> {
     let found = if text.trim_start().starts_with(['{', '[']) { json(text)? } else { yaml(text)? };
     if found.objects.count(Kind::Node) == 0 {
         bail!("no nodes: found {}\n\n{HOW_TO}", found.sentence());

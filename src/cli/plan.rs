@@ -62,6 +62,8 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.exact {
         chosen.policy = chosen.policy.exactly();
     }
+    let (known, of_the_scheduler) = args.shared.scheduler.apply(chosen.policy)?;
+    chosen.policy = known;
     let seen = match &args.from {
         Some(path) => from_file(path, &chosen.policy, args.now)?,
         None => runtime()?.block_on(live::look(&args.shared, &chosen.policy))?,
@@ -71,7 +73,9 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     let mut head = seen.head;
     head.push(format!("policy: {}: {}", chosen.from, policy::sentence(&chosen.policy)));
-    head.extend(policy::warnings(&chosen.policy, &chosen.from));
+    let mut warnings = policy::warnings(&chosen.policy, &chosen.from);
+    warnings.extend(of_the_scheduler);
+    head.extend(warnings.clone());
     let mut engine = Engine::new(chosen.policy, seen.ledger);
     engine.observe_steady(&seen.snapshot, &seen.readings, seen.now);
     let mut plan = engine.decide(&seen.snapshot, seen.now);
@@ -83,8 +87,8 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
             out.write_all(page.to_string().as_bytes())?;
         }
         Output::Json => {
-            for warning in policy::warnings(engine.policy(), &chosen.from) {
-                super::complain(&warning);
+            for warning in &warnings {
+                super::complain(warning);
             }
             serde_json::to_writer_pretty(&mut *out, &plan).map_err(std::io::Error::from)?;
             writeln!(out)?;

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon, Feed, Told};
+use crate::daemon::{self, Daemon, Feed, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::tls::TlsListener;
@@ -61,7 +61,8 @@ impl Args {
         for warning in policy::warnings(&policy, &file::label(path)) {
             warn!("{warning}");
         }
-        for warning in self.flags.warnings() {
+        let (policy, of_the_scheduler) = self.shared.scheduler.apply(policy)?;
+        for warning in self.flags.warnings().into_iter().chain(of_the_scheduler) {
             warn!("{warning}");
         }
         Ok(if self.exact { policy.exactly() } else { policy })
@@ -90,6 +91,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),
+        steered: Steered::default(),
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
     if args.once || args.flags.once() {

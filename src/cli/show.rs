@@ -9,6 +9,7 @@ use crate::units::Ratio;
 
 pub(super) mod nodes;
 mod pods;
+mod steering;
 mod summary;
 
 /// A plan, and how to show it.
@@ -68,6 +69,7 @@ impl fmt::Display for Page<'_> {
         }
         self.nodes(f)?;
         self.left_alone(f)?;
+        self.steering(f)?;
         self.moves(f)?;
         self.kept(f)?;
         self.balance(f)?;
@@ -143,6 +145,7 @@ mod tests {
 
     use super::*;
     use crate::plan::{Balance, Class, Halt, Idle, Kept, Move, NodePicture, Note, Picture, Reason, Refusal, Verdict};
+    use crate::plan::{Steer, SteerAction, SteerReason, SteerValue};
     use crate::policy::Basis;
     use crate::snapshot::facts::{Owner, OwnerKey, Skipped};
     use crate::usage::Unmeasured;
@@ -364,6 +367,23 @@ mod tests {
 
         nothing to do: no node is above its target
         "#);
+    }
+
+    #[test]
+    fn taints_stand_before_the_moves() {
+        let steer = |node: &str, action, why| Steer { node: node.to_owned(), action, why };
+        let why = SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) };
+        let steering = vec![
+            steer("n1", SteerAction::Add(SteerValue::Hot), why),
+            steer("n10", SteerAction::Remove, SteerReason::Cooled),
+        ];
+        let page = page(&Plan { steering, ..busy() }, 100, false);
+        let (_, from) = page.split_once("\n\nSteering  ").unwrap();
+        insta::assert_snapshot!(from.split_once("\n\nMoves").unwrap().0, @"
+        soft taints, which make a node the scheduler's last choice
+        n1   add hot  cpu 83% is above the target 60%: pods had better land elsewhere
+        n10  remove   it has cooled
+        ");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use jiff::SignedDuration;
 
 use crate::plan::short;
@@ -13,7 +14,7 @@ use crate::simulate::trace::Trace;
 
 use super::policy::Chosen;
 use super::show::Screen;
-use super::{Misuse, file, policy};
+use super::{Misuse, file, policy, report};
 
 use self::page::Page;
 
@@ -26,6 +27,7 @@ Examples:
   evenkeel simulate daily-wave --policy mine.yaml   a built-in scenario under your policy
   evenkeel simulate --from cluster.json             your own cluster, with its usage as it was then
   evenkeel simulate --policy a.yaml --policy b.yaml two policies side by side
+  evenkeel simulate --html page.html                the run as a page with pictures
   evenkeel simulate --show late-nodes > mine.yaml   a scenario to change; evenkeel simulate mine.yaml runs it";
 
 /// Runs a cluster in memory through hours in moments, and shows what a policy does to it.
@@ -41,6 +43,8 @@ pub(super) struct Args {
     /// The policy to try; twice to compare two [default: that of the scenario]
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
+    #[command(flatten)]
+    scheduler: super::scheduler::Scheduler,
     /// How long to go on, in simulated time [default: as the scenario says, or 2h]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     duration: Option<SignedDuration>,
@@ -50,6 +54,9 @@ pub(super) struct Args {
     /// As tables for people, or everything that happened for machines
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     output: Output,
+    /// Also write a page with pictures, for a browser: one file that loads nothing from anywhere
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// List every node, eviction and event
     #[arg(short = 'v', long)]
     all: bool,
@@ -90,12 +97,18 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut loaded = load(args)?;
     loaded.scenario.duration = args.duration.unwrap_or(loaded.scenario.duration);
     loaded.scenario.seed = args.seed.unwrap_or(loaded.scenario.seed);
-    let chosen = policies(args, &loaded)?;
-    for it in &chosen {
+    let mut chosen = policies(args, &loaded)?;
+    for it in &mut chosen {
+        let (known, warnings) = args.scheduler.apply(it.policy.clone())?;
+        it.policy = known;
+        loaded.head.extend(warnings);
         loaded.head.push(format!("policy: {}: {}", it.from, policy::sentence(&it.policy)));
         loaded.head.extend(policy::warnings(&it.policy, &it.from));
     }
     let traces: Vec<Trace> = chosen.into_iter().map(|it| carry_out(&loaded.scenario, it)).collect();
+    if let Some(path) = &args.html {
+        std::fs::write(path, report::html(&traces)).with_context(|| path.display().to_string())?;
+    }
     match args.output {
         Output::Text => {
             let page = Page { traces: &traces, head: &loaded.head, all: args.all, screen: Screen::here() };

@@ -1,4 +1,5 @@
-//! One event for each eviction, for those who ask `kubectl describe` where their pod went.
+//! One event for each eviction and each taint, for those who ask `kubectl describe` where their pod went, or why a node
+//! is passed over.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tracing::warn;
 
-use crate::plan::Move;
+use crate::plan::{Move, Steer};
 
 use super::client::why;
 
@@ -22,32 +23,42 @@ const LONGEST: (usize, usize) = (128, 1024);
 /// Writes that a pod was evicted. `instance` is the name of our own pod or host. An event that cannot be written is
 /// logged and no more, for the eviction has happened.
 pub async fn evicted(client: &Client, done: &Move, instance: &str, at: Timestamp) {
-    let events: Api<Event> = Api::namespaced(client.clone(), &done.namespace);
-    let event = event(done, instance, at);
-    let params = PostParams::default();
-    let why = match tokio::time::timeout(TIMEOUT, events.create(&params, &event)).await {
-        Ok(Ok(_)) => return,
-        Ok(Err(error)) => why(&error),
-        Err(_) => format!("no answer within {} s", TIMEOUT.as_secs()),
-    };
-    warn!(namespace = done.namespace, pod = done.pod, why, "the event of an eviction is lost");
+    if let Err(why) = write(client, of_eviction(done), instance, at).await {
+        warn!(namespace = done.namespace, pod = done.pod, why, "the event of an eviction is lost");
+    }
 }
 
-fn event(done: &Move, instance: &str, at: Timestamp) -> Event {
-    let note = format!("evicted from {} by evenkeel/{}: {}", done.node, done.strategy, done.reason);
-    Event {
-        metadata: ObjectMeta {
-            generate_name: Some(format!("{}-", done.pod)),
-            namespace: Some(done.namespace.clone()),
-            ..ObjectMeta::default()
-        },
+/// Writes that a node has been given our taint, or has lost it.
+pub async fn steered(client: &Client, done: &Steer, instance: &str, at: Timestamp) {
+    if let Err(why) = write(client, of_taint(done), instance, at).await {
+        warn!(node = done.node, why, "the event of a taint is lost");
+    }
+}
+
+async fn write(client: &Client, event: Event, instance: &str, at: Timestamp) -> Result<(), String> {
+    let namespace = event.metadata.namespace.clone().unwrap_or_default();
+    let event = Event {
         type_: Some("Normal".to_owned()),
-        reason: Some(done.strategy.to_owned()),
-        action: Some("Evicted".to_owned()),
-        note: Some(cut(&note, LONGEST.1)),
+        note: event.note.map(|note| cut(&note, LONGEST.1)),
         event_time: Some(MicroTime(at)),
         reporting_controller: Some("evenkeel".to_owned()),
         reporting_instance: Some(cut(instance, LONGEST.0)),
+        ..event
+    };
+    let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
+    match tokio::time::timeout(TIMEOUT, events.create(&PostParams::default(), &event)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(why(&error)),
+        Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
+    }
+}
+
+fn of_eviction(done: &Move) -> Event {
+    Event {
+        metadata: meta(&done.pod, &done.namespace),
+        reason: Some(done.strategy.to_owned()),
+        action: Some("Evicted".to_owned()),
+        note: Some(format!("evicted from {} by evenkeel/{}: {}", done.node, done.strategy, done.reason)),
         regarding: Some(ObjectReference {
             api_version: Some("v1".to_owned()),
             kind: Some("Pod".to_owned()),
@@ -57,6 +68,37 @@ fn event(done: &Move, instance: &str, at: Timestamp) -> Event {
             ..ObjectReference::default()
         }),
         ..Event::default()
+    }
+}
+
+fn of_taint(done: &Steer) -> Event {
+    let (action, what) = match done.action.value() {
+        Some(value) => ("Tainted", format!("the scheduler is steered around it ({})", value.text())),
+        None => ("Untainted", "the scheduler is no longer steered around it".to_owned()),
+    };
+    Event {
+        // Nodes are in no namespace, and the API server takes events of such objects in this one.
+        metadata: meta(&done.node, "default"),
+        reason: Some("Steering".to_owned()),
+        action: Some(action.to_owned()),
+        note: Some(format!("{what}: {}", done.why)),
+        regarding: Some(ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Node".to_owned()),
+            name: Some(done.node.clone()),
+            // As the kubelet does it; `kubectl describe node` looks for it.
+            uid: Some(done.node.clone()),
+            ..ObjectReference::default()
+        }),
+        ..Event::default()
+    }
+}
+
+fn meta(name: &str, namespace: &str) -> ObjectMeta {
+    ObjectMeta {
+        generate_name: Some(format!("{name}-")),
+        namespace: Some(namespace.to_owned()),
+        ..ObjectMeta::default()
     }
 }
 
@@ -70,6 +112,7 @@ mod tests {
     use super::*;
     use crate::cluster::client::tests::{fake, status};
     use crate::cluster::evict::tests::planned;
+    use crate::plan::{SteerAction, SteerReason, SteerValue};
     use serde_json::{Value, json};
 
     #[tokio::test]
@@ -96,6 +139,20 @@ mod tests {
             "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1", "uid": "u-1"},
         });
         assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
+    }
+
+    #[tokio::test]
+    async fn an_event_tells_why_a_node_is_passed_over() {
+        let (client, asked) = fake(|_, _, body| (201, body.to_owned())).await;
+        let action = SteerAction::Add(SteerValue::Emptying);
+        let done = Steer { node: "n1".to_owned(), action, why: SteerReason::Emptying };
+        steered(&client, &done, "evenkeel-0", Timestamp::UNIX_EPOCH).await;
+        let (_, uri, body) = asked.lock().unwrap()[0].clone();
+        assert_eq!(uri.split('?').next(), Some("/apis/events.k8s.io/v1/namespaces/default/events"));
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let note = "the scheduler is steered around it (emptying): it is to be emptied: pods had better land elsewhere";
+        assert_eq!((&body["action"], &body["note"]), (&json!("Tainted"), &json!(note)));
+        assert_eq!(body["regarding"], json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}));
     }
 
     #[tokio::test]

@@ -44,7 +44,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Watched {
     pub(super) kind: Kind,
-    path: &'static str,
+    pub(super) path: &'static str,
     /// Whether its metadata is all that is asked for.
     metadata_only: bool,
 }
@@ -328,7 +328,7 @@ async fn within<T>(limit: Duration, request: impl Future<Output = kube::Result<T
 }
 
 /// As part of a query: a continue token is base64 and has characters that mean something there.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),

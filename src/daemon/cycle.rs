@@ -7,7 +7,7 @@ use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
 use crate::engine::Engine;
 use crate::ledger::Ledger;
-use crate::plan::{Move, Outcome, Plan};
+use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
 
 use super::{Daemon, DaemonError, Loading, clock, report};
@@ -44,7 +44,16 @@ impl<'d> Cycle<'d> {
         let plan = self.engine.decide(&snapshot, self.started);
         self.daemon.metrics.plan(&plan);
         self.daemon.told.nodes(&plan);
-        let outcomes = if self.dry() { Vec::new() } else { self.carry_out(&snapshot, &plan, &before).await? };
+        let outcomes = if self.dry() {
+            Daemon::would_steer(&plan.steering);
+            Vec::new()
+        } else {
+            // Taints are there before pods look for a place, and those that a move may count on go after it.
+            self.daemon.steer(changes(&plan, |action| matches!(action, SteerAction::Add(_)))).await;
+            let outcomes = self.carry_out(&snapshot, &plan, &before).await;
+            self.daemon.steer(changes(&plan, |action| action == SteerAction::Remove)).await;
+            outcomes?
+        };
         self.report(&plan, &outcomes);
         Ok(())
     }
@@ -134,6 +143,10 @@ impl<'d> Cycle<'d> {
     const fn dry(&self) -> bool {
         self.daemon.dry_run || self.engine.policy().dry_run
     }
+}
+
+fn changes(plan: &Plan, of: fn(SteerAction) -> bool) -> impl Iterator<Item = &Steer> {
+    plan.steering.iter().filter(move |s| of(s.action))
 }
 
 /// Whether what is written in the cluster may be other than what we saw or wrote last.

@@ -23,9 +23,9 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
     let forecast = scheduler::forecast(draft, candidate.pod);
     elsewhere(candidate, draft, &forecast)?;
     let mut trial = Judged::default();
-    trial.take(candidate, draft, &forecast);
+    trial.take(candidate, draft, &forecast, None);
     let worlds = if let Some(open) = draft.open() {
-        trial.take(candidate, open, &scheduler::forecast(open, candidate.pod));
+        trial.take(candidate, open, &scheduler::forecast(open, candidate.pod), Some(&draft.lots()));
         2.0
     } else {
         1.0
@@ -49,17 +49,19 @@ struct Judged {
 }
 
 impl Judged {
-    fn take(&mut self, candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) {
+    /// With `lots` the draft is the open one, and they are the nodes for which lots were drawn: who takes the place of an
+    /// earlier pod there leaves that one the other place, so that as much is gained.
+    fn take(&mut self, candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast, lots: Option<&[NodeId]>) {
         for winner in &forecast.winners {
-            let known = self.landing.among.contains(&winner.node);
-            if !known {
+            if !self.landing.among.contains(&winner.node) {
                 self.landing.among.push(winner.node);
             }
             match judge(candidate, draft, winner.node) {
-                Ok(after) if self.landing.on.is_none() || (!known && after > self.fullest) => {
+                Ok(after) if lots.is_none() && (self.landing.on.is_none() || after > self.fullest) => {
                     (self.landing.on, self.fullest) = (Some(winner.node), after);
                 }
                 Ok(_) => {}
+                Err(Flaw::Elsewhere(node)) if lots.is_some_and(|lots| lots.contains(&node)) => {}
                 Err(flaw) => {
                     self.bad += winner.chance.get();
                     self.worst.get_or_insert_with(|| flaw.refusal(candidate, draft, winner.chance, forecast));
@@ -124,9 +126,6 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         stays_cool(candidate, draft, node, &targets(draft, node))?;
     }
     let Some(room) = &candidate.room else { return Ok(requested_after(candidate, draft, node)) };
-    if !room.nodes.contains(&node) {
-        return Err(Flaw::Elsewhere(node));
-    }
     stays_cool(candidate, draft, node, &room.cool)?;
     let mut most = requested_after(candidate, draft, node);
     for &(resource, target) in room.ceiling.iter() {
@@ -136,7 +135,8 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
         }
         most = if ratio > most { ratio } else { most };
     }
-    Ok(most)
+    // Last, so that who overlooks this flaw overlooks no other.
+    if room.nodes.contains(&node) { Ok(most) } else { Err(Flaw::Elsewhere(node)) }
 }
 
 /// A node that is, or would be, hot by usage would only give the pod away again.

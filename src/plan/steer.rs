@@ -177,3 +177,43 @@ impl Serialize for Steer {
         out.end()
     }
 }
+
+/// What became of a change of a taint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SteerOutcome {
+    /// The node is as it should be now.
+    Done,
+    /// It was so already, or is gone.
+    Unneeded,
+    /// 403: we have no right to patch nodes.
+    Forbidden(String),
+    /// The API server answered with another error, or others wrote to the node every time.
+    Failed(String),
+    /// No answer came: whether the node was changed has to be seen.
+    Unanswered(String),
+}
+
+impl SteerOutcome {
+    /// The stable label.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            SteerOutcome::Done => "done",
+            SteerOutcome::Unneeded => "unneeded",
+            SteerOutcome::Forbidden(_) => "forbidden",
+            SteerOutcome::Failed(_) => "failed",
+            SteerOutcome::Unanswered(_) => "unanswered",
+        }
+    }
+}
+
+impl fmt::Display for SteerOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SteerOutcome::Done => f.write_str("done"),
+            SteerOutcome::Unneeded => f.write_str("nothing to do any more"),
+            SteerOutcome::Forbidden(why) => write!(f, "not allowed: {why}"),
+            SteerOutcome::Failed(why) => write!(f, "failed: {why}"),
+            SteerOutcome::Unanswered(why) => write!(f, "no answer: {why}"),
+        }
+    }
+}

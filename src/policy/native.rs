@@ -37,6 +37,7 @@ pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
             exact: false,
             warnings: Vec::new(),
             scheduler: SchedulerProfile::default(),
+            other_schedulers: Vec::new(),
             interval: interval.unwrap_or(SignedDuration::from_mins(1)),
             dry_run: f.field("dryRun").bool().unwrap_or(false),
             node_selector: f.field("nodeSelector").selector(),

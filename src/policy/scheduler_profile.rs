@@ -29,6 +29,8 @@ pub struct SchedulerProfile {
     pub added_affinity: AddedAffinity,
     /// `percentageOfNodesToScore`; `None` and zero leave it to the size of the cluster.
     pub percentage_of_nodes_to_score: Option<u32>,
+    /// Something scores nodes that is not of kube-scheduler itself, so that nothing is known of the sum.
+    pub unknown_scores: bool,
 }
 
 /// A plugin that scores nodes.
@@ -262,6 +264,7 @@ impl Default for SchedulerProfile {
             pod_affinity: PodAffinity { hard_weight: 1, ignore_preferences_of_others: false },
             added_affinity: AddedAffinity::default(),
             percentage_of_nodes_to_score: None,
+            unknown_scores: false,
         }
     }
 }

@@ -50,3 +50,50 @@ pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
         f.warn(Code::Ignored, "steering", "taintEmptying has no effect without the strategy highNodeUtilization");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    const LOW: &str = "lowNodeUtilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}";
+    const HIGH: &str = "highNodeUtilization: {thresholds: {cpu: 1%}}";
+
+    fn parse(steering: &str) -> Result<Policy, String> {
+        let text = format!(
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {steering}\nstrategies: [{{{LOW}}}, {{{HIGH}}}]\n"
+        );
+        Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn it_is_off_unless_it_is_asked_for() {
+        let default = parse("{}").unwrap().steering;
+        assert!(!default.is_on() && default == Policy::default_native().steering);
+        assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(3));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read_again() {
+        for text in
+            ["{}", "{taintHot: true, maxNodes: none}", "{taintEmptying: true, maxNodes: 2}", "{maxNodes: 12.5%}"]
+        {
+            let policy = parse(text).unwrap();
+            let again = Policy::parse("native", &policy.to_native()).unwrap();
+            assert_eq!((&again.steering, again.warnings.len()), (&policy.steering, 0), "{}", policy.to_native());
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert_snapshot!(parse("{taintHot: hot, maxNode: 1}").unwrap_err(), @"
+        policy.yaml:3:22: steering.taintHot: found hot, expected true or false
+          | steering: {taintHot: hot, maxNode: 1}
+          |                      ^
+        policy.yaml:3:27: steering.maxNode: unknown field (did you mean `maxNodes`?); allowed here: taintHot, taintEmptying, maxNodes
+          | steering: {taintHot: hot, maxNode: 1}
+          |                           ^
+        ");
+    }
+}

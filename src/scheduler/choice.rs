@@ -110,7 +110,9 @@ fn winners(scored: &[Scored], quota: usize) -> Vec<Winner> {
         }
     }
     let sum: f64 = winners.iter().map(|w| w.chance.get()).sum();
-    winners.iter_mut().for_each(|w| w.chance = ratio(w.chance.get() / sum));
+    for winner in &mut winners {
+        winner.chance = ratio(winner.chance.get() / sum);
+    }
     winners
 }
 

@@ -58,8 +58,8 @@ impl<'q, 'w> Filters<'q, 'w> {
     fn open(&self, node: NodeId) -> Result<(), Misfit> {
         let (question, there) = (&self.question, self.question.node(node));
         let tolerations = &question.pod.tolerations;
-        // The scheduler itself goes by the taint that the node controller puts on a node that is not ready.
-        if !there.ready {
+        // The scheduler itself goes by the taint alone, which comes a moment later.
+        if !there.ready && !taints::absence_tolerated(&there.taints, tolerations) {
             return Err(Misfit::NotReady);
         }
         if there.cordoned && question.runs(FilterPlugin::NodeUnschedulable) && !taints::cordon_tolerated(tolerations) {

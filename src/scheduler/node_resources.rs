@@ -66,8 +66,8 @@ impl Weighed {
         let id = question.draft.world.snapshot.resources.find(name).filter(|id| *id != ResourceId::PODS)?;
         let presumed = presume && [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
         let takes = match (presumed, id) {
-            (true, ResourceId::CPU) => question.pod.presumed.cpu,
-            (true, _) => question.pod.presumed.memory,
+            (true, ResourceId::CPU) => question.pod.presumed_of_containers.cpu,
+            (true, _) => question.pod.presumed_of_containers.memory,
             (false, _) => question.pod.requests[id],
         };
         let basic = ["cpu", "memory", "ephemeral-storage"].contains(&name);
@@ -171,8 +171,8 @@ mod tests {
     fn the_least_or_the_most_allocated_wins() {
         let cpu_and_memory = [(1, level(1500, 4000)), (1, level(5, 8))];
         // 62.5 % and 37.5 % are left, each rounded down.
-        assert_eq!(mean(&FitStrategy::LeastAllocated, cpu_and_memory.into_iter()), (62 + 37) / 2);
-        assert_eq!(mean(&FitStrategy::MostAllocated, cpu_and_memory.into_iter()), (37 + 62) / 2);
+        assert_eq!(mean(&FitStrategy::LeastAllocated, cpu_and_memory.into_iter()), 49);
+        assert_eq!(mean(&FitStrategy::MostAllocated, cpu_and_memory.into_iter()), 49);
         let over = [(3, level(9, 8)), (1, level(0, 8))];
         assert_eq!(mean(&FitStrategy::LeastAllocated, over.into_iter()), 25);
         assert_eq!(mean(&FitStrategy::MostAllocated, over.into_iter()), 75);

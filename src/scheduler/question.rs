@@ -33,7 +33,8 @@ impl<'q, 'w> Question<'q, 'w> {
     /// Once the pod that is replaced has gone; also for a pod that waits.
     pub(super) fn after(draft: &'q Draft<'w>, id: PodId) -> Self {
         let world = draft.world;
-        let (pod, profile) = (world.snapshot.pod(id), &world.policy.scheduler);
+        let pod = world.snapshot.pod(id);
+        let profile = world.policy.scheduler_of(pod.scheduler.as_deref());
         Question { draft, id, pod, profile, home: draft.place(id), lingers: false }
     }
 

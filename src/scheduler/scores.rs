@@ -1,6 +1,6 @@
 //! All scores, each from 0 to 100 and weighted by the profile.
 
-use crate::policy::{SchedulerProfile, ScorePlugin};
+use crate::policy::{DEFAULT_SCHEDULER, SchedulerProfile, ScorePlugin};
 use crate::snapshot::{NodeId, Pod};
 
 use super::question::Question;
@@ -23,15 +23,15 @@ pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     nodes.iter().zip(parts).map(|(node, parts)| Scored { node: *node, total: parts.total(), parts }).collect()
 }
 
-/// Whether the profile is that of the pod's scheduler. Of another one the scores are not known.
+/// Whether the profile is that of the pod's scheduler, and all that scores in it is known.
 pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
-    pod.scheduler.as_deref().unwrap_or("default-scheduler") == profile.name
+    pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER) == profile.name && !profile.unknown_scores
 }
 
 /// `None` where the plugin has nothing to say of this pod.
 fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     match plugin {
-        ScorePlugin::TaintToleration => taints::score(question, nodes),
+        ScorePlugin::TaintToleration => Some(taints::score(question, nodes)),
         ScorePlugin::NodeAffinity => node_affinity::score(question, nodes),
         ScorePlugin::NodeResourcesFit => Some(node_resources::score(question, nodes)),
         ScorePlugin::PodTopologySpread => topology_spread::score(question, nodes),

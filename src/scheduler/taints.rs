@@ -9,6 +9,8 @@ use super::scores;
 
 /// The taint that a cordoned node has (NodeUnschedulable).
 const CORDON: &str = "node.kubernetes.io/unschedulable";
+/// The taints of a node that is not ready, one of which its controller puts on it.
+const ABSENT: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// Whether the tolerations cover every taint with effect NoSchedule or NoExecute. PreferNoSchedule only scores.
 pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
@@ -21,14 +23,20 @@ pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
     !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
 }
 
+/// Whether the tolerations let a pod onto a node that is not ready: by the taint that it has, if it has it already.
+pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    let mut marks = taints.iter().filter(|t| ABSENT.contains(&t.key.as_str())).peekable();
+    marks.peek().is_some() && marks.all(|t| tolerations.iter().any(|by| covers(by, t)))
+}
+
 /// What each node scores.
-pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let tolerations = &question.pod.tolerations;
     let bothers = |t: &&Taint| t.effect == Effect::PreferNoSchedule && !tolerations.iter().any(|by| covers(by, t));
     let count = |node: &NodeId| question.node(*node).taints.iter().filter(bothers).count();
     let mut counts: Vec<i64> = nodes.iter().map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX)).collect();
     scores::normalise(&mut counts, true);
-    Some(counts)
+    counts
 }
 
 /// Whether this one toleration covers this one taint.
@@ -67,6 +75,21 @@ mod tests {
     fn one_catch_all_covers_any_number_of_taints() {
         let taints = [taint("a", "1", Effect::NoSchedule), taint("b", "2", Effect::NoExecute)];
         assert!(tolerated(&taints, &[toleration(None, Tolerates::Any, None)]));
+    }
+
+    #[test]
+    fn a_node_that_is_not_ready_takes_those_who_tolerate_its_taint() {
+        let taints = [taint(ABSENT[1], "", Effect::NoSchedule), taint(ABSENT[1], "", Effect::NoExecute)];
+        let any = toleration(None, Tolerates::Any, None);
+        // What every pod gets from admission lets it stay for a while, and lets it nowhere.
+        let stays = toleration(Some(ABSENT[1]), Tolerates::Any, Some(Effect::NoExecute));
+        assert!(absence_tolerated(&taints, std::slice::from_ref(&any)) && !absence_tolerated(&taints, &[stays]));
+        assert!(!absence_tolerated(&[], &[any]));
+    }
+
+    #[test]
+    fn a_cordon_can_be_tolerated() {
+        assert!(!cordon_tolerated(&[]) && cordon_tolerated(&[toleration(Some(CORDON), Tolerates::Any, None)]));
     }
 
     #[test]

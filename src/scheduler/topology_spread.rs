@@ -24,8 +24,14 @@ struct Constraint {
     pods: Pods,
     /// Whether the pod counts itself.
     counts_itself: bool,
-    honours_affinity: bool,
-    honours_taints: bool,
+    honours: Honours,
+}
+
+/// What keeps a node from counting: the pod's node affinity, and taints that it does not tolerate.
+#[derive(Clone, Copy)]
+struct Honours {
+    affinity: bool,
+    taints: bool,
 }
 
 impl Constraint {
@@ -40,8 +46,7 @@ impl Constraint {
             topology: index.topology(&spread.topology_key),
             pods: asked.map_or_else(|| Rc::from([]), |s| index.selected(&question.pod.namespace, s)),
             counts_itself: selector.is_some_and(|s| s.matches(&question.pod.labels)),
-            honours_affinity: spread.honours_affinity,
-            honours_taints: spread.honours_taints,
+            honours: Honours { affinity: spread.honours_affinity, taints: spread.honours_taints },
         }
     }
 
@@ -53,16 +58,15 @@ impl Constraint {
             topology: question.index().topology(&constraint.topology_key),
             pods: Rc::clone(pods),
             counts_itself: true,
-            honours_affinity: constraint.honours_affinity,
-            honours_taints: constraint.honours_taints,
+            honours: Honours { affinity: constraint.honours_affinity, taints: constraint.honours_taints },
         }
     }
 
     /// Whether a node counts by the constraint's inclusion policies.
     fn includes(&self, question: &Question<'_, '_>, node: NodeId) -> bool {
         let there = question.node(node);
-        (!self.honours_affinity || node_affinity::admits(question.pod, there))
-            && (!self.honours_taints || taints::tolerated(&there.taints, &question.pod.tolerations))
+        (!self.honours.affinity || node_affinity::admits(question.pod, there))
+            && (!self.honours.taints || taints::tolerated(&there.taints, &question.pod.tolerations))
     }
 }
 
@@ -243,6 +247,7 @@ mod tests {
 
     #[test]
     fn a_pod_weighs_more_where_there_are_more_places() {
-        assert_eq!([0, 1, 5].map(|n| (weight(n) * 1000.0).round()), [693.0, 1099.0, 1946.0]);
+        let shown: Vec<_> = [0, 1, 5].map(|n| format!("{:.3}", weight(n))).into();
+        assert_eq!(shown, ["0.693", "1.099", "1.946"]);
     }
 }

@@ -34,6 +34,10 @@ pub(super) struct Cluster {
     /// Pods came, went or changed since the controllers looked.
     pub(super) stirred: bool,
     serial: u64,
+    /// At which node the scheduler begins to look for the next pod.
+    pub(super) next_node: usize,
+    /// What is there from the start has been made.
+    pub(super) begun: bool,
 }
 
 /// A node.
@@ -110,6 +114,8 @@ impl Cluster {
             snapshot: None,
             stirred: true,
             serial: 0,
+            next_node: 0,
+            begun: false,
         }
     }
 
@@ -266,12 +272,12 @@ impl Cluster {
         self.pods.iter().filter(|(_, life)| here(life)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// How long the simulation has run.
     /// How long a pod has been there; nothing where there is none of the name.
     pub(super) fn age(&self, name: &Name) -> SignedDuration {
         self.pods.get(name).map_or(SignedDuration::ZERO, |life| self.now.duration_since(life.facts.created))
     }
 
+    /// How long the simulation has run.
     pub(super) fn elapsed(&self) -> SignedDuration {
         self.now.duration_since(self.start)
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use jiff::SignedDuration;
 
+use crate::plan::{STEERING_KEY, Steer, SteerAction, SteerValue};
 use crate::snapshot::facts::{Effect, Phase, Taint};
 use crate::snapshot::objects::{Name, Object};
 
@@ -95,6 +96,26 @@ fn recover(cluster: &mut Cluster, spec: &NodeSpec) {
         }
     }
     cluster.tell(format!("node {node} is back"));
+}
+
+/// Gives a node the taint by which the scheduler is steered, or takes it away.
+pub(super) fn steer(cluster: &mut Cluster, steer: &Steer) {
+    let value = match steer.action {
+        SteerAction::Add(value) => Some(value),
+        SteerAction::Remove => None,
+        SteerAction::Keep(_) | SteerAction::Withhold(_) => return,
+    };
+    cluster.change_node(&steer.node, |machine| {
+        machine.facts.taints.retain(|taint| taint.key != STEERING_KEY);
+        let taint = |value: SteerValue| Taint { value: value.text().to_owned(), ..soft() };
+        machine.facts.taints.extend(value.map(taint));
+    });
+    let done = if value.is_some() { "is steered around" } else { "is steered around no more" };
+    cluster.tell(format!("node {} {done}: {}", steer.node, steer.why));
+}
+
+fn soft() -> Taint {
+    taint(STEERING_KEY, Effect::PreferNoSchedule)
 }
 
 /// Pods leave a node that has been down for too long, and one that is drained.

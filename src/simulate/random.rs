@@ -14,11 +14,6 @@ impl Random {
         mix(self.0)
     }
 
-    /// From 0 on, below 1.
-    pub(super) const fn share(&mut self) -> f64 {
-        unit(self.next())
-    }
-
     /// Five letters and digits as Kubernetes appends them to names: none that could make a word.
     pub(super) fn suffix(&mut self) -> String {
         const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";

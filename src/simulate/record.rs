@@ -202,7 +202,7 @@ impl Recorder {
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
             foreseen: (
-                count(&|e| e.to.as_ref().is_some_and(|to| e.may_land.contains(to))),
+                count(&|e| e.to.as_ref().is_some_and(|to| foreseen(evictions, e).any(|node| node == to))),
                 count(&|e| e.to.is_some() && !e.may_land.is_empty()),
             ),
             pending: u32::try_from(waits).unwrap_or(u32::MAX),
@@ -231,6 +231,13 @@ impl Recorder {
             }
         }
     }
+}
+
+/// Where a replacement was foreseen to land, or one of its twins: which of several equal replacements stands for which pod,
+/// nobody can tell.
+fn foreseen<'e>(all: &'e [Eviction], one: &'e Eviction) -> impl Iterator<Item = &'e String> {
+    let twin = move |other: &&Eviction| other.at == one.at && other.workload == one.workload;
+    all.iter().filter(twin).flat_map(|e| &e.may_land)
 }
 
 /// A node at one time.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::policy::Policy;
 use crate::policy::problem::PolicyError;
 use crate::policy::read::Report;
 use crate::policy::tree;
+use crate::policy::{FitStrategy, Policy};
 use crate::selector::{Labels, NodeTerm, Selector};
 use crate::snapshot::facts::{Taint, Toleration};
 use crate::snapshot::objects::Objects;
@@ -35,6 +35,8 @@ pub struct Scenario {
     pub duration: SignedDuration,
     /// The policy that goes with it; the built-in one where it names none.
     pub policy: Option<PolicySource>,
+    /// Which nodes its scheduler likes; as the policy says where it does not.
+    pub scheduler: Option<FitStrategy>,
     /// The nodes, each by itself.
     pub nodes: Vec<NodeSpec>,
     /// The workloads.
@@ -264,6 +266,7 @@ impl Scenario {
             seed: 1,
             duration: SignedDuration::from_hours(2),
             policy: None,
+            scheduler: None,
             nodes: Vec::new(),
             workloads: Vec::new(),
             metrics: Metrics::default(),

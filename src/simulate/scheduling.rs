@@ -36,20 +36,17 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
             draft.bind(pod, node);
             // What is there from the start was bound when it was made.
             let made = cluster.pods.get(&name).map(|life| life.facts.created);
-            let at = made.filter(|_| cluster.now == cluster.start).unwrap_or(cluster.now);
+            let at = made.filter(|_| !cluster.begun).unwrap_or(cluster.now);
             cluster.bind(&name, &snapshot.node(node).name, at);
         }
     }
 }
 
+/// One of the nodes that score best, by lot.
 fn choose(cluster: &mut Cluster, draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
-    let forecast = scheduler::forecast(draft, pod);
-    let mut draw = cluster.random.share();
-    for winner in &forecast.winners {
-        draw -= winner.chance.get();
-        if draw < 0.0 {
-            return Some(winner.node);
-        }
-    }
-    forecast.winners.last().map(|winner| winner.node)
+    let (best, next) = scheduler::choose(draft, pod, cluster.next_node);
+    cluster.next_node = next;
+    let many = u64::try_from(best.len()).ok().filter(|n| *n > 0)?;
+    let lot = usize::try_from(cluster.random.next() % many).unwrap_or_default();
+    best.get(lot).copied()
 }

@@ -153,6 +153,7 @@ fn template(workload: &Workload) -> Pod {
         reason: None,
         conditions: Vec::new(),
         presumed: presumed(workload),
+        presumed_of_containers: presumed(workload),
         scheduler: None,
         gated: false,
         ports: Vec::new(),
@@ -186,7 +187,7 @@ fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
 /// When what a workload makes at the start was made.
 pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
     let long_ago = cluster.start.saturating_sub(AGE).unwrap_or(cluster.start);
-    if cluster.works[work].from.is_none() && cluster.now == cluster.start { long_ago } else { cluster.now }
+    if cluster.works[work].from.is_none() && !cluster.begun { long_ago } else { cluster.now }
 }
 
 /// Takes a cluster as it was found. What a source told of it goes on; what none told of is not measured here either.

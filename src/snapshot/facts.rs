@@ -70,6 +70,7 @@ impl fmt::Display for Taint {
 
 /// What is kept of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent field of the object")]
 pub struct Pod {
     /// Where it lives.
     pub namespace: String,
@@ -103,6 +104,8 @@ pub struct Pod {
     pub requests: Vec<(String, Amount)>,
     /// What the scheduler takes it to use where it scores nodes.
     pub presumed: Presumed,
+    /// The same without requests of the pod as a whole: so NodeResourcesFit scores a pod that waits.
+    pub presumed_of_containers: Presumed,
     /// Who places it; `None` where it is `default-scheduler`.
     pub scheduler: Option<String>,
     /// Whether it has scheduling gates: it is not placed before they are gone.

@@ -2,8 +2,8 @@
 //! elsewhere.
 //!
 //! It asks for room alone, not for where the scheduler would put the pods: without the taint they might well come back,
-//! and that is what the taint is for. A node on which something has to stay is passed over: half an emptied node saves
-//! nothing. An emptied node stays chosen as long as it is underused, so that it stays empty until it is switched off.
+//! and that is what the taint is for. A node on which something has to stay, or that cluster-autoscaler may not take away,
+//! is passed over: half an emptied node saves nothing. An emptied node stays chosen as long as it is underused, so that it stays empty until it is switched off.
 
 use std::cmp::Reverse;
 
@@ -13,6 +13,7 @@ use crate::plan::{Class, Reason, Refusal, SteerReason, Verdict};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::scheduler;
 use crate::snapshot::{NodeId, PodId};
+use crate::strategy::high_node_utilization;
 use crate::units::{Ratio, ResourceId};
 
 /// The nodes, those that have the taint first and then the emptiest.
@@ -40,9 +41,9 @@ pub(super) fn choose(
             if filled.contains(&source) || taken(&chosen, source) {
                 continue;
             }
-            // Where every node is underused, the emptier ones go to the fuller ones.
-            let goals = if takers.is_empty() { &sources[behind + 1..] } else { &takers };
-            if let Some((after, landed)) = empty(&ahead, position, source, goals) {
+            // Nodes in use first, and then those that are underused, but less so.
+            let goals: Vec<NodeId> = takers.iter().chain(&sources[behind + 1..]).copied().collect();
+            if let Some((after, landed)) = empty(&ahead, position, source, &goals) {
                 let why = if landed.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
                 chosen.push((source, why));
                 filled.extend(landed);
@@ -68,6 +69,9 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
 /// The draft as it would be with the node empty, and where its pods would go; `None` where one has to stay.
 fn empty<'w>(ahead: &Draft<'w>, position: usize, source: NodeId, goals: &[NodeId]) -> Option<(Draft<'w>, Vec<NodeId>)> {
     let snapshot = ahead.world.snapshot;
+    if high_node_utilization::unremovable(ahead, source).is_some() {
+        return None;
+    }
     let mut pods: Vec<PodId> = Vec::new();
     for pod in ahead.pods_on(source) {
         match gate::evictable(pod, position, ahead) {

@@ -161,7 +161,7 @@ fn steered(draft: &Draft<'_>, node: NodeId) -> bool {
 }
 
 /// Why cluster-autoscaler may not take a node away, once it is empty but for what may not go.
-fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
+pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     let snapshot = draft.world.snapshot;
     if snapshot.node(node).scale_down_disabled {
         return Some("the node has the annotation scale-down-disabled: true".to_owned());
@@ -193,7 +193,7 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     }
     marks.fullest_first(draft, &mut nodes.sources);
     nodes.sources.reverse();
-    // What is about to be taken away anyhow, or is being emptied, is finished first.
+    // What is about to be taken away anyway, or is being emptied, is finished first.
     nodes.sources.sort_by_key(|n| !(leaving(draft, *n) || steered(draft, *n)));
     nodes
 }
@@ -267,11 +267,23 @@ fn empty<'w>(
             }
         }
     }
-    moves.sort_by_key(|c| {
+    let mut kindly = moves.clone();
+    kindly.sort_by_key(|c| {
         let it = snapshot.pod(c.pod);
         (it.priority, it.qos, it.marks.prefer_no_eviction, Reverse(it.created), it.marks.deletion_cost, c.pod)
     });
-    Ok((after, moves))
+    // Where pods bear on each other, as by topology spread, not every order leads there.
+    Ok(replay(ahead, &kindly).map_or((after, moves), |after| (after, kindly)))
+}
+
+/// The draft after these moves in this order; `None` where one of them then finds no room.
+fn replay<'w>(ahead: &Draft<'w>, moves: &[Candidate]) -> Option<Draft<'w>> {
+    let mut after = ahead.trial();
+    for candidate in moves {
+        let landing = gate::landing(candidate, &after).ok()?;
+        after.accept(candidate.clone(), landing);
+    }
+    Some(after)
 }
 
 /// Where a pod would land, if that is one of the goals. What merely has to wait for a limit is taken for gone.

@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::ledger::{Ending, Ledger, State};
-use crate::plan::{Move, Outcome, Picture, Plan};
+use crate::plan::{Move, Outcome, Picture, Plan, Steer, SteerOutcome};
 use crate::policy::Basis;
 use crate::units::Ratio;
 
@@ -27,6 +27,8 @@ pub struct Metrics {
     deviation: Family<ResourceLabels, Fraction>,
     above_mean: Family<ResourceLabels, Fraction>,
     outside_band: Fraction,
+    steered: Family<SteerLabels, Gauge>,
+    taints: Family<TaintLabels, Counter>,
     planned: Family<StrategyLabels, Gauge>,
     kept: Family<RefusalLabels, Gauge>,
     evictions: Family<OutcomeLabels, Counter>,
@@ -81,6 +83,18 @@ struct OutcomeLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SteerLabels {
+    action: &'static str,
+    code: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct TaintLabels {
+    action: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct EndingLabels {
     ending: &'static str,
 }
@@ -123,6 +137,8 @@ impl Default for Metrics {
                 "The largest of the nodes' ratios less their mean",
             ),
             outside_band: gauge(&mut r, "nodes_outside_band_ratio", "Share of the weighed nodes that are hot or cold"),
+            steered: family(&mut r, "steered_nodes", "Nodes by what the last plan says of their soft taint"),
+            taints: family(&mut r, "taint_changes", "Changes of taints that were tried, by what became of them"),
             planned: family(&mut r, "planned_moves", "Moves of the last plan"),
             kept: family(&mut r, "kept_pods", "Pods that the last plan would have moved and had to leave, by why"),
             evictions: family(&mut r, "evictions", "Evictions that were tried, by what became of them"),
@@ -192,6 +208,7 @@ impl Metrics {
         self.nodes.clear();
         self.kept.clear();
         self.planned.clear();
+        self.steered.clear();
         for verdict in &plan.nodes {
             let labels = ClassLabels { strategy: verdict.strategy, class: verdict.class.code() };
             self.nodes.get_or_create(&labels).inc();
@@ -201,6 +218,9 @@ impl Metrics {
         }
         for it in &plan.moves {
             self.planned.get_or_create(&StrategyLabels { strategy: it.strategy }).inc();
+        }
+        for it in &plan.steering {
+            self.steered.get_or_create(&SteerLabels { action: it.action.code(), code: it.why.code() }).inc();
         }
         self.skipped.set(i64::try_from(plan.skipped.len()).unwrap_or(i64::MAX));
         self.picture(&plan.before);
@@ -232,6 +252,11 @@ impl Metrics {
     /// Takes in what became of a move.
     pub fn outcome(&self, it: &Move, outcome: &Outcome) {
         self.evictions.get_or_create(&OutcomeLabels { strategy: it.strategy, outcome: outcome.code() }).inc();
+    }
+
+    /// Takes in what became of a change of a taint.
+    pub fn taint(&self, it: &Steer, outcome: &SteerOutcome) {
+        self.taints.get_or_create(&TaintLabels { action: it.action.code(), outcome: outcome.code() }).inc();
     }
 
     /// Takes in how an eviction went.

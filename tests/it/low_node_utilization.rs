@@ -139,7 +139,7 @@ fn a_destination_is_not_made_hot_itself() {
     .plan(EVEN);
     // One core is half of n2; a second would be all of it.
     assert_eq!(plan.moves.len(), 1);
-    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: no other node can take it: 1 is so loaded that it would be above its cpu target");
+    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: would land on n2, and cpu there be 100%, above the target of 50%");
 }
 
 #[test]

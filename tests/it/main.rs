@@ -18,6 +18,7 @@ mod past;
 mod properties;
 mod reasons;
 mod relief;
+mod scheduler_config;
+mod simulate;
 mod smoothing;
 mod steering;
-mod zz;

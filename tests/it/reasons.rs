@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal};
+use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason};
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::units::Ratio;
@@ -192,6 +192,42 @@ fn outcomes() -> Vec<Outcome> {
     ]
 }
 
+fn steer_reasons() -> Vec<SteerReason> {
+    let ratio = |percent| Ratio::percent(percent).unwrap();
+    vec![
+        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) },
+        SteerReason::Cooling { resource: "cpu".to_owned(), ratio: ratio(57.0), cool: ratio(54.0) },
+        SteerReason::Emptying,
+        SteerReason::Empty,
+        SteerReason::Enough(3),
+        SteerReason::Cooled,
+        SteerReason::NotEmptied,
+        SteerReason::Unsure("left alone: no metrics".to_owned()),
+        SteerReason::NotAsked,
+        SteerReason::Ending,
+    ]
+}
+
+#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+fn is_listed_steer_reason(why: &SteerReason) {
+    match why {
+        SteerReason::Hot { .. } | SteerReason::Cooling { .. } | SteerReason::Emptying | SteerReason::Empty => {}
+        SteerReason::Enough(_) | SteerReason::Cooled | SteerReason::NotEmptied | SteerReason::Unsure(_) => {}
+        SteerReason::NotAsked | SteerReason::Ending => {}
+    }
+}
+
+fn steer_outcomes() -> Vec<SteerOutcome> {
+    let why = || "what it said".to_owned();
+    vec![
+        SteerOutcome::Done,
+        SteerOutcome::Unneeded,
+        SteerOutcome::Forbidden(why()),
+        SteerOutcome::Failed(why()),
+        SteerOutcome::Unanswered(why()),
+    ]
+}
+
 const CODES: [(Code, &str); 12] = [
     (Code::Syntax, "The file is not YAML, or uses a part of it that is refused, such as tags or a second document."),
     (Code::UnsupportedVersion, "The file is of a version or kind that is not read."),
@@ -233,6 +269,15 @@ fn document() -> String {
     }
     doc += "\n## What became of an eviction\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in outcomes() {
+        let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
+    }
+    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan.\n\n| code | it says, for example |\n|---|---|\n";
+    for why in steer_reasons() {
+        is_listed_steer_reason(&why);
+        let _ = writeln!(doc, "| `{}` | {why} |", why.code());
+    }
+    doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
+    for outcome in steer_outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
     doc += "\n## What is wrong with a policy\n\n`evenkeel policy check` names file, line, column, field, what was found and what is allowed.\n\n| code | meaning |\n|---|---|\n";

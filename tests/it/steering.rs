@@ -1,6 +1,7 @@
 //! Steering: which nodes get a soft taint, which keep it, and when it goes.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
@@ -136,7 +137,7 @@ fn one_of_ours_in_another_form_is_made_as_it_should_be() {
 fn the_hottest_come_first_and_a_cluster_is_never_tainted_as_a_whole() {
     let mut cluster = format!("node n1 {HOT_TAINT}\n web*8 cpu=100m uses=690m\n");
     for (node, uses) in [(2, 600), (3, 900), (4, 800), (5, 100)] {
-        cluster += &format!("node n{node}\n web*8 cpu=100m uses={uses}m\n");
+        let _ = writeln!(cluster, "node n{node}\n web*8 cpu=100m uses={uses}m");
     }
     let most = |n: &str| hot().replace("maxNodes: none", &format!("maxNodes: {n}"));
     // Two of five; n1 has its taint already, so that it does not wander to a hotter one.
@@ -197,14 +198,27 @@ fn the_emptiest_nodes_that_can_be_emptied_are_steered_around() {
 }
 
 #[test]
+fn what_cluster_autoscaler_may_not_take_away_is_left_open() {
+    let cluster = "
+        node n1
+          web*6 cpu=1
+        node n2 no-scale-down
+          api*2 cpu=500m
+        node n3
+          db*2 cpu=500m safe-to-evict=false
+    ";
+    assert_eq!(of(cluster, EMPTYING), "");
+}
+
+#[test]
 fn what_has_no_room_elsewhere_is_not_to_be_emptied() {
     let cluster = "
         node n1 cpu=2
           web*3 cpu=500m
         node n2
-          api*2 cpu=500m
+          api*2 cpu=500m memory=15Gi
         node n3
-          db cpu=800m
+          db cpu=800m memory=4Gi
     ";
     assert_eq!(of(cluster, EMPTYING), "");
 }
@@ -245,6 +259,37 @@ fn number_of_nodes_holds_for_steering_too() {
     let policy = EMPTYING.replace("thresholds:", "numberOfNodes: 1, thresholds:");
     assert!(of(cluster, EMPTYING).starts_with("n2 add"));
     assert_eq!(of(cluster, &policy), "");
+}
+
+/// Seven heavy pods on n1, which they prefer, and three idle nodes.
+fn dead_loop(taint: &str) -> Plan {
+    let nodes = "node n2\nnode n3\nnode n4";
+    let pods = "hot*7 cpu=100m uses=1 prefers=kubernetes.io/hostname:n1*100";
+    Cluster::parse(&format!("node n1 {taint}\n {pods}\n{nodes}")).plan(&hot())
+}
+
+#[test]
+fn what_would_come_back_goes_once_the_taint_is_there() {
+    let before = dead_loop("");
+    assert!(before.moves.is_empty() && before.kept.iter().all(|k| k.refusal.code() == "would-return"));
+    assert_eq!(before.steering.len(), 1);
+    let after = dead_loop(HOT_TAINT);
+    assert_eq!(after.moves.len(), 3, "{}", text(&after));
+}
+
+#[test]
+fn a_node_is_emptied_once_the_scheduler_passes_it_over() {
+    // The scheduler spreads, so that what leaves the emptiest node comes back to it.
+    let cluster = |taint: &str| {
+        let nodes = format!("node n1\n web*6 cpu=1\nnode n2\n web*5 cpu=1\nnode n3 {taint}\n web cpu=1");
+        Cluster::parse(&nodes).plan(EMPTYING)
+    };
+    let before = cluster("");
+    assert!(before.moves.is_empty(), "{}", text(&before));
+    assert_snapshot!(steering(&before), @"n3 add emptying: it is to be emptied: pods had better land elsewhere");
+    let after = cluster(EMPTYING_TAINT);
+    assert_eq!(after.moves.iter().map(|m| m.node.as_str()).collect::<Vec<_>>(), ["n3"], "{}", text(&after));
+    assert_snapshot!(steering(&after), @"n3 keep emptying: it is to be emptied: pods had better land elsewhere");
 }
 
 #[test]

@@ -23,9 +23,16 @@ pub struct Case {
 pub struct Placement {
     /// The pod as it waits. One that found no node is taken away again.
     pub pod: Value,
+    /// The pod of the same kind that it replaces, which was told to end and then did: before this one landed, or after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// Where it landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
+    /// A replacement that found no node while the old pod was there, and that the scheduler did not try again at once
+    /// when that had gone: it wakes a pod only by what it holds for a reason, or else after minutes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asleep: bool,
     /// What the scheduler said where it found no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -39,9 +46,9 @@ pub struct Placement {
 
 impl Placement {
     /// Namespace and name.
-    pub fn name(&self) -> (&str, &str) {
-        let meta = &self.pod["metadata"];
-        (meta["namespace"].as_str().unwrap(), meta["name"].as_str().unwrap())
+    pub fn name(&self) -> (String, String) {
+        let word = |key: &str| self.pod["metadata"][key].as_str().unwrap().to_owned();
+        (word("namespace"), word("name"))
     }
 }
 

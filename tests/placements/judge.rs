@@ -5,9 +5,9 @@ use std::fmt;
 
 use evenkeel::draft::{Draft, HotSince, World};
 use evenkeel::ledger::Ledger;
-use evenkeel::policy::Policy;
-use evenkeel::scheduler::{Forecast, forecast};
-use evenkeel::snapshot::objects::Objects;
+use evenkeel::policy::{Policy, ScorePlugin};
+use evenkeel::scheduler::{Forecast, Parts, forecast};
+use evenkeel::snapshot::objects::{Kind, Objects};
 use evenkeel::snapshot::{Snapshot, import};
 use evenkeel::usage::Usage;
 use jiff::Timestamp;
@@ -25,94 +25,116 @@ pub struct Figures {
     /// Pods that found a node, and how many of them found one that we named.
     pub landed: usize,
     pub foreseen: usize,
+    /// Of both, those that replaced another pod.
+    replaced: (usize, usize),
     /// Pods that found none, and for how many of them we named none.
     pub nowhere: usize,
     pub nowhere_foreseen: usize,
-    /// Over the pods that found a node: the sizes of our sets, those of the sets of truly equal nodes, and the sum of
-    /// the ratios between the two.
+    width: Width,
+    /// Nodes that were scored, and to how many of them we gave the same score.
+    scored: usize,
+    agreed: usize,
+    /// How many nodes differ in what, and the first of them.
+    off: BTreeMap<String, (usize, String)>,
+    /// One line for each pod that landed where we did not expect it.
+    pub misses: Vec<String>,
+}
+
+/// How our sets compare to those of the truly equal nodes: their sizes summed up, and the ratios of the two.
+#[derive(Default)]
+struct Width {
     ours: usize,
     equal: usize,
     ratios: f64,
-    measured: usize,
-    /// Nodes that were scored, and how many of them we gave the same score.
-    scored: usize,
-    agreed: usize,
-    /// By plugin, how many nodes' scores differ.
-    off: BTreeMap<String, usize>,
-    /// One line for each pod that landed where we did not expect it.
-    pub misses: Vec<String>,
+    count: usize,
 }
 
 impl Figures {
     /// Percentage of the landings that were in our set.
     pub fn hits(&self) -> f64 {
-        percentage(self.foreseen, self.landed)
+        float(self.foreseen) / float(self.landed.max(1)) * 100.0
     }
 
-    /// How much larger our set is than that of the truly equal nodes, on average.
+    /// How many times as many nodes as are truly equal we name: the mean, or the ratio of the sums where that is worse.
     pub fn width(&self) -> f64 {
-        let mean = self.ratios / float(self.measured.max(1));
-        mean.max(float(self.ours) / float(self.equal.max(1)))
+        let Width { ours, equal, ratios, count } = self.width;
+        (ratios / float(count.max(1))).max(float(ours) / float(equal.max(1)))
     }
 
     /// Adds a cluster.
     pub fn add(&mut self, case: &Case) {
+        assert!(case.plugins.iter().eq(ScorePlugin::ALL.map(ScorePlugin::name)), "{:?}", case.plugins);
         let policy = Policy::parse("policy.yaml", POLICY).unwrap();
         let mut objects = Objects::default();
-        case.objects.iter().for_each(|o| apply(&mut objects, o));
-        let nodes = case.objects.iter().filter(|o| o["kind"] == "Node").count();
+        for object in &case.objects {
+            apply(&mut objects, object);
+        }
         for (i, placement) in case.placements.iter().enumerate() {
             let mut pod = placement.pod.clone();
-            apply(&mut objects, &pod);
-            let snapshot = Snapshot::join(&objects, policy.resources());
-            let foreseen = foresee(&policy, &snapshot, placement);
-            self.judge(&format!("{:02}-{} #{i}", case.seed, case.name), case, placement, &foreseen, nodes < SAMPLED);
-            match &placement.node {
-                Some(node) => {
-                    pod["spec"]["nodeName"] = json!(node);
-                    apply(&mut objects, &pod);
+            let (namespace, name) = placement.name();
+            let mut asked = (namespace, name.clone());
+            match &placement.replaces {
+                Some(old) => asked.1.clone_from(old),
+                None => apply(&mut objects, &pod),
+            }
+            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), &asked);
+            objects.delete(Kind::Pod, &asked);
+            if placement.asleep {
+                continue;
+            }
+            let instead = placement.replaces.as_ref().map(|old| format!(" for {old}")).unwrap_or_default();
+            let at = format!("{:02}-{} #{i} {name}{instead}", case.seed, case.name);
+            if let Some(node) = &placement.node {
+                self.judge(&at, placement, node, &foreseen);
+                if case.objects.iter().filter(|o| o["kind"] == "Node").count() < SAMPLED {
+                    self.compare(&at, placement, &foreseen);
                 }
-                None => {
-                    let (namespace, name) = placement.name();
-                    objects.delete(evenkeel::snapshot::objects::Kind::Pod, &(namespace.to_owned(), name.to_owned()));
-                }
+                pod["spec"]["nodeName"] = json!(node);
+                apply(&mut objects, &pod);
+            } else {
+                self.judge_nowhere(&at, placement, &foreseen);
             }
         }
     }
 
-    fn judge(&mut self, at: &str, case: &Case, placement: &Placement, ours: &Foreseen, sees_all: bool) {
-        let pod = placement.pod["metadata"]["name"].as_str().unwrap();
-        let Some(node) = &placement.node else {
-            self.nowhere += 1;
-            self.nowhere_foreseen += usize::from(ours.winners.is_empty());
-            if !ours.winners.is_empty() {
-                let why = placement.why.as_deref().unwrap_or_default();
-                self.misses.push(format!("{at} {pod}: landed nowhere, we expect {:?}; {why}", ours.winners));
-            }
-            return;
-        };
+    fn judge(&mut self, at: &str, placement: &Placement, node: &String, ours: &Foreseen) {
         self.landed += 1;
+        let replaced = usize::from(placement.replaces.is_some());
+        self.replaced.0 += replaced;
         if ours.winners.contains(node) {
             self.foreseen += 1;
+            self.replaced.1 += replaced;
         } else {
-            self.misses.push(format!("{at} {pod}: landed on {node}, {}", ours.explain(case, placement)));
-        }
-        if sees_all {
-            self.measured += 1;
-            self.ours += ours.winners.len();
-            self.equal += placement.equal.len();
-            self.ratios += float(ours.winners.len()) / float(placement.equal.len());
-            self.compare(case, placement, ours);
+            self.misses.push(format!("{at}: landed on {node}, expected {}", ours.explain(placement, node)));
         }
     }
 
-    fn compare(&mut self, case: &Case, placement: &Placement, ours: &Foreseen) {
-        for (node, theirs) in &placement.scores {
+    fn judge_nowhere(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
+        self.nowhere += 1;
+        if ours.winners.is_empty() {
+            self.nowhere_foreseen += 1;
+        } else {
+            let why = placement.why.as_deref().unwrap_or_default();
+            self.misses.push(format!("{at}: landed nowhere, expected {:?}; {why}", ours.winners));
+        }
+    }
+
+    fn compare(&mut self, at: &str, placement: &Placement, ours: &Foreseen) {
+        self.width.count += 1;
+        self.width.ours += ours.winners.len();
+        self.width.equal += placement.equal.len();
+        self.width.ratios += float(ours.winners.len()) / float(placement.equal.len());
+        // Of a replacement there are two forecasts in one, and only one of them came true.
+        for (node, theirs) in placement.scores.iter().filter(|_| placement.replaces.is_none()) {
             self.scored += 1;
-            let agreed = ours.scores.get(node).is_some_and(|o| o.total == theirs.iter().sum::<i64>());
-            self.agreed += usize::from(agreed);
-            for plugin in ours.off(case, node, theirs) {
-                *self.off.entry(plugin).or_default() += 1;
+            let off = ours.off(node, theirs);
+            self.agreed += usize::from(off.is_empty());
+            for (what, sizes) in off {
+                let (nodes, first) = self.off.entry(what).or_default();
+                *nodes += 1;
+                if *nodes == 1 {
+                    *first = format!("{at}: {node} {sizes}");
+                }
             }
         }
     }
@@ -120,14 +142,14 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { landed, foreseen, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
-        let width = self.width();
-        writeln!(f, "{landed} placements: {foreseen} landed where we named a node, {:.2} %", self.hits())?;
-        writeln!(f, "we name {width:.2} times as many nodes as are truly equal")?;
+        let Figures { landed, foreseen, replaced, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
+        writeln!(f, "{landed} pods landed, {foreseen} of them where we named a node: {:.2} %", self.hits())?;
+        writeln!(f, "{} of them replaced another pod, {} of those where we named a node", replaced.0, replaced.1)?;
+        writeln!(f, "we name {:.2} times as many nodes as are truly equal", self.width())?;
         writeln!(f, "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node")?;
-        write!(f, "{agreed} of {scored} nodes have the same score")?;
-        for (plugin, nodes) in &self.off {
-            write!(f, "\n  {nodes} nodes: {plugin}")?;
+        write!(f, "{agreed} of {scored} nodes have the same scores")?;
+        for (what, (nodes, first)) in &self.off {
+            write!(f, "\n  {nodes} nodes differ in {what}, the first in {first}")?;
         }
         self.misses.iter().try_for_each(|miss| write!(f, "\n{miss}"))
     }
@@ -136,12 +158,8 @@ impl fmt::Display for Figures {
 /// Our forecast, by name.
 struct Foreseen {
     winners: Vec<String>,
-    scores: BTreeMap<String, Score>,
+    scores: BTreeMap<String, Parts>,
     misfits: BTreeMap<String, String>,
-}
-
-struct Score {
-    total: i64,
 }
 
 impl Foreseen {
@@ -149,57 +167,46 @@ impl Foreseen {
         let name = |node| snapshot.node(node).name.clone();
         Foreseen {
             winners: forecast.winners.iter().map(|w| name(w.node)).collect(),
-            scores: forecast.scored.iter().map(|s| (name(s.node), Score { total: s.total })).collect(),
+            scores: forecast.scored.iter().map(|s| (name(s.node), s.parts)).collect(),
             misfits: forecast.misfits.iter().map(|(node, why)| (name(*node), why.to_string())).collect(),
         }
     }
 
-    /// Why another node was expected.
-    fn explain(&self, case: &Case, placement: &Placement) -> String {
-        let node = placement.node.as_ref().unwrap();
-        if let Some(why) = self.misfits.get(node) {
-            return format!("which is {why} by us; expected {:?}", self.winners);
-        }
-        let too_many: Vec<&String> =
-            self.scores.keys().filter(|n| !placement.scores.is_empty() && !placement.scores.contains_key(*n)).collect();
-        let mut text = format!("expected {:?}", self.winners);
-        if !too_many.is_empty() {
-            text += &format!("; misfits that fit by us: {too_many:?}");
-        }
+    /// Whom we expected, and why.
+    fn explain(&self, placement: &Placement, node: &String) -> String {
+        let mut parts = vec![format!("{:?}", self.winners)];
+        parts.extend(self.misfits.get(node).map(|why| format!("by us {node} is {why}")));
+        let misfits = self.scores.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
+        parts.extend(misfits.map(|n| format!("only by us {n} fits")));
         for (node, theirs) in &placement.scores {
-            let off = self.off(case, node, theirs);
-            if !off.is_empty() {
-                text += &format!("; {node}: {}", off.join(", "));
-            }
+            parts.extend(self.off(node, theirs).iter().map(|(what, sizes)| format!("{node}: {what} {sizes}")));
         }
-        text
+        parts.join("; ")
     }
 
-    /// What differs in the score of a node.
-    fn off(&self, _case: &Case, node: &str, theirs: &[i64]) -> Vec<String> {
-        let Some(ours) = self.scores.get(node) else { return vec!["fits, and not by us".to_owned()] };
-        let total = theirs.iter().sum::<i64>();
-        if ours.total == total { Vec::new() } else { vec!["the total".to_owned()] }
+    /// What differs in the scores of a node: what, and ours against theirs.
+    fn off(&self, node: &str, theirs: &[i64]) -> Vec<(String, String)> {
+        let Some(ours) = self.scores.get(node) else {
+            return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];
+        };
+        let both = ScorePlugin::ALL.into_iter().zip(theirs).map(|(plugin, theirs)| (plugin, ours[plugin], *theirs));
+        let off = both.filter(|(_, ours, theirs)| ours != theirs);
+        off.map(|(plugin, ours, theirs)| (plugin.name().to_owned(), format!("{ours}, not {theirs}"))).collect()
     }
 }
 
-fn foresee(policy: &Policy, snapshot: &Snapshot, placement: &Placement) -> Foreseen {
-    let (namespace, name) = placement.name();
+fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, String)) -> Foreseen {
     let pod = snapshot.find_pod(namespace, name).unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
-    let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let usage = Usage { nodes: Vec::new(), ..usage };
-    let world =
-        World { policy, snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now: Timestamp::UNIX_EPOCH };
-    Foreseen::new(snapshot, &forecast(&Draft::new(world), pod))
+    let (usage, ledger, hot_since, now) = (Usage::default(), Ledger::default(), HotSince::new(), Timestamp::UNIX_EPOCH);
+    let world = World { policy, snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now };
+    let draft = Draft::new(world);
+    Foreseen::new(snapshot, &forecast(&draft, pod))
 }
 
 fn apply(objects: &mut Objects, value: &Value) {
-    let read = import::object(value).unwrap_or_else(|(_, skipped)| panic!("{skipped}: {value}"));
-    read.into_iter().for_each(|object| objects.apply(object));
-}
-
-fn percentage(part: usize, whole: usize) -> f64 {
-    float(part) / float(whole.max(1)) * 100.0
+    if let Some(object) = import::object(value).unwrap_or_else(|(_, skipped)| panic!("{skipped}: {value}")) {
+        objects.apply(object);
+    }
 }
 
 fn float(count: usize) -> f64 {

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::cli::file::counted;
 use crate::cli::show::{Ink, Screen, columns};
-use crate::plan::short;
-use crate::simulate::trace::{Event, Eviction, Trace};
+use crate::plan::{Balance, short};
+use crate::simulate::trace::{Event, Eviction, Refused, Trace};
 use crate::units::Ratio;
 
 mod nodes;
@@ -106,7 +106,7 @@ impl Page<'_> {
         )?;
         let mut refusals: Vec<_> = trace.refusals.iter().collect();
         refusals.sort_by_key(|(_, refused)| std::cmp::Reverse(refused.times));
-        let row = |(code, refused): &(&String, &crate::simulate::trace::Refused)| {
+        let row = |(code, refused): &(&String, &Refused)| {
             vec![format!("{:>6}", refused.times), (*code).clone(), refused.last.clone()]
         };
         columns(&refusals.iter().map(row).collect::<Vec<_>>()).iter().try_for_each(|line| writeln!(f, "{line}"))
@@ -119,7 +119,8 @@ impl Page<'_> {
 
     /// The figures, a column for each policy.
     fn comes_to(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.title(f, "Outcome", "evenness before the first eviction → at the end; less is better")?;
+        let evenness = if self.traces.len() > 1 { "at the end" } else { "before the first eviction → at the end" };
+        self.title(f, "Outcome", &format!("standard deviation {evenness}: less is better"))?;
         let mut rows: Vec<Vec<String>> = Vec::new();
         if self.traces.len() > 1 {
             rows.push(std::iter::once(String::new()).chain(self.traces.iter().map(|t| t.policy.clone())).collect());
@@ -133,18 +134,26 @@ impl Page<'_> {
         row("time to balance", &time_to_balance);
         row("pods without a node", &|t| t.summary.pending.to_string());
         row("nodes without workload", &|t| t.summary.empty_nodes.to_string());
-        let resources = self.traces.first().map(|t| t.summary.before.keys().cloned().collect::<Vec<_>>());
-        for resource in resources.unwrap_or_default() {
-            let both = |t: &Trace, of: fn(&crate::plan::Balance) -> Ratio| {
-                let known = |b: Option<&crate::plan::Balance>| b.map_or("?".to_owned(), |b| of(b).to_string());
-                let (before, after) = (known(t.summary.before.get(&resource)), known(t.summary.after.get(&resource)));
-                format!("{before} → {after}")
-            };
-            row(&format!("{resource} standard deviation"), &|t| both(t, |b| b.deviation));
-            row(&format!("{resource} fullest above mean"), &|t| both(t, |b| b.above_mean));
+        if let [one] = self.traces {
+            rows.extend(one.summary.before.iter().flat_map(|(resource, before)| evened(one, resource, *before)));
+        } else {
+            for resource in ["cpu", "memory"] {
+                let even = |t: &Trace| nodes::evenness(t, resource).map_or("?".to_owned(), |r| r.to_string());
+                let name = format!("{resource} standard deviation by usage");
+                rows.push(std::iter::once(name).chain(self.traces.iter().map(even)).collect());
+            }
         }
         columns(&rows).iter().try_for_each(|line| writeln!(f, "{line}"))
     }
+}
+
+/// How much more even the cluster has become in a resource.
+fn evened(trace: &Trace, resource: &str, before: Balance) -> [Vec<String>; 2] {
+    let after = trace.summary.after.get(resource).copied().unwrap_or(before);
+    let row = |name: &str, of: fn(Balance) -> Ratio| {
+        vec![format!("{resource} {name}"), format!("{} → {}", of(before), of(after))]
+    };
+    [row("standard deviation", |b| b.deviation), row("fullest above mean", |b| b.above_mean)]
 }
 
 fn time_to_balance(trace: &Trace) -> String {
@@ -159,10 +168,17 @@ fn time_to_balance(trace: &Trace) -> String {
 fn sentence(trace: &Trace) -> String {
     let summary = &trace.summary;
     let evictions = counted(usize::try_from(summary.evictions).unwrap_or(usize::MAX), "eviction", "evictions");
-    let balance = match summary.time_to_balance {
-        None => "some node was hot to the end".to_owned(),
-        Some(time) if time.is_zero() => "no node was ever hot".to_owned(),
-        Some(time) => format!("no node was hot any more after {}", short(time)),
+    let helped = match (summary.evictions, summary.helped) {
+        (0, _) => String::new(),
+        (1, 1) => ", which helped".to_owned(),
+        (all, helped) if all == helped => ", all of them helped".to_owned(),
+        (_, helped) => format!(", {helped} of them helped"),
     };
-    format!("{evictions}, {} of them helped; {balance}", summary.helped)
+    let balance = match summary.time_to_balance {
+        _ if trace.bands.values().all(|band| band.high == Ratio::ONE) => String::new(),
+        None => "; some node was hot to the end".to_owned(),
+        Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
+        Some(time) => format!("; no node was hot any more after {}", short(time)),
+    };
+    format!("{evictions}{helped}{balance}")
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::policy::native;
 use crate::policy::problem::{Code, Position};
 use crate::policy::read::{Fields, Spot};
 use crate::policy::tree::Value;
+use crate::policy::{FitStrategy, native};
 use crate::units::{Amount, quantity};
 
 use super::{Gap, Metrics, Placement, PolicySource, Scenario, nodes, workloads};
@@ -39,6 +39,7 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
                 .duration(ONE_MINUTE)
                 .unwrap_or(ONE_MINUTE),
             policy: policy(f.field("policy")),
+            scheduler: scheduler(f.field("scheduler")),
             nodes: nodes::read(f.required("nodes", "a list with at least two nodes")),
             workloads: workloads::read(f.required("workloads", "a list of workloads"), &mut mentioned),
             metrics: f.field("metrics").section(|f| metrics(f, &mut mentioned)),
@@ -90,6 +91,12 @@ fn policy(spot: Spot<'_, '_>) -> Option<PolicySource> {
             spot.refuse(Code::WrongType, "a policy written out here, the name of a file that holds one, or default")
         }
     }
+}
+
+/// Which nodes the scheduler likes, as NodeResourcesFit calls it.
+fn scheduler(spot: Spot<'_, '_>) -> Option<FitStrategy> {
+    let packs = spot.one_of(&[("LeastAllocated", false), ("MostAllocated", true)])?;
+    Some(if packs { FitStrategy::MostAllocated } else { FitStrategy::LeastAllocated })
 }
 
 fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Metrics {

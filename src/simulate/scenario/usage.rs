@@ -9,7 +9,7 @@ use crate::simulate::load::{Curve, Load, Shape};
 use crate::units::{Amount, Ratio};
 use crate::usage::Measure;
 
-use super::read::quantity;
+use super::read::{Place, quantity};
 
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -24,15 +24,16 @@ pub(super) fn load(spot: Spot<'_, '_>, requested: Measure) -> Option<Load> {
 }
 
 fn curve(spot: Spot<'_, '_>, resource: &str) -> Option<Curve> {
+    let place = spot.place();
     match &spot.node()?.value {
-        Value::Map(_) => spot.section(|f| shaped(f, resource)),
+        Value::Map(_) => spot.section(|f| shaped(f, resource, place)),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => {
             quantity(spot, resource).map(Curve::steady)
         }
     }
 }
 
-fn shaped(f: &mut Fields<'_, '_>, resource: &str) -> Option<Curve> {
+fn shaped(f: &mut Fields<'_, '_>, resource: &str, place: Place) -> Option<Curve> {
     let steady = quantity(f.field("steady"), resource).map(Shape::Steady);
     let wave = part(f, "wave", |f| {
         Some(Shape::Wave {
@@ -55,7 +56,7 @@ fn shaped(f: &mut Fields<'_, '_>, resource: &str) -> Option<Curve> {
     let noise = f.field("noise").percent().unwrap_or(Ratio::ZERO);
     let given = ["steady", "wave", "bursts", "leak"].iter().filter(|name| f.has(name)).count();
     if given != 1 {
-        f.complain(Code::Conflict, "noise", "give one course: steady, wave, bursts or leak");
+        f.complain_at(Code::Conflict, place, "give one course: steady, wave, bursts or leak");
     }
     Some(Curve { shape: steady.or(wave).or(bursts).or(leak)?, noise })
 }

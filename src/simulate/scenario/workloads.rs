@@ -123,12 +123,13 @@ fn priority(spot: Spot<'_, '_>) -> Option<i32> {
 
 fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
     const EXPECTED: &str = "minAvailable or maxUnavailable: a number of pods, or a percentage";
+    let place = spot.place();
     spot.node()?;
     spot.section(|f| {
         let least = part(f.field("minAvailable")).map(BudgetRule::Least);
         let most = part(f.field("maxUnavailable")).map(BudgetRule::Most);
         if f.has("minAvailable") == f.has("maxUnavailable") {
-            f.complain(Code::Conflict, "maxUnavailable", format!("give one of the two: {EXPECTED}"));
+            f.complain_at(Code::Conflict, place, format!("give one of the two: {EXPECTED}"));
         }
         least.or(most)
     })

@@ -34,6 +34,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
         // Before the quality of service, so that what makes no sense is named with its field.
         requests: requests::of_pod(spec, status)?,
         presumed: requests::presumed(spec, status)?,
+        presumed_of_containers: requests::presumed_of_containers(spec, status)?,
         qos: qos(spec, status)?,
         scheduler: spec.scheduler_name.clone().filter(|n| !n.is_empty() && n != "default-scheduler"),
         gated: spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty()),

@@ -39,13 +39,37 @@ pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong
     Ok(total.into_iter().filter(|(_, amount)| *amount > Amount::ZERO).collect())
 }
 
-/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it.
+/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it. Where requests of the pod as a
+/// whole are stated, that is so only for what nothing in it requests (`getNonMissingContainerRequests` of the scheduler).
 pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
-    let [cpu, memory] = ["cpu", "memory"].map(str::to_owned);
-    let absent = Amounts::from([(cpu, Amount::millicores(100)), (memory, Amount::new(200 << 20))]);
-    let total = of_whole_pod(spec, of_containers(spec, status, &absent)?)?;
+    let mut absent = absent();
+    if spec.resources.as_ref().is_some_and(|r| r.requests.as_ref().is_some_and(|r| r.keys().any(|n| of_pods(n)))) {
+        let requested = of_whole_pod(spec, of_containers(spec, status, &Amounts::new())?)?;
+        absent.retain(|name, _| !requested.contains_key(name));
+    }
+    Ok(cpu_and_memory(&of_whole_pod(spec, of_containers(spec, status, &absent)?)?))
+}
+
+/// The same without requests of the pod as a whole.
+pub(super) fn presumed_of_containers(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
+    let mut total = of_containers(spec, status, &absent())?;
+    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
+    Ok(cpu_and_memory(&total))
+}
+
+fn absent() -> Amounts {
+    let each = Presumed::PER_CONTAINER;
+    Amounts::from([("cpu".to_owned(), each.cpu), ("memory".to_owned(), each.memory)])
+}
+
+fn cpu_and_memory(total: &Amounts) -> Presumed {
     let of = |name: &str| total.get(name).copied().unwrap_or_default();
-    Ok(Presumed { cpu: of("cpu"), memory: of("memory") })
+    Presumed { cpu: of("cpu"), memory: of("memory") }
+}
+
+/// What can be requested for a pod as a whole.
+fn of_pods(resource: &str) -> bool {
+    resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-")
 }
 
 /// `absent` stands in for what a container does not mention.
@@ -131,7 +155,7 @@ fn of_whole(spec: &PodSpec, containers: &Amounts) -> Result<Amounts, Wrong> {
     let mut amounts = table("spec.resources.limits", resources.limits.as_ref())?;
     amounts.retain(|name, _| !containers.contains_key(name));
     amounts.extend(table("spec.resources.requests", resources.requests.as_ref())?);
-    amounts.retain(|name, _| name == "cpu" || name == "memory" || name.starts_with("hugepages-"));
+    amounts.retain(|name, _| of_pods(name));
     Ok(amounts)
 }
 
@@ -252,6 +276,10 @@ mod tests {
         let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, restartPolicy: Always},
                      {name: i, resources: {requests: {cpu: 1}}}]}";
         assert_eq!(presumed(init), (1110, 400));
+        let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, resources: {requests: {memory: 1Mi}}}]}";
+        assert_eq!(presumed(whole), (5000, 1));
+        let alone = presumed_of_containers(&spec(whole), &PodStatus::default()).unwrap();
+        assert_eq!((alone.cpu.get() / 1_000_000, alone.memory.get() >> 20), (200, 201));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Clusters by chance: nodes, services, volumes, workloads, and pods that are there already.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::dice::Dice;
@@ -35,12 +37,12 @@ pub struct Theme {
 const PLAIN: Theme = Theme {
     name: "plain",
     nodes: (3, 16),
-    pods: (20, 32),
+    pods: (20, 30),
     uneven: 50,
     closed: 10,
     tolerating: 10,
-    node_affinity: 10,
-    pod_affinity: 10,
+    node_affinity: 20,
+    pod_affinity: 20,
     spread: 10,
     ports: 5,
     volumes: 5,
@@ -62,7 +64,7 @@ pub const THEMES: [Theme; 12] = [
     Theme { name: "volumes", volumes: 85, nodes: (4, 20), ..PLAIN },
     Theme { name: "ports", ports: 70, nodes: (3, 10), ..PLAIN },
     Theme { name: "default-spread", services: 90, weightless: 50, uneven: 5, pod_affinity: 0, spread: 0, ..PLAIN },
-    Theme { name: "everything", nodes: (12, 30), pods: (30, 50), existing: 2, ..MUCH },
+    Theme { name: "everything", nodes: (12, 30), pods: (30, 42), existing: 2, ..MUCH },
 ];
 
 const MUCH: Theme = Theme {
@@ -104,7 +106,7 @@ pub struct Scenario {
 /// The cluster of this seed.
 pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     let mut dice = Dice::new(seed);
-    let mut objects = namespaces();
+    let mut objects = lasting();
     let nodes = nodes(theme, &mut dice);
     let place = Place { nodes: nodes.iter().map(|n| n["metadata"]["name"].as_str().unwrap().to_owned()).collect() };
     objects.extend(nodes);
@@ -113,26 +115,14 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     for workload in &mut workloads {
         objects.append(&mut workload.objects);
     }
-    for node in &place.nodes {
-        objects.push(agent(node));
+    if theme.existing > 0 && dice.percent(50) {
+        objects.extend(place.nodes.iter().map(|node| agent(node)));
     }
-    for _ in 0..theme.existing * place.nodes.len() as u64 {
-        let workload = dice.between(0, count - 1) as usize;
-        let node = &place.nodes[dice.between(0, place.nodes.len() as u64 - 1) as usize];
-        let mut pod = workloads[workload].pod(&mut dice);
-        pod["spec"]["nodeName"] = json!(node);
-        match dice.between(0, 19) {
-            0 | 1 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
-            2 => pod["status"] = json!({"phase": "Succeeded"}),
-            _ => {}
-        }
-        objects.push(pod);
-        objects.append(&mut workloads[workload].objects);
-    }
+    add_existing(theme, &place, &mut dice, &mut workloads, &mut objects);
     let mut pods = Vec::new();
-    let wanted = dice.between(theme.pods.0, theme.pods.1) as usize;
-    while pods.len() < wanted {
-        let workload = dice.between(0, count - 1) as usize;
+    let wanted = dice.between(theme.pods.0, theme.pods.1);
+    while (pods.len() as u64) < wanted {
+        let workload = dice.index(workloads.len());
         for _ in 0..dice.between(1, 4) {
             pods.push(workloads[workload].pod(&mut dice));
             objects.append(&mut workloads[workload].objects);
@@ -141,12 +131,37 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     Scenario { name: theme.name.to_owned(), seed, objects, pods }
 }
 
-fn namespaces() -> Vec<Value> {
+fn add_existing(theme: &Theme, place: &Place, dice: &mut Dice, workloads: &mut [Workload], objects: &mut Vec<Value>) {
+    let mut with_ports = BTreeSet::new();
+    for _ in 0..theme.existing * place.nodes.len() as u64 {
+        let workload = &mut workloads[dice.index(workloads.len())];
+        let node = &place.nodes[dice.index(place.nodes.len())];
+        let mut pod = workload.pod(dice);
+        // Two pods of one node never have the same port, and the scheduler relies on it.
+        if !pod["spec"]["containers"][0]["ports"].is_null() && !with_ports.insert(node) {
+            continue;
+        }
+        pod["spec"]["nodeName"] = json!(node);
+        match dice.between(0, 19) {
+            0 | 1 => pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"),
+            2 => pod["status"] = json!({"phase": "Succeeded"}),
+            _ => {}
+        }
+        objects.push(pod);
+        objects.append(&mut workload.objects);
+    }
+}
+
+/// What stays from cluster to cluster.
+fn lasting() -> Vec<Value> {
     let namespace = |name: &str, team: &str| {
         let labels = json!({"kubernetes.io/metadata.name": name, "team": team});
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
     };
-    vec![namespace("shop", "red"), namespace("bank", "blue"), namespace("lab", "red")]
+    let overhead = json!({"podFixed": {"cpu": "250m", "memory": "160Mi"}});
+    let heavy = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"},
+        "handler": "heavy", "overhead": overhead});
+    vec![namespace("shop", "red"), namespace("bank", "blue"), namespace("lab", "red"), heavy]
 }
 
 fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
@@ -161,7 +176,7 @@ fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
 type Size = (u64, u64, u64);
 
 fn size(dice: &mut Dice) -> Size {
-    let sizes = [(2000, 4096, 20), (3920, 15_000, 58), (4000, 8192, 110), (8000, 32_768, 110), (15_890, 59_000, 110)];
+    let sizes = [(2000, 4096, 12), (3920, 15_000, 58), (8000, 16_384, 110), (8000, 32_768, 110), (15_890, 59_000, 110)];
     dice.pick(&sizes)
 }
 
@@ -178,10 +193,10 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
         labels["pool"] = json!(dice.pick(&["a", "b", "c"]));
     }
     let mut allocatable = json!({"cpu": format!("{cpu}m"), "memory": format!("{memory}Mi"), "pods": pods.to_string()});
-    if dice.percent(20) {
+    if dice.percent(35) {
         allocatable["example.com/gpu"] = json!("4");
     }
-    if dice.percent(50) {
+    if dice.percent(85) {
         allocatable["ephemeral-storage"] = json!("50Gi");
     }
     let ready = !(dice.percent(theme.closed) && dice.percent(10));
@@ -194,10 +209,9 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     });
     close(theme, dice, &mut node, ready);
     if theme.images > 0 && dice.percent(70) {
-        let images: Vec<Value> = IMAGES
-            .iter()
-            .filter_map(|(name, size)| dice.percent(theme.images / 2 + 20).then(|| image(name, *size)))
-            .collect();
+        let mut images = IMAGES.to_vec();
+        images.retain(|_| dice.percent(theme.images / 2 + 20));
+        let images: Vec<Value> = images.iter().map(|(name, size)| image(name, *size)).collect();
         node["status"]["images"] = json!(images);
     }
     node
@@ -222,7 +236,8 @@ fn close(theme: &Theme, dice: &mut Dice, node: &mut Value, ready: bool) {
     }
     for (key, value) in [("dedicated", "batch"), ("dedicated", "web"), ("spot", "true"), ("gpu", "")] {
         if dice.percent(theme.closed) && dice.percent(35) {
-            let effect = dice.pick(&["NoSchedule", "PreferNoSchedule", "PreferNoSchedule", "NoExecute"]);
+            let effect =
+                dice.pick(&["NoSchedule", "PreferNoSchedule", "PreferNoSchedule", "PreferNoSchedule", "NoExecute"]);
             if !taints.iter().any(|t| t["key"] == key && t["effect"] == effect) {
                 taints.push(json!({"key": key, "value": value, "effect": effect}));
             }

@@ -26,8 +26,13 @@ impl Dice {
         self.next() % 100 < often
     }
 
+    /// A position in something of this length.
+    pub fn index(&mut self, len: usize) -> usize {
+        usize::try_from(self.next() % len as u64).unwrap()
+    }
+
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[usize::try_from(self.next() % from.len() as u64).unwrap()]
+        from[self.index(from.len())]
     }
 
     /// So many letters as controllers put behind names.

@@ -39,18 +39,25 @@ impl Log {
     }
 
     async fn next(&mut self, what: &str) -> Line {
-        let deadline = Instant::now() + PATIENCE;
+        let line = self.next_within(PATIENCE).await;
+        line.unwrap_or_else(|| panic!("in vain for {what} in the scheduler's log"))
+    }
+
+    async fn next_within(&mut self, patience: Duration) -> Option<Line> {
+        let deadline = Instant::now() + patience;
         loop {
             self.file.read_line(&mut self.line).unwrap();
             if self.line.ends_with('\n') {
                 let line = Line::parse(&self.line);
                 self.line.clear();
-                if let Some(line) = line {
+                if line.is_some() {
                     return line;
                 }
                 continue;
             }
-            assert!(Instant::now() < deadline, "in vain for {what} in the scheduler's log");
+            if Instant::now() > deadline {
+                return None;
+            }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
@@ -68,9 +75,15 @@ impl Log {
 
     /// Waits until this pod, namespace and name, is bound or found to fit nowhere.
     pub async fn decision(&mut self, pod: &str) -> Decision {
+        let decision = self.decision_within(PATIENCE, pod).await;
+        decision.unwrap_or_else(|| panic!("in vain for what becomes of {pod} in the scheduler's log"))
+    }
+
+    /// The same, if it comes before the log is silent for so long: the scheduler tries again only what it has hopes for.
+    pub async fn decision_within(&mut self, patience: Duration, pod: &str) -> Option<Decision> {
         let mut decision = Decision::default();
         loop {
-            let line = self.next(&format!("what becomes of {pod}")).await;
+            let line = self.next_within(patience).await?;
             if line.values.get("pod").map(String::as_str) != Some(pod) {
                 continue;
             }
@@ -80,8 +93,10 @@ impl Log {
                     let scores = decision.scores.entry(value("node")).or_default();
                     scores.insert(value("plugin"), value("score").parse().unwrap());
                 }
-                "Successfully bound pod to node" => return Decision { node: Some(value("node")), ..decision },
-                "Unable to schedule pod; no fit; waiting" => return Decision { why: Some(value("err")), ..decision },
+                "Successfully bound pod to node" => return Some(Decision { node: Some(value("node")), ..decision }),
+                "Unable to schedule pod; no fit; waiting" => {
+                    return Some(Decision { why: Some(value("err")), ..decision });
+                }
                 other => assert!(!other.contains("Failed"), "{pod}: {other} {:?}", line.values),
             }
         }

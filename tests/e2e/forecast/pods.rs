@@ -54,7 +54,7 @@ impl Workload {
             name,
             spec: spec(theme, place, dice, app),
             labels,
-            volumes: dice.percent(theme.volumes).then(|| dice.pick(&["own", "own", "shared", "once"])),
+            volumes: dice.percent(theme.volumes).then(|| dice.pick(&["own", "own", "own", "shared", "shared", "once"])),
             seed,
             made: 0,
             objects: Vec::new(),
@@ -125,7 +125,7 @@ impl Workload {
             1 => volume["metadata"]["labels"] = json!({ZONE: format!("{zone}__z1")}),
             2 => volume["spec"]["nodeAffinity"] = term(ZONE, vec![zone]),
             3 => {
-                let names = (0..3).map(|_| self.nodes[index(dice, self.nodes.len())].clone()).collect();
+                let names = (0..3).map(|_| self.nodes[dice.index(self.nodes.len())].clone()).collect();
                 volume["spec"]["nodeAffinity"] = term(HOSTNAME, names);
             }
             _ => {}
@@ -158,7 +158,6 @@ impl Workload {
             "metadata": {"name": name, "namespace": self.namespace, "labels": self.labels}, "spec": self.spec,
         });
         match self.kind {
-            "Bare" => {}
             "StatefulSet" => pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = json!(number.to_string()),
             "Job" => pod["spec"]["restartPolicy"] = json!("Never"),
             _ => {}
@@ -184,21 +183,32 @@ fn owner(kind: &str, name: &str) -> Value {
     json!([{"apiVersion": version, "kind": kind, "name": name, "controller": true, "uid": uid}])
 }
 
-fn index(dice: &mut Dice, len: usize) -> usize {
-    usize::try_from(dice.between(0, len as u64 - 1)).unwrap()
-}
-
 fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
     let mut spec = json!({"containers": containers(theme, dice), "affinity": {}});
     if dice.percent(12) {
         let mut init = container(theme, dice, "init");
         if dice.percent(50) {
             init["restartPolicy"] = json!("Always");
+            if dice.percent(theme.ports) {
+                init["ports"] = json!([{"containerPort": 70, "hostPort": 7070}]);
+            }
         }
         spec["initContainers"] = json!([init, container(theme, dice, "init-2")]);
     }
-    if dice.percent(4) {
-        spec["resources"] = json!({"requests": {"cpu": "6", "memory": "12Gi"}});
+    match dice.between(0, 59) {
+        0 => spec["resources"] = json!({"requests": {"cpu": "6", "memory": "12Gi"}}),
+        1 => spec["resources"] = json!({"requests": {"cpu": "5"}}),
+        2 => spec["resources"] = json!({"limits": {"memory": "13Gi"}}),
+        _ => {}
+    }
+    if dice.percent(5) {
+        spec["runtimeClassName"] = json!("heavy");
+    }
+    if dice.percent(theme.ports / 5) {
+        spec["hostNetwork"] = json!(true);
+        // The API server takes the container's port for the host's.
+        let port = spec.pointer("/containers/0/ports/0/hostPort").cloned().unwrap_or(json!(8080));
+        spec["containers"][0]["ports"] = json!([{"containerPort": port}]);
     }
     if dice.percent(theme.tolerating) {
         spec["tolerations"] = tolerations(dice);
@@ -269,7 +279,7 @@ fn tolerations(dice: &mut Dice) -> Value {
         json!({"operator": "Exists", "effect": "PreferNoSchedule"}),
         json!({"operator": "Exists"}),
     ];
-    json!((0..dice.between(1, 3)).map(|_| all[index(dice, all.len())].clone()).collect::<Vec<_>>())
+    json!((0..dice.between(1, 3)).map(|_| all[dice.index(all.len())].clone()).collect::<Vec<_>>())
 }
 
 fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
@@ -281,11 +291,11 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
         };
     }
     let mut affinity = json!({});
-    if dice.percent(55) {
+    if dice.percent(40) {
         let terms: Vec<Value> = (0..dice.between(1, 2)).map(|_| node_term(place, dice, true)).collect();
         affinity["requiredDuringSchedulingIgnoredDuringExecution"] = json!({"nodeSelectorTerms": terms});
     }
-    if dice.percent(70) {
+    if dice.percent(85) {
         let terms: Vec<Value> = (0..dice.between(1, 3))
             .map(|_| {
                 let weight = dice.pick(&[1, 10, 25, 50, 100]);
@@ -299,8 +309,11 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
 
 fn node_term(place: &Place, dice: &mut Dice, required: bool) -> Value {
     let name = || json!(place.nodes);
+    if !required && dice.percent(4) {
+        return json!({});
+    }
     if dice.percent(8) {
-        let one = name()[index(dice, place.nodes.len())].clone();
+        let one = name()[dice.index(place.nodes.len())].clone();
         let operator = if required { "NotIn" } else { "In" };
         return json!({"matchFields": [{"key": "metadata.name", "operator": operator, "values": [one]}]});
     }
@@ -319,11 +332,14 @@ fn node_term(place: &Place, dice: &mut Dice, required: bool) -> Value {
 }
 
 fn selector(dice: &mut Dice, app: &str) -> Value {
-    match dice.between(0, 9) {
-        0..=4 => json!({"matchLabels": {"app": app}}),
-        5 | 6 => json!({"matchLabels": {"tier": "front"}}),
-        7 => json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]}),
-        8 => json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]}),
+    match dice.between(0, 19) {
+        // Of these two, one selects all and the other nothing.
+        0 => json!({}),
+        1 => Value::Null,
+        2..=11 => json!({"matchLabels": {"app": app}}),
+        12..=14 => json!({"matchLabels": {"tier": "front"}}),
+        15 | 16 => json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]}),
+        17 | 18 => json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]}),
         _ => json!({"matchLabels": {"app": dice.pick(&APPS)}}),
     }
 }
@@ -336,7 +352,7 @@ fn like_pods(dice: &mut Dice, app: &str, spec: &mut Value) {
             let term = pod_term(dice, app, if anti { HOSTNAME } else { ZONE });
             affinity["requiredDuringSchedulingIgnoredDuringExecution"] = json!([term]);
         }
-        if dice.percent(50) {
+        if dice.percent(70) {
             let terms: Vec<Value> = (0..dice.between(1, 2))
                 .map(|_| {
                     let topology = dice.pick(&TOPOLOGIES);
@@ -363,8 +379,8 @@ fn pod_term(dice: &mut Dice, app: &str, topology: &str) -> Value {
             term["namespaces"] = json!(["bank"]);
             term["namespaceSelector"] = json!({"matchLabels": {"team": "red"}});
         }
-        4 => term["matchLabelKeys"] = json!(["pod-template-hash"]),
-        5 => term["mismatchLabelKeys"] = json!(["pod-template-hash"]),
+        4 if !term["labelSelector"].is_null() => term["matchLabelKeys"] = json!(["pod-template-hash"]),
+        5 if !term["labelSelector"].is_null() => term["mismatchLabelKeys"] = json!(["pod-template-hash"]),
         _ => {}
     }
     term
@@ -391,7 +407,7 @@ fn spread(dice: &mut Dice, app: &str) -> Value {
         if dice.percent(25) {
             constraint["nodeTaintsPolicy"] = json!(dice.pick(&["Honor", "Ignore"]));
         }
-        if dice.percent(20) {
+        if dice.percent(20) && !constraint["labelSelector"].is_null() {
             constraint["matchLabelKeys"] = json!(["pod-template-hash"]);
         }
         constraints.push(constraint);

@@ -9,6 +9,7 @@ use crate::kit::bed::Bed;
 use crate::placements::case::{Case, Placement};
 
 use super::cluster::Scenario;
+use super::dice::Dice;
 use super::log::{Decision, Log};
 
 /// The plugins that score by default, as kube-scheduler names them.
@@ -21,6 +22,10 @@ const PLUGINS: [&str; 7] = [
     "NodeResourcesBalancedAllocation",
     "ImageLocality",
 ];
+/// How many pods of each cluster are replaced in the end.
+const REPLACED: usize = 6;
+/// In which time the scheduler tries once more a pod that fitted nowhere: it waits a second, and then some.
+const RETRY: Duration = Duration::from_secs(4);
 const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
 
 pub struct Stage<'b> {
@@ -41,18 +46,40 @@ impl<'b> Stage<'b> {
     pub async fn play(&mut self, scenario: Scenario) -> Case {
         let objects = self.set_up(scenario.objects).await;
         let mut placements = Vec::new();
+        let mut owned = Vec::new();
+        let mut in_vain: BTreeMap<String, u32> = BTreeMap::new();
         for pod in scenario.pods {
-            placements.push(self.place(&pod).await);
+            let vain = in_vain.entry(pod["metadata"]["labels"]["instance"].to_string()).or_default();
+            // More of a kind that fits nowhere would tell nothing new.
+            if *vain == 2 {
+                continue;
+            }
+            let placement = self.place(&pod).await;
+            if placement.node.is_none() {
+                *vain += 1;
+            } else if !pod["metadata"]["ownerReferences"].is_null() {
+                owned.push(pod);
+            }
+            placements.push(placement);
         }
+        placements.extend(self.replace(owned, &mut Dice::new(!scenario.seed)).await);
         self.clear(&objects).await;
         let plugins = PLUGINS.map(str::to_owned).to_vec();
         Case { name: scenario.name, seed: scenario.seed, plugins, objects, placements }
     }
 
     async fn set_up(&mut self, objects: Vec<Value>) -> Vec<Value> {
-        let order = ["Namespace", "Service", "ReplicaSet", "StatefulSet", "PersistentVolume", "PersistentVolumeClaim"];
+        let order = [
+            "Namespace",
+            "RuntimeClass",
+            "Service",
+            "ReplicaSet",
+            "StatefulSet",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+        ];
         let rank =
-            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 7 } else { 8 });
+            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 8 } else { 9 });
         let mut objects = objects;
         objects.sort_by_key(rank);
         let mut events = BTreeSet::new();
@@ -71,7 +98,9 @@ impl<'b> Stage<'b> {
 
     async fn add(&self, object: &Value) {
         let path = collection(object);
-        if object["kind"] == "Namespace" && self.exists(&format!("{path}/{}", name(object))).await {
+        if ["Namespace", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind)
+            && self.exists(&format!("{path}/{}", name(object))).await
+        {
             return;
         }
         self.send("POST", &path, object).await;
@@ -111,6 +140,54 @@ impl<'b> Stage<'b> {
             self.send("DELETE", &format!("{}/{}{GONE}", collection(pod), name(pod)), &Value::Null).await;
         }
         put(made, decision)
+    }
+
+    /// Ends pods that controllers would replace, and lets the replacements come.
+    async fn replace(&mut self, mut olds: Vec<Value>, dice: &mut Dice) -> Vec<Placement> {
+        let mut placements = Vec::new();
+        for _ in 0..REPLACED.min(olds.len()) {
+            let old = olds.swap_remove(dice.index(olds.len()));
+            let mut new = old.clone();
+            let in_turn = old["metadata"]["ownerReferences"][0]["kind"] == "StatefulSet";
+            if !in_turn {
+                new["metadata"]["name"] =
+                    json!(format!("{}-{}", name(&old).rsplit_once('-').unwrap().0, dice.letters(5)));
+            }
+            let first = in_turn || dice.percent(30);
+            placements
+                .push(Placement { replaces: Some(name(&old).to_owned()), ..self.replace_one(&old, &new, first).await });
+        }
+        placements
+    }
+
+    /// What becomes of the new pod, where the old one ends first, or lingers until the new one is placed.
+    async fn replace_one(&mut self, old: &Value, new: &Value, first: bool) -> Placement {
+        let path = format!("{}/{}", collection(old), name(old));
+        let event = |what: &str| BTreeSet::from([(what.to_owned(), full_name(old))]);
+        if first {
+            self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
+            self.log.knows(event("Delete event for scheduled pod")).await;
+            return self.place(new).await;
+        }
+        self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600})).await;
+        self.log.knows(event("Update event for scheduled pod")).await;
+        let made = lean(self.send("POST", &collection(new), new).await);
+        let mut decision = self.log.decision(&full_name(new)).await;
+        self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
+        let mut asleep = false;
+        if decision.node.is_some() {
+            self.log.knows(event("Delete event for scheduled pod")).await;
+        } else {
+            // The end of the old one may make room.
+            match self.log.decision_within(RETRY, &full_name(new)).await {
+                Some(second) => decision = second,
+                None => asleep = true,
+            }
+        }
+        if decision.node.is_none() {
+            self.send("DELETE", &format!("{}/{}{GONE}", collection(new), name(new)), &Value::Null).await;
+        }
+        Placement { asleep, ..put(made, decision) }
     }
 
     async fn clear(&mut self, objects: &[Value]) {
@@ -153,7 +230,7 @@ fn put(pod: Value, decision: Decision) -> Placement {
     };
     let scores = decision.scores.into_iter().map(|(node, scores)| (node, order(scores))).collect();
     let equal = equal(decision.node.as_ref(), &scores);
-    Placement { pod, node: decision.node, why: decision.why, scores, equal }
+    Placement { pod, node: decision.node, why: decision.why, scores, equal, ..Placement::default() }
 }
 
 /// The nodes that scored best, of which the scheduler took one. A node that is the only one is not scored.
@@ -180,7 +257,7 @@ fn collection(object: &Value) -> String {
     let root = if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") };
     match object["metadata"]["namespace"].as_str() {
         Some(namespace) => format!("{root}/namespaces/{namespace}/{kind}s"),
-        None => format!("{root}/{kind}s"),
+        None => format!("{root}/{kind}{}", if kind.ends_with('s') { "es" } else { "s" }),
     }
 }
 
@@ -203,6 +280,8 @@ fn lean(mut object: Value) -> Value {
             "initContainers",
             "nodeName",
             "nodeSelector",
+            "hostNetwork",
+            "overhead",
             "resources",
             "tolerations",
             "topologySpreadConstraints",
@@ -214,8 +293,12 @@ fn lean(mut object: Value) -> Value {
             keep(container, &["name", "image", "resources", "ports", "restartPolicy"]);
         }
     }
-    for list in ["containers", "initContainers"] {
-        if object["spec"][list].is_null() {
+    // What the API server lets every pod tolerate, for a while, is nothing to the scheduler.
+    if let Some(tolerations) = object["spec"]["tolerations"].as_array_mut() {
+        tolerations.retain(|t| t["tolerationSeconds"] != 300);
+    }
+    for list in ["containers", "initContainers", "tolerations"] {
+        if object["spec"][list].as_array().is_none_or(Vec::is_empty) {
             object["spec"].as_object_mut().unwrap().remove(list);
         }
     }

@@ -24,6 +24,7 @@ pub struct Policy {
     pub rest: &'static str,
     pub basis: &'static str,
     pub stale_after: &'static str,
+    pub steering: &'static str,
     pub tolerance: &'static str,
 }
 
@@ -34,6 +35,7 @@ impl Policy {
         rest: "10m",
         basis: "actual",
         stale_after: "90s",
+        steering: "{}",
         tolerance: "0%",
     };
 
@@ -44,7 +46,7 @@ impl Policy {
 
     /// The same with more to say of where usage comes from.
     pub fn by(&self, source: &str) -> String {
-        let Policy { interval, limits, rest, basis, stale_after, tolerance } = self;
+        let Policy { interval, limits, rest, basis, stale_after, steering, tolerance } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
@@ -55,6 +57,7 @@ impl Policy {
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\
              forecast: {{tolerance: {tolerance}}}\n\
+             steering: {steering}\n\
              strategies:\n\
              - lowNodeUtilization:\n\
              \x20   thresholds: {{cpu: 30%}}\n\

@@ -186,6 +186,31 @@ pub fn rights(bed: &Bed) {
     bed.apply(&kept.join("\n---\n"));
 }
 
+/// The same with the component that lets it steer the scheduler, as somebody's own kustomization would put it together.
+pub fn rights_to_steer(bed: &Bed) {
+    let folder = bed.dir.join("kustomization");
+    std::fs::create_dir_all(&folder).unwrap();
+    // kustomize takes relative paths alone.
+    let up = "../".repeat(folder.components().count() - 1);
+    let deploy = format!("{up}{}/deploy", env!("CARGO_MANIFEST_DIR").trim_start_matches('/'));
+    let text = format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
+         resources: [{deploy}/base]\ncomponents: [{deploy}/components/steering]\n"
+    );
+    std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
+    let all = bed::run(Command::new("kubectl").arg("kustomize").arg(&folder));
+    let kept: Vec<&str> = all.split("\n---\n").filter(|m| !m.contains("kind: Deployment\n")).collect();
+    bed.apply(&kept.join("\n---\n"));
+}
+
+/// The taints of a node, as kubectl writes them.
+pub async fn taints(bed: &Bed, node: &str) -> Vec<String> {
+    let node = bed.get(&format!("/api/v1/nodes/{node}")).await;
+    let word = |taint: &Value, field: &str| taint[field].as_str().unwrap_or_default().to_owned();
+    let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    taints.iter().map(|t| format!("{}={}:{}", word(t, "key"), word(t, "value"), word(t, "effect"))).collect()
+}
+
 /// What `kubectl apply -k` would apply of this folder of deploy/.
 pub fn manifests(folder: &str) -> String {
     let path = format!("{}/deploy/{folder}", env!("CARGO_MANIFEST_DIR"));

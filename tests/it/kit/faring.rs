@@ -2,7 +2,7 @@
 //!
 //! `not-started`, `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
 //! `requires=disk:ssd`, `prefers=disk:ssd*60`, `avoids=web@zone` (app web, in the same zone; the same node where it says
-//! nothing), `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of its
+//! nothing), `scheduler=packer` (who places it), `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of its
 //! app, maxSkew 1; `soft`, `domains=3`), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
 //! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
 
@@ -25,6 +25,7 @@ pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     if words.has("not-started") {
         pod.started = None;
     }
+    pod.scheduler = words.get("scheduler").map(str::to_owned);
     pod.reason = words.get("reason").map(str::to_owned);
     pod.conditions = words.get("condition").map(condition).into_iter().collect();
     pod.tolerations = words.get("tolerates").map(toleration).into_iter().collect();

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::cli::show::nodes::{FIGURES, Ticks, draw, figures};
 use crate::cli::show::{Ink, columns};
+use crate::engine::balance;
 use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace};
 use crate::units::Ratio;
@@ -18,11 +19,13 @@ const LONGEST_BAR: usize = 30;
 impl Page<'_> {
     pub(super) fn nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(trace) = self.traces.first() else { return Ok(()) };
+        // Policies may weigh different things, and are compared by what is really used.
+        let basis = if self.traces.len() > 1 { Basis::Actual } else { trace.basis };
         let mut rows: Vec<&NodeTrace> = trace.nodes.iter().collect();
-        let heat = |n: &NodeTrace| ends(trace, n, "cpu").0.unwrap_or_default();
+        let heat = |n: &NodeTrace| ends(basis, n, "cpu").0.unwrap_or_default();
         // Stable: where nodes are alike, they stay in the order of their names.
         rows.sort_by(|a, b| heat(b).order(heat(a)));
-        let note = format!("by {}, at the start → at the end, the fullest first", trace.basis.words());
+        let note = format!("by {}, at the start → at the end, the fullest first", basis.words());
         self.title(f, "Nodes", &note)?;
         let lines = if self.traces.len() > 1 { self.compared(&rows) } else { self.bars(trace, &rows) };
         let (shown, left_out) = self.fit(rows.len(), 2 * END);
@@ -49,7 +52,7 @@ impl Page<'_> {
         let width = each.saturating_sub(FIGURES + 2).min(LONGEST_BAR);
         let width = if width < LEAST_BAR { 0 } else { width };
         let cell = |node: &NodeTrace, resource: &str| {
-            let (before, after) = ends(trace, node, resource);
+            let (before, after) = ends(trace.basis, node, resource);
             let text = figures(before, after);
             if width == 0 {
                 return text;
@@ -82,22 +85,22 @@ impl Page<'_> {
     fn compared(&self, rows: &[&NodeTrace]) -> Vec<String> {
         let mut table = vec![vec![String::new(), "start".to_owned()]];
         table[0].extend(self.traces.iter().map(|t| t.policy.clone()));
-        let show = |trace: &Trace, node: &NodeTrace, last: bool| {
+        let show = |node: &NodeTrace, last: bool| {
             let of = |resource: &String| {
-                let (before, after) = ends(trace, node, resource);
+                let (before, after) = ends(Basis::Actual, node, resource);
                 let ratio = if last { after } else { before };
                 format!("{resource} {:>4}", ratio.map_or("-".to_owned(), |r| r.to_string()))
             };
             let pods = edge(&node.pods, last).unwrap_or(0);
-            let all: Vec<String> = trace.balance.keys().map(of).collect();
+            let all: Vec<String> = node.actual.keys().map(of).collect();
             format!("{}  {pods:>3} pods", all.join("  "))
         };
         for row in rows {
             let mut cells = vec![row.name.clone()];
-            cells.extend(self.traces.first().map(|trace| show(trace, row, false)));
+            cells.push(show(row, false));
             for trace in self.traces {
                 let same = trace.nodes.iter().find(|n| n.name == row.name);
-                cells.push(same.map_or(String::new(), |node| show(trace, node, true)));
+                cells.push(same.map_or(String::new(), |node| show(node, true)));
             }
             table.push(cells);
         }
@@ -106,14 +109,20 @@ impl Page<'_> {
 }
 
 /// The first and the last known share of a resource.
-fn ends(trace: &Trace, node: &NodeTrace, resource: &str) -> (Option<Ratio>, Option<Ratio>) {
-    let series = match trace.basis {
+fn ends(basis: Basis, node: &NodeTrace, resource: &str) -> (Option<Ratio>, Option<Ratio>) {
+    let series = match basis {
         Basis::Actual => node.actual.get(resource).or_else(|| node.requests.get(resource)),
         Basis::Requests => node.requests.get(resource),
     };
     let known = series.into_iter().flatten().copied();
     let first = known.clone().flatten().next();
     (first, known.last().flatten())
+}
+
+/// How even the nodes are at the end by what they really use: the standard deviation.
+pub(super) fn evenness(trace: &Trace, resource: &str) -> Option<Ratio> {
+    let last = trace.nodes.iter().filter_map(|n| n.actual.get(resource)?.last().copied().flatten());
+    balance(&last.collect::<Vec<_>>(), None).map(|b| b.deviation)
 }
 
 fn edge(series: &[u32], last: bool) -> Option<u32> {

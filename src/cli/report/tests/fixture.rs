@@ -1,0 +1,191 @@
+//! Traces that look like real ones: a node that is hot is relieved pod by pod.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::plan::Balance;
+use crate::policy::Basis;
+use crate::simulate::trace::{Band, Event, Eviction, NodeTrace, Refused, Summary, Trace};
+use crate::units::Ratio;
+
+const STEPS: usize = 121;
+
+/// What a trace is to be like.
+pub(super) struct Like {
+    pub(super) policy: &'static str,
+    pub(super) nodes: usize,
+    pub(super) hot: usize,
+    /// Steps between two evictions.
+    pub(super) every: usize,
+    /// How large a pod is.
+    pub(super) pod: f64,
+}
+
+/// A cluster at night: some nodes are hot, the others have little to do.
+#[expect(clippy::too_many_lines, reason = "one loop over time")]
+pub(super) fn trace(like: &Like) -> Trace {
+    let mut chance = Chance(7);
+    let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
+    let names: Vec<String> = (1..=like.nodes).map(|i| format!("node-{i:02}")).collect();
+    let mut level: Vec<f64> = (0..like.nodes)
+        .map(|i| if i < like.hot { 0.78 + 0.12 * chance.next() } else { 0.18 + 0.32 * chance.next() })
+        .collect();
+    let request: Vec<f64> = (0..like.nodes).map(|_| 0.52 + 0.12 * chance.next()).collect();
+    let mut series: Vec<[Vec<Option<Ratio>>; 4]> = vec![Default::default(); like.nodes];
+    let mut pods: Vec<Vec<u32>> = vec![Vec::new(); like.nodes];
+    let mut count: Vec<u32> = vec![28; like.nodes];
+    let mut evictions = Vec::new();
+    for step in 0..STEPS {
+        if step >= 8 && (step - 8) % like.every == 0 {
+            let from = most(&level, f64::total_cmp);
+            if level[from] > 0.70 {
+                let to = most(&level, |a, b| b.total_cmp(a));
+                level[from] -= like.pod;
+                level[to] += like.pod;
+                count[from] -= 1;
+                count[to] += 1;
+                let n = evictions.len();
+                evictions.push(Eviction {
+                    at: start + SignedDuration::from_mins(i64::try_from(step).unwrap()),
+                    namespace: "shop".to_owned(),
+                    pod: format!("checkout-7d4b9c-{n:03x}"),
+                    workload: Some("shop/Deployment/checkout".to_owned()),
+                    age: SignedDuration::from_hours(30),
+                    from: names[from].clone(),
+                    may_land: vec![names[if n % 5 == 3 { (to + 1) % like.nodes } else { to }].clone()],
+                    foreseen: Some(names[if n % 5 == 3 { (to + 1) % like.nodes } else { to }].clone()),
+                    to: (n != 10).then(|| names[to].clone()),
+                    helped: if n == 10 { None } else { Some(n % 6 != 4) },
+                    strategy: "LowNodeUtilization".to_owned(),
+                    reason: format!(
+                        "node {} uses {:.0}% of its cpu, above 70%",
+                        names[from],
+                        (level[from] + like.pod) * 100.0
+                    ),
+                });
+            }
+        }
+        for i in 0..like.nodes {
+            let wave = (count_f(step) / 19.0 + count_f(i)).sin() * 0.02 + (chance.next() - 0.5) * 0.015;
+            let late = i + 1 == like.nodes && step < 30;
+            let gone = i + 2 == like.nodes && step > 90;
+            let told = |v: f64| (!late && !gone).then(|| Ratio::new(v.max(0.0)).unwrap());
+            series[i][0].push(told(level[i] + wave));
+            series[i][1].push(told(0.35 + level[i] * 0.3 + wave / 2.0));
+            series[i][2].push(told(request[i] + f64::from(count[i]) * 0.002));
+            series[i][3].push(told(request[i] * 0.9));
+            pods[i].push(count[i]);
+        }
+    }
+    let nodes: Vec<NodeTrace> = (0..like.nodes)
+        .map(|i| NodeTrace {
+            name: names[i].clone(),
+            actual: [("cpu".to_owned(), series[i][0].clone()), ("memory".to_owned(), series[i][1].clone())].into(),
+            requests: [("cpu".to_owned(), series[i][2].clone()), ("memory".to_owned(), series[i][3].clone())].into(),
+            pods: pods[i].clone(),
+        })
+        .collect();
+    let balance = ["cpu", "memory"].map(|r| (r.to_owned(), balance_of(&nodes, r))).into();
+    finished(like, nodes, evictions, balance)
+}
+
+fn finished(
+    like: &Like,
+    nodes: Vec<NodeTrace>,
+    evictions: Vec<Eviction>,
+    balance: BTreeMap<String, Vec<Option<Balance>>>,
+) -> Trace {
+    let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
+    let ratio = |p: f64| Ratio::percent(p).unwrap();
+    let event =
+        |minute: i64, what: &str| Event { at: start + SignedDuration::from_mins(minute), what: what.to_owned() };
+    let helped = u32::try_from(evictions.iter().filter(|e| e.helped == Some(true)).count()).unwrap();
+    let right = u32::try_from(evictions.iter().filter(|e| e.to.is_some() && e.to == e.foreseen).count()).unwrap();
+    let all = u32::try_from(evictions.len()).unwrap();
+    let side = |of: fn(&Vec<Option<Balance>>) -> Option<Balance>| {
+        balance.iter().filter_map(|(r, b)| Some((r.clone(), of(b)?))).collect::<BTreeMap<_, _>>()
+    };
+    let summary = Summary {
+        evictions: all,
+        helped,
+        foreseen: (right, all),
+        pending: u32::from(all > 10),
+        time_to_balance: evictions.last().map(|e| e.at.duration_since(start)),
+        before: side(|b| b.iter().flatten().next().copied()),
+        after: side(|b| b.iter().rev().flatten().next().copied()),
+        empty_nodes: 0,
+    };
+    let refused = |times, last: &str| Refused { times, last: last.to_owned() };
+    Trace {
+        scenario: "Ten nodes late at night".to_owned(),
+        about: "Three nodes are busy, seven have little to do, and by their requests all look alike.".to_owned(),
+        policy: like.policy.to_owned(),
+        start,
+        end: start + SignedDuration::from_hours(2),
+        step: SignedDuration::from_mins(1),
+        basis: Basis::Actual,
+        bands: [
+            ("cpu".to_owned(), Band { low: ratio(30.0), high: ratio(70.0) }),
+            ("memory".to_owned(), Band { low: ratio(30.0), high: ratio(80.0) }),
+        ]
+        .into(),
+        events: vec![
+            event(30, &format!("{} joined", nodes[nodes.len() - 1].name)),
+            event(90, &format!("{} failed", nodes[nodes.len() - 2].name)),
+            event(91, "metrics were missing for two readings"),
+        ],
+        nodes,
+        evictions,
+        balance,
+        refusals: [
+            ("disruption-budget".to_owned(), refused(41, "PodDisruptionBudget shop/checkout allows no disruption now")),
+            (
+                "cooling-down".to_owned(),
+                refused(118, "shop/Deployment/checkout was evicted from 4 minutes ago, and rests for 10"),
+            ),
+            (
+                "no-room".to_owned(),
+                refused(6, "no other node has room for it: 7 are above their target, 2 lack memory"),
+            ),
+        ]
+        .into(),
+        summary,
+    }
+}
+
+fn balance_of(nodes: &[NodeTrace], resource: &str) -> Vec<Option<Balance>> {
+    let at = |step: usize| {
+        let all: Vec<f64> = nodes.iter().filter_map(|n| n.actual[resource][step]).map(Ratio::get).collect();
+        let mean = all.iter().sum::<f64>() / count_f(all.len());
+        let variance = all.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count_f(all.len());
+        let most = all.iter().copied().fold(0.0, f64::max);
+        let ratio = |v: f64| Ratio::new(v).unwrap();
+        Some(Balance {
+            mean: ratio(mean),
+            deviation: ratio(variance.sqrt()),
+            above_mean: ratio(most - mean),
+            outside_band: None,
+        })
+    };
+    (0..STEPS).map(at).collect()
+}
+
+fn most(values: &[f64], order: fn(&f64, &f64) -> std::cmp::Ordering) -> usize {
+    (0..values.len()).max_by(|a, b| order(&values[*a], &values[*b])).unwrap()
+}
+
+fn count_f(n: usize) -> f64 {
+    f64::from(u32::try_from(n).unwrap())
+}
+
+/// The same chances every time.
+struct Chance(u64);
+
+impl Chance {
+    /// Between zero and one.
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        f64::from(u32::try_from(self.0 >> 32).unwrap()) / f64::from(u32::MAX)
+    }
+}

@@ -1,0 +1,351 @@
+//! Simulated clusters: what a policy does to them over hours.
+
+use std::collections::BTreeSet;
+
+use evenkeel::policy::Policy;
+use evenkeel::simulate;
+use evenkeel::simulate::load::Curve;
+use evenkeel::simulate::scenario::{Given, PolicySource, Scenario};
+use evenkeel::simulate::trace::{Eviction, Trace};
+use evenkeel::units::Amount;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::kit::{Cluster, EVEN, noon, parse};
+
+/// The policy that `evenkeel simulate` takes where the scenario names none.
+const USUAL: &str = "strategies: [{lowNodeUtilization: {
+    thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]\n";
+
+fn usual() -> Policy {
+    Policy::parse("usual.yaml", &format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{USUAL}")).unwrap()
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::parse("scenario.yaml", text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn by(scenario: &Scenario, policy: Policy) -> Trace {
+    simulate::run(scenario, policy, "policy.yaml", |_| {})
+}
+
+/// A scenario under the policy that it comes with, or the usual one.
+fn built_in(name: &str) -> Trace {
+    let scenario = scenario(Scenario::built_in(name).unwrap());
+    let policy = match &scenario.policy {
+        Some(PolicySource::Inline(policy)) => (**policy).clone(),
+        Some(PolicySource::File(_)) | None => usual(),
+    };
+    by(&scenario, policy)
+}
+
+/// The cpu of each node in percent, and its pods, at the end.
+fn ends(trace: &Trace) -> Vec<(&str, f64, u32)> {
+    let cpu =
+        |series: &[Option<evenkeel::units::Ratio>]| series.last().copied().flatten().unwrap_or_default().get() * 100.0;
+    trace.nodes.iter().map(|n| (n.name.as_str(), cpu(&n.actual["cpu"]), *n.pods.last().unwrap())).collect()
+}
+
+fn minutes(trace: &Trace, eviction: &Eviction) -> i64 {
+    eviction.at.duration_since(trace.start).as_mins()
+}
+
+fn events(trace: &Trace) -> String {
+    let line = |e: &simulate::trace::Event| format!("{} {}", e.at.duration_since(trace.start).as_mins(), e.what);
+    trace.events.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn late_nodes_take_what_the_full_ones_can_spare() {
+    let trace = built_in("late-nodes");
+    assert!(ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0), "{:?}", ends(&trace));
+    assert!((8..=11).contains(&trace.summary.evictions), "{:?}", trace.summary);
+    assert_eq!(trace.summary.helped, trace.summary.evictions);
+    assert!(trace.evictions.iter().all(|e| e.workload.as_deref() == Some("default/Deployment/hot")));
+    assert!(
+        trace.evictions.iter().all(|e| (10..30).contains(&minutes(&trace, e))),
+        "not before there is anywhere to go"
+    );
+    assert_eq!(events(&trace), "10 7 nodes join, n4 to n10");
+    assert_eq!(trace.summary.pending, 0);
+}
+
+#[test]
+fn pods_that_would_come_back_stay() {
+    let trace = built_in("dead-loop");
+    assert_eq!(trace.summary.evictions, 0, "{:?}", trace.evictions);
+    assert_eq!(
+        trace.refusals["would-return"].last,
+        "would return to n1: its preferred node affinity outweighs the free nodes"
+    );
+    assert_eq!(trace.summary.time_to_balance, None);
+}
+
+#[test]
+fn a_wave_moves_few_pods_in_two_days() {
+    let trace = built_in("daily-wave");
+    assert!((3..=10).contains(&trace.summary.evictions), "{:?}", trace.summary);
+    assert_eq!(trace.summary.helped, trace.summary.evictions);
+    let before_noon = |e: &&Eviction| minutes(&trace, e) < 14 * 60;
+    assert_eq!(trace.evictions.iter().filter(before_noon).count(), trace.evictions.len(), "the second day is quiet");
+}
+
+#[test]
+fn a_noisy_neighbour_drives_pods_off_and_not_at_its_first_breath() {
+    let trace = built_in("noisy-neighbour");
+    let first = trace.evictions.iter().map(|e| minutes(&trace, e)).min().unwrap();
+    assert!(first > 30, "the first burst begins after 30 minutes");
+    assert!(trace.evictions.iter().all(|e| e.from == "n1" && e.pod.starts_with("shop")), "{:?}", trace.evictions);
+    assert!((1..=6).contains(&trace.summary.evictions), "{:?}", trace.summary);
+}
+
+#[test]
+fn light_nodes_are_emptied_where_the_scheduler_packs() {
+    let trace = built_in("consolidation");
+    let start: u32 = trace.nodes.iter().filter(|n| n.pods[0] == 0).count().try_into().unwrap();
+    assert!(trace.summary.empty_nodes > start, "{:?}", trace.summary);
+    assert_eq!(trace.summary.helped, trace.summary.evictions);
+}
+
+#[test]
+fn what_articles_show_comes_about() {
+    let third = built_in("third-node");
+    assert_eq!(ends(&third).iter().map(|(_, _, pods)| *pods).collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(third.summary.evictions, 1);
+    let two = built_in("two-workers");
+    assert_eq!(ends(&two).iter().map(|(_, _, pods)| *pods).collect::<Vec<_>>(), [0, 3, 3]);
+    assert_eq!((two.summary.evictions, two.summary.helped), (3, 3));
+    let forty = built_in("forty-replicas");
+    assert!(ends(&forty).iter().all(|(_, _, pods)| (8..=12).contains(pods)), "{:?}", ends(&forty));
+    assert!((28..=34).contains(&forty.summary.evictions), "{:?}", forty.summary);
+}
+
+#[test]
+fn every_built_in_scenario_can_be_read_and_is_named_as_its_file() {
+    for name in Scenario::names() {
+        let scenario = scenario(Scenario::built_in(name).unwrap());
+        assert_eq!(scenario.name, name);
+        assert!(!scenario.about.is_empty() && scenario.about.len() < 100, "{name}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
+    let scenario = scenario(Scenario::built_in("noisy-neighbour").unwrap());
+    let text = |scenario: &Scenario| serde_json::to_string(&by(scenario, usual())).unwrap();
+    assert_eq!(text(&scenario), text(&scenario));
+    assert_ne!(text(&scenario), text(&Scenario { seed: 2, ..scenario.clone() }));
+}
+
+/// One hot node of three, with a workload that a test is about.
+fn hot(workload: &str) -> Scenario {
+    scenario(&format!(
+        "name: hot\nabout: one hot node\nduration: 1h\nnodes: [{{name: n, count: 3}}]\nworkloads:\n- {{name: db, \
+         replicas: 7, requests: {{cpu: 100m}}, usage: {{cpu: 1}}, on: [n1], {workload}}}\n"
+    ))
+}
+
+#[test]
+fn a_budget_is_honoured_by_the_plan_so_that_the_api_server_refuses_nothing() {
+    let trace = by(&hot("budget: {maxUnavailable: 1}, startup: 2m"), parse(EVEN));
+    let times: Vec<i64> = trace.evictions.iter().map(|e| minutes(&trace, e)).collect();
+    assert!(times.len() > 1, "{times:?}");
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 2), "one at a time, until it is Ready: {times:?}");
+    assert!(trace.refusals.contains_key("disruption-budget"), "{:?}", trace.refusals);
+    assert!(trace.refusals.keys().all(|code| !code.starts_with("api-")), "{:?}", trace.refusals);
+}
+
+#[test]
+fn a_replacement_is_left_alone_for_the_rest() {
+    // The pods of a StatefulSet keep their names, so that one that goes twice can be seen.
+    let trace = by(&hot("kind: StatefulSet, nodeSelector: {kubernetes.io/hostname: n1}"), parse(EVEN));
+    assert!(trace.evictions.is_empty(), "nowhere to go: {:?}", trace.evictions);
+    let trace = by(&hot("kind: StatefulSet"), parse(&format!("{EVEN}cooldown: {{rest: 20m}}\n")));
+    let last =
+        |pod: &str| trace.evictions.iter().filter(|e| e.pod == pod).map(|e| minutes(&trace, e)).collect::<Vec<_>>();
+    let pods: BTreeSet<&str> = trace.evictions.iter().map(|e| e.pod.as_str()).collect();
+    assert!(!pods.is_empty());
+    assert!(pods.iter().all(|pod| last(pod).windows(2).all(|pair| pair[1] - pair[0] >= 20)), "{:?}", trace.evictions);
+}
+
+const FAILING: &str = "
+name: failing
+about: a node fails, comes back, and another is drained
+duration: 1h
+nodes:
+- {name: n1, fails: 10m, recovers: 30m}
+- {name: n2}
+- {name: n3, drains: 40m}
+workloads:
+- {name: web, replicas: 3, requests: {cpu: 100m}, on: [n1, n2, n3], budget: {minAvailable: 2}}
+- {name: db, kind: StatefulSet, replicas: 1, requests: {cpu: 100m}, on: [n1]}
+- {name: agent, kind: DaemonSet, requests: {cpu: 100m}}
+- {name: lonely, kind: Pod, requests: {cpu: 100m}, on: [n1]}
+";
+
+#[test]
+fn pods_leave_a_node_that_fails_after_five_minutes_and_one_that_is_drained_as_budgets_allow() {
+    let trace = by(&scenario(FAILING), parse(EVEN));
+    assert_eq!(events(&trace), "10 node n1 fails\n30 node n1 is back\n40 node n3 is drained");
+    let at = |node: &str, minute: i64| {
+        let step = usize::try_from(minute * 60 / trace.step.as_secs()).unwrap();
+        trace.nodes.iter().find(|n| n.name == node).unwrap().pods[step]
+    };
+    assert_eq!([at("n1", 9), at("n2", 9), at("n3", 9)], [4, 2, 2]);
+    assert_eq!(at("n1", 20), 4, "what was told to go stays until the node is back");
+    assert_eq!(at("n2", 14) + at("n3", 14), 4, "nothing leaves within five minutes");
+    assert_eq!(at("n2", 16) + at("n3", 16), 5, "web is replaced, db only once it is gone");
+    assert_eq!(at("n1", 32) + at("n2", 32) + at("n3", 32), 7, "db is back, and lonely is lost");
+    assert_eq!(at("n3", 45), 1, "the agent stays");
+    assert!(trace.evictions.is_empty(), "evictions by the policy alone are told: {:?}", trace.evictions);
+    assert_eq!(trace.summary.pending, 0);
+    let cpu = &trace.nodes[0].actual["cpu"];
+    assert!(cpu.iter().any(Option::is_none) && cpu.last().unwrap().is_some(), "a node that is down uses nothing");
+}
+
+#[test]
+fn nothing_is_evicted_from_a_node_without_metrics() {
+    let mut blind = hot("labels: {a: b}");
+    let gap = "nodes: [n1], from: 0s, until: 30m";
+    let text = format!(
+        "name: g\nabout: g\nduration: 1h\nnodes: [{{name: n1}}]\nworkloads: []\nmetrics: {{gaps: [{{{gap}}}]}}"
+    );
+    blind.metrics = scenario(&text).metrics;
+    let trace = by(&blind, parse(EVEN));
+    assert!(!trace.evictions.is_empty());
+    assert!(trace.evictions.iter().all(|e| minutes(&trace, e) >= 30), "{:?}", trace.evictions);
+}
+
+#[test]
+fn a_node_gives_no_more_cpu_than_it_has() {
+    let mut greedy = hot("labels: {a: b}");
+    greedy.workloads[0].usage.as_mut().unwrap().cpu = Curve::steady(Amount::millicores(4000));
+    let mut idle = parse(EVEN);
+    idle.dry_run = true;
+    let trace = by(&greedy, idle);
+    assert!(trace.nodes[0].actual["cpu"].iter().flatten().all(|r| r.get() <= 1.0));
+}
+
+#[test]
+fn jobs_end_and_workloads_come_and_go() {
+    let trace = by(
+        &scenario(
+            "name: jobs\nabout: jobs\nduration: 1h\nnodes: [{name: n, count: 2}]\nworkloads:\n\
+             - {name: once, kind: Job, replicas: 4, requests: {cpu: 1}, runs: 10m, from: 5m}\n\
+             - {name: web, replicas: 2, requests: {cpu: 1}, from: 20m, until: 40m}\n",
+        ),
+        parse(EVEN),
+    );
+    let pods = |minute: i64| {
+        let step = usize::try_from(minute * 60 / trace.step.as_secs()).unwrap();
+        trace.nodes.iter().map(|n| n.pods[step]).sum::<u32>()
+    };
+    assert_eq!([4, 6, 16, 21, 39, 41].map(pods), [0, 4, 0, 2, 2, 0]);
+}
+
+#[test]
+fn a_cluster_as_it_was_found_is_the_beginning_of_a_simulation() {
+    let cluster = Cluster::parse(
+        "
+        node n1 system=100m/1Gi
+          hot*7 cpu=100m memory=100Mi uses=1/200Mi
+          agent cpu=100m uses=100m daemon
+        node n2 system=100m/1Gi
+        node n3 system=100m/1Gi
+        ",
+    );
+    let given = Given { objects: cluster.objects.clone(), readings: cluster.readings(noon()), at: noon() };
+    let trace = by(&Scenario::of("cluster.yaml".to_owned(), given), parse(EVEN));
+    assert_eq!(trace.start, noon());
+    assert!((3..=4).contains(&trace.summary.evictions), "{:?}", trace.summary);
+    let first = &trace.nodes[0].actual["cpu"];
+    assert!(first[0].unwrap().get() > 0.85 && first.last().unwrap().unwrap().get() <= 0.55, "{first:?}");
+    assert!(trace.evictions.iter().all(|e| e.pod.starts_with("hot-") && e.from == "n1"), "{:?}", trace.evictions);
+}
+
+#[test]
+fn no_series_is_longer_than_a_picture_is_wide() {
+    let mut long = hot("startup: 5s");
+    long.duration = SignedDuration::from_hours(20);
+    let trace = by(&long, usual());
+    let points = trace.nodes[0].pods.len();
+    assert!((200..=401).contains(&points), "{points}");
+    assert!(trace.balance.values().all(|series| series.len() == points));
+}
+
+/// What is wrong with a scenario of which this is a part.
+fn refused(part: &str) -> String {
+    let text = format!("name: s\nabout: s\nduration: 1h\nnodes: [{{name: n, count: 2}}]\n{part}\n");
+    Scenario::parse("s.yaml", &text).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_with_its_place() {
+    assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @"
+    s.yaml:1:1: name: missing, expected a name for the scenario
+      | nme: x
+      | ^
+    s.yaml:1:1: about: missing, expected a sentence that says what it shows
+      | nme: x
+      | ^
+    s.yaml:1:1: duration: missing, expected how long it goes on, such as 2h
+      | nme: x
+      | ^
+    s.yaml:1:1: nodes: missing, expected a list with at least two nodes
+      | nme: x
+      | ^
+    s.yaml:1:1: workloads: missing, expected a list of workloads
+      | nme: x
+      | ^
+    s.yaml:1:1: nme: unknown field (did you mean `name`?); allowed here: name, about, seed, duration, policy, scheduler, nodes, workloads, metrics
+      | nme: x
+      | ^
+    ");
+    assert_snapshot!(refused("workloads: [{name: web, replica: 3}]"), @"
+    s.yaml:5:25: workloads[0].replica: unknown field (did you mean `replicas`?); allowed here: kind, requests, replicas, from, until, startup, ending, runs, nodeAffinity, namespace, name, labels, usage, tolerations, nodeSelector, apart, spread, priority, emptyDir, budget, on
+      | workloads: [{name: web, replica: 3}]
+      |                         ^
+    ");
+    assert_snapshot!(refused("workloads: [{name: web, on: [n3]}]"), @"
+    s.yaml:5:30: workloads[0].on[0]: no node is called `n3` (did you mean `n1`?)
+      | workloads: [{name: web, on: [n3]}]
+      |                              ^
+    ");
+    assert_snapshot!(refused("workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]"), @"
+    s.yaml:5:20: workloads[0].name: found Web, expected a name of lower-case letters, digits, - and .
+      | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
+      |                    ^
+    s.yaml:5:31: workloads[0].kind: found Deploiment, expected Deployment, StatefulSet, DaemonSet, Job or Pod
+      | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
+      |                               ^
+    s.yaml:5:56: workloads[0].usage.cpu: found lots, expected a quantity of cpu, such as 500m or 2
+      | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
+      |                                                        ^
+    ");
+    assert_snapshot!(refused("workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @"
+    s.yaml:5:38: workloads[0].usage.cpu: give one course: steady, wave, bursts or leak
+      | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
+      |                                      ^
+    s.yaml:5:39: workloads[0].usage.cpu.wave.swing: missing, expected a quantity
+      | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
+      |                                       ^
+    ");
+    assert_snapshot!(refused("workloads: [{name: web}, {name: web, budget: {}}]"), @"
+    s.yaml:5:46: workloads[1].budget: give one of the two: minAvailable or maxUnavailable: a number of pods, or a percentage
+      | workloads: [{name: web}, {name: web, budget: {}}]
+      |                                              ^
+    ");
+    assert_snapshot!(refused("workloads: []\nmetrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @"
+    s.yaml:6:42: metrics.gaps[0].until: it must be later than from
+      | metrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}
+      |                                          ^
+    ");
+    assert_snapshot!(refused("workloads: []\npolicy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
+    s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
+      | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
+      | ^
+    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, strategies
+      | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
+      |                                                       ^
+    ");
+}
