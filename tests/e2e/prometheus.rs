@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use http::{Method, StatusCode};
+use serde_json::json;
 
 use crate::kit::audit::{evictions, requests};
-use crate::kit::bed::{Bed, on_a_bed};
+use crate::kit::bed::{Bed, on_a_bed, run};
 use crate::kit::keel::{Keel, Launch, Policy};
 use crate::kit::prometheus::{Prometheus, source};
 use crate::kit::proxy::Stage;
@@ -70,6 +71,10 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
             keel.kill_9();
         }
         say("Prometheus: started and restarted, it evicts in its first cycle");
+        let start = tokio::time::Instant::now();
+        assert!(launch.run(&["--once"]).ended(60).await.success());
+        assert_eq!(evictions(bed).len(), 3);
+        say(&format!("Prometheus: a single run is over after {:.1} s", start.elapsed().as_secs_f64()));
     });
 }
 
@@ -154,4 +159,116 @@ async fn more_evictions(bed: &Bed, keel: &mut Keel, seconds: u64) -> u64 {
     })
     .await;
     start.elapsed().as_secs()
+}
+
+/// What Prometheus is told of one node and one pod, and what each default query is to make of it.
+struct Setup {
+    /// Series with the increase, or the value where that is nought, per scrape of 30 s.
+    series: &'static [(&'static str, &'static str)],
+    expected: &'static [(&'static str, &'static str, f64)],
+}
+
+const POD: &str = r#"{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#;
+
+/// What cAdvisor tells of a pod with two containers that use 1.5 cores, as kube-prometheus-stack keeps it, and
+/// node-exporter of a node that uses 0.7 of its cores.
+const KUBE_PROMETHEUS_STACK: Setup = Setup {
+    series: &[
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "0+15x20",
+        ),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="b",id="/b"}"#,
+            "0+30x20",
+        ),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",id="/pod"}"#,
+            "0+45x20",
+        ),
+        (
+            r#"container_memory_working_set_bytes{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "7x20",
+        ),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#, "0+6x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#, "0+9x20"),
+        (r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#, "100x20"),
+        (r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#, "30x20"),
+    ],
+    expected: &[
+        ("nodeCpu", r#"{instance="10.0.0.1:9100"}"#, 0.7),
+        ("nodeMemory", r#"{instance="10.0.0.1:9100"}"#, 70.0),
+        ("nodeTime", r#"{instance="10.0.0.1:9100"}"#, 300.0),
+        ("podCpu", POD, 1.5),
+        ("podMemory", POD, 7.0),
+        ("podTime", POD, 300.0),
+    ],
+};
+
+/// Nothing but cAdvisor, with a node's total and the node's name as instance.
+const CADVISOR: Setup = Setup {
+    series: &[
+        (r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#, "0+60x20"),
+        (r#"container_memory_working_set_bytes{instance="n1",id="/"}"#, "50x20"),
+        (
+            r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "0+15x20",
+        ),
+    ],
+    expected: &[
+        ("nodeCpu", r#"{instance="n1"}"#, 2.0),
+        ("nodeMemory", r#"{instance="n1"}"#, 50.0),
+        ("podCpu", r#"{instance="n1",namespace="shop",pod="web"}"#, 0.5),
+    ],
+};
+
+/// What the kubelet tells at /metrics/resource, beside cAdvisor and node-exporter: nothing counts twice.
+const RESOURCE: Setup = Setup {
+    series: &[
+        (r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#, "0+90x20"),
+        (r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#, "0+45x20"),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a"}"#,
+            "0+45x20",
+        ),
+        (r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"}"#, "0+95x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
+    ],
+    expected: &[("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0), ("podCpu", POD, 1.5)],
+};
+
+#[test]
+fn the_default_queries_work_on_all_that_is_commonly_scraped() {
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, setup) in [("stack", KUBE_PROMETHEUS_STACK), ("cadvisor", CADVISOR), ("resource", RESOURCE)] {
+        let series: Vec<_> =
+            setup.series.iter().map(|(series, values)| json!({"series": series, "values": values})).collect();
+        let expected = setup.expected.iter().map(|(query, labels, value)| {
+            let sample = json!({"labels": labels, "value": value});
+            json!({"expr": default_query(query), "eval_time": "5m", "exp_samples": [sample]})
+        });
+        let expected: Vec<_> = expected.collect();
+        let test = json!({"interval": "30s", "input_series": series, "promql_expr_test": expected});
+        let file = dir.join(format!("queries-{name}.yml"));
+        std::fs::write(&file, json!({"tests": [test]}).to_string()).unwrap();
+        run(std::process::Command::new("promtool").args(["test", "rules"]).arg(&file));
+    }
+}
+
+fn default_query(name: &str) -> String {
+    let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
+        usage: {source: prometheus, prometheus: {url: 'http://p'}}}";
+    let it = evenkeel::policy::Policy::parse("policy.yaml", text).unwrap().usage.prometheus.unwrap();
+    let queries = &it.queries;
+    let query = match name {
+        "nodeCpu" => &queries.node_cpu,
+        "nodeMemory" => &queries.node_memory,
+        "nodeTime" => queries.node_time.as_ref().unwrap(),
+        "podCpu" => &queries.pod_cpu,
+        "podMemory" => &queries.pod_memory,
+        "podTime" => queries.pod_time.as_ref().unwrap(),
+        other => panic!("{other}"),
+    };
+    it.rendered(query)
 }

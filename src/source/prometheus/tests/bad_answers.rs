@@ -1,8 +1,10 @@
 //! A table of answers that are no good, and what comes of each.
 
 use insta::assert_snapshot;
+use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
 
+use super::super::answer;
 use super::{NOW, Said, healthy, json_of, point, read_with, vector};
 
 /// Each makes one answer of a healthy Prometheus bad: what it is, which query, what is answered, what comes of it.
@@ -135,4 +137,23 @@ async fn no_bad_answer_becomes_a_number() {
     a broken gateway: [broken] fails with status 502: Bad Gateway
     no time: [nonsense] answers the query time() with vector, where a vector of series is needed
     "#);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_answered_nothing_panics_and_no_value_is_other_than_an_amount(
+        text in ".{0,40}", number in any::<f64>(), label in "[a-z\"{}]{0,6}", choice in 0..6,
+    ) {
+        let value = match choice {
+            0 => json!([number, text]), 1 => json!([NOW, number.to_string()]), 2 => json!([NOW, text]),
+            3 => json!([text, number]), 4 => json!(text), _ => json!([NOW, "1", number]),
+        };
+        let item = json!({"metric": {label: text.clone()}, "value": value.clone(), "values": [value.clone(), value]});
+        let answer = json!({"status": "success", "data": {"resultType": "vector", "result": [item, text.clone()]}});
+        for body in [answer.to_string(), text] {
+            let series = answer::series("nodeCpu", &body).map(|a| a.series).unwrap_or_default();
+            let mut points = series.iter().flat_map(|s| &s.points);
+            prop_assert!(points.all(|(_, v)| v.is_finite() && *v >= 0.0), "{}", body);
+        }
+    }
 }
