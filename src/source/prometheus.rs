@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::policy::{self, UsagePolicy};
@@ -32,7 +33,7 @@ const MOST_STEPS: i32 = 60;
 pub struct Prometheus {
     policy: Arc<policy::Prometheus>,
     asker: Asker,
-    /// Time between two polls: no look takes longer.
+    /// Time between two polls: no look at the present takes longer.
     poll: SignedDuration,
     window: SignedDuration,
 }
@@ -64,7 +65,7 @@ impl Prometheus {
             let mut all = self.look(places, Moments::One(now)).await?;
             Ok(all.pop().map(|(_, readings)| readings).unwrap_or_default())
         };
-        self.in_time(Box::pin(look)).await
+        in_time(self.poll.unsigned_abs().min(LONGEST_LOOK), Box::pin(look)).await
     }
 
     /// Reads what was used since then, for a window at most, in the order of time.
@@ -76,20 +77,16 @@ impl Prometheus {
         let look = async {
             let to = self.time().await?;
             let millis = |d: SignedDuration| i64::try_from(d.as_millis()).unwrap_or(i64::MAX);
-            let step = millis(self.poll.max(self.window / MOST_STEPS)).max(1000);
+            // Between two scrapes there is nothing new.
+            let step = self.poll.max(self.policy.scrape_interval).max(self.window / MOST_STEPS);
+            let step = millis(step).max(1000);
             let earliest = to - millis(self.window) / step * step;
             let from = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
             // The last moment of all is the present one.
             let from = to - (to - from).max(0) / step * step;
             self.look(places, Moments::Many { from, to, step }).await
         };
-        self.in_time(Box::pin(look)).await
-    }
-
-    /// A look that takes longer than the time between two polls would hold up all else.
-    async fn in_time<T>(&self, look: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
-        let limit = self.poll.unsigned_abs().min(LONGEST_LOOK);
-        tokio::time::timeout(limit, look).await.unwrap_or(Err(Trouble::Slow(limit)))
+        in_time(LONGEST_LOOK, Box::pin(look)).await
     }
 
     async fn time(&self) -> Result<i64, Trouble> {
@@ -99,36 +96,33 @@ impl Prometheus {
 
     async fn look(&self, places: &Places, moments: Moments) -> Result<Vec<(Timestamp, Readings)>, Trouble> {
         let asked = &self.policy.queries;
-        let (node_cpu, node_memory, node_time, pod_cpu, pod_memory, pod_time) = tokio::try_join!(
-            self.answer(Set::NodeCpu, Some(&asked.node_cpu), moments),
-            self.answer(Set::NodeMemory, Some(&asked.node_memory), moments),
-            self.answer(Set::NodeTime, asked.node_time.as_ref(), moments),
-            self.answer(Set::PodCpu, Some(&asked.pod_cpu), moments),
-            self.answer(Set::PodMemory, Some(&asked.pod_memory), moments),
-            self.answer(Set::PodTime, asked.pod_time.as_ref(), moments),
-        )?;
         let mut frames = Frames::new(Rules {
             places,
             node_labels: &self.policy.node_labels,
             window: self.policy.averaged_over,
             timed: [asked.node_time.is_some(), asked.pod_time.is_some()],
         });
-        for (set, answer) in [
-            (Set::NodeCpu, node_cpu),
-            (Set::NodeMemory, node_memory),
-            (Set::NodeTime, node_time),
-            (Set::PodCpu, pod_cpu),
-            (Set::PodMemory, pod_memory),
-            (Set::PodTime, pod_time),
-        ] {
+        let sets = [
+            (Set::NodeCpu, Some(&asked.node_cpu)),
+            (Set::NodeMemory, Some(&asked.node_memory)),
+            (Set::NodeTime, asked.node_time.as_ref()),
+            (Set::PodCpu, Some(&asked.pod_cpu)),
+            (Set::PodMemory, Some(&asked.pod_memory)),
+            (Set::PodTime, asked.pod_time.as_ref()),
+        ];
+        // The past of a large cluster is much: one answer of it is held at a time.
+        let at_once = if matches!(moments, Moments::One(_)) { sets.len() } else { 1 };
+        let questions = sets.into_iter().filter_map(|(set, query)| Some((set, query?)));
+        let answers = stream::iter(questions).map(|(set, query)| self.answer(set, query, moments));
+        let mut answers = answers.buffered(at_once);
+        while let Some((set, answer)) = answers.try_next().await? {
             frames.take(set, answer);
         }
         Ok(frames.finish())
     }
 
     /// The answer to one query, which must not be empty: what nobody measures would else pass for what nobody uses.
-    async fn answer(&self, set: Set, query: Option<&String>, moments: Moments) -> Result<Answer, Trouble> {
-        let Some(query) = query else { return Ok(Answer::default()) };
+    async fn answer(&self, set: Set, query: &str, moments: Moments) -> Result<(Set, Answer), Trouble> {
         let query = self.policy.rendered(query);
         let seconds = |millis: i64| format!("{}.{:03}", millis / 1000, millis % 1000);
         // Thanos: rather an error than a part.
@@ -151,7 +145,7 @@ impl Prometheus {
         if answer.series.is_empty() && answer.refused.is_empty() {
             return Err(Trouble::Empty { query: set.name(), hint: self.hint() });
         }
-        Ok(answer)
+        Ok((set, answer))
     }
 
     fn hint(&self) -> String {
@@ -160,6 +154,11 @@ impl Prometheus {
             "does it scrape the kubelets, at least twice in {range:#}? `scrapeInterval`, `matchers` and `queries` say what is looked for"
         )
     }
+}
+
+/// A look that takes longer would hold up all else.
+async fn in_time<T>(limit: Duration, look: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    tokio::time::timeout(limit, look).await.unwrap_or(Err(Trouble::Slow(limit)))
 }
 
 #[cfg(test)]

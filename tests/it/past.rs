@@ -144,7 +144,9 @@ fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
 
     // Where the past does not place the pod that was evicted, its use cannot be told from what no pod accounts for.
     let mut engine = Engine::new(engine.policy().clone(), engine.ledger().clone());
-    told.iter_mut().for_each(|(_, readings)| readings.placed.clear());
+    for (_, readings) in &mut told {
+        readings.placed.clear();
+    }
     told.drain(..6);
     engine.catch_up(&snapshot, &told, after(123));
     let plan = engine.decide(&snapshot, after(123));
