@@ -280,6 +280,7 @@ fn refused(part: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of messages")]
 fn what_is_wrong_with_a_file_is_said_with_its_place() {
     assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @"
     s.yaml:1:1: name: missing, expected a name for the scenario
@@ -322,6 +323,10 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
       | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
       |                                                        ^
     ");
+}
+
+#[test]
+fn what_does_not_go_together_in_a_file_is_said_too() {
     assert_snapshot!(refused("workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @"
     s.yaml:5:38: workloads[0].usage.cpu: give one course: steady, wave, bursts or leak
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
