@@ -111,7 +111,7 @@ impl MetricsApi {
                 .filter(|(_, life, _)| seen(life) && shown(life))
                 .map(|(name, _, m)| ((*name).clone(), sample(*m)))
                 .collect(),
-            skipped: Vec::new(),
+            ..Readings::default()
         }
     }
 

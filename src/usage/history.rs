@@ -4,7 +4,7 @@
 //! smoothed usage of the pods that are on it now, and the smoothed remainder that no pod accounts for.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
@@ -33,7 +33,12 @@ struct NodeSeries {
     newest: Option<Sample>,
     /// When a pod was last seen, or is known, to have left.
     left: Option<Timestamp>,
+    /// Pods that the newest sample still told of, though they are not there any more.
+    guests: BTreeSet<PodName>,
 }
+
+/// Namespace and name.
+type PodName = (String, String);
 
 /// What a node used at one time that no pod accounted for.
 #[derive(Clone, Copy, Debug)]
@@ -140,22 +145,33 @@ impl History {
         (samples, known): (&[Option<Sample>], &[bool]),
         now: Timestamp,
     ) {
+        let strangers = strangers(snapshot, readings, samples);
         for id in snapshot.node_ids() {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
-            let seen = || node.pods.iter().filter_map(|p| samples[p.0]);
-            let accounted = seen().fold(Measure::default(), |sum, s| sum.plus(s.used));
+            // What had not begun when the sample was taken is no part of it.
+            let there = || node.pods.iter().filter(|p| since(snapshot.pod(**p)) <= sample.at);
+            // Of those that are not there any more, what was seen with the node's sample is a part of it.
+            let with_it = |s: &Sample| s.at.saturating_add(sample.window).is_ok_and(|until| until >= sample.at);
+            let told = strangers.get(node.name.as_str()).into_iter().flatten();
+            let guests: BTreeMap<_, _> = told.filter(|(_, s)| with_it(s)).map(|(pod, s)| (*pod, *s)).collect();
+            let seen = there().filter_map(|p| samples[p.0]).chain(guests.values().copied());
+            let accounted = seen.fold(Measure::default(), |sum, s| sum.plus(s.used));
             // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
             let adds = |p: &&PodId| {
                 let pod = snapshot.pod(**p);
                 pod.stays() && (self.too_new(pod, now) || known[p.0])
             };
-            let all_seen = node.pods.iter().filter(adds).all(|p| samples[p.0].is_some());
+            let all_seen = there().filter(adds).all(|p| samples[p.0].is_some());
             let series = self.nodes.entry(node.name.clone()).or_default();
             if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
                 continue;
             }
             series.newest = Some(*sample);
+            if series.guests.iter().any(|guest| !guests.contains_key(guest)) {
+                series.left = series.left.max(Some(sample.at));
+            }
+            series.guests = guests.into_keys().cloned().collect();
             let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
             let settled = series.left.is_none_or(|left| began >= left);
             let sample = Sample { used: sample.used.minus(accounted), ..*sample };
@@ -328,6 +344,31 @@ fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
     namespace.cmp(pod.namespace.as_str()).then_with(|| name.cmp(pod.name.as_str()))
 }
 
+/// The pods that the source places on a node and the snapshot does not, or not any more, by node.
+fn strangers<'r>(
+    snapshot: &Snapshot,
+    readings: &'r Readings,
+    samples: &[Option<Sample>],
+) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
+    let mut by_node: BTreeMap<&str, Vec<(&PodName, Sample)>> = BTreeMap::new();
+    let mut here = snapshot.pods.iter().zip(samples).peekable();
+    for (pod, node) in &readings.placed {
+        let name = (pod.0.as_str(), pod.1.as_str());
+        while here.next_if(|(known, _)| order(name, known).is_gt()).is_some() {}
+        let on_it = |known: &Pod| known.node.is_some_and(|n| snapshot.node(n).name == *node);
+        let known = here.peek().is_some_and(|(known, s)| order(name, known).is_eq() && s.is_some() && on_it(known));
+        if let Some(sample) = readings.pods.get(pod).filter(|_| !known) {
+            by_node.entry(node).or_default().push((pod, *sample));
+        }
+    }
+    by_node
+}
+
+/// Since when its samples are its own. A pod can be made anew in the API while it goes on running, as mirror pods are.
+fn since(pod: &Pod) -> Timestamp {
+    pod.started.map_or(pod.created, |started| started.min(pod.created))
+}
+
 /// The sample of each pod of a snapshot, unless it was taken before the pod was made and so is of a namesake.
 fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
     let mut told =
@@ -341,9 +382,7 @@ fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
             }
         }
         let sample = own?;
-        // A pod can be made anew in the API while it goes on running, as mirror pods are.
-        let since = pod.started.map_or(pod.created, |started| started.min(pod.created));
-        (sample.at >= since).then_some(sample)
+        (sample.at >= since(pod)).then_some(sample)
     };
     snapshot.pods.iter().map(next).collect()
 }

@@ -24,5 +24,6 @@ mod job;
 mod outage;
 mod plan;
 mod probes;
+mod prometheus;
 mod rights;
 mod seeds;

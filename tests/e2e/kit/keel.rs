@@ -39,14 +39,20 @@ impl Policy {
         tolerance: "0%",
     };
 
+    /// The text of the policy file, with usage from metrics.k8s.io.
     fn text(&self) -> String {
+        self.by("")
+    }
+
+    /// The same with more to say of where usage comes from.
+    pub fn by(&self, source: &str) -> String {
         let Policy { interval, limits, rest, basis, stale_after, steering, tolerance } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
              interval: {interval}\n\
              basis: {basis}\n\
-             usage: {{poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
+             usage: {{{source}poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
              evictable: {{minPodAge: 0s}}\n\
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\
@@ -245,6 +251,13 @@ impl Keel {
     /// The same where descheduler answers: by TLS, with a certificate that the kubelet does not verify.
     pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
         self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
+    }
+
+    /// What Prometheus would scrape of it.
+    pub async fn metrics(&self) -> String {
+        let server = format!("http://127.0.0.1:{}", self.port);
+        let client = kube::Client::try_from(kube::Config::new(server.parse().unwrap())).unwrap();
+        client.request_text(http::Request::get("/metrics").body(Vec::new()).unwrap()).await.unwrap()
     }
 
     async fn ask(&self, server: &str, path: &str) -> Result<u16, String> {
