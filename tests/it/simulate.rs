@@ -280,7 +280,6 @@ fn refused(part: &str) -> String {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a list of messages")]
 fn what_is_wrong_with_a_file_is_said_with_its_place() {
     assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @"
     s.yaml:1:1: name: missing, expected a name for the scenario
