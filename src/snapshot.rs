@@ -127,6 +127,11 @@ impl Deref for Budget {
 }
 
 impl Pod {
+    /// Its facts, which stay the same value as long as nothing is heard of it.
+    pub const fn facts(&self) -> &Arc<PodFacts> {
+        &self.facts
+    }
+
     /// Neither finished nor on its way out.
     pub fn stays(&self) -> bool {
         self.facts.stays()

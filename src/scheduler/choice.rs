@@ -29,7 +29,12 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     }
     let mut scored = scores::of(question, &feasible);
     scored.sort_by_key(|s| (Reverse(s.total), s.node));
-    Forecast { winners: winners(&scored, quota(question)), scored, misfits }
+    let quota = quota(question);
+    let mut winners = winners(&scored, quota);
+    if quota < scored.len() {
+        winners = likely(join(&winners, &windows(&scored, question.index().rotation(), quota)));
+    }
+    Forecast { winners, scored, misfits }
 }
 
 /// Of two forecasts, one of which comes true.
@@ -37,13 +42,7 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     if first.winners.is_empty() || second.winners.is_empty() || first.winners == second.winners {
         return if first.winners.is_empty() { second } else { first };
     }
-    let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
-    for winner in first.winners.iter().chain(&second.winners) {
-        *chances.entry(winner.node).or_default() += winner.chance.get() / 2.0;
-    }
-    let mut winners: Vec<Winner> =
-        chances.into_iter().map(|(node, chance)| Winner { node, chance: ratio(chance) }).collect();
-    winners.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));
+    let winners = join(&first.winners, &second.winners);
     // What fits only in the second case is told as fitting, with the score that it has then.
     let Forecast { mut scored, mut misfits, .. } = first;
     let known: BTreeSet<NodeId> = scored.iter().map(|s| s.node).collect();
@@ -54,6 +53,49 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
         scored.sort_by_key(|s| (Reverse(s.total), s.node));
     }
     Forecast { winners, scored, misfits }
+}
+
+/// Of two lists of chances, one of which holds.
+fn join(first: &[Winner], second: &[Winner]) -> Vec<Winner> {
+    let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
+    for winner in first.iter().chain(second) {
+        *chances.entry(winner.node).or_default() += winner.chance.get() / 2.0;
+    }
+    let mut winners: Vec<Winner> =
+        chances.into_iter().map(|(node, chance)| Winner { node, chance: ratio(chance) }).collect();
+    winners.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));
+    winners
+}
+
+/// All but the unlikeliest, which together are less likely than [`UNLIKELY`].
+fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
+    let (mut covered, mut kept) = (0.0, 0);
+    while kept < winners.len() && covered < 1.0 - UNLIKELY {
+        covered += winners[kept].chance.get();
+        kept += 1;
+    }
+    winners.truncate(kept);
+    winners.iter_mut().for_each(|w| w.chance = ratio(w.chance.get() / covered));
+    winners
+}
+
+/// The chances where the scheduler goes through the nodes in this order, begins anywhere, and looks at so many that could
+/// take the pod. Nodes that joined late stand together in it, and mostly are the emptiest: whole stretches are without one.
+fn windows(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Vec<Winner> {
+    let totals: BTreeMap<NodeId, i64> = scored.iter().map(|s| (s.node, s.total)).collect();
+    let order: Vec<(NodeId, i64)> = rotation.iter().filter_map(|n| Some((*n, *totals.get(n)?))).collect();
+    let all = order.len();
+    let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
+    for start in 0..all {
+        let window = || (start..start + quota).map(|i| order[i % all]);
+        let best = window().map(|(_, total)| total).max();
+        let ties = || window().filter(|(_, total)| Some(*total) == best);
+        let share = 1.0 / count(ties().count()) / count(all);
+        for (node, _) in ties() {
+            *chances.entry(node).or_default() += share;
+        }
+    }
+    chances.into_iter().map(|(node, chance)| Winner { node, chance: ratio(chance) }).collect()
 }
 
 /// The best of the nodes that are looked at from a position on, and the position for the next time.
@@ -132,6 +174,17 @@ fn ratio(share: f64) -> Ratio {
 mod tests {
     use super::*;
     use crate::scheduler::Parts;
+
+    #[test]
+    fn where_nodes_that_score_alike_stand_together_whole_stretches_are_without_them() {
+        let scored = |i: usize| Scored { node: NodeId(i), total: if i == 0 { 2 } else { 1 }, parts: Parts::default() };
+        let scored: Vec<Scored> = (0..4).map(scored).collect();
+        let rotation: Vec<NodeId> = (0..4).map(NodeId).collect();
+        let chances: Vec<(usize, f64)> =
+            windows(&scored, &rotation, 2).iter().map(|w| (w.node.0, w.chance.get())).collect();
+        // Of the stretches 01, 12, 23 and 30 two hold the best.
+        assert_eq!(chances, [(0, 0.5), (1, 0.125), (2, 0.25), (3, 0.125)]);
+    }
 
     #[test]
     fn small_clusters_are_looked_at_whole() {

@@ -5,11 +5,13 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
 
 use crate::policy::{Smoothing, UsagePolicy};
+use crate::snapshot::facts::Pod as PodFacts;
 use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::units::{Amount, ResourceId};
 
@@ -50,10 +52,8 @@ struct Remainder {
 
 #[derive(Clone, Debug)]
 struct PodSeries {
-    namespace: String,
-    name: String,
-    /// A namesake has another, and starts anew.
-    uid: String,
+    /// The pod as it was seen last. A namesake has another uid, and starts anew.
+    pod: Arc<PodFacts>,
     node: String,
     samples: VecDeque<Sample>,
 }
@@ -96,20 +96,17 @@ impl History {
                 continue;
             }
             let mut own = None;
-            while let Some(next) = known.next_if(|series| order(series.key(), pod).is_le()) {
-                if order(next.key(), pod).is_eq() {
+            while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
+                if series_of(&next, pod) {
                     own = Some(next);
                     break;
                 }
                 left.push(next);
             }
-            let (own, namesake) =
-                own.map_or((None, None), |s| if s.uid == pod.uid { (Some(s), None) } else { (None, Some(s)) });
-            left.extend(namesake);
             let found = pod.node.zip(*sample);
             let Some(mut series) = own.or_else(|| found.map(|_| PodSeries::new(pod))) else { continue };
             if let Some((node, sample)) = found {
-                series.take(&snapshot.node(node).name, sample);
+                series.take(pod, &snapshot.node(node).name, sample);
             }
             self.pods.push(series);
             has[position] = true;
@@ -128,9 +125,9 @@ impl History {
     fn series(&self, snapshot: &Snapshot) -> Vec<Option<&PodSeries>> {
         let mut known = self.pods.iter().peekable();
         let next = |pod: &Pod| {
-            while let Some(next) = known.next_if(|series| order(series.key(), pod).is_le()) {
-                if order(next.key(), pod).is_eq() {
-                    return Some(next).filter(|series| series.uid == pod.uid);
+            while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
+                if series_of(next, pod) {
+                    return Some(next);
                 }
             }
             None
@@ -304,27 +301,31 @@ impl History {
 
 impl PodSeries {
     fn new(pod: &Pod) -> Self {
-        PodSeries {
-            namespace: pod.namespace.clone(),
-            name: pod.name.clone(),
-            uid: pod.uid.clone(),
-            node: String::new(),
-            samples: VecDeque::new(),
+        PodSeries { pod: Arc::clone(pod.facts()), node: String::new(), samples: VecDeque::new() }
+    }
+
+    /// How it stands to a pod, by namespace and name. Mostly nothing has been heard of the pod since.
+    fn order(&self, pod: &Pod) -> Ordering {
+        if Arc::ptr_eq(&self.pod, pod.facts()) {
+            return Ordering::Equal;
         }
+        order((self.pod.namespace.as_str(), self.pod.name.as_str()), pod)
     }
 
-    const fn key(&self) -> (&str, &str) {
-        (self.namespace.as_str(), self.name.as_str())
-    }
-
-    fn take(&mut self, node: &str, sample: Sample) {
-        if self.node != node {
+    fn take(&mut self, pod: &Pod, node: &str, sample: Sample) {
+        if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
+            self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
         if self.samples.back().is_none_or(|last| last.at < sample.at) {
             self.samples.push_back(sample);
         }
     }
+}
+
+/// Whether it is the pod's own series, and not that of a namesake.
+fn series_of(series: &PodSeries, pod: &Pod) -> bool {
+    Arc::ptr_eq(&series.pod, pod.facts()) || (series.order(pod).is_eq() && series.pod.uid == pod.uid)
 }
 
 impl PodUsage {
