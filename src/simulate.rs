@@ -1,4 +1,4 @@
-//! A cluster in memory, driven by the same [`Engine`](crate::engine::Engine) and the same scheduler as a real one.
+//! A cluster in memory, driven by the same [`Engine`] and the same scheduler as a real one.
 //!
 //! A [`Scenario`] says what there is, what it really uses and what happens to it; [`run`] drives it through hours in
 //! moments and returns a [`Trace`]. The same scenario, policy and seed give the same trace, byte for byte.

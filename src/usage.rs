@@ -11,6 +11,7 @@ use crate::units::Amount;
 
 pub mod history;
 pub mod import;
+mod smoothing;
 
 /// An amount of cpu and of memory, which is what metrics tell of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -75,7 +75,9 @@ fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
         kept += 1;
     }
     winners.truncate(kept);
-    winners.iter_mut().for_each(|w| w.chance = ratio(w.chance.get() / covered));
+    for winner in &mut winners {
+        winner.chance = ratio(winner.chance.get() / covered);
+    }
     winners
 }
 

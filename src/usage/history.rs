@@ -7,15 +7,15 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
+use jiff::Timestamp;
+use statrs::statistics::{Data, OrderStatistics};
 
-use crate::policy::{Smoothing, UsagePolicy};
+use crate::policy::UsagePolicy;
 use crate::snapshot::facts::Pod as PodFacts;
 use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::units::{Amount, ResourceId};
 
-use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage};
+use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage, smoothing};
 
 /// The samples of the last window, per node and per pod.
 #[derive(Clone, Debug)]
@@ -287,15 +287,7 @@ impl History {
     }
 
     fn smooth(&self, samples: impl Iterator<Item = Sample>, now: Timestamp) -> Measure {
-        if let Smoothing::HalfLife(half) = self.rules.smoothing {
-            return fading(samples, half, now);
-        }
-        let samples: Vec<Measure> = samples.map(|s| s.used).collect();
-        let by = |of: fn(&Measure) -> Amount| {
-            let values: Vec<f64> = samples.iter().map(|m| of(m).as_f64()).collect();
-            Amount::from_f64(smooth(values, self.rules.smoothing))
-        };
-        Measure { cpu: by(|m| m.cpu), memory: by(|m| m.memory) }
+        smoothing::smooth(samples, self.rules.smoothing, now)
     }
 }
 
@@ -405,32 +397,4 @@ fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>
         }
     }
     typical
-}
-
-/// An average in which the weight of a sample halves with each such time of age; zero from none.
-fn fading(samples: impl Iterator<Item = Sample>, half: SignedDuration, now: Timestamp) -> Measure {
-    let (mut cpu, mut memory, mut sum) = (0.0, 0.0, 0.0);
-    for sample in samples {
-        let age = now.duration_since(sample.at).as_secs_f64().max(0.0);
-        let weight = (-age / half.as_secs_f64()).exp2();
-        cpu += sample.used.cpu.as_f64() * weight;
-        memory += sample.used.memory.as_f64() * weight;
-        sum += weight;
-    }
-    if sum == 0.0 {
-        return Measure::default();
-    }
-    Measure { cpu: Amount::from_f64(cpu / sum), memory: Amount::from_f64(memory / sum) }
-}
-
-/// One figure from values; zero from none.
-fn smooth(values: Vec<f64>, by: Smoothing) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    match by {
-        Smoothing::Mean | Smoothing::HalfLife(_) => values.mean(),
-        Smoothing::Max => Data::new(values).max(),
-        Smoothing::Percentile(share) => Data::new(values).quantile(share.get()),
-    }
 }
