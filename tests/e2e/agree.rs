@@ -1,0 +1,70 @@
+//! Do the simulator and a real control plane come to the same? The built-in scenarios, cut to minutes, in both.
+
+mod manifests;
+mod player;
+mod short;
+
+use evenkeel::simulate;
+use evenkeel::simulate::trace::Trace;
+
+use crate::kit::audit::evictions;
+use crate::kit::bed::on_a_bed;
+use crate::kit::keel::Launch;
+use crate::kit::scene;
+use crate::kit::wait::say;
+
+use player::Player;
+use short::Cut;
+
+/// The longest first.
+const CUTS: [Cut; 8] = [
+    Cut { scenario: "daily-wave", faster: 480, end: 360 },
+    Cut { scenario: "noisy-neighbour", faster: 10, end: 300 },
+    Cut { scenario: "late-nodes", faster: 30, end: 240 },
+    Cut { scenario: "forty-replicas", faster: 30, end: 180 },
+    Cut { scenario: "consolidation", faster: 30, end: 150 },
+    Cut { scenario: "dead-loop", faster: 30, end: 120 },
+    Cut { scenario: "two-workers", faster: 30, end: 120 },
+    Cut { scenario: "third-node", faster: 30, end: 120 },
+];
+
+#[test]
+fn simulate_and_the_testbed_agree() {
+    let only = std::env::var("ONLY").ok();
+    std::thread::scope(|threads| {
+        for cut in CUTS.into_iter().filter(|c| only.as_ref().is_none_or(|o| o.split(',').any(|o| o == c.scenario))) {
+            threads.spawn(move || in_both(cut));
+        }
+    });
+}
+
+fn in_both(cut: Cut) {
+    let (scenario, policy) = cut.make();
+    let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        let player = Player { bed, scenario: &scenario };
+        player.set().await;
+        let launch = Launch::written(bed, &policy.to_native()).await;
+        let config = bed.dir.join("scheduler.yaml");
+        let mut keel = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
+        player.play(&mut keel).await;
+        keel.stop(30).await;
+        compare(&foreseen, evictions(bed).len(), player.balance().await);
+    });
+}
+
+fn compare(foreseen: &Trace, evictions: usize, (deviation, above): (f64, f64)) {
+    let summary = &foreseen.summary;
+    let cpu = summary.after["cpu"];
+    let simulated = (cpu.deviation.get() * 100.0, cpu.above_mean.get() * 100.0);
+    say(&format!(
+        "{}: evictions {} simulated, {evictions} real; cpu at the end: deviation {:.1} % simulated, {deviation:.1} % real; \
+         fullest above the mean by {:.1} % simulated, {above:.1} % real",
+        foreseen.scenario, summary.evictions, simulated.0, simulated.1
+    ));
+    let apart = usize::try_from(summary.evictions).unwrap().abs_diff(evictions);
+    assert!(apart <= 1, "{}: evictions differ by {apart}", foreseen.scenario);
+    let far = (simulated.0 - deviation).abs().max((simulated.1 - above).abs());
+    assert!(far <= 2.0, "{}: balance differs by {far:.1} points", foreseen.scenario);
+}
