@@ -16,7 +16,8 @@ pub const MEMORY: &str = "kwok.x-k8s.io/usage-memory";
 /// A node as `nodes.sh` makes it.
 pub fn node(spec: &NodeSpec) -> Value {
     let path = format!("/metrics/nodes/{}/metrics/resource", spec.name);
-    let taint = |t: &evenkeel::snapshot::facts::Taint| json!({"key": t.key, "value": t.value, "effect": effect(t.effect)});
+    let taint =
+        |t: &evenkeel::snapshot::facts::Taint| json!({"key": t.key, "value": t.value, "effect": effect(t.effect)});
     let taints: Vec<Value> = spec.taints.iter().map(taint).collect();
     let has = amounts(&spec.allocatable);
     json!({

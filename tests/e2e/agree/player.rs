@@ -9,8 +9,9 @@ use evenkeel::simulate::scenario::{Kind, Placement, Scenario, Workload};
 use evenkeel::units::Amount;
 use evenkeel::usage::Measure;
 use futures::stream::{self, StreamExt};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::kit::bed::Bed;
 use crate::kit::keel::Keel;
@@ -23,6 +24,8 @@ use super::manifests::{self, CPU, MEMORY, SYSTEM};
 const LONG: u64 = 120;
 /// Usage changes in steps of these, as metrics-server would show no shorter ones.
 const STEP: i64 = 10;
+/// How soon a replacement uses what its time says, rather than what its template does.
+const LOOK: SignedDuration = SignedDuration::from_secs(2);
 /// The age that the simulator gives to what is there from the start.
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
@@ -49,7 +52,8 @@ impl Player<'_> {
             let pods = self.bed.list("/api/v1/pods").await;
             let nodes = self.scenario.nodes.iter().filter(|n| n.joins.is_none()).count();
             let there = self.scenario.workloads.iter().filter(|w| w.from.is_none());
-            let of = |w: &Workload| if w.kind == Kind::DaemonSet { nodes } else { usize::try_from(w.replicas).unwrap() };
+            let of =
+                |w: &Workload| if w.kind == Kind::DaemonSet { nodes } else { usize::try_from(w.replicas).unwrap() };
             let expected = nodes + there.map(of).sum::<usize>();
             let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
             that(running == expected, format!("{running} of {expected}"))
@@ -60,13 +64,18 @@ impl Player<'_> {
 
     /// From the start of the program to the end of the scenario.
     pub async fn play(&self, keel: &mut Keel) {
-        let start = Timestamp::now();
+        let start = Instant::now();
+        let mut born = BTreeMap::new();
         let mut before = SignedDuration::from_nanos(-1);
+        let mut next_look = SignedDuration::ZERO;
         keel.eventually("the end of the scenario", 3600, async |_| {
-            let now = Timestamp::now().duration_since(start).min(self.scenario.duration);
+            let now = SignedDuration::try_from(start.elapsed()).unwrap().min(self.scenario.duration);
             self.happen(before, now);
             before = now;
-            self.live(start, now).await;
+            if now >= next_look {
+                self.live(&mut born, now).await;
+                next_look = (now + LOOK).min(self.scenario.duration);
+            }
             that(now == self.scenario.duration, format!("{now:#} have passed"))
         })
         .await;
@@ -115,7 +124,9 @@ impl Player<'_> {
         let on = match &workload.on {
             Placement::Scheduled => return,
             Placement::On(nodes) => nodes.clone(),
-            Placement::Evenly => self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(|n| n.name.clone()).collect(),
+            Placement::Evenly => {
+                self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(|n| n.name.clone()).collect()
+            }
         };
         let namespace = &workload.namespace;
         let path = format!("/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{}", workload.name);
@@ -149,11 +160,16 @@ impl Player<'_> {
         }
     }
 
-    /// Makes every pod use what the scenario says of this time.
-    async fn live(&self, start: Timestamp, now: SignedDuration) {
+    /// Makes every pod use what the scenario says of this time. Remembers when it saw which pod first.
+    async fn live(&self, born: &mut BTreeMap<String, SignedDuration>, now: SignedDuration) {
         let pods = self.bed.list("/api/v1/pods").await;
+        let first = if born.is_empty() { -AGE } else { now };
+        for pod in &pods {
+            born.entry(uid(pod)).or_insert(first);
+        }
+        let bound = pods.iter().filter(|p| !node_of(p).is_empty());
         let mut meant: Vec<(&Value, Measure)> =
-            pods.iter().filter(|p| !node_of(p).is_empty()).filter_map(|p| Some((p, self.meant(p, start, now)?))).collect();
+            bound.filter_map(|p| Some((p, self.meant(p, born[&uid(p)], now)?))).collect();
         let mut asked: BTreeMap<String, Amount> = BTreeMap::new();
         for (pod, used) in &meant {
             let sum = asked.entry(node_of(pod)).or_default();
@@ -175,27 +191,25 @@ impl Player<'_> {
     }
 
     /// What a pod of the scenario uses at a time.
-    fn meant(&self, pod: &Value, start: Timestamp, now: SignedDuration) -> Option<Measure> {
+    fn meant(&self, pod: &Value, born: SignedDuration, now: SignedDuration) -> Option<Measure> {
         let metadata = &pod["metadata"];
         if metadata["labels"]["app"] == SYSTEM {
             return self.scenario.nodes.iter().find(|n| n.name == node_of(pod)).map(|n| n.base);
         }
         let is_its = |w: &&Workload| metadata["labels"]["app"] == w.name && metadata["namespace"] == w.namespace;
         let workload = self.scenario.workloads.iter().find(is_its)?;
-        let born: Timestamp = metadata["creationTimestamp"].as_str()?.parse().unwrap();
         let mut hasher = DefaultHasher::new();
-        metadata["uid"].as_str()?.hash(&mut hasher);
+        uid(pod).hash(&mut hasher);
         let whole = SignedDuration::from_secs(now.as_secs() / STEP * STEP);
-        let since = start.duration_since(born);
-        let age = if since.is_positive() { AGE + whole } else { whole + since };
-        Some(workload.load().at(Moment { elapsed: whole, age, seed: hasher.finish() }))
+        Some(workload.load().at(Moment { elapsed: whole, age: whole - born, seed: hasher.finish() }))
     }
 
     async fn make_use(&self, pod: &Value, used: Measure) {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap();
         let path = format!("/api/v1/namespaces/{namespace}/pods/{}", name(pod));
         let body = json!({"metadata": {"annotations": manifests::usage(used)}}).to_string().into_bytes();
-        let request = http::Request::patch(path).header("Content-Type", "application/merge-patch+json").body(body).unwrap();
+        let request =
+            http::Request::patch(path).header("Content-Type", "application/merge-patch+json").body(body).unwrap();
         match self.bed.client.request::<Value>(request).await {
             Ok(_) => {}
             // It was evicted meanwhile.
@@ -208,4 +222,8 @@ impl Player<'_> {
         let spec = self.scenario.nodes.iter().find(|n| n.name == node).unwrap();
         spec.allocatable.iter().find(|(name, _)| name == "cpu").unwrap().1
     }
+}
+
+fn uid(pod: &Value) -> String {
+    pod["metadata"]["uid"].as_str().unwrap().to_owned()
 }

@@ -43,7 +43,7 @@ impl Cut {
         for workload in &mut scenario.workloads {
             self.hasten(workload);
         }
-        (scenario, self.policy(policy))
+        (scenario, shortened(policy))
     }
 
     fn hasten(self, workload: &mut Workload) {
@@ -52,10 +52,11 @@ impl Cut {
         }
         // kwok starts a pod as soon as it is bound, and lets it go as soon as it is deleted.
         (workload.startup, workload.ending) = (SignedDuration::ZERO, SignedDuration::ZERO);
-        workload.usage = workload.usage.take().map(|load| Load { cpu: self.curve(load.cpu), memory: self.curve(load.memory) });
+        workload.usage =
+            workload.usage.take().map(|load| Load { cpu: self.curve(&load.cpu), memory: self.curve(&load.memory) });
     }
 
-    fn curve(self, curve: Curve) -> Curve {
+    fn curve(self, curve: &Curve) -> Curve {
         let shape = match curve.shape {
             Shape::Wave { mean, swing, period, peak } => {
                 Shape::Wave { mean, swing, period: period / self.faster, peak: peak / self.faster }
@@ -65,31 +66,31 @@ impl Cut {
             }
             same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };
-        Curve { shape, ..curve }
+        Curve { shape, ..*curve }
     }
+}
 
-    /// The times at which a policy can be seen at work within minutes; what it wants to reach stays.
-    fn policy(self, mut policy: Policy) -> Policy {
-        let seconds = SignedDuration::from_secs;
-        policy.interval = seconds(15);
-        policy.usage.poll = seconds(5);
-        policy.usage.window = seconds(40);
-        policy.usage.smoothing = Smoothing::Mean;
-        policy.usage.stale_after = seconds(60);
-        policy.usage.min_samples = 2;
-        policy.cooldown.rest = policy.cooldown.rest / self.faster;
-        policy.cooldown.cap = policy.cooldown.cap / self.faster;
-        for profile in &mut policy.profiles {
-            // In the simulator what is there from the start is an hour old.
-            profile.evictable.min_pod_age = SignedDuration::ZERO;
-        }
-        for strategy in &mut policy.strategies {
-            if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
-                rule.sustained_for = seconds(10);
-            }
-        }
-        policy
+/// The times at which a policy can be seen at work within minutes; what it wants to reach stays.
+fn shortened(mut policy: Policy) -> Policy {
+    let seconds = SignedDuration::from_secs;
+    policy.interval = seconds(15);
+    policy.usage.poll = seconds(5);
+    policy.usage.window = seconds(40);
+    policy.usage.smoothing = Smoothing::Mean;
+    policy.usage.stale_after = seconds(60);
+    policy.usage.min_samples = 2;
+    // Twice the window, as by default.
+    policy.cooldown.rest = seconds(80);
+    for profile in &mut policy.profiles {
+        // In the simulator what is there from the start is an hour old.
+        profile.evictable.min_pod_age = SignedDuration::ZERO;
     }
+    for strategy in &mut policy.strategies {
+        if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
+            rule.sustained_for = seconds(10);
+        }
+    }
+    policy
 }
 
 /// As the testbed's metrics-server does.
