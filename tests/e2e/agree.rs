@@ -43,8 +43,8 @@ fn simulate_and_the_testbed_agree() {
 
 fn in_both(cut: Cut) {
     let (scenario, policy) = cut.make();
-    let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
     on_a_bed(async |bed| {
+        let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
         scene::rights(bed);
         let player = Player { bed, scenario: &scenario };
         player.set().await;
