@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::snapshot::Snapshot;
 use crate::snapshot::objects::{Kind, Objects};
+use crate::snapshot::places::Places;
 
 use self::client::ConnectError;
 use self::watch::{Feed, WATCHED};
@@ -134,6 +135,11 @@ impl Cluster {
         let objects = self.objects().clone();
         let named: Vec<&str> = named.into_iter().collect();
         Snapshot::join(&objects, named.iter().copied())
+    }
+
+    /// By which names and addresses its nodes go.
+    pub fn places(&self) -> Places {
+        self.objects().places()
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {

@@ -12,16 +12,17 @@ use crate::engine::Engine;
 use crate::ledger::{Ledger, LedgerError};
 use crate::plan::Class;
 use crate::policy::{Basis, Policy, Rule};
-use crate::source::Source;
 use crate::telemetry::Health;
 use crate::telemetry::metrics::Metrics;
 use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
+pub use self::feed::Feed;
 pub use self::report::Told;
 pub use self::steering::Steered;
 
 mod cycle;
+mod feed;
 mod report;
 mod steering;
 
@@ -30,7 +31,7 @@ pub struct Daemon {
     /// The cluster.
     pub cluster: Cluster,
     /// Where usage comes from.
-    pub source: Source,
+    pub usage: Feed,
     /// Where the ledger is kept.
     pub store: LedgerStore,
     /// What probes look at.
@@ -178,25 +179,17 @@ impl Daemon {
         text.map_or(Ok(Ledger::default()), |text| Ledger::parse(&text).map_err(unreadable))
     }
 
-    /// One poll of the source. A source that does not answer leaves the samples to age; that is all it takes.
+    /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
-        match self.source.read().await {
-            Ok(readings) => {
-                let snapshot = self.cluster.snapshot(engine.policy().resources());
-                for skipped in &readings.skipped {
-                    debug!("{skipped}");
-                }
-                let now = clock();
-                engine.observe(&snapshot, &readings, now);
-                self.metrics.source_read(now);
-                true
-            }
-            Err(error) => {
-                self.metrics.source_failed();
-                warn!("usage cannot be read: {error}");
-                false
-            }
+        let Some(look) = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await else { return false };
+        let snapshot = self.cluster.snapshot(engine.policy().resources());
+        for skipped in &look.readings.skipped {
+            debug!("{skipped}");
         }
+        let now = clock();
+        engine.catch_up(&snapshot, &look.past, now);
+        engine.observe(&snapshot, &look.readings, now);
+        true
     }
 }
 

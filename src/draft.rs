@@ -100,11 +100,13 @@ impl<'w> Draft<'w> {
     pub fn new(world: World<'w>) -> Self {
         let snapshot = world.snapshot;
         let sum = |id: NodeId, counts: fn(&Pod) -> bool| {
-            let pods = snapshot.node(id).pods.iter().map(|p| snapshot.pod(*p)).filter(|p| counts(p));
-            let none = PerResource::all(snapshot.resources.count(), Amount::ZERO);
-            pods.fold(none, |sum, pod| {
-                PerResource::from_fn(snapshot.resources.count(), |r| sum[r].plus(pod.requests[r]))
-            })
+            let mut sum = PerResource::all(snapshot.resources.count(), Amount::ZERO);
+            for pod in snapshot.node(id).pods.iter().map(|p| snapshot.pod(*p)).filter(|p| counts(p)) {
+                for (r, request) in pod.requests.iter() {
+                    sum[r] = sum[r].plus(*request);
+                }
+            }
+            sum
         };
         let reserved: Vec<_> = snapshot.node_ids().map(|n| sum(n, |_| true)).collect();
         Draft {

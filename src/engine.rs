@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::draft::{Draft, HotSince, World};
 use crate::gate;
-use crate::ledger::{Aim, Ledger, Settled};
+use crate::ledger::{Aim, Entry, Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
 use crate::policy::{Basis, LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
@@ -54,7 +54,7 @@ impl Engine {
 
     /// Takes in one poll of the usage source, and notes which nodes are hot.
     pub fn observe(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
-        for entry in self.ledger.entries() {
+        for entry in self.ledger.entries().iter().filter(|e| e.at <= now || !tells_of(readings, e)) {
             self.history.departed(&entry.node, entry.at);
         }
         self.history.record(snapshot, readings, now);
@@ -65,6 +65,14 @@ impl Engine {
             hot.insert(key, since);
         }
         self.hot_since = hot;
+    }
+
+    /// Takes in what was used before we looked, in the order of time: as if we had looked all along. After a restart,
+    /// or when the source has been away, nothing then waits for a window to fill anew.
+    pub fn catch_up(&mut self, snapshot: &Snapshot, past: &[(Timestamp, Readings)], now: Timestamp) {
+        for (at, readings) in past.iter().filter(|(at, _)| *at <= now) {
+            self.observe(snapshot, readings, *at);
+        }
     }
 
     /// Takes one poll for all there is to know: as if usage had been so for a whole window.
@@ -145,6 +153,12 @@ impl Engine {
             .flat_map(|(i, rule)| low_node_utilization::above_target(&draft, rule).into_iter().map(move |n| (i, n)))
             .collect()
     }
+}
+
+/// Whether a reading of the past has the part that an evicted pod still had in its node.
+fn tells_of(readings: &Readings, entry: &Entry) -> bool {
+    let pod = (entry.workload.namespace.clone(), entry.pod.clone());
+    readings.pods.contains_key(&pod) && readings.placed.get(&pod) == Some(&entry.node)
 }
 
 fn run(draft: &mut Draft<'_>, position: usize) {

@@ -29,6 +29,11 @@ pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), R
     evictable::admit(&Candidate { pod, strategy, reason: Reason::Counted, room: None }, draft)
 }
 
+/// Whether the budgets let a pod go.
+pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
+    disruption::admit(&Candidate { pod, strategy, reason: Reason::Counted, room: None }, draft)
+}
+
 /// Where a candidate would land, whatever the moment says: for strategies that move some pods together or not at all.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     if draft.world.policy.exact { exact_landing::find(candidate, draft) } else { landing::find(candidate, draft) }

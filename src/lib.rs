@@ -14,7 +14,7 @@
 //! ```
 //!
 //! The modules stand in reading order. A module uses only modules above it, and `tests/architecture.rs` checks that.
-//! Down to [`engine`] there is no client, no file, no environment, no clock and no randomness: time is an argument.
+//! Down to [`simulate`] there is no client, no file, no environment, no clock and no randomness: time is an argument.
 
 // ── words ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod units;

@@ -13,6 +13,7 @@ mod descheduler;
 mod emit;
 pub(crate) mod native;
 pub mod problem;
+mod prometheus;
 pub(crate) mod read;
 mod rule;
 pub(crate) mod scalar;
@@ -21,8 +22,10 @@ mod scheduler_profile;
 mod steering;
 mod strategies;
 pub(crate) mod tree;
+mod usage;
 mod wording;
 
+pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
     PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
@@ -33,6 +36,7 @@ pub use scheduler_profile::{
     ScorePlugin, Weights,
 };
 pub use steering::Steering;
+pub use usage::{Smoothing, SourceKind, UsagePolicy};
 
 use problem::{PolicyError, Problem};
 use read::Report;
@@ -124,6 +128,22 @@ impl Policy {
         Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
     }
 
+    /// Whether any of its strategies weighs what is really used.
+    pub fn weighs_usage(&self) -> bool {
+        self.strategies.iter().any(|s| match &s.rule {
+            Rule::LowNodeUtilization(rule) => rule.basis == Basis::Actual,
+            Rule::HighNodeUtilization(rule) => rule.basis == Basis::Actual,
+            Rule::RemoveDuplicates(_)
+            | Rule::RemovePodsViolatingTopologySpreadConstraint(_)
+            | Rule::RemovePodsViolatingInterPodAntiAffinity(_)
+            | Rule::RemovePodsViolatingNodeAffinity(_)
+            | Rule::RemovePodsViolatingNodeTaints(_)
+            | Rule::RemovePodsHavingTooManyRestarts(_)
+            | Rule::PodLifeTime(_)
+            | Rule::RemoveFailedPods(_) => false,
+        })
+    }
+
     /// The resources that its thresholds and the scheduler's profile name.
     pub fn resources(&self) -> BTreeSet<&str> {
         let mut names: BTreeSet<&str> = self.schedulers().flat_map(SchedulerProfile::resources).collect();
@@ -188,43 +208,6 @@ pub enum Basis {
     Requests,
     /// What nodes and pods really use, smoothed.
     Actual,
-}
-
-/// How usage is read and smoothed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UsagePolicy {
-    /// Where readings come from.
-    pub source: SourceKind,
-    /// Time between two readings.
-    pub poll: SignedDuration,
-    /// How far back samples count.
-    pub window: SignedDuration,
-    /// How the samples of a window become one figure.
-    pub smoothing: Smoothing,
-    /// A series whose newest sample is older than this is unknown.
-    pub stale_after: SignedDuration,
-    /// A series with fewer samples than this in its window is unknown.
-    pub min_samples: u32,
-}
-
-/// Where readings come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceKind {
-    /// The resource metrics API, metrics.k8s.io, as metrics-server serves it.
-    MetricsApi,
-}
-
-/// How the samples of a window become one figure.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Smoothing {
-    /// An average in which a sample's weight halves with each such time of age.
-    HalfLife(SignedDuration),
-    /// All samples count alike.
-    Mean,
-    /// The largest sample.
-    Max,
-    /// The smallest value that at least this share of the samples does not exceed.
-    Percentile(Ratio),
 }
 
 /// How much may be evicted; `None` is no limit.

@@ -61,7 +61,7 @@ pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
     let mut cluster = setting::begin(scenario, policy);
     cluster.settle_down(policy);
     let snapshot = Snapshot::clone(&cluster.snapshot());
-    let readings = MetricsApi::new(scenario.metrics.clone()).read(&cluster, &metrics::used(&cluster));
+    let readings = MetricsApi::new(scenario.metrics.clone()).read(&cluster, &metrics::used(&cluster, &snapshot));
     (snapshot, readings)
 }
 
@@ -87,7 +87,7 @@ impl<'s> Run<'s> {
         self.cluster.settle_down(self.engine.policy());
         self.cluster.begun = true;
         let snapshot = self.cluster.snapshot();
-        let used = metrics::used(&self.cluster);
+        let used = metrics::used(&self.cluster, &snapshot);
         self.metrics.sample(&self.cluster, &used);
         recorder.note(&self.cluster, &used);
         let now = self.cluster.now;

@@ -17,6 +17,7 @@ use self::objects::Objects;
 pub mod facts;
 pub mod import;
 pub mod objects;
+pub mod places;
 
 /// Position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -53,6 +53,8 @@ pub struct Readings {
     pub nodes: BTreeMap<String, Sample>,
     /// By namespace and pod name.
     pub pods: BTreeMap<(String, String), Sample>,
+    /// The node that each pod was on, where the source tells it.
+    pub placed: BTreeMap<(String, String), String>,
     /// Samples that could not be read.
     pub skipped: Vec<Skipped>,
 }

@@ -11,7 +11,6 @@ use crate::cluster::ledger_store::LedgerStore;
 use crate::ledger::Ledger;
 use crate::policy::Policy;
 use crate::source::Source;
-use crate::source::metrics_api::MetricsApi;
 use crate::usage::Readings;
 
 use super::Shared;
@@ -28,11 +27,7 @@ pub(super) async fn look(shared: &Shared, policy: &Policy) -> anyhow::Result<See
     cluster.start(&stop);
     listed(&cluster).await?;
     let mut head = Vec::new();
-    let readings = Source::MetricsApi(MetricsApi::new(cluster.client().clone())).read().await;
-    let readings = readings.unwrap_or_else(|error| {
-        head.push(format!("usage: unknown, and unknown is not idle: {error}"));
-        Readings::default()
-    });
+    let readings = usage(&cluster, policy, &mut head).await;
     let ledger = remembered(&cluster, shared).await.unwrap_or_else(|error| {
         head.push(format!("ledger: left out of account: {error:#}"));
         Ledger::default()
@@ -43,6 +38,28 @@ pub(super) async fn look(shared: &Shared, policy: &Policy) -> anyhow::Result<See
     head.insert(0, format!("plan for the cluster as it is: {counts}"));
     head.insert(1, format!("time: {now:.0}; usage by one reading, where run would watch for longer"));
     Ok(Seen { snapshot, readings, ledger, now, head })
+}
+
+/// One reading of the first source that has fresh usage; what is wrong with the others goes to the head of the page.
+async fn usage(cluster: &Cluster, policy: &Policy, head: &mut Vec<String>) -> Readings {
+    let first = Source::first(&policy.usage, cluster.client());
+    let fallback = Source::fallback(&policy.usage, cluster.client());
+    let mut stale = None;
+    for source in std::iter::once(first).chain(fallback) {
+        let name = source.kind().label();
+        match source.read(&cluster.places()).await {
+            Ok(readings) => {
+                let newest = readings.nodes.values().map(|s| s.at).max();
+                if newest.is_some_and(|at| present().duration_since(at) <= policy.usage.stale_after) {
+                    head.push(format!("usage: by {name}"));
+                    return readings;
+                }
+                stale = stale.or(Some(readings));
+            }
+            Err(error) => head.push(format!("usage: unknown, and unknown is not idle: {error}")),
+        }
+    }
+    stale.unwrap_or_default()
 }
 
 /// Waits for the first list of everything; what cannot be listed is named rather than waited for.

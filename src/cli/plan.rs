@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::engine::Engine;
 use crate::ledger::Ledger;
-use crate::policy::{Basis, LowNodeUtilization, Policy};
+use crate::policy::Policy;
 use crate::snapshot::Snapshot;
 use crate::usage::Readings;
 
@@ -107,16 +107,11 @@ fn from_file(path: &Path, policy: &Policy, now: Option<Timestamp>) -> anyhow::Re
     };
     let mut head =
         vec![format!("plan for {}: {}", file::label(path), found.sentence()), format!("time: {now:.0}, {clock}")];
-    if found.readings.nodes.is_empty() && weighs_usage(policy) {
+    if found.readings.nodes.is_empty() && policy.weighs_usage() {
         head.push("no usage of nodes in the file, and unknown is not idle: --help tells how to add it".to_owned());
     }
     let snapshot = Snapshot::join(&found.objects, policy.resources());
     Ok(Seen { snapshot, readings: found.readings, ledger: Ledger::default(), now, head })
-}
-
-fn weighs_usage(policy: &Policy) -> bool {
-    let mut rules = policy.strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
-    rules.any(|rule| rule.basis == Basis::Actual)
 }
 
 #[expect(clippy::disallowed_methods, reason = "an edge: the time of a plan is that of its making")]

@@ -11,10 +11,8 @@ use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon, Steered, Told};
+use crate::daemon::{self, Daemon, Feed, Steered, Told};
 use crate::policy::Policy;
-use crate::source::Source;
-use crate::source::metrics_api::MetricsApi;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::tls::TlsListener;
 use crate::telemetry::{self, Health};
@@ -86,7 +84,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let client = cluster.client().clone();
     let daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
-        source: Source::MetricsApi(MetricsApi::new(client)),
+        usage: Feed::new(&policy.usage, &client),
         cluster,
         health: Health::default(),
         metrics: Metrics::default(),

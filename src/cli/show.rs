@@ -289,7 +289,7 @@ mod tests {
         n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
         n3: no metrics
 
-        Moves  in this order; from → where there is room: the scheduler decides
+        Moves  in this order; from → where the replacement is foreseen to land
           1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
 
         What stays, and why  pods whose leaving would help, by code
@@ -328,7 +328,7 @@ mod tests {
         n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
         n3: no metrics
 
-        Moves  in this order; from → where there is room: the scheduler decides
+        Moves  in this order; from → where the replacement is foreseen to land
           1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart
              cpu 83% is above 60%
 

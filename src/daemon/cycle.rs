@@ -31,7 +31,10 @@ impl<'d> Cycle<'d> {
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
-        self.daemon.health.ready();
+        match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
+            Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
+            None => self.daemon.health.ready(),
+        }
         let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
         let before = self.engine.ledger().clone();
         for settled in self.engine.settle(&snapshot, self.started) {
@@ -94,8 +97,8 @@ impl<'d> Cycle<'d> {
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
             let told = outcome.code();
-            info!(namespace = it.namespace, pod = it.pod, node = it.node, strategy = it.strategy, outcome = told,
-                reason = %it.reason, "eviction: {outcome}");
+            info!(namespace = it.namespace, pod = it.pod, node = it.node, may_land = report::places(it),
+                strategy = it.strategy, outcome = told, reason = %it.reason, "eviction: {outcome}");
             if outcome == Outcome::Evicted {
                 events::evicted(self.daemon.cluster.client(), it, &self.daemon.instance, clock()).await;
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use tracing::{debug, info, warn};
 
-use crate::plan::{Class, Outcome, Plan};
+use crate::plan::{Class, Move, Outcome, Plan};
 use crate::usage::Unmeasured;
 
 /// Nodes named in one line; a person counts the rest.
@@ -69,6 +69,14 @@ fn list(names: &[String]) -> String {
     if more == 0 { format!("{noun} {first}") } else { format!("{noun} {first} and {more} more") }
 }
 
+/// The nodes where the replacement may land, the likeliest first; `None` where nobody asked.
+pub(super) fn places(it: &Move) -> Option<String> {
+    let named: Vec<&str> = it.may_land.iter().take(NAMED).map(String::as_str).collect();
+    let more = it.may_land.len() - named.len();
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    (!named.is_empty()).then(|| named.join(" ") + &rest)
+}
+
 /// Logs the line of a cycle, and gives the word for its outcome.
 pub(super) fn cycle(plan: &Plan, outcomes: &[Outcome], dry: bool, took: SignedDuration) -> &'static str {
     let outcome = match (plan.halted.is_some(), plan.moves.is_empty(), dry) {
@@ -80,7 +88,15 @@ pub(super) fn cycle(plan: &Plan, outcomes: &[Outcome], dry: bool, took: SignedDu
     if dry {
         for it in &plan.moves {
             let (namespace, pod, node, reason) = (&it.namespace, &it.pod, &it.node, it.reason.to_string());
-            info!(namespace, pod, node, strategy = it.strategy, reason, "dry run: would be evicted");
+            info!(
+                namespace,
+                pod,
+                node,
+                may_land = places(it),
+                strategy = it.strategy,
+                reason,
+                "dry run: would be evicted"
+            );
         }
     }
     let evicted = outcomes.iter().filter(|o| **o == Outcome::Evicted).count();

@@ -164,10 +164,14 @@ fn replicas(pod: PodId, workload: WorkloadId, rules: &Evictable, draft: &Draft<'
     if exact {
         return Ok(());
     }
-    let others = snapshot.workload(workload).pods.iter().filter(|p| **p != pod && !draft.moves(**p));
-    let left = others.filter(|p| snapshot.pod(**p).serves()).count();
-    let left = u32::try_from(left).unwrap_or(u32::MAX);
-    let least = least.saturating_sub(1);
+    let others = snapshot.workload(workload).pods.iter().filter(|p| **p != pod && snapshot.pod(**p).serves());
+    let (planned, left): (Vec<PodId>, Vec<PodId>) = others.partition(|p| draft.moves(**p));
+    let count = |pods: &[PodId]| u32::try_from(pods.len()).unwrap_or(u32::MAX);
+    let (planned, left, least) = (count(&planned), count(&left), least.saturating_sub(1));
     // A pod that does not serve takes nothing away by going.
-    if snapshot.pod(pod).serves() && left < least { Err(Refusal::LastReady { left, least }) } else { Ok(()) }
+    if !snapshot.pod(pod).serves() || left >= least {
+        return Ok(());
+    }
+    let planned = if left.saturating_add(planned) < least { 0 } else { planned };
+    Err(Refusal::LastReady { left, least, planned })
 }

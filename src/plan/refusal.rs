@@ -68,6 +68,8 @@ pub enum Refusal {
         left: u32,
         /// What the policy asks for.
         least: u32,
+        /// How many others this plan takes away; with none, too few were Ready before.
+        planned: u32,
     },
     /// Its own usage is not known.
     Unmeasured(Unmeasured),
@@ -222,6 +224,7 @@ impl Refusal {
                 | Refusal::NamespaceLimit(_)
                 | Refusal::RateLimit(_)
                 | Refusal::WorkloadLimit { .. }
+                | Refusal::LastReady { planned: 1.., .. }
                 | Refusal::Budget { planned: 1.., .. }
                 | Refusal::Young { .. }
                 | Refusal::Terminating
@@ -256,7 +259,7 @@ impl fmt::Display for Refusal {
             Refusal::TooFewReplicas { have, least } => {
                 write!(f, "its workload has {have} of the {least} replicas that the policy asks for")
             }
-            Refusal::LastReady { left, least } => {
+            Refusal::LastReady { left, least, .. } => {
                 write!(f, "{left} other replicas would be Ready, and at least {least} must be")
             }
             Refusal::Unmeasured(why) => write!(f, "its usage is unknown: {why}"),

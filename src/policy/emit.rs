@@ -11,6 +11,7 @@ use super::{
 use crate::selector::Selector;
 use crate::units::Ratio;
 
+mod prometheus;
 mod strategies;
 mod yaml;
 
@@ -39,6 +40,9 @@ pub(super) fn policy(policy: &Policy) -> String {
 
 fn usage(usage: &UsagePolicy, default: &UsagePolicy) -> Fields {
     let mut fields = Fields::default();
+    fields.unless(usage.source == default.source, "source", Item::word(usage.source.label()));
+    fields.option("fallback", usage.fallback.map(|f| Item::word(f.label())));
+    fields.option("prometheus", usage.prometheus.as_ref().map(prometheus::prometheus));
     fields.unless(usage.poll == default.poll, "poll", duration(usage.poll));
     fields.unless(usage.window == default.window, "window", duration(usage.window));
     let smoothing = match usage.smoothing {

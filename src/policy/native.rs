@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::problem::Code;
+use super::prometheus::prometheus;
 use super::read::{Bound, Fields, Spot};
 use super::scalar::percent;
 use super::steering;
@@ -89,9 +90,14 @@ fn strategies(f: &mut Fields<'_, '_>, basis: Basis, profiles: &[Profile]) -> Vec
     spot.list("strategies", |item| strategy(item, basis, profiles)).unwrap_or_default()
 }
 
+const SOURCES: [(&str, SourceKind); 2] =
+    [("metricsApi", SourceKind::MetricsApi), ("prometheus", SourceKind::Prometheus)];
+
 fn usage(f: &mut Fields<'_, '_>) -> UsagePolicy {
     let usage = UsagePolicy {
-        source: f.field("source").one_of(&[("metricsApi", SourceKind::MetricsApi)]).unwrap_or(SourceKind::MetricsApi),
+        source: f.field("source").one_of(&SOURCES).unwrap_or(SourceKind::MetricsApi),
+        fallback: f.field("fallback").one_of(&SOURCES),
+        prometheus: f.field("prometheus").section(prometheus),
         poll: f.field("poll").duration(ONE_SECOND).unwrap_or(SignedDuration::from_secs(15)),
         window: f.field("window").duration(ONE_SECOND).unwrap_or(SignedDuration::from_mins(5)),
         smoothing: smoothing(f.field("smoothing")).unwrap_or(Smoothing::HalfLife(HALF_LIFE)),
@@ -99,10 +105,35 @@ fn usage(f: &mut Fields<'_, '_>) -> UsagePolicy {
         min_samples: f.field("minSamples").whole(1).unwrap_or(3),
     };
     if f.sound() {
+        sources(f, &usage);
         compare(f, &usage);
     }
     usage
 }
+
+/// What must hold between the sources and the block that describes one of them.
+fn sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
+    if usage.fallback == Some(usage.source) {
+        f.complain(
+            Code::Conflict,
+            "fallback",
+            "this is the source already; name the other one, or leave the field out",
+        );
+    }
+    let asked = [Some(usage.source), usage.fallback].contains(&Some(SourceKind::Prometheus));
+    match (f.has("prometheus"), &usage.prometheus) {
+        (true, None) => f.complain(Code::MissingField, "prometheus", NO_URL),
+        (true, Some(_)) if !asked => {
+            let sentence = "nothing asks for this; write `source: prometheus` or `fallback: prometheus` beside it";
+            f.complain(Code::Conflict, "prometheus", sentence);
+        }
+        (false, _) if asked => f.complain(Code::MissingField, "prometheus", NO_URL),
+        (true, Some(_)) | (false, _) => {}
+    }
+}
+
+const NO_URL: &str =
+    "missing, expected where Prometheus is: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// What must hold between the fields of `usage`, or usage would never be known.
 fn compare(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
@@ -111,6 +142,14 @@ fn compare(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     let field = if f.has("minSamples") { "minSamples" } else { "poll" };
     f.ordered(&Bound { field, name: "poll × (minSamples − 1)", ..time("", least) }, &window);
     f.ordered(&poll, &time("staleAfter", usage.stale_after));
+    if let Some(prometheus) = &usage.prometheus {
+        let scrape = prometheus.scrape_interval;
+        let least = scrape.saturating_mul(i32::try_from(usage.min_samples - 1).unwrap_or(i32::MAX));
+        let name = "prometheus.scrapeInterval";
+        f.ordered(&Bound { field: "prometheus", name, ..time("", scrape) }, &time("staleAfter", usage.stale_after));
+        let name = "prometheus.scrapeInterval × (minSamples − 1)";
+        f.ordered(&Bound { field: "prometheus", name, ..time("", least) }, &window);
+    }
     if let Smoothing::HalfLife(half) = usage.smoothing {
         f.ordered(&Bound { name: "smoothing.halfLife", ..time("smoothing", half) }, &window);
     }

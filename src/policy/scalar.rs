@@ -113,6 +113,23 @@ impl Spot<'_, '_> {
         })
     }
 
+    /// Text that passes a test; one that does not says what is wrong.
+    pub(super) fn checked<T>(self, check: impl FnOnce(&str) -> Result<T, &'static str>) -> Option<T> {
+        match &self.node()?.value {
+            Value::Text(text) if !text.is_empty() => match check(text) {
+                Ok(value) => Some(value),
+                Err(sentence) => self.complain(Code::WrongType, sentence),
+            },
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Map(_) => self.name().and(None),
+        }
+    }
+
     /// A list of names.
     #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
     pub(crate) fn names(self) -> Option<Vec<String>> {

@@ -1,6 +1,7 @@
 //! Who wins: of the nodes that the scheduler looks at, one of those that score best.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::snapshot::NodeId;
 use crate::units::Ratio;
@@ -36,25 +37,23 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     if first.winners.is_empty() || second.winners.is_empty() || first.winners == second.winners {
         return if first.winners.is_empty() { second } else { first };
     }
-    let Forecast { winners, mut scored, mut misfits } = first;
-    let half = |w: Winner| Winner { chance: ratio(w.chance.get() / 2.0), ..w };
-    let mut both: Vec<Winner> = winners.into_iter().map(half).collect();
-    for other in second.winners.into_iter().map(half) {
-        match both.iter_mut().find(|w| w.node == other.node) {
-            Some(known) => known.chance = known.chance.plus(other.chance),
-            None => both.push(other),
-        }
+    let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
+    for winner in first.winners.iter().chain(&second.winners) {
+        *chances.entry(winner.node).or_default() += winner.chance.get() / 2.0;
     }
-    both.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));
+    let mut winners: Vec<Winner> =
+        chances.into_iter().map(|(node, chance)| Winner { node, chance: ratio(chance) }).collect();
+    winners.sort_by(|a, b| b.chance.order(a.chance).then(a.node.cmp(&b.node)));
     // What fits only in the second case is told as fitting, with the score that it has then.
-    for late in
-        second.scored.into_iter().filter(|s| misfits.iter().any(|(node, _)| *node == s.node)).collect::<Vec<_>>()
-    {
-        misfits.retain(|(node, _)| *node != late.node);
-        scored.push(late);
+    let Forecast { mut scored, mut misfits, .. } = first;
+    let known: BTreeSet<NodeId> = scored.iter().map(|s| s.node).collect();
+    let late: Vec<Scored> = second.scored.into_iter().filter(|s| !known.contains(&s.node)).collect();
+    if !late.is_empty() {
+        misfits.retain(|(node, _)| !late.iter().any(|s| s.node == *node));
+        scored.extend(late);
+        scored.sort_by_key(|s| (Reverse(s.total), s.node));
     }
-    scored.sort_by_key(|s| (Reverse(s.total), s.node));
-    Forecast { winners: both, scored, misfits }
+    Forecast { winners, scored, misfits }
 }
 
 /// The best of the nodes that are looked at from a position on, and the position for the next time.

@@ -1,6 +1,7 @@
 //! InterPodAffinity: required affinity and anti-affinity of the pod, required anti-affinity of others to it, and what the
 //! pod and others prefer.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::draft::Draft;
@@ -104,7 +105,10 @@ fn tally(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> Tally {
 fn meant_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
     let mut lists = terms.iter().map(|t| question.index().meant(*t));
     let first = lists.next().unwrap_or_else(|| Rc::from([]));
-    lists.fold(first, |both, list| both.iter().filter(|p| list.contains(p)).copied().collect())
+    lists.fold(first, |both, list| {
+        let list: BTreeSet<PodId> = list.iter().copied().collect();
+        both.iter().filter(|p| list.contains(p)).copied().collect()
+    })
 }
 
 fn means_itself(question: &Question<'_, '_>, terms: &[usize]) -> bool {

@@ -235,7 +235,9 @@ fn the_profile_decides() {
     assert_eq!(ask(&objects, off, |draft, pod| tell(&forecast(draft, pod))), "a b c");
     let tainted =
         objects.replace("kind: Node", "") + "- {kind: Node, metadata: {name: b}, spec: {unschedulable: true}}\n";
-    let cordons = |policy: &mut Policy| drop(policy.scheduler.filters_off.insert(FilterPlugin::NodeUnschedulable));
+    let cordons = |policy: &mut Policy| {
+        policy.scheduler.filters_off.insert(FilterPlugin::NodeUnschedulable);
+    };
     let fit = |tune: &dyn Fn(&mut Policy)| {
         ask(&tainted, tune, |draft, pod| {
             let node = draft.world.snapshot.find_node("b").unwrap();

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::snapshot::Snapshot;
 use crate::snapshot::objects::Name;
 use crate::units::{Amount, Ratio};
 use crate::usage::{Measure, Readings, Sample};
 
-use super::cluster::{Cluster, Life};
+use super::cluster::{Cluster, Life, Machine};
 use super::load::Moment;
 use super::random::mix;
 use super::scenario::Metrics;
@@ -21,14 +22,14 @@ pub(super) struct Used<'c> {
     pub(super) pods: Vec<(&'c Name, &'c Life, Measure)>,
 }
 
-/// What every node and pod uses now. A node that is asked for more cpu than it has gives each pod its share.
-pub(super) fn used(cluster: &Cluster) -> Used<'_> {
-    let up = cluster.nodes.iter().filter(|(_, m)| m.down.is_none());
-    let mut nodes: BTreeMap<&str, Measure> = up.map(|(name, m)| (name.as_str(), m.base.unwrap_or_default())).collect();
+/// What every node and pod uses now. A node that is asked for more cpu than it has gives each pod its share. The snapshot
+/// is that of the cluster as it is: its pods stand in the same order.
+pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
+    let machines: Vec<(&str, &Machine)> = cluster.nodes.iter().map(|(name, m)| (name.as_str(), m)).collect();
+    let mut sums: Vec<Measure> = machines.iter().map(|(_, m)| m.base.unwrap_or_default()).collect();
     let mut pods = Vec::with_capacity(cluster.pods.len());
-    for (name, life) in &cluster.pods {
-        let Some(node) = life.facts.node.as_deref().filter(|_| !life.facts.finished()) else { continue };
-        let Some(sum) = nodes.get_mut(node) else { continue };
+    for ((name, life), pod) in cluster.pods.iter().zip(&snapshot.pods) {
+        let Some(node) = pod.node.filter(|n| !pod.finished() && machines[n.0].1.down.is_none()) else { continue };
         let Some(load) = &life.role.load else { continue };
         let started = life.facts.started.unwrap_or(life.facts.created);
         let used = load.at(Moment {
@@ -36,27 +37,28 @@ pub(super) fn used(cluster: &Cluster) -> Used<'_> {
             age: cluster.now.duration_since(started),
             seed: mix(life.serial),
         });
-        *sum = sum.plus(used);
-        pods.push((name, life, used));
+        sums[node.0] = sums[node.0].plus(used);
+        pods.push((node, name, life, used));
     }
-    let crowded: BTreeMap<&str, Ratio> =
-        nodes.iter().filter_map(|(n, used)| Some((*n, share(cluster, n, used.cpu)?))).collect();
-    if !crowded.is_empty() {
-        for (_, life, used) in &mut pods {
-            if let Some(share) = life.facts.node.as_deref().and_then(|n| crowded.get(n)) {
-                used.cpu = used.cpu.times(*share);
-            }
-        }
-        for (name, share) in crowded {
-            nodes.entry(name).and_modify(|used| used.cpu = used.cpu.times(share));
+    let crowded: Vec<Option<Ratio>> = machines.iter().zip(&sums).map(|((_, m), used)| share(m, used.cpu)).collect();
+    for (node, _, _, used) in &mut pods {
+        if let Some(share) = crowded[node.0] {
+            used.cpu = used.cpu.times(share);
         }
     }
-    Used { nodes, pods }
+    for (sum, share) in sums.iter_mut().zip(&crowded) {
+        sum.cpu = share.map_or(sum.cpu, |share| sum.cpu.times(share));
+    }
+    let up = machines.into_iter().zip(sums).filter(|((_, m), _)| m.down.is_none());
+    Used {
+        nodes: up.map(|((name, _), used)| (name, used)).collect(),
+        pods: pods.into_iter().map(|(_, name, life, used)| (name, life, used)).collect(),
+    }
 }
 
 /// The share of what is asked for that a node has, where that is less than all.
-fn share(cluster: &Cluster, node: &str, asked: Amount) -> Option<Ratio> {
-    let has = cluster.nodes.get(node)?.facts.allocatable.iter().find(|(name, _)| name == "cpu")?.1;
+fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
+    let has = machine.facts.allocatable.iter().find(|(name, _)| name == "cpu")?.1;
     if asked > has { has.share_of(asked) } else { None }
 }
 
@@ -109,7 +111,7 @@ impl MetricsApi {
                 .filter(|(_, life, _)| seen(life) && shown(life))
                 .map(|(name, _, m)| ((*name).clone(), sample(*m)))
                 .collect(),
-            skipped: Vec::new(),
+            ..Readings::default()
         }
     }
 

@@ -45,6 +45,7 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
 /// A node joins the cluster.
 pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
     let facts = Node {
+        addresses: Vec::new(),
         name: spec.name.clone(),
         labels: spec.labels.clone(),
         taints: spec.taints.clone(),

@@ -17,6 +17,8 @@ pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread,
 pub struct Node {
     /// Its name, by which pods and metrics refer to it.
     pub name: String,
+    /// Its addresses of type InternalIP, by which metrics may name it.
+    pub addresses: Vec<String>,
     /// Its labels.
     pub labels: Labels,
     /// Its taints, the one that a cordon adds included.

@@ -218,6 +218,7 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
     let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
     Ok(Node {
         name: name_of(&node.metadata)?,
+        addresses: internal_addresses(status),
         labels: node.metadata.labels.clone().unwrap_or_default(),
         taints: taints.iter().enumerate().map(taint).collect::<Result<_, _>>()?,
         cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
@@ -227,6 +228,11 @@ fn read_node(node: &core::Node) -> Result<Node, Wrong> {
             .is_some_and(|value| value == "true"),
         images: status.and_then(|s| s.images.as_deref()).unwrap_or_default().iter().map(image).collect(),
     })
+}
+
+fn internal_addresses(status: Option<&core::NodeStatus>) -> Vec<String> {
+    let all = status.and_then(|s| s.addresses.as_deref()).unwrap_or_default();
+    all.iter().filter(|a| a.type_ == "InternalIP").map(|a| a.address.clone()).collect()
 }
 
 fn image(image: &core::ContainerImage) -> Image {
@@ -341,6 +347,7 @@ mod tests {
         );
         let taint = |key: &str, value: &str, effect| Taint { key: key.into(), value: value.into(), effect };
         let expected = Node {
+            addresses: Vec::new(),
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),
             taints: vec![taint("gpu", "t4", Effect::NoSchedule), taint("x", "", Effect::NoExecute)],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::selector::Labels;
 
 use super::facts::{Budget, Claim, Node, Owner, OwnerKey, Pod, Skipped, Volume};
+use super::places::Places;
 
 /// Namespace and name; the namespace is empty for what has none.
 pub type Name = (String, String);
@@ -181,6 +182,15 @@ impl Objects {
         };
         names.extend(self.skipped.keys().filter(|(k, _)| *k == kind).map(|(_, name)| name.clone()));
         names
+    }
+
+    /// By which names and addresses nodes go.
+    pub fn places(&self) -> Places {
+        let mut places = Places::default();
+        for node in self.nodes.values() {
+            places.add(&node.name, &node.addresses);
+        }
+        places
     }
 
     /// Objects that could not be read.

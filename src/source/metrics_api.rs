@@ -86,6 +86,7 @@ fn take(
 mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
+    use crate::snapshot::places::Places;
     use crate::source::Source;
     use crate::units::Amount;
 
@@ -93,7 +94,7 @@ mod tests {
         answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
     ) -> Result<Readings, SourceError> {
         let (client, _) = fake(answer).await;
-        Source::MetricsApi(MetricsApi::new(client)).read().await
+        Source::MetricsApi(MetricsApi::new(client)).read(&Places::default()).await
     }
 
     #[tokio::test]

@@ -3,9 +3,11 @@
 //!
 //! It asks for room alone, not for where the scheduler would put the pods: without the taint they might well come back,
 //! and that is what the taint is for. A node on which something has to stay, or that cluster-autoscaler may not take away,
-//! is passed over: half an emptied node saves nothing. An emptied node stays chosen as long as it is underused, so that it stays empty until it is switched off.
+//! is passed over: half an emptied node saves nothing. An emptied node stays chosen as long as it is underused, so that it
+//! stays empty until it is switched off.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::draft::{Candidate, Draft, Landing};
 use crate::gate;
@@ -36,14 +38,17 @@ pub(super) fn choose(
         let mut takers = named(&Class::InUse);
         takers.retain(|node| !taken(&chosen, *node));
         sources.sort_by(|a, b| has(*b).cmp(&has(*a)).then(fullness(now, *a).order(fullness(now, *b))).then(a.cmp(b)));
+        let is_bare = |n: &NodeId| high_node_utilization::is_empty(now.world.snapshot, *n);
+        let bare: BTreeSet<NodeId> = sources.iter().copied().filter(is_bare).collect();
         let mut filled: Vec<NodeId> = Vec::new();
         for (behind, source) in sources.iter().copied().enumerate() {
             if filled.contains(&source) || taken(&chosen, source) {
                 continue;
             }
             // Nodes in use first, and then those that are underused, but less so.
-            let goals: Vec<NodeId> = takers.iter().chain(&sources[behind + 1..]).copied().collect();
-            if let Some((after, landed)) = empty(&ahead, position, source, &goals) {
+            let later = sources[behind + 1..].iter().filter(|n| !bare.contains(n));
+            let goals: Vec<NodeId> = takers.iter().chain(later).copied().collect();
+            if let Some((after, landed)) = empty(&ahead, position, rule, (source, has(source)), &goals) {
                 let why = if landed.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
                 chosen.push((source, why));
                 filled.extend(landed);
@@ -67,29 +72,50 @@ fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
 }
 
 /// The draft as it would be with the node empty, and where its pods would go; `None` where one has to stay.
-fn empty<'w>(ahead: &Draft<'w>, position: usize, source: NodeId, goals: &[NodeId]) -> Option<(Draft<'w>, Vec<NodeId>)> {
+fn empty<'w>(
+    ahead: &Draft<'w>,
+    position: usize,
+    rule: &HighNodeUtilization,
+    (source, has_taint): (NodeId, bool),
+    goals: &[NodeId],
+) -> Option<(Draft<'w>, Vec<NodeId>)> {
     let snapshot = ahead.world.snapshot;
     if high_node_utilization::unremovable(ahead, source).is_some() {
         return None;
     }
-    let mut pods: Vec<PodId> = Vec::new();
-    for pod in ahead.pods_on(source) {
-        match gate::evictable(pod, position, ahead) {
-            Ok(()) => pods.push(pod),
-            // What a node always has does not keep it from being empty.
-            Err(Refusal::DaemonSet | Refusal::Mirror | Refusal::Static | Refusal::Terminating) => {}
-            Err(why) if why.is_for_now() => pods.push(pod),
-            Err(_) => return None,
-        }
+    let leaves = |pod: &PodId| !high_node_utilization::goes_with_its_node(snapshot.pod(*pod));
+    let mut pods: Vec<PodId> = ahead.pods_on(source).filter(leaves).collect();
+    if pods.iter().any(|pod| !may_go(ahead, position, *pod, has_taint)) {
+        return None;
     }
     // The large ones first, for the small ones find a gap.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
     let (mut after, mut landed) = (ahead.trial(), Vec::new());
     for pod in pods {
-        let goal = goals.iter().copied().find(|goal| scheduler::fits(&after, pod, *goal).is_ok())?;
+        let goal = goals.iter().copied().find(|goal| takes(&after, rule, pod, *goal))?;
         let candidate = Candidate { pod, strategy: position, reason: Reason::Counted, room: None };
         after.accept(candidate, Landing { on: Some(goal), among: Vec::new() });
         landed.push(goal);
     }
     Some((after, landed))
+}
+
+/// Whether a node has room for a pod, without being filled above what the strategy allows by what it uses.
+fn takes(after: &Draft<'_>, rule: &HighNodeUtilization, pod: PodId, goal: NodeId) -> bool {
+    let below = |name: &str, ceiling: Ratio| {
+        let Some(resource) = after.world.snapshot.resources.find(name) else { return true };
+        let more = after.weight(pod, resource, Basis::Actual).unwrap_or_default();
+        after.ratio_with(goal, resource, Basis::Actual, more).is_none_or(|ratio| ratio <= ceiling)
+    };
+    let cool = rule.ceilings.iter().all(|(name, ceiling)| below(name, *ceiling));
+    cool && scheduler::fits(after, pod, goal).is_ok()
+}
+
+/// Whether a pod may go, now or later. While the replacements of those that have left a node are on their way, others may
+/// have to wait for them: a node that has the taint keeps it meanwhile.
+fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
+    let awaits =
+        |why: &Refusal| matches!(why, Refusal::LastReady { .. } | Refusal::Budget { .. } | Refusal::StaleBudget(_));
+    let answers = [gate::evictable(pod, position, ahead), gate::disruption(pod, position, ahead)];
+    answers.into_iter().filter_map(Result::err).all(|why| why.is_for_now() || (has_taint && awaits(&why)))
 }

@@ -1,7 +1,7 @@
 //! HighNodeUtilization: empties nodes that are below their thresholds, so that fewer nodes do the work.
 //!
-//! A node is emptied only if the replacements of all its pods that may go are foreseen to land on nodes that stay, for
-//! half an emptied node saves nothing. The emptiest are tried first, and what they hold goes to nodes that are in use, or
+//! A node is emptied only if all its pods may go, but for those that every node has, and their replacements are foreseen
+//! to land on nodes that stay, for half an emptied node saves nothing. The emptiest are tried first, and what they hold goes to nodes that are in use, or
 //! at least fuller than they are. A scheduler that packs (`MostAllocated`) puts pods there; one that spreads would put
 //! them on the node that was just emptied, which the forecast sees.
 //!
@@ -17,7 +17,7 @@ use crate::gate;
 use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, SteerValue, Verdict};
 use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
 use crate::snapshot::facts::Role;
-use crate::snapshot::{NodeId, PodId};
+use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::units::{Amount, Ratio, ResourceId};
 
 use super::low_node_utilization::unfit;
@@ -50,6 +50,8 @@ struct Nodes {
     takers: Vec<NodeId>,
     /// Sources to which pods are to go, so that they stay.
     filled: BTreeSet<NodeId>,
+    /// Sources that have been emptied already.
+    empty: BTreeSet<NodeId>,
 }
 
 impl Running {
@@ -143,7 +145,8 @@ impl Nodes {
         let behind = self.sources.iter().position(|n| *n == source).unwrap_or_default();
         let open = |n: &NodeId| *n != source && !draft.world.snapshot.node(*n).cordoned;
         let stays = |n: &NodeId| !leaving(draft, *n) && !steered(draft, *n);
-        let fuller = self.sources.iter().skip(behind + 1).filter(|n| stays(n));
+        // What is being emptied comes first, before nodes that are empty.
+        let fuller = self.sources.iter().skip(behind + 1).filter(|n| stays(n) && !self.empty.contains(n));
         let filled = self.filled.iter().filter(|n| !self.sources[behind..].contains(n));
         self.takers.iter().chain(fuller).chain(filled).copied().filter(open).collect()
     }
@@ -195,6 +198,7 @@ fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     nodes.sources.reverse();
     // What is about to be taken away anyway, or is being emptied, is finished first.
     nodes.sources.sort_by_key(|n| !(leaving(draft, *n) || steered(draft, *n)));
+    nodes.empty = nodes.sources.iter().copied().filter(|n| is_empty(draft.world.snapshot, *n)).collect();
     nodes
 }
 
@@ -244,14 +248,20 @@ fn empty<'w>(
 ) -> Result<(Draft<'w>, Vec<Candidate>), Answers> {
     let snapshot = ahead.world.snapshot;
     let reason = marks.reason(ahead, source);
-    let wanted = |p: &PodId| !rule.only_thresholding_resources || requests_some(ahead, *p, rule);
-    let mut pods: Vec<PodId> = snapshot.node(source).pods.iter().copied().filter(wanted).collect();
-    pods.retain(|p| !ahead.moves(*p) && gate::evictable(*p, marks.position, ahead).is_ok());
+    let (mut pods, held) = pods(ahead, marks, rule, source);
     // The large ones first, for the small ones find a gap.
     pods.sort_by_cached_key(|p| (Reverse(size(ahead, marks, source, *p)), *p));
+    let all = |why: Refusal| {
+        let answer = |p: &PodId| (marks.candidate(*p, &reason, goals), why.clone());
+        pods.iter().map(answer).collect::<Answers>()
+    };
     if let Some(why) = unremovable(ahead, source) {
-        let answer = |p: &PodId| (marks.candidate(*p, &reason, goals), Refusal::Unremovable(why.clone()));
-        return Err(pods.iter().map(answer).collect());
+        return Err(all(Refusal::Unremovable(why)));
+    }
+    if let Some((held, why)) = held.filter(|_| !pods.is_empty()) {
+        let mut answers = all(Refusal::NotAlone(snapshot.pod(held).name.clone()));
+        answers.push((marks.candidate(held, &reason, goals), why));
+        return Err(answers);
     }
     let (mut after, mut moves) = (ahead.trial(), Vec::new());
     for &pod in &pods {
@@ -274,6 +284,39 @@ fn empty<'w>(
     });
     // Where pods bear on each other, as by topology spread, not every order leads there.
     Ok(replay(ahead, &kindly).map_or((after, moves), |after| (after, kindly)))
+}
+
+/// Who has to leave a node for it to be empty; and one who may not, with the reason.
+fn pods(
+    ahead: &Draft<'_>,
+    marks: &Marks,
+    rule: &HighNodeUtilization,
+    source: NodeId,
+) -> (Vec<PodId>, Option<(PodId, Refusal)>) {
+    let (mut leaving, mut held) = (Vec::new(), None);
+    for &pod in &ahead.world.snapshot.node(source).pods {
+        let wanted = !rule.only_thresholding_resources || requests_some(ahead, pod, rule);
+        if !wanted || ahead.moves(pod) || goes_with_its_node(ahead.world.snapshot.pod(pod)) {
+            continue;
+        }
+        match gate::evictable(pod, marks.position, ahead) {
+            Ok(()) => leaving.push(pod),
+            Err(why) if why.is_for_now() => leaving.push(pod),
+            Err(why) => held = held.or(Some((pod, why))),
+        }
+    }
+    (leaving, held)
+}
+
+/// Whether a pod keeps no node from being empty: what a node always has, and what has ended or is about to.
+pub fn goes_with_its_node(pod: &Pod) -> bool {
+    let placed = pod.marks.mirror || pod.marks.static_pod || pod.owners.iter().any(|o| o.kind == "DaemonSet");
+    placed || !pod.stays()
+}
+
+/// Whether there is nothing on a node that would have to leave for it to be empty.
+pub fn is_empty(snapshot: &Snapshot, node: NodeId) -> bool {
+    snapshot.node(node).pods.iter().all(|pod| goes_with_its_node(snapshot.pod(*pod)))
 }
 
 /// The draft after these moves in this order; `None` where one of them then finds no room.

@@ -38,8 +38,12 @@ pub struct Metrics {
     skipped: Gauge,
     cycles: Family<CycleLabels, Counter>,
     cycle_seconds: Histogram,
-    source_errors: Counter,
-    source_read: Fraction,
+    source_reads: Family<SourceLabels, Counter>,
+    source_errors: Family<SourceErrorLabels, Counter>,
+    source_skipped: Family<SourceLabels, Gauge>,
+    source_read: Family<SourceLabels, Fraction>,
+    source_sample: Family<SourceLabels, Fraction>,
+    source_in_use: Family<SourceLabels, Gauge>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -101,6 +105,17 @@ struct CycleLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SourceLabels {
+    source: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct SourceErrorLabels {
+    source: &'static str,
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct BuildLabels {
     version: &'static str,
 }
@@ -133,12 +148,19 @@ impl Default for Metrics {
             skipped: gauge(&mut r, "skipped_objects", "Objects of the API that could not be read"),
             cycles: family(&mut r, "cycles", "Cycles, by outcome"),
             cycle_seconds: Histogram::new([0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0]),
-            source_errors: Counter::default(),
-            source_read: gauge(&mut r, "source_read_timestamp_seconds", "When usage was last read"),
+            source_reads: family(&mut r, "source_reads", "Reads of a usage source, those that failed included"),
+            source_errors: family(&mut r, "source_errors", "Reads of a usage source that failed, by why"),
+            source_skipped: family(&mut r, "source_skipped", "Kinds of samples that could not be read last time"),
+            source_read: family(&mut r, "source_read_timestamp_seconds", "When usage was last read"),
+            source_sample: family(
+                &mut r,
+                "source_sample_timestamp_seconds",
+                "When the newest sample of a node was taken, by the source's clock",
+            ),
+            source_in_use: family(&mut r, "source_in_use", "1 for the source that decisions are made by"),
             registry: Arc::default(),
         };
         r.register("cycle_seconds", "How long a cycle took", metrics.cycle_seconds.clone());
-        r.register("source_errors", "Reads of the usage source that failed", metrics.source_errors.clone());
         let build: Family<BuildLabels, Gauge> = family(&mut r, "build_info", "The version that runs");
         build.get_or_create(&BuildLabels { version: env!("CARGO_PKG_VERSION") }).set(1);
         metrics.registry = Arc::new(r);
@@ -255,13 +277,27 @@ impl Metrics {
         self.cycle_seconds.observe(seconds);
     }
 
-    /// Takes in that usage was read.
-    pub fn source_read(&self, at: Timestamp) {
-        self.source_read.set(at.as_duration().as_secs_f64());
+    /// Takes in that usage was read: when, how old the newest sample of a node is, and how much made no sense.
+    pub fn source_read(&self, source: &'static str, at: Timestamp, newest: Option<Timestamp>, skipped: usize) {
+        let labels = SourceLabels { source };
+        self.source_reads.get_or_create(&labels).inc();
+        self.source_read.get_or_create(&labels).set(at.as_duration().as_secs_f64());
+        if let Some(newest) = newest {
+            self.source_sample.get_or_create(&labels).set(newest.as_duration().as_secs_f64());
+        }
+        self.source_skipped.get_or_create(&labels).set(i64::try_from(skipped).unwrap_or(i64::MAX));
     }
 
-    /// Takes in that usage could not be read.
-    pub fn source_failed(&self) {
-        self.source_errors.inc();
+    /// Takes in that usage could not be read, and the kind of the reason.
+    pub fn source_failed(&self, source: &'static str, kind: &'static str) {
+        self.source_reads.get_or_create(&SourceLabels { source }).inc();
+        self.source_errors.get_or_create(&SourceErrorLabels { source, kind }).inc();
+    }
+
+    /// Takes in which source decisions are made by; `None` where all are stale.
+    pub fn source_in_use(&self, used: Option<&'static str>, all: impl IntoIterator<Item = &'static str>) {
+        for source in all {
+            self.source_in_use.get_or_create(&SourceLabels { source }).set(i64::from(used == Some(source)));
+        }
     }
 }

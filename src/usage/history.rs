@@ -3,7 +3,8 @@
 //! A smoothed node total goes on showing a pod for a whole window after it has left. So a node's usage is composed: the
 //! smoothed usage of the pods that are on it now, and the smoothed remainder that no pod accounts for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
@@ -32,7 +33,12 @@ struct NodeSeries {
     newest: Option<Sample>,
     /// When a pod was last seen, or is known, to have left.
     left: Option<Timestamp>,
+    /// Pods that the newest sample still told of, though they are not there any more.
+    guests: BTreeSet<PodName>,
 }
+
+/// Namespace and name.
+type PodName = (String, String);
 
 /// What a node used at one time that no pod accounted for.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +67,8 @@ impl History {
     /// Takes in one poll. A sample counts once, by the source's own timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         let samples = samples(snapshot, readings);
-        self.record_pods(snapshot, &samples, now);
-        self.record_nodes(snapshot, readings, &samples, now);
+        let known = self.record_pods(snapshot, &samples, now);
+        self.record_nodes(snapshot, readings, (&samples, &known), now);
         self.prune(now);
     }
 
@@ -79,15 +85,24 @@ impl History {
         series.left = series.left.max(Some(at));
     }
 
-    /// Adds the samples to their series, and forgets the series of pods that have left.
-    fn record_pods(&mut self, snapshot: &Snapshot, samples: &[Option<Sample>], now: Timestamp) {
+    /// Adds the samples to their series, and forgets the series of pods that have left. Tells which pods have one.
+    fn record_pods(&mut self, snapshot: &Snapshot, samples: &[Option<Sample>], now: Timestamp) -> Vec<bool> {
         let mut known = std::mem::take(&mut self.pods).into_iter().peekable();
         let mut left: Vec<PodSeries> = Vec::new();
-        for (pod, sample) in snapshot.pods.iter().zip(samples).filter(|(pod, _)| !pod.finished()) {
-            while let Some(gone) = known.next_if(|series| series.key() < key(pod)) {
-                left.push(gone);
+        let mut has = vec![false; snapshot.pods.len()];
+        self.pods.reserve(snapshot.pods.len());
+        for (position, (pod, sample)) in snapshot.pods.iter().zip(samples).enumerate() {
+            if pod.finished() {
+                continue;
             }
-            let own = known.next_if(|series| series.key() == key(pod));
+            let mut own = None;
+            while let Some(next) = known.next_if(|series| order(series.key(), pod).is_le()) {
+                if order(next.key(), pod).is_eq() {
+                    own = Some(next);
+                    break;
+                }
+                left.push(next);
+            }
             let (own, namesake) =
                 own.map_or((None, None), |s| if s.uid == pod.uid { (Some(s), None) } else { (None, Some(s)) });
             left.extend(namesake);
@@ -97,6 +112,7 @@ impl History {
                 series.take(&snapshot.node(node).name, sample);
             }
             self.pods.push(series);
+            has[position] = true;
         }
         left.extend(known);
         for series in left {
@@ -105,36 +121,57 @@ impl History {
             }
         }
         self.nodes.retain(|name, _| snapshot.find_node(name).is_some());
+        has
     }
 
     /// The series of each pod of a snapshot.
     fn series(&self, snapshot: &Snapshot) -> Vec<Option<&PodSeries>> {
         let mut known = self.pods.iter().peekable();
         let next = |pod: &Pod| {
-            while known.next_if(|series| series.key() < key(pod)).is_some() {}
-            known.next_if(|series| series.key() == key(pod)).filter(|series| series.uid == pod.uid)
+            while let Some(next) = known.next_if(|series| order(series.key(), pod).is_le()) {
+                if order(next.key(), pod).is_eq() {
+                    return Some(next).filter(|series| series.uid == pod.uid);
+                }
+            }
+            None
         };
         snapshot.pods.iter().map(next).collect()
     }
 
-    fn record_nodes(&mut self, snapshot: &Snapshot, readings: &Readings, samples: &[Option<Sample>], now: Timestamp) {
-        let known: Vec<bool> = self.series(snapshot).iter().map(Option::is_some).collect();
+    fn record_nodes(
+        &mut self,
+        snapshot: &Snapshot,
+        readings: &Readings,
+        (samples, known): (&[Option<Sample>], &[bool]),
+        now: Timestamp,
+    ) {
+        let strangers = strangers(snapshot, readings, samples);
         for id in snapshot.node_ids() {
             let node = snapshot.node(id);
             let Some(sample) = readings.nodes.get(&node.name) else { continue };
-            let seen = || node.pods.iter().filter_map(|p| samples[p.0]);
-            let accounted = seen().fold(Measure::default(), |sum, s| sum.plus(s.used));
+            // What had not begun when the sample was taken is no part of it.
+            let there = || node.pods.iter().filter(|p| since(snapshot.pod(**p)) <= sample.at);
+            // Of those that are not there any more, what was seen with the node's sample is a part of it.
+            let with_it = |s: &Sample| s.at.saturating_add(sample.window).is_ok_and(|until| until >= sample.at);
+            let told = strangers.get(node.name.as_str()).into_iter().flatten();
+            let guests: BTreeMap<_, _> = told.filter(|(_, s)| with_it(s)).map(|(pod, s)| (*pod, *s)).collect();
+            let seen = there().filter_map(|p| samples[p.0]).chain(guests.values().copied());
+            let accounted = seen.fold(Measure::default(), |sum, s| sum.plus(s.used));
             // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
             let adds = |p: &&PodId| {
                 let pod = snapshot.pod(**p);
                 pod.stays() && (self.too_new(pod, now) || known[p.0])
             };
-            let all_seen = node.pods.iter().filter(adds).all(|p| samples[p.0].is_some());
+            let all_seen = there().filter(adds).all(|p| samples[p.0].is_some());
             let series = self.nodes.entry(node.name.clone()).or_default();
             if series.remainders.back().is_some_and(|last| last.sample.at >= sample.at) {
                 continue;
             }
             series.newest = Some(*sample);
+            if series.guests.iter().any(|guest| !guests.contains_key(guest)) {
+                series.left = series.left.max(Some(sample.at));
+            }
+            series.guests = guests.into_keys().cloned().collect();
             let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
             let settled = series.left.is_none_or(|left| began >= left);
             let sample = Sample { used: sample.used.minus(accounted), ..*sample };
@@ -299,8 +336,37 @@ impl PodUsage {
     }
 }
 
-fn key(pod: &Pod) -> (&str, &str) {
-    (pod.namespace.as_str(), pod.name.as_str())
+/// How a namespace and name stand to those of a pod. Mostly they are the same, so that is asked first.
+fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
+    if name == pod.name && namespace == pod.namespace {
+        return Ordering::Equal;
+    }
+    namespace.cmp(pod.namespace.as_str()).then_with(|| name.cmp(pod.name.as_str()))
+}
+
+/// The pods that the source places on a node and the snapshot does not, or not any more, by node.
+fn strangers<'r>(
+    snapshot: &Snapshot,
+    readings: &'r Readings,
+    samples: &[Option<Sample>],
+) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
+    let mut by_node: BTreeMap<&str, Vec<(&PodName, Sample)>> = BTreeMap::new();
+    let mut here = snapshot.pods.iter().zip(samples).peekable();
+    for (pod, node) in &readings.placed {
+        let name = (pod.0.as_str(), pod.1.as_str());
+        while here.next_if(|(known, _)| order(name, known).is_gt()).is_some() {}
+        let on_it = |known: &Pod| known.node.is_some_and(|n| snapshot.node(n).name == *node);
+        let known = here.peek().is_some_and(|(known, s)| order(name, known).is_eq() && s.is_some() && on_it(known));
+        if let Some(sample) = readings.pods.get(pod).filter(|_| !known) {
+            by_node.entry(node).or_default().push((pod, *sample));
+        }
+    }
+    by_node
+}
+
+/// Since when its samples are its own. A pod can be made anew in the API while it goes on running, as mirror pods are.
+fn since(pod: &Pod) -> Timestamp {
+    pod.started.map_or(pod.created, |started| started.min(pod.created))
 }
 
 /// The sample of each pod of a snapshot, unless it was taken before the pod was made and so is of a namesake.
@@ -308,11 +374,15 @@ fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
     let mut told =
         readings.pods.iter().map(|((namespace, name), s)| ((namespace.as_str(), name.as_str()), s)).peekable();
     let next = |pod: &Pod| {
-        while told.next_if(|(name, _)| *name < key(pod)).is_some() {}
-        let sample = told.next_if(|(name, _)| *name == key(pod)).map(|(_, sample)| *sample)?;
-        // A pod can be made anew in the API while it goes on running, as mirror pods are.
-        let since = pod.started.map_or(pod.created, |started| started.min(pod.created));
-        (sample.at >= since).then_some(sample)
+        let mut own = None;
+        while let Some((name, sample)) = told.next_if(|(name, _)| order(*name, pod).is_le()) {
+            if order(name, pod).is_eq() {
+                own = Some(*sample);
+                break;
+            }
+        }
+        let sample = own?;
+        (sample.at >= since(pod)).then_some(sample)
     };
     snapshot.pods.iter().map(next).collect()
 }
@@ -320,6 +390,10 @@ fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
 fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
     let mut typical = BTreeMap::new();
     for (position, workload) in snapshot.workloads.iter().enumerate() {
+        // Only those are asked for that stand in for some other.
+        if workload.pods.iter().all(|PodId(p)| known[*p].is_ok()) {
+            continue;
+        }
         let used: Vec<Measure> = workload.pods.iter().filter_map(|PodId(p)| known[*p].ok()).collect();
         if !used.is_empty() {
             let middle = |of: fn(&Measure) -> Amount| {

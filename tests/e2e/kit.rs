@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bed;
 pub mod keel;
 pub mod ledger;
+pub mod prometheus;
 pub mod proxy;
 pub mod rounds;
 pub mod scene;

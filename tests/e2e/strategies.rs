@@ -72,14 +72,13 @@ async fn a_topology_spread_constraint_is_kept(bed: &Bed) {
 
 /// n1 is half full, n2 has two small pods: they go to n1, given a scheduler that packs.
 async fn a_node_with_little_on_it_is_emptied(bed: &Bed) {
-    packing_scheduler(bed);
+    let scheduler = scene::packing_scheduler(bed);
     on_n1(bed, "many", 4, &requests("1000m")).await;
-    let mut few = requests("500m");
-    few["schedulerName"] = json!("packing");
     scene::cordon(bed, &["n1", "n3", "n4"].map(str::to_owned));
-    scene::deployment_with(bed, "few", 2, "10m", &few).await;
+    scene::deployment_with(bed, "few", 2, "10m", &requests("500m")).await;
     scene::uncordon(bed, &["n1", "n3", "n4"].map(str::to_owned));
-    carry_out(bed, "HighNodeUtilization", "high-node-utilization", 2).await;
+    let launch = Launch::written(bed, &policy("high-node-utilization")).await.with_scheduler(scheduler);
+    carry_out_by(bed, &launch, "HighNodeUtilization", 2).await;
     assert_eq!(spread(bed, "few").await, BTreeMap::from([("n1".to_owned(), 2)]));
     remove(bed, "few").await;
     remove(bed, "many").await;
@@ -163,8 +162,11 @@ async fn old_pods_are_replaced(bed: &Bed) {
 
 /// Runs the program until it has nothing left to do, and returns whom it evicted; fails if it took more than that many.
 async fn carry_out(bed: &Bed, strategy: &str, file: &str, most: usize) -> Vec<String> {
-    let launch = Launch::written(bed, &policy(file)).await;
-    let rounds = rounds(bed, &launch, strategy).await;
+    carry_out_by(bed, &Launch::written(bed, &policy(file)).await, strategy, most).await
+}
+
+async fn carry_out_by(bed: &Bed, launch: &Launch, strategy: &str, most: usize) -> Vec<String> {
+    let rounds = rounds(bed, launch, strategy).await;
     let evicted = rounds.concat();
     say(&format!("{strategy}: {} evicted in {} runs", evicted.len(), rounds.len()));
     assert!((1..=most).contains(&evicted.len()), "1 to {most} would do: {evicted:?}");
@@ -200,19 +202,4 @@ fn container_status(restarts: u32) -> Value {
 fn set_status(bed: &Bed, pod: &str, status: &Value) {
     let patch = json!({"status": status}).to_string();
     bed.kubectl(&["patch", "pod", pod, "--subresource=status", "--type=merge", "-p", &patch]);
-}
-
-/// A second profile of the scheduler, which prefers full nodes: HighNodeUtilization needs one.
-fn packing_scheduler(bed: &Bed) {
-    let strategy = "{type: MostAllocated, resources: [{name: cpu, weight: 1}]}";
-    let profiles = format!(
-        "profiles:\n\
-         - schedulerName: default-scheduler\n\
-         - schedulerName: packing\n\
-         \x20 pluginConfig: [{{name: NodeResourcesFit, args: {{scoringStrategy: {strategy}}}}}]\n\
-         \x20 plugins: {{score: {{disabled: [{{name: PodTopologySpread}}, {{name: NodeResourcesBalancedAllocation}}]}}}}\n"
-    );
-    let config = std::fs::read_to_string(bed.dir.join("scheduler.yaml")).unwrap();
-    bed.write("scheduler.yaml", &(config + &profiles));
-    bed.component("restart", "scheduler");
 }

@@ -24,7 +24,9 @@ fn exposition() -> String {
     metrics.settled(Ending::Helped);
     metrics.ledger(Engine::new(parse(EVEN), Ledger::default()).ledger(), noon());
     metrics.cycle("acted", 0.1);
-    metrics.source_read(noon());
+    metrics.source_read("metricsApi", noon(), Some(noon()), 0);
+    metrics.source_failed("prometheus", "slow");
+    metrics.source_in_use(Some("metricsApi"), ["metricsApi", "prometheus"]);
     metrics.text()
 }
 

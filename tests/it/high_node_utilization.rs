@@ -112,6 +112,84 @@ fn a_limit_only_makes_it_take_longer() {
     ");
 }
 
+/// As a policy is that says nothing of its limits.
+fn usual(cluster: &str) -> Plan {
+    let policy = "strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]";
+    Cluster::parse(cluster).plan_by(packing(policy))
+}
+
+#[test]
+fn both_replicas_of_a_workload_leave_one_after_the_other() {
+    let plan = usual("node n1\n web*2 cpu=100m uses=100m\n api*3 cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4");
+    assert_snapshot!(text(&plan), @"
+    move api-1 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
+    move api-2 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
+    move web-1 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
+    keep api-3 on n1: 0 other replicas would be Ready, and at least 1 must be
+    keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
+    ");
+}
+
+#[test]
+fn what_may_never_go_keeps_the_node_whole() {
+    let beside = |pod: &str| {
+        usual(&format!("node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"))
+    };
+    assert_snapshot!(text(&beside("alone bare")), @"
+    keep alone-1 on n1: it has no owner that would make it anew
+    keep web-1 on n1: its node is emptied as a whole or not at all, and alone-1 has to stay
+    keep web-2 on n1: its node is emptied as a whole or not at all, and alone-1 has to stay
+    ");
+    assert_snapshot!(text(&beside("single")), @"
+    keep single-1 on n1: its workload has 1 of the 2 replicas that the policy asks for
+    keep web-1 on n1: its node is emptied as a whole or not at all, and single-1 has to stay
+    keep web-2 on n1: its node is emptied as a whole or not at all, and single-1 has to stay
+    ");
+    assert_snapshot!(text(&beside("cache*2 emptydir")), @"
+    keep cache-1 on n1: its emptyDir or hostPath would be lost
+    keep web-1 on n1: its node is emptied as a whole or not at all, and cache-1 has to stay
+    keep web-2 on n1: its node is emptied as a whole or not at all, and cache-1 has to stay
+    ");
+}
+
+#[test]
+fn what_may_go_later_and_what_every_node_has_keep_no_node_whole() {
+    let beside = |pod: &str| {
+        usual(&format!("node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"))
+    };
+    assert_snapshot!(text(&beside("new*2 age=10s")), @"
+    move web-1 from n1 to n2: node usage: cpu 5% and all else is not above its threshold of 20%, so it is emptied
+    keep new-1 on n1: it is 10s old, younger than 1m
+    keep new-2 on n1: it is 10s old, younger than 1m
+    keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
+    ");
+    assert_snapshot!(text(&beside("agent daemon")), @"
+    move web-1 from n1 to n2: node usage: cpu 3.8% and all else is not above its threshold of 20%, so it is emptied
+    keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
+    ");
+}
+
+mod steered {
+    use super::*;
+
+    #[test]
+    fn what_is_being_emptied_does_not_go_to_an_empty_node() {
+        let cluster = "
+            node n1 taint=evenkeel.io/steer=emptying:PreferNoSchedule
+              web*2 cpu=100m uses=100m
+            node n2
+              agent cpu=100m uses=100m daemon
+            node n3
+              db cpu=4 uses=4
+        ";
+        let plan = Cluster::parse(cluster).plan(BY_USAGE);
+        assert_snapshot!(text(&plan), @"
+        keep web-1 on n1: would land on n2, where nothing is gained
+        keep web-2 on n1: its node is emptied as a whole or not at all, and web-1 has to stay
+        ");
+    }
+}
+
 mod cluster_autoscaler {
     use super::*;
     use evenkeel::snapshot::facts::{Effect, Taint};

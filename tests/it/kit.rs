@@ -83,6 +83,7 @@ impl Cluster {
         }
         let taints = words.get("taint").into_iter().flat_map(|t| t.split(',')).map(faring::taint);
         self.objects.apply(Object::Node(Node {
+            addresses: Vec::new(),
             name: name.clone(),
             labels,
             taints: taints.collect(),
@@ -132,7 +133,7 @@ impl Cluster {
         Readings {
             nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
             pods: self.pods.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
-            skipped: Vec::new(),
+            ..Readings::default()
         }
     }
 

@@ -47,7 +47,7 @@ fn refusals() -> Vec<(Refusal, &'static str)> {
         (Refusal::Young { age: minutes(1), least: minutes(5) }, "Wait, or a shorter `evictable.minPodAge`."),
         (Refusal::TooFewReplicas { have: 1, least: 2 }, "More replicas, or a lower `evictable.minReplicas`."),
         (
-            Refusal::LastReady { left: 0, least: 1 },
+            Refusal::LastReady { left: 0, least: 1, planned: 0 },
             "Wait until other replicas are Ready, or a lower `evictable.minReplicas`.",
         ),
         (Refusal::Unmeasured(Unmeasured::Missing), "The source must tell of the pod; see `usage` in the policy."),

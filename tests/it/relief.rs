@@ -58,20 +58,20 @@ fn cluster(seed: u64) -> Scenario {
     let _ = writeln!(text, "nodes: [{{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}]\nworkloads:");
     let mut used = vec![0; usize::try_from(nodes).unwrap()];
     for workload in 0..3 + dice.next(5) {
-        let uses = dice.one_of(&[100, 200, 300, 500, 700, 900, 1100, 1500]);
+        let takes = dice.one_of(&[100, 200, 300, 500, 700, 900, 1100, 1500]);
         let asks = dice.one_of(&[50, 100, 100, 200, 250, 500]);
         let mut on = Vec::new();
         for _ in 0..2 + dice.next(5) {
             let node = if dice.next(3) < 2 { dice.next(crowded) } else { dice.next(nodes) };
             let load = &mut used[usize::try_from(node).unwrap()];
-            if *load + uses <= 7800 {
-                *load += uses;
+            if *load + takes <= 7800 {
+                *load += takes;
                 on.push(format!("n{}", node + 1));
             }
         }
         let _ = writeln!(
             text,
-            "- {{name: w{workload}, replicas: {}, requests: {{cpu: {asks}m, memory: 128Mi}}, usage: {{cpu: {uses}m, memory: 200Mi}}, on: [{}]}}",
+            "- {{name: w{workload}, replicas: {}, requests: {{cpu: {asks}m, memory: 128Mi}}, usage: {{cpu: {takes}m, memory: 200Mi}}, on: [{}]}}",
             on.len(),
             on.join(", ")
         );

@@ -322,6 +322,10 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
       | workloads: [{name: Web, kind: Deploiment, usage: {cpu: lots}}]
       |                                                        ^
     ");
+}
+
+#[test]
+fn what_does_not_go_together_in_a_file_is_said_too() {
     assert_snapshot!(refused("workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @"
     s.yaml:5:38: workloads[0].usage.cpu: give one course: steady, wave, bursts or leak
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]

@@ -224,6 +224,49 @@ fn what_has_no_room_elsewhere_is_not_to_be_emptied() {
 }
 
 #[test]
+fn an_empty_node_is_not_filled_to_empty_another() {
+    let cluster = format!(
+        "
+        node n1 {EMPTYING_TAINT}
+          web*2 cpu=500m
+        node n2
+          agent cpu=100m daemon
+        node n3
+          db*2 cpu=3900m
+        "
+    );
+    assert_snapshot!(of(&cluster, EMPTYING), @"
+    n1 remove : it is not to be emptied any more
+    n2 add emptying: it is empty, and had better stay so until it is switched off
+    ");
+}
+
+#[test]
+fn a_node_on_which_a_budget_keeps_a_pod_is_not_to_be_emptied() {
+    let cluster = "node n1\n web cpu=100m\n shop cpu=100m\nnode n2\n api*2 cpu=2\nbudget shop allows=0";
+    assert_eq!(of(cluster, EMPTYING), "");
+    assert!(of(&cluster.replace("budget shop", "budget none"), EMPTYING).starts_with("n1 add emptying"));
+}
+
+#[test]
+fn while_replacements_are_on_their_way_the_taint_stays() {
+    let policy = EMPTYING.replace("minReplicas: 1", "minReplicas: 2");
+    let cluster = |taint: &str| {
+        let pods = "web cpu=100m\n shop*2 cpu=100m\nnode n2\n api*2 cpu=2\n web cpu=100m unready";
+        of(&format!("node n1 {taint}\n {pods}\nbudget shop allows=0"), &policy)
+    };
+    assert_eq!(cluster(""), "");
+    assert_snapshot!(cluster(EMPTYING_TAINT), @"n1 keep emptying: it is to be emptied: pods had better land elsewhere");
+}
+
+#[test]
+fn what_would_make_every_other_node_hot_is_not_to_be_emptied() {
+    let cluster = |uses: &str| format!("node n1\n web*2 cpu=100m uses=700m\nnode n2\n api*2 cpu=2 uses={uses}");
+    assert_eq!(of(&cluster("2700m"), EMPTYING), "");
+    assert!(of(&cluster("2400m"), EMPTYING).starts_with("n1 add emptying"));
+}
+
+#[test]
 fn where_every_node_is_underused_the_emptier_ones_go_to_the_fuller_ones() {
     let cluster = "
         node n1

@@ -16,7 +16,10 @@ impl Page<'_> {
         if self.plan.moves.is_empty() {
             return Ok(());
         }
-        self.title(f, "Moves", "in this order; from → where there is room: the scheduler decides")?;
+        let lots = self.plan.moves.iter().any(|m| m.may_land.len() > 1);
+        let foreseen = "in this order; from → where the replacement is foreseen to land";
+        let drawn = ", or on one of so many others";
+        self.title(f, "Moves", &format!("{foreseen}{}", if lots { drawn } else { "" }))?;
         let (shown, left_out) = self.fit(self.plan.moves.len(), MOST);
         let moves = &self.plan.moves[..shown];
         let lines = columns(&moves.iter().enumerate().map(|(i, m)| row(i, m)).collect::<Vec<_>>());
@@ -75,9 +78,14 @@ fn row(position: usize, it: &Move) -> Vec<String> {
     vec![
         format!("{:>3}", position + 1),
         format!("{}/{}", it.namespace, it.pod),
-        format!("{} → {}", it.node, it.to.as_deref().unwrap_or("?")),
+        format!("{} → {}{}", it.node, it.to.as_deref().unwrap_or("?"), others(it)),
         format!("{kind}/{name}"),
     ]
+}
+
+/// How many other nodes are as good to the scheduler.
+fn others(it: &Move) -> String {
+    if it.may_land.len() > 1 { format!(" or {}", it.may_land.len() - 1) } else { String::new() }
 }
 
 /// Beside the names of the nodes, fewer words will do.

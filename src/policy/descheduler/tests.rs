@@ -101,7 +101,11 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
     assert_eq!(old.warnings[0].code, Code::Deprecated);
     assert_snapshot!(first(plugin("balance", "LowNodeUtilization", "{thresholds: {cpu: '20'}, targetThresholds: {cpu: 120}}")), @r#"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found "20", expected a percentage from 0 to 100, as a number"#);
     let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
-    assert!(plugin("balance", "LowNodeUtilization", prometheus).unwrap_err().contains("not read from Prometheus yet"));
+    assert!(
+        plugin("balance", "LowNodeUtilization", prometheus)
+            .unwrap_err()
+            .contains("a query for one ratio per node says nothing of pods")
+    );
 }
 
 #[test]

@@ -12,6 +12,11 @@ pub(super) enum Source {
     Prometheus,
 }
 
+/// What a query of descheduler gives is a share of each node, in no resource that a pod has a part of.
+const RATIO: &str = "a query for one ratio per node says nothing of pods, so it cannot be told what a move would change; \
+    write KubernetesMetrics, or a native policy with `usage: {source: prometheus, prometheus: {url: …}}` and thresholds \
+    for cpu and memory";
+
 const SOURCES: [(&str, Source); 2] = [("KubernetesMetrics", Source::Metrics), ("Prometheus", Source::Prometheus)];
 
 /// Reads what a policy says of the sources as a whole: those that it provides.
@@ -42,7 +47,11 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
         f.complain(Code::Conflict, "metricsCollector", sentence);
     }
     if found.contains(&Source::Prometheus) {
-        f.warn(Code::Ignored, "metricsProviders", "usage is not read from Prometheus yet");
+        f.warn(
+            Code::Ignored,
+            "metricsProviders",
+            "nothing asks this Prometheus; a native policy can, by usage.prometheus",
+        );
     }
     found.extend(collector.then_some(Source::Metrics));
     found
@@ -122,8 +131,7 @@ fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
     });
     if source == Some(Source::Prometheus) {
         let sentence = if query.is_none() { "missing, expected a query for Prometheus; and " } else { "" };
-        let sentence = format!("{sentence}usage is not read from Prometheus yet; KubernetesMetrics is");
-        f.complain(Code::Unsupported, "metricsUtilization", sentence);
+        f.complain(Code::Unsupported, "metricsUtilization", format!("{sentence}{RATIO}"));
     } else if (server || source.is_some()) && !sources.contains(&Source::Metrics) {
         let sentence = "this needs `metricsProviders: [{source: KubernetesMetrics}]` at the top of the policy";
         f.complain(Code::Conflict, "metricsUtilization", sentence);

@@ -73,6 +73,11 @@ impl Bed {
         format!("https://127.0.0.1:{}", self.port + 1)
     }
 
+    /// Where the simulated kubelets serve their metrics.
+    pub fn kubelets(&self) -> String {
+        format!("127.0.0.1:{}", self.port + 3)
+    }
+
     /// How the proxy connects: to this API server, as nobody in particular.
     pub async fn upstream(&self) -> Client {
         let mut config = admin(&self.dir).await;

@@ -39,14 +39,20 @@ impl Policy {
         tolerance: "0%",
     };
 
+    /// The text of the policy file, with usage from metrics.k8s.io.
     fn text(&self) -> String {
+        self.by("")
+    }
+
+    /// The same with more to say of where usage comes from.
+    pub fn by(&self, source: &str) -> String {
         let Policy { interval, limits, rest, basis, stale_after, steering, tolerance } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
              interval: {interval}\n\
              basis: {basis}\n\
-             usage: {{poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
+             usage: {{{source}poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
              evictable: {{minPodAge: 0s}}\n\
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\
@@ -65,6 +71,7 @@ impl Policy {
 pub struct Launch {
     policy: PathBuf,
     kubeconfig: PathBuf,
+    scheduler: Option<PathBuf>,
     port: u16,
 }
 
@@ -86,12 +93,20 @@ impl Launch {
 
     async fn with(bed: &Bed, policy: &str, server: &str) -> Self {
         let policy = bed.write("policy.yaml", policy);
-        Launch { policy, kubeconfig: bed.kubeconfig(server).await, port: bed.port(0) }
+        Launch { policy, kubeconfig: bed.kubeconfig(server).await, scheduler: None, port: bed.port(0) }
+    }
+
+    /// The same, told how the scheduler is configured.
+    pub fn with_scheduler(self, config: PathBuf) -> Self {
+        Launch { scheduler: Some(config), ..self }
     }
 
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(PROGRAM);
         command.arg(verb).arg("--policy").arg(&self.policy).arg("--kubeconfig").arg(&self.kubeconfig);
+        if let Some(config) = &self.scheduler {
+            command.arg("--scheduler-config").arg(config);
+        }
         command
     }
 
@@ -151,6 +166,13 @@ impl Keel {
     /// Every line that it has said so far.
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
+    }
+
+    /// The lines of its log with these words, taken apart.
+    pub fn lines(&self, words: &str) -> Vec<Value> {
+        let log = self.log();
+        let lines = log.iter().filter(|line| line.contains(words));
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// How many lines of its log hold all these words.
@@ -229,6 +251,13 @@ impl Keel {
     /// The same where descheduler answers: by TLS, with a certificate that the kubelet does not verify.
     pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
         self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
+    }
+
+    /// What Prometheus would scrape of it.
+    pub async fn metrics(&self) -> String {
+        let server = format!("http://127.0.0.1:{}", self.port);
+        let client = kube::Client::try_from(kube::Config::new(server.parse().unwrap())).unwrap();
+        client.request_text(http::Request::get("/metrics").body(Vec::new()).unwrap()).await.unwrap()
     }
 
     async fn ask(&self, server: &str, path: &str) -> Result<u16, String> {

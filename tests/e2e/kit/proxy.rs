@@ -74,9 +74,13 @@ pub struct Outage<'p> {
 
 impl Proxy {
     pub async fn start(bed: &Bed) -> Self {
-        let inner = Inner { upstream: bed.upstream().await, rules: Mutex::default(), cut: watch::Sender::new(0) };
+        Proxy::before(bed.upstream().await, bed.port(1)).await
+    }
+
+    /// A meddler before some other server, at this port.
+    pub async fn before(upstream: Client, port: u16) -> Self {
+        let inner = Inner { upstream, rules: Mutex::default(), cut: watch::Sender::new(0) };
         let inner = Arc::new(inner);
-        let port = bed.port(1);
         let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
         let app = Router::new().fallback(forward).with_state(Arc::clone(&inner));
         let server = tokio::spawn(async { axum::serve(listener, app).await.unwrap() });

@@ -203,6 +203,25 @@ pub fn rights_to_steer(bed: &Bed) {
     bed.apply(&kept.join("\n---\n"));
 }
 
+/// Has the control plane's scheduler pack: it prefers nodes that are full, and spreads no replicas unasked. Returns its
+/// configuration, the file that the program is given too.
+pub fn packing_scheduler(bed: &Bed) -> PathBuf {
+    const PROFILES: &str = "\
+profiles:
+- schedulerName: default-scheduler
+  plugins: {score: {enabled: [{name: NodeResourcesFit, weight: 5}]}}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}
+  - name: PodTopologySpread
+    args: {defaultingType: List, defaultConstraints: []}
+";
+    let config = std::fs::read_to_string(bed.dir.join("scheduler.yaml")).unwrap();
+    let path = bed.write("scheduler.yaml", &(config + PROFILES));
+    bed.component("restart", "scheduler");
+    path
+}
+
 /// The taints of a node, as kubectl writes them.
 pub async fn taints(bed: &Bed, node: &str) -> Vec<String> {
     let node = bed.get(&format!("/api/v1/nodes/{node}")).await;

@@ -1,0 +1,274 @@
+//! Usage from a real Prometheus that scrapes the kubelets: as good as metrics.k8s.io, and at once after a restart.
+
+use std::collections::BTreeMap;
+
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::kit::audit::{evictions, requests};
+use crate::kit::bed::{Bed, on_a_bed, run};
+use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::prometheus::{Prometheus, source};
+use crate::kit::proxy::Stage;
+use crate::kit::scene;
+use crate::kit::usage::{in_words, used};
+use crate::kit::wait::{say, that};
+
+/// One eviction a cycle, so that there is more to do after a failure.
+const SLOWLY: Policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "15s", ..Policy::USUAL };
+
+#[test]
+fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        let prometheus = Prometheus::start(bed, 10).await;
+        scene::late_nodes(bed).await;
+        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+        let mut keel = Launch::written(bed, &policy.by(&source(&prometheus.url()))).await.run(&[]);
+        keel.eventually("every node at its target", 420, async |_| {
+            let used = used(bed).await;
+            that(used.highest() <= 50.0, in_words(&used.percentages()))
+        })
+        .await;
+        // It stays so.
+        scene::settle(bed).await;
+        keel.cycles(4, 120).await;
+        scene::settle(bed).await;
+        let (made, after) = (evictions(bed), used(bed).await);
+        let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
+        say(&format!("Prometheus: late nodes, after: {}", in_words(&after.percentages())));
+        say(&format!("Prometheus: late nodes: {} evictions, {light} of light pods", made.len()));
+        assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
+        assert!(made.len() <= 12, "eleven would do: {made:#?}");
+        assert_eq!(light, 0, "{made:#?}");
+        assert!(!requests(bed).iter().any(|r| r.group == "metrics.k8s.io"), "metrics-server was asked");
+    });
+}
+
+#[test]
+fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        let prometheus = Prometheus::start(bed, 4).await;
+        scene::lopsided_by(bed, 8).await;
+        let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
+        let asked = ratios(&mut Launch::written(bed, &by_prometheus).await.run(&["--dry-run"])).await;
+        let told = ratios(&mut Launch::new(bed, &Policy::USUAL).await.run(&["--dry-run"])).await;
+        assert_eq!((asked.len(), told.len()), (8, 8), "cpu and memory of four nodes: {asked:?} {told:?}");
+        let apart = |name: &String| (asked[name] - told[name]).abs() / told[name];
+        let furthest = told.keys().map(|name| (apart(name), name)).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        say(&format!("Prometheus and metrics-server: at most {:.1} % apart, {}", furthest.0 * 100.0, furthest.1));
+        assert!(furthest.0 <= 0.02, "{asked:#?} {told:#?}");
+
+        // One that has just started knows the window that it has not seen, and acts in its very first cycle.
+        let launch = Launch::written(bed, &SLOWLY.by(&source(&prometheus.url()))).await;
+        for run in 1..=2 {
+            let mut keel = launch.run(&[]);
+            keel.cycles(1, 60).await;
+            let first = keel.log().into_iter().find(|line| line.contains("\"message\":\"cycle: ")).unwrap();
+            assert!(first.contains("\"outcome\":\"acted\""), "run {run}: {first}");
+            assert_eq!(evictions(bed).len(), run, "run {run}");
+            keel.kill_9();
+        }
+        say("Prometheus: started and restarted, it evicts in its first cycle");
+        let start = tokio::time::Instant::now();
+        assert!(launch.run(&["--once"]).ended(60).await.success());
+        assert_eq!(evictions(bed).len(), 3);
+        say(&format!("Prometheus: a single run is over after {:.1} s", start.elapsed().as_secs_f64()));
+    });
+}
+
+#[test]
+fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        let prometheus = Prometheus::start(bed, 4).await;
+        scene::lopsided_by(bed, 8).await;
+        let meddler = prometheus.meddler(bed).await;
+        let mut keel = Launch::written(bed, &SLOWLY.by(&source(&meddler.url()))).await.run(&[]);
+        more_evictions(bed, &mut keel, 180).await;
+
+        // What was read before may be acted on until it is stale.
+        let nonsense = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
+        keel.says(&["no source of usage is fresh"], 1, 90).await;
+        keel.cycles(1, 60).await;
+        let before = evictions(bed).len();
+        keel.cycles(2, 60).await;
+        assert_eq!(keel.probe("/readyz").await, Ok(503));
+        drop(nonsense);
+        let refused = meddler.answer(StatusCode::UNAUTHORIZED, &[Method::GET], "/api/v1/");
+        keel.eventually("word of the credentials", 60, async |keel| {
+            that(keel.count(&["does not accept our credentials (401)"]) > 0, "none")
+        })
+        .await;
+        keel.cycles(2, 60).await;
+        let slow = meddler.hold(Stage::Unanswered, &[Method::GET], "/api/v1/");
+        drop(refused);
+        keel.eventually("word of the time it takes", 60, async |keel| {
+            that(keel.count(&["took longer than"]) > 0, "none")
+        })
+        .await;
+        keel.cycles(2, 60).await;
+        assert_eq!(evictions(bed).len(), before, "evicted on stale usage");
+        slow.release();
+        let seconds = more_evictions(bed, &mut keel, 180).await;
+        say(&format!("Prometheus: nonsense, 401 and silence: the next eviction {seconds} s after they were over"));
+        assert_eq!(keel.probe("/readyz").await, Ok(200));
+    });
+}
+
+#[test]
+fn metrics_server_stands_in_while_prometheus_is_away() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        let prometheus = Prometheus::start(bed, 4).await;
+        scene::lopsided_by(bed, 8).await;
+        let meddler = prometheus.meddler(bed).await;
+        let policy = SLOWLY.by(&format!("{}fallback: metricsApi, ", source(&meddler.url())));
+        let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
+        let away = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
+        let mut keel = Launch::written(bed, &policy).await.run(&[]);
+        more_evictions(bed, &mut keel, 180).await;
+        assert_eq!(keel.count(&["usage is read from metricsApi while prometheus is stale"]), 1);
+        drop(away);
+        keel.eventually("Prometheus to be asked again", 60, async |keel| {
+            that(keel.count(&["usage is read from prometheus again"]) > 0, "it is not")
+        })
+        .await;
+        let text = keel.metrics().await;
+        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"), "{text}");
+        assert!(text.contains("evenkeel_source_in_use{source=\"metricsApi\"} 0\n"), "{text}");
+    });
+}
+
+/// What it takes the nodes' cpu and memory for, once their windows are full.
+async fn ratios(keel: &mut Keel) -> BTreeMap<String, f64> {
+    keel.cycles(6, 180).await;
+    let text = keel.metrics().await;
+    let lines = text.lines().filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
+    let actual = lines.filter(|(labels, _)| labels.contains("basis=\"actual\"") && !labels.contains("\"pods\""));
+    actual.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
+}
+
+/// Waits for one more, and tells how long it took.
+async fn more_evictions(bed: &Bed, keel: &mut Keel, seconds: u64) -> u64 {
+    let (start, before) = (tokio::time::Instant::now(), evictions(bed).len());
+    keel.eventually("an eviction", seconds, async |_| {
+        let after = evictions(bed).len();
+        that(after > before, format!("{before} before, {after} now"))
+    })
+    .await;
+    start.elapsed().as_secs()
+}
+
+/// What Prometheus is told of one node and one pod, and what each default query is to make of it.
+struct Setup {
+    /// Series with the increase, or the value where that is nought, per scrape of 30 s.
+    series: &'static [(&'static str, &'static str)],
+    expected: &'static [(&'static str, &'static str, f64)],
+}
+
+const POD: &str = r#"{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#;
+
+/// What cAdvisor tells of a pod with two containers that use 1.5 cores, as kube-prometheus-stack keeps it, and
+/// node-exporter of a node that uses 0.7 of its cores.
+const KUBE_PROMETHEUS_STACK: Setup = Setup {
+    series: &[
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "0+15x20",
+        ),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="b",id="/b"}"#,
+            "0+30x20",
+        ),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",id="/pod"}"#,
+            "0+45x20",
+        ),
+        (
+            r#"container_memory_working_set_bytes{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "7x20",
+        ),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#, "0+6x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#, "0+9x20"),
+        (r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#, "100x20"),
+        (r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#, "30x20"),
+    ],
+    expected: &[
+        ("nodeCpu", r#"{instance="10.0.0.1:9100"}"#, 0.7),
+        ("nodeMemory", r#"{instance="10.0.0.1:9100"}"#, 70.0),
+        ("nodeTime", r#"{instance="10.0.0.1:9100"}"#, 300.0),
+        ("podCpu", POD, 1.5),
+        ("podMemory", POD, 7.0),
+        ("podTime", POD, 300.0),
+    ],
+};
+
+/// Nothing but cAdvisor, with a node's total and the node's name as instance.
+const CADVISOR: Setup = Setup {
+    series: &[
+        (r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#, "0+60x20"),
+        (r#"container_memory_working_set_bytes{instance="n1",id="/"}"#, "50x20"),
+        (
+            r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "0+15x20",
+        ),
+    ],
+    expected: &[
+        ("nodeCpu", r#"{instance="n1"}"#, 2.0),
+        ("nodeMemory", r#"{instance="n1"}"#, 50.0),
+        ("podCpu", r#"{instance="n1",namespace="shop",pod="web"}"#, 0.5),
+    ],
+};
+
+/// What the kubelet tells at /metrics/resource, beside cAdvisor and node-exporter: nothing counts twice.
+const RESOURCE: Setup = Setup {
+    series: &[
+        (r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#, "0+90x20"),
+        (r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#, "0+45x20"),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a"}"#,
+            "0+45x20",
+        ),
+        (r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"}"#, "0+95x20"),
+        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
+    ],
+    expected: &[("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0), ("podCpu", POD, 1.5)],
+};
+
+#[test]
+fn the_default_queries_work_on_all_that_is_commonly_scraped() {
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, setup) in [("stack", KUBE_PROMETHEUS_STACK), ("cadvisor", CADVISOR), ("resource", RESOURCE)] {
+        let series: Vec<_> =
+            setup.series.iter().map(|(series, values)| json!({"series": series, "values": values})).collect();
+        let expected = setup.expected.iter().map(|(query, labels, value)| {
+            let sample = json!({"labels": labels, "value": value});
+            json!({"expr": default_query(query), "eval_time": "5m", "exp_samples": [sample]})
+        });
+        let expected: Vec<_> = expected.collect();
+        let test = json!({"interval": "30s", "input_series": series, "promql_expr_test": expected});
+        let file = dir.join(format!("queries-{name}.yml"));
+        std::fs::write(&file, json!({"tests": [test]}).to_string()).unwrap();
+        run(std::process::Command::new("promtool").args(["test", "rules"]).arg(&file));
+    }
+}
+
+fn default_query(name: &str) -> String {
+    let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
+        usage: {source: prometheus, prometheus: {url: 'http://p'}}}";
+    let it = evenkeel::policy::Policy::parse("policy.yaml", text).unwrap().usage.prometheus.unwrap();
+    let queries = &it.queries;
+    let query = match name {
+        "nodeCpu" => &queries.node_cpu,
+        "nodeMemory" => &queries.node_memory,
+        "nodeTime" => queries.node_time.as_ref().unwrap(),
+        "podCpu" => &queries.pod_cpu,
+        "podMemory" => &queries.pod_memory,
+        "podTime" => queries.pod_time.as_ref().unwrap(),
+        other => panic!("{other}"),
+    };
+    it.rendered(query)
+}
