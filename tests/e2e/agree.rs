@@ -7,6 +7,8 @@ mod manifests;
 mod player;
 mod short;
 
+use std::sync::Mutex;
+
 use evenkeel::simulate;
 use evenkeel::simulate::trace::Trace;
 
@@ -19,6 +21,8 @@ use crate::kit::wait::say;
 use player::Player;
 use short::Cut;
 
+/// As many as there may be control planes.
+const SIDE_BY_SIDE: usize = 3;
 /// Each ends when things have long been quiet, and the day of `daily-wave` takes five minutes: a shorter one would be over
 /// before metrics have shown it. The longest first.
 const CUTS: [Cut; 8] = [
@@ -34,9 +38,15 @@ const CUTS: [Cut; 8] = [
 
 #[test]
 fn simulate_and_the_testbed_agree() {
+    let queue = Mutex::new(CUTS.into_iter());
+    let next = || queue.lock().unwrap().next();
     std::thread::scope(|threads| {
-        for cut in CUTS {
-            threads.spawn(move || in_both(cut));
+        for _ in 0..SIDE_BY_SIDE {
+            threads.spawn(|| {
+                while let Some(cut) = next() {
+                    in_both(cut);
+                }
+            });
         }
     });
 }
