@@ -77,6 +77,11 @@ impl Selector {
         self.0.iter().all(|r| r.holds(labels))
     }
 
+    /// What must hold, all of it.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.0
+    }
+
     /// Adds a requirement.
     pub fn require(&mut self, requirement: Requirement) {
         self.0.push(requirement);

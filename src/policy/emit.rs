@@ -174,7 +174,8 @@ fn selector(selector: &Selector) -> Item {
 }
 
 fn duration(duration: SignedDuration) -> Item {
-    Item::word(format!("{duration:#}"))
+    // One word, such as 1m30s: with spaces between the units it would not be read again.
+    Item::word(format!("{duration:#}").replace(' ', ""))
 }
 
 fn limit(limit: Option<u32>) -> Item {
@@ -187,4 +188,24 @@ fn percent(ratio: Ratio) -> Item {
     let exact = (0..=17).map(|digits| format!("{percents:.digits$}"));
     let mut exact = exact.filter(|text| text.parse().ok().and_then(Ratio::percent) == Some(ratio));
     Item::word(format!("{}%", exact.next().unwrap_or_else(|| percents.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_of_several_units_are_read_again() {
+        for (text, seconds) in [("90s", 90), ("5m", 300), ("1h30m", 5400), ("1h1m1s", 3661)] {
+            let file = format!(
+                "{{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: {text}, strategies: [removeDuplicates]}}"
+            );
+            let emitted = Policy::parse("f", &file).unwrap().to_native();
+            assert_eq!(
+                Policy::parse("native", &emitted).unwrap().interval,
+                SignedDuration::from_secs(seconds),
+                "{emitted}"
+            );
+        }
+    }
 }

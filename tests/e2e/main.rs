@@ -12,6 +12,7 @@ mod kit;
 mod placements;
 
 // The slowest first, for so they start.
+mod agree;
 mod forecast;
 mod circles;
 mod steering;

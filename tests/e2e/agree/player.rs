@@ -1,0 +1,229 @@
+//! Plays a scenario on a control plane, in real time.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use evenkeel::policy::FitStrategy;
+use evenkeel::simulate::load::Moment;
+use evenkeel::simulate::scenario::{Kind, Placement, Scenario, Workload};
+use evenkeel::units::Amount;
+use evenkeel::usage::Measure;
+use futures::stream::{self, StreamExt};
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::kit::bed::Bed;
+use crate::kit::keel::Keel;
+use crate::kit::scene::{self, node_of};
+use crate::kit::usage::name;
+use crate::kit::wait::{eventually, that};
+
+use super::manifests::{self, CPU, MEMORY, SYSTEM};
+
+const LONG: u64 = 120;
+/// Usage changes in steps of these, as metrics-server would show no shorter ones.
+const STEP: i64 = 10;
+/// How soon a replacement uses what its time says, rather than what its template does.
+const LOOK: SignedDuration = SignedDuration::from_secs(2);
+/// The age that the simulator gives to what is there from the start.
+const AGE: SignedDuration = SignedDuration::from_hours(1);
+
+pub struct Player<'p> {
+    pub bed: &'p Bed,
+    pub scenario: &'p Scenario,
+}
+
+impl Player<'_> {
+    /// The start: when it returns, everything is in its place, Ready and measured.
+    pub async fn set(&self) {
+        self.configure_scheduler();
+        // Meanwhile pods can be put where the scenario wants them.
+        self.bed.component("stop", "scheduler");
+        let mut all = manifests::setting(self.scenario);
+        all.extend(self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(manifests::node));
+        all.extend(self.scenario.workloads.iter().filter(|w| w.from.is_none()).flat_map(manifests::workload));
+        self.apply(&all);
+        for workload in self.scenario.workloads.iter().filter(|w| w.from.is_none()) {
+            self.place(workload).await;
+        }
+        self.bed.component("start", "scheduler");
+        eventually("every pod to serve", LONG, async || {
+            let pods = self.bed.list("/api/v1/pods").await;
+            let nodes = self.scenario.nodes.iter().filter(|n| n.joins.is_none()).count();
+            let there = self.scenario.workloads.iter().filter(|w| w.from.is_none());
+            let of =
+                |w: &Workload| if w.kind == Kind::DaemonSet { nodes } else { usize::try_from(w.replicas).unwrap() };
+            let expected = nodes + there.map(of).sum::<usize>();
+            let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
+            that(running == expected, format!("{running} of {expected}"))
+        })
+        .await;
+        scene::settle(self.bed).await;
+    }
+
+    /// From the start of the program to the end of the scenario.
+    pub async fn play(&self, keel: &mut Keel) {
+        let start = Instant::now();
+        let mut born = BTreeMap::new();
+        let mut before = SignedDuration::from_nanos(-1);
+        let mut next_look = SignedDuration::ZERO;
+        keel.eventually("the end of the scenario", 3600, async |_| {
+            let now = SignedDuration::try_from(start.elapsed()).unwrap().min(self.scenario.duration);
+            self.happen(before, now);
+            before = now;
+            if now >= next_look {
+                self.live(&mut born, now).await;
+                next_look = (now + LOOK).min(self.scenario.duration);
+            }
+            that(now == self.scenario.duration, format!("{now:#} have passed"))
+        })
+        .await;
+    }
+
+    /// How far nodes are from being equally full of CPU: deviation, and the fullest above the mean; in percent.
+    pub async fn balance(&self) -> (f64, f64) {
+        scene::settle(self.bed).await;
+        let used = crate::kit::usage::used(self.bed).await.nodes;
+        let has = |name: &str| self.allocatable(name).as_f64() / 1e6;
+        let shares: Vec<f64> = used.iter().map(|(node, millicores)| millicores / has(node) * 100.0).collect();
+        assert_eq!(shares.len(), self.scenario.nodes.len(), "a node without usage: {used:?}");
+        #[expect(clippy::cast_precision_loss, reason = "a handful of nodes")]
+        let count = shares.len() as f64;
+        let mean = shares.iter().sum::<f64>() / count;
+        let variance = shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / count;
+        (variance.sqrt(), shares.iter().fold(0.0_f64, |most, s| most.max(*s)) - mean)
+    }
+
+    /// Starts kube-scheduler anew with what the scenario says of it.
+    fn configure_scheduler(&self) {
+        let strategy = match &self.scenario.scheduler {
+            None | Some(FitStrategy::LeastAllocated) => return,
+            Some(FitStrategy::MostAllocated) => "MostAllocated",
+            Some(FitStrategy::RequestedToCapacityRatio(_)) => panic!("no scenario can say this"),
+        };
+        let resources = "[{name: cpu, weight: 1}, {name: memory, weight: 1}]";
+        let fit = format!("{{type: {strategy}, resources: {resources}}}");
+        let profiles = format!(
+            "profiles:\n\
+             - schedulerName: default-scheduler\n\
+             \x20 pluginConfig: [{{name: NodeResourcesFit, args: {{scoringStrategy: {fit}}}}}]\n"
+        );
+        let config = std::fs::read_to_string(self.bed.dir.join("scheduler.yaml")).unwrap();
+        self.bed.write("scheduler.yaml", &(config + &profiles));
+    }
+
+    fn apply(&self, all: &[Value]) {
+        if !all.is_empty() {
+            self.bed.apply(&json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string());
+        }
+    }
+
+    /// Puts the pods of a workload on their nodes, in turn, in the scheduler's stead.
+    async fn place(&self, workload: &Workload) {
+        let on = match &workload.on {
+            Placement::Scheduled => return,
+            Placement::On(nodes) => nodes.clone(),
+            Placement::Evenly => {
+                self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(|n| n.name.clone()).collect()
+            }
+        };
+        let namespace = &workload.namespace;
+        let path = format!("/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{}", workload.name);
+        let mut turn = 0;
+        let all = usize::try_from(workload.replicas).unwrap();
+        eventually("the pods to place", LONG, async || {
+            for pod in self.bed.list(&path).await.iter().filter(|p| node_of(p).is_empty()) {
+                let (name, node) = (name(pod), &on[turn % on.len()]);
+                let body = json!({
+                    "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
+                    "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+                });
+                let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/binding");
+                let request = http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
+                self.bed.client.request::<Value>(request).await.unwrap();
+                turn += 1;
+            }
+            that(turn == all, format!("{turn} of {all}"))
+        })
+        .await;
+    }
+
+    /// What happens to nodes and workloads after one time and until another.
+    fn happen(&self, before: SignedDuration, now: SignedDuration) {
+        let due = |at: Option<SignedDuration>| at.is_some_and(|at| before < at && at <= now);
+        let nodes = self.scenario.nodes.iter().filter(|n| due(n.joins)).map(manifests::node);
+        let workloads = self.scenario.workloads.iter().filter(|w| due(w.from)).flat_map(manifests::workload);
+        self.apply(&nodes.chain(workloads).collect::<Vec<_>>());
+        for gone in self.scenario.workloads.iter().filter(|w| due(w.until)) {
+            self.bed.kubectl(&["delete", gone.kind.name(), "-n", &gone.namespace, &gone.name, "--wait=false"]);
+        }
+    }
+
+    /// Makes every pod use what the scenario says of this time. Remembers when it saw which pod first.
+    async fn live(&self, born: &mut BTreeMap<String, SignedDuration>, now: SignedDuration) {
+        let pods = self.bed.list("/api/v1/pods").await;
+        let first = if born.is_empty() { -AGE } else { now };
+        for pod in &pods {
+            born.entry(uid(pod)).or_insert(first);
+        }
+        let bound = pods.iter().filter(|p| !node_of(p).is_empty());
+        let mut meant: Vec<(&Value, Measure)> =
+            bound.filter_map(|p| Some((p, self.meant(p, born[&uid(p)], now)?))).collect();
+        let mut asked: BTreeMap<String, Amount> = BTreeMap::new();
+        for (pod, used) in &meant {
+            let sum = asked.entry(node_of(pod)).or_default();
+            *sum = sum.plus(used.cpu);
+        }
+        // A node that is asked for more than it has gives each pod its share.
+        for (pod, used) in &mut meant {
+            let node = node_of(pod);
+            let has = self.allocatable(&node);
+            if asked[&node] > has {
+                used.cpu = used.cpu.times(has.share_of(asked[&node]).unwrap());
+            }
+        }
+        let changed = meant.into_iter().filter(|(pod, used)| {
+            let (shown, wanted) = (&pod["metadata"]["annotations"], manifests::usage(*used));
+            shown[CPU] != wanted[CPU] || shown[MEMORY] != wanted[MEMORY]
+        });
+        stream::iter(changed).for_each_concurrent(8, async |(pod, used)| self.make_use(pod, used).await).await;
+    }
+
+    /// What a pod of the scenario uses at a time.
+    fn meant(&self, pod: &Value, born: SignedDuration, now: SignedDuration) -> Option<Measure> {
+        let metadata = &pod["metadata"];
+        if metadata["labels"]["app"] == SYSTEM {
+            return self.scenario.nodes.iter().find(|n| n.name == node_of(pod)).map(|n| n.base);
+        }
+        let is_its = |w: &&Workload| metadata["labels"]["app"] == w.name && metadata["namespace"] == w.namespace;
+        let workload = self.scenario.workloads.iter().find(is_its)?;
+        let mut hasher = DefaultHasher::new();
+        uid(pod).hash(&mut hasher);
+        let whole = SignedDuration::from_secs(now.as_secs() / STEP * STEP);
+        Some(workload.load().at(Moment { elapsed: whole, age: whole - born, seed: hasher.finish() }))
+    }
+
+    async fn make_use(&self, pod: &Value, used: Measure) {
+        let namespace = pod["metadata"]["namespace"].as_str().unwrap();
+        let path = format!("/api/v1/namespaces/{namespace}/pods/{}", name(pod));
+        let body = json!({"metadata": {"annotations": manifests::usage(used)}}).to_string().into_bytes();
+        let request =
+            http::Request::patch(path).header("Content-Type", "application/merge-patch+json").body(body).unwrap();
+        match self.bed.client.request::<Value>(request).await {
+            Ok(_) => {}
+            // It was evicted meanwhile.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => panic!("{path}: {error}", path = name(pod)),
+        }
+    }
+
+    fn allocatable(&self, node: &str) -> Amount {
+        let spec = self.scenario.nodes.iter().find(|n| n.name == node).unwrap();
+        spec.allocatable.iter().find(|(name, _)| name == "cpu").unwrap().1
+    }
+}
+
+fn uid(pod: &Value) -> String {
+    pod["metadata"]["uid"].as_str().unwrap().to_owned()
+}

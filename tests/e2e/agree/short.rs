@@ -1,0 +1,100 @@
+//! A built-in scenario in minutes: hours are what the simulator is for, and nobody waits for them.
+
+use evenkeel::policy::{Policy, Rule, Smoothing};
+use evenkeel::simulate::load::{Curve, Load, Shape};
+use evenkeel::simulate::scenario::{Metrics, PolicySource, Scenario, Workload};
+use evenkeel::units::Amount;
+use evenkeel::usage::Measure;
+use jiff::SignedDuration;
+
+/// What `evenkeel simulate` goes by where the scenario names no policy.
+const BUILT_IN: &str = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
+    thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
+
+/// How a scenario is shortened.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    pub scenario: &'static str,
+    /// What happens in a scenario happens so many times faster.
+    pub faster: i32,
+    /// Where it ends, in seconds.
+    pub end: i64,
+}
+
+impl Cut {
+    /// The scenario and its policy, for the simulator and for the testbed alike.
+    pub fn make(self) -> (Scenario, Policy) {
+        let text = Scenario::built_in(self.scenario).unwrap();
+        let mut scenario = Scenario::parse(self.scenario, text).unwrap();
+        let policy = match scenario.policy.take() {
+            None => Policy::parse("built-in", BUILT_IN).unwrap(),
+            Some(PolicySource::Inline(policy)) => *policy,
+            Some(PolicySource::File(name)) => panic!("a built-in scenario names a file: {name}"),
+        };
+        scenario.duration = SignedDuration::from_secs(self.end);
+        scenario.metrics = metrics();
+        for node in &mut scenario.nodes {
+            assert!(node.fails.is_none() && node.drains.is_none(), "{}: a node that goes is not played", node.name);
+            node.joins = node.joins.map(|at| at / self.faster);
+            // metrics-server tells nothing of a node that uses nothing.
+            let least = Measure { cpu: Amount::millicores(1), memory: Amount::new(1 << 20) };
+            node.base = Measure { cpu: node.base.cpu.max(least.cpu), memory: node.base.memory.max(least.memory) };
+        }
+        for workload in &mut scenario.workloads {
+            self.hasten(workload);
+        }
+        (scenario, shortened(policy))
+    }
+
+    fn hasten(self, workload: &mut Workload) {
+        for at in [&mut workload.from, &mut workload.until, &mut workload.runs] {
+            *at = at.map(|at| at / self.faster);
+        }
+        // kwok starts a pod as soon as it is bound, and lets it go as soon as it is deleted.
+        (workload.startup, workload.ending) = (SignedDuration::ZERO, SignedDuration::ZERO);
+        workload.usage =
+            workload.usage.take().map(|load| Load { cpu: self.curve(&load.cpu), memory: self.curve(&load.memory) });
+    }
+
+    fn curve(self, curve: &Curve) -> Curve {
+        let shape = match curve.shape {
+            Shape::Wave { mean, swing, period, peak } => {
+                Shape::Wave { mean, swing, period: period / self.faster, peak: peak / self.faster }
+            }
+            Shape::Bursts { base, peak, every, length } => {
+                Shape::Bursts { base, peak, every: every / self.faster, length: length / self.faster }
+            }
+            same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
+        };
+        Curve { shape, ..*curve }
+    }
+}
+
+/// The times at which a policy can be seen at work within minutes; what it wants to reach stays.
+fn shortened(mut policy: Policy) -> Policy {
+    let seconds = SignedDuration::from_secs;
+    policy.interval = seconds(15);
+    policy.usage.poll = seconds(5);
+    policy.usage.window = seconds(40);
+    policy.usage.smoothing = Smoothing::Mean;
+    policy.usage.stale_after = seconds(60);
+    policy.usage.min_samples = 2;
+    // Twice the window, as by default.
+    policy.cooldown.rest = seconds(80);
+    for profile in &mut policy.profiles {
+        // In the simulator what is there from the start is an hour old.
+        profile.evictable.min_pod_age = SignedDuration::ZERO;
+    }
+    for strategy in &mut policy.strategies {
+        if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
+            rule.sustained_for = seconds(10);
+        }
+    }
+    policy
+}
+
+/// As the testbed's metrics-server does.
+fn metrics() -> Metrics {
+    let resolution = SignedDuration::from_secs(10);
+    Metrics { delay: resolution, resolution, gaps: Vec::new() }
+}
