@@ -18,7 +18,7 @@ impl Page<'_> {
         }
         let lots = self.plan.moves.iter().any(|m| m.may_land.len() > 1);
         let foreseen = "in this order; from → where the replacement is foreseen to land";
-        let drawn = ", or on one of so many others";
+        let drawn = "; others are as good to the scheduler";
         self.title(f, "Moves", &format!("{foreseen}{}", if lots { drawn } else { "" }))?;
         let (shown, left_out) = self.fit(self.plan.moves.len(), MOST);
         let moves = &self.plan.moves[..shown];
@@ -85,7 +85,11 @@ fn row(position: usize, it: &Move) -> Vec<String> {
 
 /// How many other nodes are as good to the scheduler.
 fn others(it: &Move) -> String {
-    if it.may_land.len() > 1 { format!(" or {}", it.may_land.len() - 1) } else { String::new() }
+    match it.may_land.len() {
+        0 | 1 => String::new(),
+        2 => " or 1 other".to_owned(),
+        all => format!(" or {} others", all - 1),
+    }
 }
 
 /// Beside the names of the nodes, fewer words will do.
