@@ -28,6 +28,7 @@ mod series;
 mod style;
 mod summary;
 mod tables;
+mod usage;
 mod words;
 
 /// A run and what it is called on the page.
@@ -54,6 +55,8 @@ struct Section<'p> {
 
 /// The page of these runs; several are set beside each other.
 pub(crate) fn html(traces: &[Trace]) -> String {
+    let by_usage = usage::comparable(traces);
+    let traces = by_usage.as_deref().unwrap_or(traces);
     let page = Page::new(traces);
     let title = traces.first().map_or("no run", |t| t.scenario.as_str());
     let class = if traces.len() > 1 { " class=\"several\"" } else { "" };
@@ -88,7 +91,9 @@ impl<'t> Page<'t> {
             several => out.push_str(&summary::comparison(several)),
         }
         out.push_str(&self.events());
-        out.push_str("<h2>Balance</h2><p class=\"hint\">Over the nodes; less is more even.</p>");
+        let by =
+            if self.weigh_alike() { "" } else { " By what is really used, for these policies weigh different things." };
+        let _ = write!(out, "<h2>Balance</h2><p class=\"hint\">Over the nodes; less is more even.{by}</p>");
         out.push_str(&summary::balance(&self.runs, self.across, &self.resources));
         for resource in &self.resources {
             out.push_str(&self.section(resource).draw());
@@ -102,10 +107,15 @@ impl<'t> Page<'t> {
         out
     }
 
+    fn weigh_alike(&self) -> bool {
+        self.runs.windows(2).all(|pair| pair[0].trace.basis == pair[1].trace.basis)
+    }
+
     fn head(&self) -> String {
         let Some(first) = self.runs.first().map(|r| r.trace) else { return "<h1>No run</h1>".to_owned() };
         let policies: Vec<String> = self.runs.iter().map(|r| format!("<b>{}</b>", escaped(&r.trace.policy))).collect();
         let weighs = match first.basis {
+            _ if !self.weigh_alike() => "one weighs what is really used, one what pods request",
             Basis::Actual => "weighs what is really used",
             Basis::Requests => "weighs what pods request",
         };

@@ -45,7 +45,13 @@ pub(super) fn tiles(run: &Run<'_>) -> String {
 /// The figures of several runs as a table; the better one of each row is marked.
 pub(super) fn comparison(runs: &[Run<'_>]) -> String {
     let mut columns: Vec<Vec<Figure>> = runs.iter().map(|run| figures(run.trace)).collect();
+    let one_band =
+        runs.windows(2).all(|p| p[0].trace.basis == p[1].trace.basis && p[0].trace.bands == p[1].trace.bands);
     for (column, run) in columns.iter_mut().zip(runs) {
+        // Who has other bounds is not the better for keeping them.
+        for figure in column.iter_mut().filter(|f| !one_band && f.name.starts_with("time ")) {
+            figure.rank = None;
+        }
         column.extend(balance_figures(run.trace));
     }
     let mut out = String::from("<div class=\"wide\"><table class=\"compare\"><thead><tr><th></th>");

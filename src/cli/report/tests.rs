@@ -3,6 +3,7 @@
 use super::html;
 use crate::policy::Basis;
 use crate::simulate::trace::Trace;
+use crate::units::Ratio;
 
 use self::fixture::{Like, trace};
 
@@ -139,6 +140,25 @@ fn two_runs_are_compared_and_the_better_figure_is_marked() {
     assert!(table.contains("<th>quick.yaml</th><th>slow.yaml</th>"));
     assert!(table.contains("<tr><th>time to balance</th><td class=\"best\">"), "{table}");
     assert!(table.contains("cpu: standard deviation"));
+}
+
+#[test]
+fn runs_that_weigh_different_things_are_compared_by_usage() {
+    let mut other = small("requests.yaml");
+    other.basis = Basis::Requests;
+    // By requests it would be perfectly even; by usage it is what the other run is.
+    for balance in other.summary.after.values_mut() {
+        balance.deviation = Ratio::ZERO;
+    }
+    let page = html(&[small("actual.yaml"), other]);
+    tags(&page);
+    assert!(page.contains("By what is really used, for these policies weigh different things."));
+    let table = &page[page.find("class=\"compare\"").unwrap()..];
+    let table = &table[..table.find("</table>").unwrap()];
+    for row in ["cpu: standard deviation", "time to balance"] {
+        let row = &table[table.find(row).unwrap()..];
+        assert!(!row[..row.find("</tr>").unwrap()].contains("best"), "{row}");
+    }
 }
 
 #[test]
