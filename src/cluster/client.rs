@@ -1,6 +1,5 @@
 //! How the API server is reached, and what its errors say.
 
-use std::error::Error as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -66,12 +65,13 @@ pub fn code(error: &Error) -> Option<u16> {
 
 /// What an error says, without the wrapping that the client puts around it.
 pub fn why(error: &Error) -> String {
-    let Error::Api(status) = error else { return chain(error) };
+    let Error::Api(status) = error else { return causes(error) };
     if status.message.is_empty() { format!("status {} {}", status.code, status.reason) } else { status.message.clone() }
 }
 
-/// The causes from the outermost on. Many repeat their own cause, which is then left out.
-fn chain(error: &Error) -> String {
+/// The causes of an error from the second on, for the first only says that there was one. Many repeat their own cause,
+/// which is then left out.
+pub fn causes(error: &dyn std::error::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut next = error.source();
     while let Some(cause) = next {

@@ -1,6 +1,5 @@
 //! The way to Prometheus: TLS, credentials that rotate, bounded answers.
 
-use std::error::Error;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,6 +7,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::{Certificate, Client, Identity, RequestBuilder, Response, StatusCode, Url, redirect};
 use tokio_rustls::rustls::crypto::ring;
 
+use crate::cluster::client::causes;
 use crate::policy;
 use crate::policy::Login;
 
@@ -183,7 +183,8 @@ impl Asker {
             .redirect(redirect::Policy::none());
         let broken = |field, file: &str, why: String| Trouble::File { field, file: file.to_owned(), why };
         if let (Some(text), Some(file)) = (&files.authority, &self.policy.ca_file) {
-            let certificates = Certificate::from_pem_bundle(text).map_err(|e| broken("caFile", file, chain(&e)))?;
+            let certificates =
+                Certificate::from_pem_bundle(text).map_err(|e| broken("caFile", file, said(&causes(&e))))?;
             if certificates.is_empty() {
                 return Err(broken("caFile", file, "there is no certificate in it".to_owned()));
             }
@@ -191,10 +192,11 @@ impl Asker {
         }
         if let (Some(text), Some(names)) = (&files.identity, &self.policy.client_certificate) {
             let identity = Identity::from_pem(text);
-            builder =
-                builder.identity(identity.map_err(|e| broken("clientCertificateFile", &names.certificate, chain(&e)))?);
+            builder = builder.identity(
+                identity.map_err(|e| broken("clientCertificateFile", &names.certificate, said(&causes(&e))))?,
+            );
         }
-        builder.build().map_err(|e| Trouble::Tls(format!("cannot set up TLS: {}", chain(&e))))
+        builder.build().map_err(|e| Trouble::Tls(format!("cannot set up TLS: {}", said(&causes(&e)))))
     }
 }
 
@@ -218,7 +220,7 @@ fn error_of(text: &str) -> String {
 
 /// Why no answer came, and what to do about the commonest of it.
 fn unreached(error: &reqwest::Error) -> Trouble {
-    let text = chain(error);
+    let text = said(&causes(error));
     let certificate = text.contains("certificate");
     if text.contains("certificate expired") {
         return Trouble::Tls(format!("has a certificate that has expired: {text}"));
@@ -228,22 +230,6 @@ fn unreached(error: &reqwest::Error) -> Trouble {
         return Trouble::Tls(format!("{hint}: {text}"));
     }
     if certificate { Trouble::Tls(format!("cannot be reached by TLS: {text}")) } else { Trouble::Down(text) }
-}
-
-/// The causes from the second on: the first only says that there was one.
-fn chain(error: &dyn Error) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if let Some(last) = parts.last_mut() {
-            *last = last.replace(&format!(": {text}"), "");
-        }
-        parts.push(text);
-        next = cause.source();
-    }
-    parts.dedup();
-    said(&if parts.is_empty() { error.to_string() } else { parts.join(": ") })
 }
 
 fn read(field: &'static str, file: &str) -> Result<Vec<u8>, Trouble> {
