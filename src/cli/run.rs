@@ -82,10 +82,12 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
+    let metrics = Metrics::new(cluster.calls());
+    metrics.begin(&policy);
     let daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: Metrics::new(cluster.calls()),
+        metrics,
         cluster,
         health: Health::default(),
         dry_run: args.dry_run,

@@ -14,6 +14,7 @@ use self::families::{
     SteerLabels, StrategyLabels, TaintLabels, VerdictLabels,
 };
 
+mod begin;
 pub mod catalogue;
 mod families;
 
