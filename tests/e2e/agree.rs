@@ -61,7 +61,8 @@ fn in_both(cut: Cut) {
         let launch = Launch::written(bed, &policy.to_native()).await;
         let config = bed.dir.join("scheduler.yaml");
         let mut keel = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
-        player.play(&mut keel).await;
+        let wanted = usize::try_from(foreseen.summary.evictions).unwrap();
+        player.play(&mut keel, || evictions(bed).len() >= wanted).await;
         keel.stop(30).await;
         compare(&foreseen, evictions(bed).len(), player.balance().await);
     });
