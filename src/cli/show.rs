@@ -222,6 +222,7 @@ mod tests {
             notes: vec![Note { strategy: STRATEGY, pool: "default".to_owned(), why: Idle::NothingHot }],
             after: before.clone(),
             before,
+            advice: Vec::new(),
             skipped: Vec::new(),
         }
     }
