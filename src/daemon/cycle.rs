@@ -43,6 +43,7 @@ impl<'d> Cycle<'d> {
         }
         let plan = self.engine.decide(&snapshot, self.started);
         self.daemon.metrics.plan(&plan);
+        self.daemon.metrics.advice(&plan.advice, self.engine.policy().advice.top);
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
             Daemon::would_steer(&plan.steering);

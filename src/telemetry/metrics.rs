@@ -12,9 +12,13 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::ledger::{Ending, Ledger, State};
-use crate::plan::{Move, Outcome, Picture, Plan, Steer, SteerOutcome};
+use crate::plan::{Advice, Move, Outcome, Picture, Plan, Steer, SteerOutcome};
 use crate::policy::Basis;
 use crate::units::Ratio;
+
+mod advice;
+
+use advice::AdviceMetrics;
 
 type Fraction = Gauge<f64, AtomicU64>;
 
@@ -44,6 +48,7 @@ pub struct Metrics {
     source_read: Family<SourceLabels, Fraction>,
     source_sample: Family<SourceLabels, Fraction>,
     source_in_use: Family<SourceLabels, Gauge>,
+    advice: AdviceMetrics,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -158,6 +163,7 @@ impl Default for Metrics {
                 "When the newest sample of a node was taken, by the source's clock",
             ),
             source_in_use: family(&mut r, "source_in_use", "1 for the source that decisions are made by"),
+            advice: AdviceMetrics::register(&mut r),
             registry: Arc::default(),
         };
         r.register("cycle_seconds", "How long a cycle took", metrics.cycle_seconds.clone());
@@ -247,6 +253,11 @@ impl Metrics {
         }
         let outside = picture.balance.values().find_map(|b| b.outside_band);
         self.outside_band.set(outside.map_or(f64::NAN, Ratio::get));
+    }
+
+    /// Takes in what is advised about requests, and the first so many workloads each by itself.
+    pub fn advice(&self, advice: &[Advice], top: u32) {
+        self.advice.take(advice, top);
     }
 
     /// Takes in what became of a move.

@@ -19,6 +19,7 @@ fn exposition() -> String {
     );
     let plan = cluster.plan(&format!("steering: {{taintHot: true}}\n{EVEN}"));
     metrics.plan(&plan);
+    metrics.advice(&plan.advice, 10);
     metrics.taint(&plan.steering[0], &SteerOutcome::Done);
     metrics.outcome(&plan.moves[0], &Outcome::Evicted);
     metrics.settled(Ending::Helped);
