@@ -4,6 +4,7 @@
 
 mod kit;
 
+mod advice;
 mod balance;
 mod cooldown;
 mod dashboards;
