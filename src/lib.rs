@@ -35,6 +35,7 @@ pub mod steer;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
+pub mod hearsay;
 pub mod cluster;
 pub mod source;
 pub mod telemetry;
