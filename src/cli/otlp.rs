@@ -191,17 +191,24 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_in_words() {
         for (line, expected) in [
-            ("--otlp-endpoint c:4317", r#"--otlp-endpoint: found "c:4317", expected a URL such as http://collector:4318"#),
+            (
+                "--otlp-endpoint c:4317",
+                r#"--otlp-endpoint: found "c:4317", expected a URL such as http://collector:4318"#,
+            ),
             ("--otlp-endpoint http://", r#"--otlp-endpoint: found "http://", expected a URL such as"#),
             ("--otel-collector-endpoint c:port", r#"expected an address such as collector:4317"#),
             ("--otlp-protocol http/json", r#"--otlp-protocol: found "http/json", expected grpc or http/protobuf"#),
             ("--otlp-sample-ratio 1.1", r#"--otlp-sample-ratio: found "1.1", expected a number from 0 to 1"#),
             ("--otel-sample-rate NaN", r#"--otel-sample-rate: found "NaN", expected a number from 0 to 1"#),
             ("--otlp-timeout soon", r#"--otlp-timeout: found "soon", expected a duration up to 5m, such as 10s"#),
-            ("--otlp-headers a=b,secret", "--otlp-headers: number 2 has no =; expected name=value, with commas between"),
+            (
+                "--otlp-headers a=b,secret",
+                "--otlp-headers: number 2 has no =; expected name=value, with commas between",
+            ),
             ("--otlp-headers a=%0A", "--otlp-headers: the value of a cannot be sent"),
         ] {
-            let whole = if line.contains("endpoint") { line.to_owned() } else { format!("--otlp-endpoint http://c {line}") };
+            let whole =
+                if line.contains("endpoint") { line.to_owned() } else { format!("--otlp-endpoint http://c {line}") };
             let said = settings(&whole).unwrap_err();
             assert!(said.contains(expected), "{line}: {said}");
         }

@@ -174,7 +174,10 @@ impl Collector {
         let mut url = self.url.clone();
         // A URL that has a host takes both.
         let _ = url.set_username("").and_then(|()| url.set_password(None));
-        url.into()
+        if self.protocol == Protocol::Grpc {
+            url.set_path("");
+        }
+        url.as_str().trim_end_matches('/').to_owned()
     }
 
     /// A client with whatever stands in the files now.
@@ -199,7 +202,9 @@ impl Collector {
     pub(super) async fn send(&self, client: &Client, message: &[u8]) -> Result<(), Trouble> {
         let mut headers = match self.protocol {
             Protocol::Grpc => grpc::headers(),
-            Protocol::Http => HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"))]),
+            Protocol::Http => {
+                HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"))])
+            }
         };
         headers.extend(self.headers.clone());
         let body = match self.protocol {
@@ -218,7 +223,8 @@ impl Collector {
         let trailers = body.trailers().cloned();
         let bytes = body.to_bytes();
         if !head.status.is_success() {
-            let why = if head.status.is_redirection() { "another place".to_owned() } else { text(&head.headers, &bytes) };
+            let why =
+                if head.status.is_redirection() { "another place".to_owned() } else { text(&head.headers, &bytes) };
             return Err(Trouble::Refused { code: head.status.as_u16(), why: reason(head.status, why) });
         }
         match self.protocol {

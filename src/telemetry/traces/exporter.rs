@@ -135,7 +135,9 @@ impl Sender {
             Err(trouble) => {
                 standing.lost += if let Trouble::Rejected { spans, .. } = trouble { *spans } else { spans };
                 if standing.told.insert(trouble.to_string()) {
-                    warn!("spans are lost while the collector {endpoint} does not take them; all else goes on: {trouble}");
+                    warn!(
+                        "spans are lost while the collector {endpoint} does not take them; all else goes on: {trouble}"
+                    );
                 }
             }
         }

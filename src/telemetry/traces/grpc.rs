@@ -39,7 +39,9 @@ pub(super) fn unframed(body: &[u8]) -> Option<&[u8]> {
 pub(super) fn judge(headers: &HeaderMap) -> Result<(), Trouble> {
     let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let Some(status) = text("grpc-status") else {
-        return Err(Trouble::Nonsense("an answer without a gRPC status; is it a collector, and does it take gRPC?".to_owned()));
+        return Err(Trouble::Nonsense(
+            "an answer without a gRPC status; is it a collector, and does it take gRPC?".to_owned(),
+        ));
     };
     if status == "0" {
         return Ok(());
