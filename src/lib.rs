@@ -36,6 +36,7 @@ pub mod advice;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
+pub mod hearsay;
 pub mod cluster;
 pub mod source;
 pub mod telemetry;

@@ -15,6 +15,7 @@ mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
+mod otlp;
 mod past;
 mod pictures;
 mod properties;
