@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 mod descheduler;
+mod election;
 mod file;
 mod live;
 mod plan;
@@ -243,6 +244,8 @@ mod tests {
             ("evenkeel simulate --duration soon", "expected a duration from 1m to 8760h"),
             ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
+            ("evenkeel run --leader-elect-resource-lock endpoints", "possible values: leases"),
+            ("evenkeel run --leader-elect-retry-period soon", "expected a duration such as 15s"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");

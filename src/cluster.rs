@@ -23,6 +23,7 @@ use self::watch::{Feed, WATCHED};
 pub mod client;
 pub mod events;
 pub mod evict;
+pub mod lease;
 pub mod ledger_store;
 pub mod taints;
 pub mod list;

@@ -33,7 +33,11 @@ impl<'d> Cycle<'d> {
         }
         match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
-            None => self.daemon.health.ready(),
+            None if self.daemon.lead.holds() => self.daemon.health.ready(),
+            None => self.daemon.stand_by(),
+        }
+        if !self.daemon.lead.holds() {
+            return Ok(());
         }
         let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
         let before = self.engine.ledger().clone();
@@ -80,8 +84,12 @@ impl<'d> Cycle<'d> {
         if !outcomes.is_empty()
             && let Err(error) = self.save().await
         {
-            error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
-            self.recover_version(&error).await;
+            if error == StoreError::NotLeading {
+                warn!("{error}: whoever leads next will see what became of these moves");
+            } else {
+                error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
+                self.recover_version(&error).await;
+            }
         }
         Ok(outcomes)
     }
@@ -91,8 +99,11 @@ impl<'d> Cycle<'d> {
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
         for it in moves {
-            let outcome =
-                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, grace).await };
+            let outcome = if erred || !self.daemon.lead.holds() {
+                Outcome::Untried
+            } else {
+                evict::evict(self.daemon.cluster.client(), it, grace).await
+            };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
@@ -108,6 +119,9 @@ impl<'d> Cycle<'d> {
     }
 
     async fn save(&mut self) -> Result<(), StoreError> {
+        if !self.daemon.lead.holds() {
+            return Err(StoreError::NotLeading);
+        }
         self.daemon.store.save(&self.engine.ledger().write()).await
     }
 

@@ -22,6 +22,7 @@ type Fraction = Gauge<f64, AtomicU64>;
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
+    leader: Gauge,
     node_ratio: Family<NodeLabels, Fraction>,
     nodes: Family<ClassLabels, Gauge>,
     deviation: Family<ResourceLabels, Fraction>,
@@ -124,6 +125,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut r = Registry::with_prefix("evenkeel");
         let mut metrics = Metrics {
+            leader: gauge(&mut r, "leader", "1 while this instance decides, 0 while it stands by"),
             node_ratio: family(
                 &mut r,
                 "node_ratio",
@@ -201,6 +203,11 @@ impl Metrics {
         // Writing to a string cannot fail.
         let _ = text::encode(&mut text, &self.registry);
         text
+    }
+
+    /// Takes in whether this instance decides.
+    pub fn leader(&self, decides: bool) {
+        self.leader.set(i64::from(decides));
     }
 
     /// Takes in the last plan. What it no longer speaks of is gone: a node that has left leaves no series behind.
