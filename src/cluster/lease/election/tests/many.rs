@@ -3,9 +3,8 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use proptest::prelude::{Strategy, any, prop_assert};
+use proptest::prelude::{Just, Strategy, prop_assert};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -35,6 +34,8 @@ enum Mishap {
     Killed(u64),
     /// As by SIGTERM.
     Ended(u64),
+    /// Its calls reach nobody for so long.
+    CutOff(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -71,6 +72,7 @@ struct Candidate {
     waiting: Option<(u64, Instant)>,
     calls: usize,
     stopped_until: u64,
+    cut_off_until: u64,
 }
 
 struct Play<'w> {
@@ -99,6 +101,7 @@ impl<'w> Play<'w> {
             waiting: None,
             calls: 0,
             stopped_until: 0,
+            cut_off_until: 0,
         };
         let candidates = (0..COUNT).map(candidate).collect();
         let (queue, lease) = (BTreeMap::new(), None);
@@ -200,6 +203,7 @@ impl<'w> Play<'w> {
     fn mishap(&mut self, at: usize, mishap: Mishap) {
         match mishap {
             Mishap::Stopped(long) => self.candidates[at].stopped_until = self.now + long,
+            Mishap::CutOff(long) => self.candidates[at].cut_off_until = self.now + long,
             Mishap::Killed(pause) | Mishap::Ended(pause) => {
                 if matches!(mishap, Mishap::Ended(_)) && self.now >= self.candidates[at].stopped_until {
                     let clock = self.clock(at);
@@ -255,7 +259,7 @@ impl<'w> Play<'w> {
         let id = self.sent as u64;
         self.candidates[at].waiting = Some((id, self.clock(at)));
         let delay = if self.troubled() { self.network(id).0 } else { Some(1) };
-        if let Some(delay) = delay {
+        if let Some(delay) = delay.filter(|_| self.now >= self.candidates[at].cut_off_until) {
             self.plan(delay, at, Event::Arrives(id, call));
         }
         self.plan(self.truly(at, TIMEOUT), at, Event::TimedOut(id));
@@ -311,13 +315,21 @@ impl<'w> Play<'w> {
 
 fn worlds() -> impl Strategy<Value = World> {
     // Clocks up to 15 % off: 10 s of the slowest are less than 15 s of the fastest.
-    let clock = || (850..=1150u64, -40_000_000..40_000_000i64);
-    let delay = || prop_oneof![12 => (0..300u64).prop_map(Some), 2 => (0..20_000u64).prop_map(Some), 1 => none()];
-    let long = |range: Range<u64>| range;
+    let clock = || (prop_oneof![850..=1150u64, Just(850), Just(1150)], -40_000_000..40_000_000i64);
+    // Most come soon, some when they have hardly been waited for any longer, some later, and some never.
+    let delay = || {
+        prop_oneof![
+            14 => (0..300u64).prop_map(Some),
+            2 => (2_500..3_900u64).prop_map(Some),
+            2 => (0..20_000u64).prop_map(Some),
+            1 => Just(None),
+        ]
+    };
     let mishap = prop_oneof![
-        long(0..60_000).prop_map(Mishap::Stopped),
-        long(0..20_000).prop_map(Mishap::Killed),
-        long(0..20_000).prop_map(Mishap::Ended),
+        (0..60_000u64).prop_map(Mishap::Stopped),
+        (0..20_000u64).prop_map(Mishap::Killed),
+        (0..20_000u64).prop_map(Mishap::Ended),
+        (0..30_000u64).prop_map(Mishap::CutOff),
     ];
     let mishaps = proptest::collection::vec((0..TROUBLED - 60_000, 0..COUNT, mishap), 0..12);
     let network = proptest::collection::vec((delay(), delay()), 1..200);
@@ -326,10 +338,6 @@ fn worlds() -> impl Strategy<Value = World> {
         network,
         mishaps,
     })
-}
-
-fn none() -> impl Strategy<Value = Option<u64>> {
-    any::<()>().prop_map(|()| None)
 }
 
 #[test]
@@ -346,5 +354,5 @@ fn there_are_never_two_leaders_and_in_the_end_there_is_one() {
         Ok(())
     });
     done.unwrap_or_else(|error| panic!("{error}"));
-    assert!(handovers.get() > 500, "only {} handovers, so this shows nothing", handovers.get());
+    assert!(handovers.get() > 100, "only {} handovers, so this shows nothing", handovers.get());
 }
