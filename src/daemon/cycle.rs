@@ -94,7 +94,7 @@ impl<'d> Cycle<'d> {
         Ok(outcomes)
     }
 
-    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+    pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
@@ -118,7 +118,7 @@ impl<'d> Cycle<'d> {
         outcomes
     }
 
-    async fn save(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn save(&mut self) -> Result<(), StoreError> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }

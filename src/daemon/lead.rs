@@ -153,3 +153,6 @@ impl Daemon {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

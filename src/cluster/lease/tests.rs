@@ -298,3 +298,28 @@ async fn a_foreign_holder_that_stopped_renewing_is_followed_after_its_own_durati
     assert_eq!(kept.spec()["leaseTransitions"], 8);
     task.abort();
 }
+
+/// Who says how an election goes, so that no lease is needed.
+pub(crate) struct Ruler {
+    standing: watch::Sender<Standing>,
+    terms: Election,
+}
+
+impl Ruler {
+    pub(crate) fn new() -> (Self, Leadership) {
+        let (standing, receiver) = watch::channel(Standing::default());
+        (Ruler { standing, terms: Election::new("me".to_owned(), candidacy("me").timing) }, Leadership(receiver))
+    }
+
+    /// Another term begins; its renew deadline is ten seconds from now.
+    pub(crate) fn crown(&mut self) {
+        self.terms.resign(Instant::now());
+        self.terms.written(LeaseSpec::default(), Instant::now(), Instant::now());
+        let lead = self.terms.lead(Instant::now());
+        self.standing.send_replace(Standing { lead, holder: Some("me".to_owned()), trouble: None });
+    }
+
+    pub(crate) fn depose(&self) {
+        self.standing.send_replace(Standing { lead: None, holder: Some("other".to_owned()), trouble: None });
+    }
+}
