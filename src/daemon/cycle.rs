@@ -39,7 +39,11 @@ impl<'d> Cycle<'d> {
         }
         match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
-            None => self.daemon.health.ready(),
+            None if self.daemon.lead.holds() => self.daemon.health.ready(),
+            None => self.daemon.stand_by(),
+        }
+        if !self.daemon.lead.holds() {
+            return Ok(());
         }
         let before = self.engine.ledger().clone();
         let snapshot = spans::settle().in_scope(|| self.settle());
@@ -101,19 +105,26 @@ impl<'d> Cycle<'d> {
         if !outcomes.is_empty()
             && let Err(error) = self.save().await
         {
-            error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
-            self.recover_version(&error).await;
+            if error == StoreError::NotLeading {
+                warn!("{error}: whoever leads next will see what became of these moves");
+            } else {
+                error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
+                self.recover_version(&error).await;
+            }
         }
         Ok(outcomes)
     }
 
-    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+    pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
         for it in moves {
-            let outcome =
-                if erred { Outcome::Untried } else { self.evict(it, grace).instrument(spans::evict(it)).await };
+            let outcome = if erred || !self.daemon.lead.holds() {
+                Outcome::Untried
+            } else {
+                self.evict(it, grace).instrument(spans::evict(it)).await
+            };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
@@ -134,7 +145,10 @@ impl<'d> Cycle<'d> {
         outcome
     }
 
-    async fn save(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn save(&mut self) -> Result<(), StoreError> {
+        if !self.daemon.lead.holds() {
+            return Err(StoreError::NotLeading);
+        }
         let text = self.engine.ledger().write();
         let saved = async {
             let saved = self.daemon.store.save(&text).await;
