@@ -218,6 +218,12 @@ impl Ledger {
         self.standings.values().filter(|s| s.until > now).count()
     }
 
+    /// The workloads that rest since their moves did not help: how many did not in a row, and until when they rest.
+    pub fn rests(&self, now: Timestamp) -> impl Iterator<Item = (&OwnerKey, u32, Timestamp)> {
+        let resting = self.standings.iter().filter(move |(_, s)| s.until > now);
+        resting.map(|(workload, s)| (workload, s.useless, s.until))
+    }
+
     /// Whether another eviction can be written down.
     pub fn is_full(&self, planned: usize) -> bool {
         self.entries.len() + planned >= MOST_ENTRIES
