@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
+use crate::telemetry::status::facts::{Remembered, Round};
 
 use super::{Daemon, DaemonError, Loading, clock, report};
 
@@ -28,6 +29,7 @@ impl<'d> Cycle<'d> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
             self.daemon.metrics.cycle("waiting", 0.0);
+            self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
@@ -54,7 +56,7 @@ impl<'d> Cycle<'d> {
             self.daemon.steer(changes(&plan, |action| action == SteerAction::Remove)).await;
             outcomes?
         };
-        self.report(&plan, &outcomes);
+        self.report(&snapshot, &plan, &outcomes);
         Ok(())
     }
 
@@ -133,11 +135,17 @@ impl<'d> Cycle<'d> {
         }
     }
 
-    fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
+    fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
         let took = clock().duration_since(self.started);
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
         self.daemon.metrics.ledger(self.engine.ledger(), self.started);
         self.daemon.metrics.cycle(outcome, took.as_secs_f64());
+        self.daemon.board.round(|| {
+            let round = Round::of(plan, outcomes, self.dry(), took);
+            let past = round.past(outcome, report::summary(plan, round.evicted));
+            let rest = self.engine.policy().cooldown.rest;
+            (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, self.started))
+        });
     }
 
     const fn dry(&self) -> bool {

@@ -12,12 +12,18 @@ use crate::snapshot::Snapshot;
 use crate::units::Ratio;
 
 /// The first of many, and how many more there are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Listed<T> {
     /// The first of them.
     pub items: Vec<T>,
     /// How many are left out.
     pub more: usize,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Listed { items: Vec::new(), more: 0 }
+    }
 }
 
 impl<T> Listed<T> {
@@ -100,8 +106,8 @@ pub struct Round {
     pub halted: Option<String>,
     /// What is weighed.
     pub basis: Basis,
-    /// Nodes by the worst that a strategy takes them for.
-    pub classes: BTreeMap<&'static str, usize>,
+    /// How many nodes there are of each class, the worst class first; a node counts as the worst that it is taken for.
+    pub classes: Vec<Class>,
     /// How even the nodes are, by resource.
     pub balance: BTreeMap<String, Change>,
     /// The nodes, the worst first.
@@ -120,6 +126,15 @@ pub struct Round {
     pub skipped: Listed<String>,
 }
 
+/// How many nodes are of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Class {
+    /// The code of the class.
+    pub class: &'static str,
+    /// How many.
+    pub nodes: usize,
+}
+
 /// Standard deviation of the nodes' ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Change {
@@ -134,6 +149,8 @@ pub struct Change {
 pub struct Node {
     /// Its name.
     pub name: String,
+    /// The pool by which it is measured.
+    pub pool: Option<String>,
     /// The worst that a strategy takes it for; `None` where none judges it.
     pub class: Option<&'static str>,
     /// What each strategy makes of it.
@@ -147,6 +164,8 @@ pub struct Node {
 pub struct Load {
     /// What is really used, smoothed; `None` where unknown.
     pub actual: Option<Ratio>,
+    /// The newest reading, not smoothed.
+    pub latest: Option<Ratio>,
     /// What its pods request.
     pub requests: Option<Ratio>,
     /// At or below this it may take pods.
@@ -242,9 +261,8 @@ impl Remembered {
         let replacements: BTreeMap<&str, ()> =
             newest.iter().filter_map(|e| Some((e.replacement.as_deref()?, ()))).collect();
         let found = snapshot.pods.iter().filter(|p| replacements.contains_key(p.uid.as_str()));
-        let found: BTreeMap<&str, (Option<String>, Timestamp)> = found
-            .map(|p| (p.uid.as_str(), (p.node.map(|n| snapshot.node(n).name.clone()), p.created)))
-            .collect();
+        let found: BTreeMap<&str, (Option<String>, Timestamp)> =
+            found.map(|p| (p.uid.as_str(), (p.node.map(|n| snapshot.node(n).name.clone()), p.created))).collect();
         let entry = |e: &&Entry| {
             let replacement = e.replacement.as_deref().and_then(|uid| found.get(uid));
             let until = replacement.and_then(|(_, created)| e.at.max(*created).saturating_add(rest).ok());

@@ -107,9 +107,7 @@ fn sources(look: &Look<'_>, html: &mut Html) {
         html.tag("<p class=\"hint\">None has been read yet.</p></section>");
         return;
     }
-    html.tag("<div class=\"wide\" id=\"w-sources\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">source</th>")
-        .tag("<th scope=\"col\">decisions are made by it</th><th scope=\"col\">newest sample</th>")
-        .tag("<th scope=\"col\">last read</th><th scope=\"col\">error</th></tr></thead><tbody>");
+    html.add(&plan::wide("w-sources", &["source", "decides", "newest sample", "last read", "error"]));
     for source in look.sources {
         html.tag("<tr><th scope=\"row\">").text(source.name).tag("</th><td>");
         html.tag(if source.in_use { "yes" } else { "no" }).tag("</td><td>");
@@ -127,7 +125,7 @@ fn foot(look: &Look<'_>, html: &mut Html) {
     let about = look.about;
     html.tag("<p>Policy: ").text(&about.policy).tag("</p><p>evenkeel ").text(about.version).tag(", instance ");
     html.text(&about.instance).tag(", up for ").text(span(look.since(about.started))).tag(" since ");
-    html.add(&moment(about.started)).tag(". The same as data: <a href=\"/status.json\">/status.json</a>. ");
+    html.add(&moment(about.started)).tag(". The same as data: <a href=\"status.json\">/status.json</a>. ");
     html.tag("As of ").add(&moment(look.now)).tag("<span class=\"live\" id=\"live\"></span>.</p>");
 }
 
@@ -188,7 +186,7 @@ fn thousands(n: usize) -> String {
     out
 }
 
-/// How a class or a state looks: the palette tells four kinds apart, and the word beside it says which.
+/// What the thick bars show, and what the thin ones.
 const fn weighed(basis: Basis) -> (&'static str, &'static str) {
     match basis {
         Basis::Actual => ("what is really used", "what pods request"),

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use crate::plan::{self, Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::units::Ratio;
 
-use super::facts::{Change, Group, Listed, Load, Move, Node, Past, Round};
+use super::facts::{self, Change, Group, Listed, Load, Move, Node, Past, Round};
 
 /// More nodes than this are counted, and not told one by one.
 const MOST_NODES: usize = 200;
@@ -46,7 +46,7 @@ impl Round {
 
     /// How many nodes are of this class at worst.
     pub fn count(&self, class: &str) -> usize {
-        self.classes.get(class).copied().unwrap_or_default()
+        self.classes.iter().find(|c| c.class == class).map_or(0, |c| c.nodes)
     }
 
     /// What of it is remembered when the next one has come.
@@ -70,24 +70,23 @@ pub(super) fn millis(took: SignedDuration) -> i64 {
 }
 
 /// The nodes, the worst first, and how many there are of each class.
-fn nodes(plan: &Plan) -> (Listed<Node>, BTreeMap<&'static str, usize>) {
+fn nodes(plan: &Plan) -> (Listed<Node>, Vec<facts::Class>) {
     let mut verdicts: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();
     for verdict in &plan.nodes {
         verdicts.entry(&verdict.node).or_default().push(verdict);
     }
-    let mut classes: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut classes: BTreeMap<(u8, &'static str), usize> = BTreeMap::new();
     let mut ranked: Vec<(Option<&Class>, &NodePicture)> = Vec::new();
     for node in &plan.before.nodes {
         let judged = verdicts.get(node.name.as_str()).into_iter().flatten();
         let worst = judged.map(|v| &v.class).min_by_key(|class| rank(class));
         if let Some(class) = worst {
-            *classes.entry(class.code()).or_default() += 1;
+            *classes.entry((rank(class), class.code())).or_default() += 1;
         }
         ranked.push((worst, node));
     }
-    let fullest = |node: &NodePicture| {
-        node.ratios.values().flatten().copied().max_by(|a, b| a.order(*b)).unwrap_or_default()
-    };
+    let fullest =
+        |node: &NodePicture| node.ratios.values().flatten().copied().max_by(|a, b| a.order(*b)).unwrap_or_default();
     ranked.sort_by(|(a, x), (b, y)| {
         let worse = a.map_or(u8::MAX, rank).cmp(&b.map_or(u8::MAX, rank));
         let fuller = fullest(y).order(fullest(x));
@@ -95,10 +94,12 @@ fn nodes(plan: &Plan) -> (Listed<Node>, BTreeMap<&'static str, usize>) {
     });
     let node = |(worst, node): (Option<&Class>, &NodePicture)| Node {
         name: node.name.clone(),
+        pool: node.pool.clone(),
         class: worst.map(Class::code),
         verdicts: verdicts.get(node.name.as_str()).into_iter().flatten().map(|v| (*v).clone()).collect(),
         loads: node.ratios.keys().map(|resource| (resource.clone(), load(node, resource))).collect(),
     };
+    let classes = classes.into_iter().map(|((_, class), nodes)| facts::Class { class, nodes }).collect();
     (Listed::first(MOST_NODES, ranked.into_iter().map(node)), classes)
 }
 
@@ -123,7 +124,14 @@ const fn rank(class: &Class) -> u8 {
 
 fn load(node: &NodePicture, resource: &str) -> Load {
     let of = |ratios: &BTreeMap<String, Option<Ratio>>| ratios.get(resource).copied().flatten();
-    Load { actual: of(&node.actual), requests: of(&node.requests), low: None, high: None }
+    let band = node.band.get(resource).copied().unwrap_or_default();
+    Load {
+        actual: of(&node.actual),
+        latest: of(&node.latest),
+        requests: of(&node.requests),
+        low: band.low,
+        high: band.high,
+    }
 }
 
 fn one_move(it: &plan::Move, outcome: Option<&Outcome>) -> Move {

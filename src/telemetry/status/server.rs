@@ -23,7 +23,12 @@ const JSON: &str = "application/json";
 
 /// Serves `/` and `/status.json` until told to stop. Where the address is this machine's own, only a browser that was told a
 /// name of this machine is answered: a page from elsewhere that has its name lead here learns nothing (DNS rebinding).
-pub async fn serve(listener: TcpListener, board: Board, health: Health, stop: CancellationToken) -> std::io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    board: Board,
+    health: Health,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
     let guarded = listener.local_addr()?.ip().is_loopback();
     let router = Router::new()
         .route("/", get(async |State(shown)| answer(&shown, HTML, Board::html)))
@@ -100,7 +105,15 @@ mod tests {
         for host in ["localhost", "LOCALHOST:8081", "127.0.0.1", "127.0.0.1:9", "[::1]", "[::1]:8081"] {
             assert!(local(&[host]), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:8081", "10.0.0.1", "[::2]:1", "", ":8081"] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8081",
+            "10.0.0.1",
+            "[::2]:1",
+            "",
+            ":8081",
+        ] {
             assert!(!local(&[host]), "{host}");
         }
         assert!(!local(&[]), "no Host");

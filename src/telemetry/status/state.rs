@@ -98,7 +98,9 @@ impl State {
             (1.., _, _) => {
                 State::Moving { evicted: round.evicted, planned, ago: now.duration_since(round.at), hot, awaited }
             }
-            (_, 1.., _) => State::Uneven { hot, kept: round.kept.iter().map(|g| g.pods.total()).sum(), why: why(round) },
+            (_, 1.., _) => {
+                State::Uneven { hot, kept: round.kept.iter().map(|g| g.pods.total()).sum(), why: why(round) }
+            }
             (_, _, warming @ 1..) => State::Warming(warming),
             _ if even + cold > 0 => State::Even { even, cold, unknown },
             _ if unknown > 0 => State::Blind(unknown),
@@ -152,7 +154,12 @@ impl fmt::Display for State {
             }
             State::Uneven { hot, kept: 0, why } => write!(f, "Uneven: {}nothing is done: {why}", are_hot(*hot)),
             State::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {}no pod can go: {} would help and must stay: {why}", are_hot(*hot), counted(*kept, "pod"))
+                write!(
+                    f,
+                    "Uneven: {}no pod can go: {} would help and must stay: {why}",
+                    are_hot(*hot),
+                    counted(*kept, "pod")
+                )
             }
             State::Warming(nodes) => {
                 write!(f, "Watching: {} above a target, but not for long enough", are(*nodes))
@@ -162,7 +169,9 @@ impl fmt::Display for State {
                 let all = even + cold + unknown;
                 match (*even, *cold, *unknown) {
                     (even, 0, 0) => write!(f, "Even: {} within the band", whole(even)),
-                    (even, cold, 0) => write!(f, "Even: no node of {all} is hot; {even} within the band, {cold} with room"),
+                    (even, cold, 0) => {
+                        write!(f, "Even: no node of {all} is hot; {even} within the band, {cold} with room")
+                    }
                     (even, cold, unknown) => write!(
                         f,
                         "Even, as far as is known: no node of {all} is hot; {even} within the band, {cold} with room, {unknown} unknown"

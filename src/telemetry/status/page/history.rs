@@ -63,7 +63,11 @@ fn picture(look: &Look<'_>, html: &mut Html) {
     for share in [0.0, top / 2.0, top] {
         let y = number(down(share));
         html.tag("<line class=\"grid\" x2=\"100%\" y1=\"").text(&y).tag("\" y2=\"").text(&y).tag("\"/>");
-        html.tag("<text x=\"-8\" dy=\"4\" text-anchor=\"end\" y=\"").text(&y).tag("\">").text(percent(share)).tag("</text>");
+        html.tag("<text x=\"-8\" dy=\"4\" text-anchor=\"end\" y=\"")
+            .text(&y)
+            .tag("\">")
+            .text(percent(share))
+            .tag("</text>");
     }
     html.tag("<svg width=\"100%\" height=\"110\" viewBox=\"0 0 1000 110\" preserveAspectRatio=\"none\">");
     for (name, line) in names.iter().zip(LINES) {
@@ -74,7 +78,9 @@ fn picture(look: &Look<'_>, html: &mut Html) {
     for past in look.history.iter().filter(|p| p.evicted > 0) {
         html.tag("<circle class=\"mark\" r=\"4\" cy=\"110\" cx=\"").text(number(along(past) / 10.0)).tag("%\"/>");
     }
-    html.tag("<text y=\"130\">").text(first.at.strftime("%H:%M:%S")).tag("</text><text y=\"130\" x=\"100%\" text-anchor=\"end\">");
+    html.tag("<text y=\"130\">")
+        .text(first.at.strftime("%H:%M:%S"))
+        .tag("</text><text y=\"130\" x=\"100%\" text-anchor=\"end\">");
     html.text(last.at.strftime("%H:%M:%S UTC")).tag("</text></svg></div></figure>");
 }
 
@@ -93,4 +99,3 @@ fn table(look: &Look<'_>, cycles: &[&Past], id: &'static str) -> Html {
     html.tag("</tbody></table></div>");
     html
 }
-

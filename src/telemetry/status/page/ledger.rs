@@ -68,7 +68,8 @@ fn resting(look: &Look<'_>, html: &mut Html) {
     if resting.items.is_empty() {
         return;
     }
-    html.tag("<h3>Workloads at rest</h3>").add(&wide("w-resting", &["workload", "moves that did not help", "rests for"]));
+    html.tag("<h3>Workloads at rest</h3>")
+        .add(&wide("w-resting", &["workload", "moves that did not help", "rests for"]));
     for it in &resting.items {
         html.tag("<tr><th scope=\"row\">").text(&it.workload).tag("</th><td>").text(it.useless).tag("</td><td>");
         html.text(span(it.until.duration_since(look.now))).tag("</td></tr>");

@@ -14,6 +14,9 @@ use super::{fold, left_out, thousands, weighed};
 /// Bars that are shown at once; the others are folded.
 const OPEN: usize = 25;
 
+/// The newest reading is told where it differs by so much from the smoothed one.
+const TELLING: f64 = 0.03;
+
 /// What the bars of one page have in common.
 struct Bars<'r> {
     resources: Vec<&'r str>,
@@ -30,7 +33,9 @@ pub(super) fn section(round: &Round, html: &mut Html) {
     let bars = Bars::of(round);
     let (thick, thin) = weighed(round.basis);
     html.tag("<p class=\"hint\">Thick bar: ").tag(thick).tag(", which is what is weighed. Thin bar: ").tag(thin);
-    html.tag(". Both as shares of what the node has. Up to the dashed line a node has room for more, beyond the solid ");
+    html.tag(
+        ". Both as shares of what the node has. Up to the dashed line a node has room for more, beyond the solid ",
+    );
     html.tag("line pods should leave. As of the last plan.</p>");
     let (open, folded) = round.nodes.items.split_at(round.nodes.items.len().min(OPEN));
     html.add(&bars.table(open));
@@ -47,9 +52,9 @@ pub(super) fn section(round: &Round, html: &mut Html) {
 fn classes(round: &Round, html: &mut Html) {
     html.tag("<ul class=\"tally\">");
     html.tag("<li><b>").text(thousands(round.nodes.total())).tag("</b> nodes</li>");
-    for (code, count) in &round.classes {
-        html.tag("<li><b>").text(thousands(*count)).tag("</b> <span class=\"tag ").tag(look(code)).tag("\">");
-        html.text(code).tag("</span></li>");
+    for of in &round.classes {
+        html.tag("<li><b>").text(thousands(of.nodes)).tag("</b> <span class=\"tag ").tag(look(of.class)).tag("\">");
+        html.text(of.class).tag("</span></li>");
     }
     html.tag("</ul>");
 }
@@ -141,15 +146,27 @@ impl<'r> Bars<'r> {
         if let Some(ratio) = thin {
             html.tag("<rect class=\"thin\" y=\"15\" height=\"3\" rx=\"1\" width=\"").text(self.at(ratio)).tag("\"/>");
         }
-        for (mark, line) in [(load.low, "<line class=\"edge low\" x1=\""), (load.high, "<line class=\"edge high\" x1=\"")] {
+        for (mark, line) in
+            [(load.low, "<line class=\"edge low\" x1=\""), (load.high, "<line class=\"edge high\" x1=\"")]
+        {
             if let Some(mark) = mark {
                 let x = self.at(mark);
                 html.tag(line).text(&x).tag("\" x2=\"").text(&x).tag("\" y1=\"0\" y2=\"15\"/>");
             }
         }
         html.tag("</svg><span class=\"figures\"><span class=\"narrow\">").text(resource).tag(" </span>");
-        let told = |ratio: Option<Ratio>| ratio.map_or("?".to_owned(), |r| percent(r.get()));
-        html.tag("<b>").text(told(load.actual)).tag("</b> used · ").text(told(load.requests)).tag(" requested");
+        match load.actual {
+            Some(actual) => html.tag("<b>").text(percent(actual.get())).tag("</b> used"),
+            None => html.tag("<b>usage unknown</b>"),
+        };
+        if let Some(requests) = load.requests {
+            html.tag(" · ").text(percent(requests.get())).tag(" requested");
+        }
+        if let (Some(latest), Some(actual)) = (load.latest, load.actual)
+            && (latest.get() - actual.get()).abs() >= TELLING
+        {
+            html.tag(" · newest ").text(percent(latest.get()));
+        }
         if let (Some(low), Some(high)) = (load.low, load.high) {
             html.tag("<span class=\"sr\">, band from ").text(low).tag(" to ").text(high).tag("</span>");
         }
