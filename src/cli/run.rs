@@ -120,9 +120,9 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
+        metrics: Metrics::new(cluster.calls()),
         cluster,
         health: Health::default(),
-        metrics: Metrics::default(),
         board: Board::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),

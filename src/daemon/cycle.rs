@@ -1,6 +1,6 @@
 //! One cycle: settle, decide, write down, act, write down.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tracing::{error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
@@ -28,7 +28,7 @@ impl<'d> Cycle<'d> {
     pub(super) async fn run(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
-            self.daemon.metrics.cycle("waiting", 0.0);
+            self.daemon.metrics.cycle("waiting", self.took());
             self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
@@ -44,7 +44,7 @@ impl<'d> Cycle<'d> {
             self.daemon.metrics.settled(settled.ending);
         }
         let plan = self.engine.decide(&snapshot, self.started);
-        self.daemon.metrics.plan(&plan);
+        self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
             Daemon::would_steer(&plan.steering);
@@ -75,7 +75,7 @@ impl<'d> Cycle<'d> {
         if let Err(error) = self.save().await {
             self.engine.reload(settled);
             self.recover(&error).await?;
-            self.daemon.metrics.cycle("failed", 0.0);
+            self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::Unwritten(error.to_string()));
         }
         let outcomes = self.act(&plan.moves).await;
@@ -136,16 +136,20 @@ impl<'d> Cycle<'d> {
     }
 
     fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
-        let took = clock().duration_since(self.started);
+        let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
-        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
-        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
+        self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
+        self.daemon.metrics.cycle(outcome, took);
         self.daemon.board.round(|| {
             let round = Round::of(plan, outcomes, self.dry(), took);
             let past = round.past(outcome, report::summary(plan, round.evicted));
             let rest = self.engine.policy().cooldown.rest;
             (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, self.started))
         });
+    }
+
+    fn took(&self) -> SignedDuration {
+        clock().duration_since(self.started)
     }
 
     const fn dry(&self) -> bool {

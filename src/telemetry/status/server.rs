@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY};
 use axum::http::header::{X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -55,7 +55,7 @@ fn answer((board, health): &(Board, Health), kind: &'static str, drawn: Drawn) -
 
 /// Refuses who has no business here, and says to the browser how little may be done with the answer.
 async fn guard(State(guarded): State<bool>, request: Request, next: Next) -> Response {
-    let mut response = if guarded && !is_local(request.headers()) {
+    let mut response = if guarded && !is_local(request.headers(), request.uri()) {
         let why = "refused: this page is for this machine; ask for it as localhost or 127.0.0.1\n";
         (StatusCode::FORBIDDEN, why).into_response()
     } else {
@@ -77,9 +77,14 @@ async fn guard(State(guarded): State<bool>, request: Request, next: Next) -> Res
 }
 
 /// Whether a request asks for this machine by a name that no other can have, and by that alone.
-fn is_local(headers: &HeaderMap) -> bool {
+fn is_local(headers: &HeaderMap, uri: &Uri) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next().and_then(|h| h.to_str().ok()), hosts.next()) else { return false };
+    // A proxy is asked by a whole address, and its host is what counts then.
+    names_us(host) && uri.authority().is_none_or(|asked| names_us(asked.as_str()))
+}
+
+fn names_us(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
     }
@@ -97,7 +102,7 @@ mod tests {
         for host in hosts {
             headers.append(HOST, host.parse().unwrap());
         }
-        is_local(&headers)
+        is_local(&headers, &Uri::from_static("/"))
     }
 
     #[test]

@@ -129,7 +129,8 @@ impl State {
 
 /// Why no pod goes although nodes are hot.
 fn why(round: &Round) -> String {
-    let kept = round.kept.first().map(|group| group.message.clone());
+    let mostly = if round.kept.len() > 1 { "mostly: " } else { "" };
+    let kept = round.kept.first().map(|group| format!("{mostly}{}", group.message));
     kept.or_else(|| round.notes.first().map(|note| note.why.to_string())).unwrap_or_default()
 }
 
@@ -152,14 +153,13 @@ impl fmt::Display for State {
             State::WouldMove { planned, hot } => {
                 write!(f, "Dry run: {}{} would be evicted", are_hot(*hot), counted(*planned, "pod"))
             }
-            State::Uneven { hot, kept: 0, why } => write!(f, "Uneven: {}nothing is done: {why}", are_hot(*hot)),
             State::Uneven { hot, kept, why } => {
-                write!(
-                    f,
-                    "Uneven: {}no pod can go: {} would help and must stay: {why}",
-                    are_hot(*hot),
-                    counted(*kept, "pod")
-                )
+                write!(f, "Uneven: {} hot, ", are(*hot))?;
+                match kept {
+                    0 => write!(f, "and nothing is done: {why}"),
+                    1 => write!(f, "and the pod that would help must stay: {why}"),
+                    kept => write!(f, "and the {kept} pods that would help must stay: {why}"),
+                }
             }
             State::Warming(nodes) => {
                 write!(f, "Watching: {} above a target, but not for long enough", are(*nodes))
