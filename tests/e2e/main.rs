@@ -28,3 +28,4 @@ mod probes;
 mod prometheus;
 mod rights;
 mod seeds;
+mod status;

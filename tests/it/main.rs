@@ -24,4 +24,5 @@ mod relief;
 mod scheduler_config;
 mod simulate;
 mod smoothing;
+mod status;
 mod steering;
