@@ -32,3 +32,4 @@ mod prometheus;
 mod rights;
 mod rules;
 mod seeds;
+mod status;
