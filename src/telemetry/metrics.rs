@@ -18,6 +18,7 @@ mod advice;
 mod begin;
 pub mod catalogue;
 mod families;
+mod standby;
 
 /// Every metric; clones share them.
 #[derive(Clone, Debug)]
@@ -77,6 +78,9 @@ impl Metrics {
     /// Takes in whether this instance decides, or stands by.
     pub fn leader(&self, leads: bool) {
         self.0.leader.set(i64::from(leads));
+        if !leads {
+            self.fall_silent();
+        }
     }
 
     /// Takes in the last plan of a policy. What it no longer speaks of is gone: a node that has left leaves no series
