@@ -51,6 +51,13 @@ pub struct Candidate {
     pub room: Option<Room>,
 }
 
+impl Candidate {
+    /// A pod that nobody would move, to ask what the gates would say of it.
+    pub const fn counted(pod: PodId, strategy: usize) -> Self {
+        Candidate { pod, strategy, reason: Reason::Counted, room: None }
+    }
+}
+
 /// Nodes that may take a replacement, and how full it may make them.
 #[derive(Clone, Debug)]
 pub struct Room {
@@ -246,6 +253,17 @@ impl<'w> Draft<'w> {
     /// What the gates answered to a strategy about a pod.
     pub fn refusal(&self, strategy: usize, pod: PodId) -> Option<&Refusal> {
         self.kept.get(&(strategy, pod))
+    }
+
+    /// All that the gates answered to a strategy, by pod.
+    pub fn refusals(&self, strategy: usize) -> impl Iterator<Item = (PodId, &Refusal)> {
+        let first = (strategy, PodId(0));
+        self.kept.range(first..).take_while(move |((s, _), _)| *s == strategy).map(|((_, pod), why)| (*pod, why))
+    }
+
+    /// The move of a pod, if it is to be moved: who asked and why, and where it is foreseen to land.
+    pub fn move_of(&self, pod: PodId) -> Option<(&Candidate, &Landing)> {
+        self.moves.get(&pod).map(|position| &self.accepted[*position]).map(|(candidate, landing)| (candidate, landing))
     }
 
     /// Where lots were drawn for earlier moves, the draft in which those have not landed anywhere: whatever the lots,

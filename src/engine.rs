@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::draft::{Draft, HotSince, World};
-use crate::gate;
 use crate::ledger::{Aim, Entry, Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
 use crate::policy::{Basis, LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::steer;
-use crate::strategy::{Running, low_node_utilization};
+use crate::strategy::{self, low_node_utilization};
 use crate::units::{Ratio, ResourceId};
 use crate::usage::history::History;
 use crate::usage::{Readings, Usage};
@@ -91,7 +90,7 @@ impl Engine {
         let halted = halt(&self.policy, snapshot, now);
         if halted.is_none() {
             for position in 0..self.policy.strategies.len() {
-                run(&mut draft, position);
+                strategy::run(&mut draft, position, |_, _| {});
             }
         }
         let after = picture(&draft);
@@ -159,22 +158,6 @@ impl Engine {
 fn tells_of(readings: &Readings, entry: &Entry) -> bool {
     let pod = (entry.workload.namespace.clone(), entry.pod.clone());
     readings.pods.contains_key(&pod) && readings.placed.get(&pod) == Some(&entry.node)
-}
-
-fn run(draft: &mut Draft<'_>, position: usize) {
-    let mut strategy = Running::start(draft, position);
-    while let Some(candidate) = strategy.next(draft) {
-        match gate::admit(&candidate, draft) {
-            Ok(landing) => draft.accept(candidate, landing),
-            Err(refusal) => {
-                let ends = refusal.reach() == crate::plan::Reach::Cycle;
-                draft.refuse(&candidate, refusal);
-                if ends {
-                    return;
-                }
-            }
-        }
-    }
 }
 
 /// Nothing at all is evicted while the cluster itself is unwell.

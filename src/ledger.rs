@@ -218,6 +218,12 @@ impl Ledger {
         self.standings.values().filter(|s| s.until > now).count()
     }
 
+    /// How often in a row the moves of a workload did not help, and until when it rests for it; `None` where the last one
+    /// helped, or none is remembered.
+    pub fn useless(&self, workload: &OwnerKey) -> Option<(u32, Timestamp)> {
+        self.standings.get(workload).map(|standing| (standing.useless, standing.until))
+    }
+
     /// Whether another eviction can be written down.
     pub fn is_full(&self, planned: usize) -> bool {
         self.entries.len() + planned >= MOST_ENTRIES
