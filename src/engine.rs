@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::draft::{Draft, HotSince, World};
+use crate::explain::{self, Case, Explanation, NotFound, Subject};
 use crate::ledger::{Aim, Entry, Ledger, Settled};
 use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
 use crate::policy::{Basis, LowNodeUtilization, Policy};
@@ -99,6 +100,14 @@ impl Engine {
         let steering = steer::steer(world, &verdicts, halted.as_ref());
         let skipped = snapshot.skipped.clone();
         Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, skipped }
+    }
+
+    /// All that can be said now of a pod, a node or a workload. Changes nothing, and tells what [`Engine::decide`] would do.
+    pub fn explain(&self, snapshot: &Snapshot, subject: &Subject, now: Timestamp) -> Result<Explanation, NotFound> {
+        let usage = self.history.usage(snapshot, now);
+        let halted = halt(&self.policy, snapshot, now);
+        let world = self.world(snapshot, &usage, now);
+        explain::explain(&Case { world, history: &self.history, halted: halted.as_ref() }, subject)
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.

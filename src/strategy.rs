@@ -19,7 +19,7 @@ pub mod too_many_restarts;
 pub mod topology_spread;
 mod turn;
 
-pub use turn::{Turn, run};
+pub use turn::{Level, Turn, run};
 
 /// A strategy at work.
 #[derive(Debug)]

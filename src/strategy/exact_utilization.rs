@@ -19,6 +19,7 @@ use crate::snapshot::{NodeId, Pod, PodId};
 use crate::units::ResourceId;
 use crate::usage::Unmeasured;
 
+use super::Level;
 use super::exact_marks::{Marks, Measured, to_ratio, weight};
 use super::low_node_utilization::unfit;
 
@@ -34,6 +35,8 @@ pub struct Running {
     classes: BTreeMap<NodeId, Class>,
     /// Why nothing is done with these nodes.
     idle: Vec<(Vec<NodeId>, Idle)>,
+    /// How each node stood.
+    levels: BTreeMap<NodeId, Vec<Level>>,
     /// Sources that were left because they were not over any more, and not for want of room.
     relieved: BTreeSet<NodeId>,
 }
@@ -60,7 +63,7 @@ struct Source {
 impl Running {
     pub(super) fn low(draft: &mut Draft<'_>, position: usize, rule: &LowNodeUtilization) -> Self {
         let mut pools = VecDeque::new();
-        let mut at = Start { draft, position, classes: BTreeMap::new(), idle: Vec::new() };
+        let mut at = Start { draft, position, classes: BTreeMap::new(), idle: Vec::new(), levels: BTreeMap::new() };
         let mut open: Vec<NodeId> = at.set_aside(rule.basis);
         for pool in &rule.pools {
             let selects =
@@ -77,7 +80,7 @@ impl Running {
     }
 
     pub(super) fn high(draft: &mut Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
-        let mut at = Start { draft, position, classes: BTreeMap::new(), idle: Vec::new() };
+        let mut at = Start { draft, position, classes: BTreeMap::new(), idle: Vec::new(), levels: BTreeMap::new() };
         let nodes = at.set_aside(rule.basis);
         let pools = match Marks::new(at.draft, rule.basis, &rule.thresholds, &Vec::new()) {
             Ok(marks) => high(&mut at, rule, &marks, &nodes).into_iter().collect(),
@@ -144,6 +147,7 @@ fn low(
     if rule.deviation {
         marks.around_the_mean(&nodes);
     }
+    at.levels.extend(nodes.iter().map(|it| (it.node, marks.levels(it))));
     let (mut cold, mut hot) = (Vec::new(), Vec::new());
     for it in &nodes {
         let cordoned = at.draft.world.snapshot.node(it.node).cordoned;
@@ -194,6 +198,7 @@ fn idle(cold: usize, hot: usize, all: usize, number_of_nodes: u32) -> Option<Idl
 
 fn high(at: &mut Start<'_, '_>, rule: &HighNodeUtilization, marks: &Marks, nodes: &[NodeId]) -> Option<Pool> {
     let nodes: Vec<Measured> = nodes.iter().map(|n| marks.measure(at.draft, *n)).collect();
+    at.levels.extend(nodes.iter().map(|it| (it.node, marks.levels(it))));
     let (mut under, others): (Vec<&Measured>, Vec<&Measured>) = nodes.iter().partition(|it| marks.is_under(it));
     let cordoned = |it: &Measured| at.draft.world.snapshot.node(it.node).cordoned;
     let (shut, takers): (Vec<&Measured>, Vec<&Measured>) = others.into_iter().partition(|it| cordoned(it));
@@ -248,6 +253,7 @@ struct Start<'d, 'w> {
     position: usize,
     classes: BTreeMap<NodeId, Class>,
     idle: Vec<(Vec<NodeId>, Idle)>,
+    levels: BTreeMap<NodeId, Vec<Level>>,
 }
 
 impl Start<'_, '_> {
@@ -267,13 +273,13 @@ impl Start<'_, '_> {
 
     /// Writes down what each node was taken for, by name.
     fn finish(self, pools: VecDeque<Pool>) -> Running {
-        let Start { draft, position, classes, idle } = self;
+        let Start { draft, position, classes, idle, levels } = self;
         let strategy = draft.strategy(position).rule.name();
         for (node, class) in &classes {
             let node = draft.world.snapshot.node(*node).name.clone();
             draft.judge(Verdict { node, strategy, class: class.clone() });
         }
-        Running { position, pools, asked: None, classes, idle, relieved: BTreeSet::new() }
+        Running { position, pools, asked: None, classes, idle, levels, relieved: BTreeSet::new() }
     }
 
     /// The pods that may be asked for, the least important first. What only this strategy knows against the others is

@@ -3,11 +3,12 @@
 use crate::draft::{Candidate, Draft};
 use crate::gate;
 use crate::plan::{Reach, Unasked, Word};
-use crate::policy::Rule;
-use crate::snapshot::PodId;
+use crate::policy::{Basis, Rule};
+use crate::snapshot::{NodeId, PodId};
+use crate::units::{Ratio, ResourceId};
 
 use super::{
-    Running, failed_pods, inter_pod_anti_affinity, node_affinity, node_taints, pod_life_time, remove_duplicates,
+    Running, failed_pods, high_node_utilization, inter_pod_anti_affinity, node_affinity, node_taints, pod_life_time, remove_duplicates,
     too_many_restarts, topology_spread,
 };
 
@@ -20,6 +21,21 @@ pub struct Turn<'t, 'w> {
     pub before: &'t Draft<'w>,
     /// The draft when it was done.
     pub after: &'t Draft<'w>,
+}
+
+/// How a node stands in one resource, by what a strategy weighs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The resource.
+    pub resource: ResourceId,
+    /// What is weighed.
+    pub basis: Basis,
+    /// The node's ratio; `None` where that is not known.
+    pub ratio: Option<Ratio>,
+    /// At or below this and all others like it, it is cold, or underused.
+    pub low: Option<Ratio>,
+    /// Above this, it is hot.
+    pub high: Option<Ratio>,
 }
 
 /// Lets the strategy at this position name its candidates, and writes down what the gates answer. Each candidate is heard
@@ -92,8 +108,8 @@ impl Running {
         let plain = || Candidate::counted(pod, turn.position);
         match self {
             Running::LowNodeUtilization(running) => running.candidate(turn, pod),
+            Running::HighNodeUtilization(_) => high_node_utilization::Running::candidate(turn, pod).unwrap_or_else(plain),
             Running::Exact(_)
-            | Running::HighNodeUtilization(_)
             | Running::RemoveDuplicates(_)
             | Running::RemovePodsViolatingTopologySpreadConstraint(_)
             | Running::RemovePodsViolatingInterPodAntiAffinity(_)
@@ -102,6 +118,25 @@ impl Running {
             | Running::RemovePodsHavingTooManyRestarts(_)
             | Running::PodLifeTime(_)
             | Running::RemoveFailedPods(_) => plain(),
+        }
+    }
+}
+
+impl Running {
+    /// How a node stood when its turn came, in each resource that it weighs; empty where it weighs none, or not that node.
+    pub fn levels(&self, turn: &Turn<'_, '_>, node: NodeId) -> Vec<Level> {
+        match self {
+            Running::LowNodeUtilization(running) => running.levels(turn, node),
+            Running::HighNodeUtilization(_) => high_node_utilization::Running::levels(turn, node),
+            Running::Exact(running) => running.levels(node),
+            Running::RemoveDuplicates(_)
+            | Running::RemovePodsViolatingTopologySpreadConstraint(_)
+            | Running::RemovePodsViolatingInterPodAntiAffinity(_)
+            | Running::RemovePodsViolatingNodeAffinity(_)
+            | Running::RemovePodsViolatingNodeTaints(_)
+            | Running::RemovePodsHavingTooManyRestarts(_)
+            | Running::PodLifeTime(_)
+            | Running::RemoveFailedPods(_) => Vec::new(),
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::plan::{Class, Unasked};
 use crate::policy::{HighNodeUtilization, Rule};
-use crate::snapshot::PodId;
-use crate::strategy::Turn;
+use crate::snapshot::{NodeId, PodId};
+use crate::strategy::{Level, Turn};
 
 use super::{Running, requests_some};
 
@@ -37,6 +37,11 @@ impl Running {
             return Unasked::Enough { going, waiting: 0 };
         }
         Unasked::RoomUsedUp
+    }
+
+    /// How a node stood against the thresholds.
+    pub(in crate::strategy) fn levels(&self, node: NodeId) -> Vec<Level> {
+        self.levels.get(&node).cloned().unwrap_or_default()
     }
 }
 

@@ -4,8 +4,8 @@ use crate::draft::Candidate;
 use crate::plan::{Class, Unasked};
 use crate::policy::LowNodeUtilization;
 use crate::snapshot::PodId;
-use crate::strategy::Turn;
-use crate::units::Ratio;
+use crate::strategy::{Level, Turn};
+use crate::units::{Ratio, ResourceId};
 
 use super::{Band, Excess, NodeId, Running, WORTHWHILE, classify};
 
@@ -51,6 +51,19 @@ impl Running {
         let home = turn.after.world.snapshot.pod(pod).node;
         let room = home.and_then(|node| self.band(node)).map(|band| band.room(self.basis));
         Candidate { room, ..Candidate::counted(pod, self.position) }
+    }
+
+    /// How a node stood against the thresholds and targets of its pool.
+    pub(in crate::strategy) fn levels(&self, turn: &Turn<'_, '_>, node: NodeId) -> Vec<Level> {
+        let marks = self.band(node).map(|band| band.low.iter().zip(band.high.iter()));
+        let level = |(low, high): (&(ResourceId, Ratio), &(ResourceId, Ratio))| Level {
+            resource: low.0,
+            basis: self.basis,
+            ratio: turn.before.ratio(node, low.0, self.basis),
+            low: Some(low.1),
+            high: Some(high.1),
+        };
+        marks.into_iter().flatten().map(level).collect()
     }
 
     fn band(&self, node: NodeId) -> Option<&Band> {
