@@ -50,7 +50,7 @@ impl Refusal {
             Refusal::LastReady { .. } => {
                 "wait until the replacements of the others are Ready, or a lower `evictable.minReplicas`".to_owned()
             }
-            Refusal::Unmeasured(why) => format!("for the pod, {}", unmeasured(*why)),
+            Refusal::Unmeasured(why) => unmeasured(*why),
             Refusal::Doubtful(_) => "mend the object that cannot be read".to_owned(),
             Refusal::CycleLimit(most) => format!("wait for the next cycle, or a `limits.perCycle` above {most}"),
             Refusal::NodeLimit(most) => format!(
@@ -135,7 +135,7 @@ fn unmeasured(why: Unmeasured) -> String {
         Unmeasured::Stale(_) => "the source must be fresh again, or a longer `usage.staleAfter`".to_owned(),
         Unmeasured::Future(_) => "the clocks must agree".to_owned(),
         Unmeasured::Few { have, need } => {
-            format!("wait for {} more, or a lower `usage.minSamples`", need.saturating_sub(have))
+            format!("wait for {} more of them, or a lower `usage.minSamples`", need.saturating_sub(have))
         }
     }
 }
@@ -155,7 +155,7 @@ impl Class {
             }
             Class::ColdCordoned | Class::InUseCordoned => "uncordon it".to_owned(),
             Class::Leaving => "nothing: cluster-autoscaler has marked it".to_owned(),
-            Class::Unknown(why) => format!("for the node, {}", unmeasured(*why)),
+            Class::Unknown(why) => unmeasured(*why),
             Class::Doubtful(_) => "mend the object that cannot be read".to_owned(),
             Class::NotReady => "its kubelet has to be Ready again".to_owned(),
             Class::NotSelected => "the policy's `nodeSelector`, or that of the strategy's pools".to_owned(),
