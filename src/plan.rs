@@ -23,7 +23,7 @@ pub use finding::Finding;
 pub use outcome::Outcome;
 pub use picture::{Balance, Band, NodePicture, Picture, PoolPicture};
 pub use pull::Pull;
-pub use refusal::{Reach, Refusal, short};
+pub use refusal::{Reach, Refusal, short, whole};
 pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 pub use word::{Unasked, Word};

@@ -51,6 +51,23 @@ pub struct Misfits {
     pub nodes: Vec<String>,
 }
 
+impl Fit {
+    /// Why nothing would be gained there, likely or not; `None` where something would, or nobody asks.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "no other refusal is about a landing")]
+    pub fn flaw(&self) -> Option<String> {
+        Some(match self.gain.as_ref()?.as_ref().err()? {
+            Refusal::WouldReturn { .. } => "its own node: nothing is gained".to_owned(),
+            Refusal::WouldBeHot { resource, ratio, target, basis, .. } => {
+                format!("{resource} would be {ratio} by {}, above the target of {target}", basis.label())
+            }
+            Refusal::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
+            Refusal::WouldNotHelp(_) => "nothing is gained".to_owned(),
+            Refusal::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
+            other => other.to_string(),
+        })
+    }
+}
+
 impl Serialize for Fit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
@@ -64,7 +81,7 @@ impl Serialize for Fit {
         out.serialize_field("helps", &self.gain.as_ref().map(Result::is_ok))?;
         out.serialize_field("ratio_after", &self.gain.as_ref().and_then(|gain| gain.as_ref().ok()))?;
         out.serialize_field("code", &flaw.map(Refusal::code))?;
-        out.serialize_field("message", &flaw.map(Refusal::to_string))?;
+        out.serialize_field("message", &self.flaw())?;
         out.end()
     }
 }
