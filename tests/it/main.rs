@@ -10,6 +10,7 @@ mod cooldown;
 mod dashboards;
 mod deploy;
 mod deschedule;
+mod explain;
 mod fuzz;
 mod gates;
 mod high_node_utilization;
