@@ -164,11 +164,13 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
+    let metrics = Metrics::new(cluster.calls());
+    metrics.begin(&policy);
     let lead = args.lead(&policy, &client)?;
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: Metrics::new(cluster.calls()),
+        metrics,
         cluster,
         health: Health::default(),
         board: Board::default(),
