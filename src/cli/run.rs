@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
-    /// The name under which evictions are reported in events
+    /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]
