@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
@@ -26,6 +26,7 @@ mod cycle;
 mod feed;
 mod lead;
 mod report;
+mod spans;
 mod steering;
 
 /// Everything the loop works with.
@@ -197,7 +198,18 @@ impl Daemon {
 
     /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
-        let Some(look) = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await else { return false };
+        self.poll(engine).instrument(spans::observe()).await
+    }
+
+    async fn poll(&mut self, engine: &mut Engine) -> bool {
+        let look = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await;
+        let Some(look) = look else {
+            if let Some((kind, why)) = self.usage.trouble() {
+                spans::failed(kind, why);
+            }
+            return false;
+        };
+        spans::observed(self.usage.used(), &look);
         let snapshot = self.cluster.snapshot(engine.policy().resources());
         for skipped in &look.readings.skipped {
             debug!("{skipped}");

@@ -15,6 +15,7 @@ use metrics::Metrics;
 
 pub mod metrics;
 pub mod tls;
+pub mod traces;
 
 /// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
 const STUCK: SignedDuration = SignedDuration::from_mins(2);

@@ -12,6 +12,8 @@ use jiff::SignedDuration;
 use crate::policy::Policy;
 use crate::selector::Selector;
 
+use super::otlp::AsDescheduler;
+
 /// Flags that have a meaning here, and those that have none.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "As descheduler")]
@@ -47,6 +49,8 @@ pub(super) struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     bind_address: IpAddr,
     #[command(flatten)]
+    pub(super) otel: AsDescheduler,
+    #[command(flatten)]
     idle: Idle,
 }
 
@@ -62,23 +66,16 @@ enum Takes {
 }
 
 const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
-const TRACES: &str = "no traces are sent";
 const LISTEN: &str = "probes and metrics answer by a certificate of our own making, or where --listen says";
 const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
 
 /// Flags without a meaning here.
-const IDLE: [(&str, Takes, &str); 24] = [
+const IDLE: [(&str, Takes, &str); 18] = [
     ("client-connection-qps", Takes::Value, RATE),
     ("client-connection-burst", Takes::Value, RATE),
     ("disable-metrics", Takes::Bool, "metrics are always served"),
     ("feature-gates", Takes::Value, "there are no feature gates"),
     ("enable-http2", Takes::Bool, "probes and metrics answer on HTTP/1.1"),
-    ("otel-collector-endpoint", Takes::Value, TRACES),
-    ("otel-transport-ca-cert", Takes::Value, TRACES),
-    ("otel-service-name", Takes::Value, TRACES),
-    ("otel-trace-namespace", Takes::Value, TRACES),
-    ("otel-sample-rate", Takes::Value, TRACES),
-    ("otel-fallback-no-op-on-error", Takes::Bool, TRACES),
     ("permit-address-sharing", Takes::Bool, LISTEN),
     ("permit-port-sharing", Takes::Bool, LISTEN),
     ("cert-dir", Takes::Value, LISTEN),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use kube::Client;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -16,10 +17,12 @@ use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::tls::TlsListener;
+use crate::telemetry::traces::Traces;
 use crate::telemetry::{self, Health};
 
 use super::descheduler::Flags;
 use super::election::Election;
+use super::otlp::Otlp;
 use super::{Misuse, Shared, file, policy};
 
 /// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
@@ -44,15 +47,33 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
+    otlp: Otlp,
+    #[command(flatten)]
     flags: Flags,
     #[command(flatten)]
     election: Election,
 }
 
 impl Args {
-    pub(super) fn start_log(&self) -> anyhow::Result<()> {
+    /// Starts the log, and the traces where somebody is to have them.
+    pub(super) fn start_log(&self, runtime: &Handle) -> anyhow::Result<Option<Traces>> {
+        let (traces, failed) = match self.traces(runtime) {
+            Err(error) if self.flags.otel.otel_fallback_no_op_on_error == Some(true) => (None, Some(error)),
+            traces => (traces?, None),
+        };
         let format = self.flags.logging_format.unwrap_or(self.shared.log_format);
-        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format)
+        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format, traces.as_ref())?;
+        if let Some(error) = failed {
+            warn!("no traces are sent: {error}");
+        }
+        Ok(traces)
+    }
+
+    fn traces(&self, runtime: &Handle) -> Result<Option<Traces>, Misuse> {
+        let Some(settings) = self.otlp.settings(&self.flags.otel, &self.instance)? else { return Ok(None) };
+        let place = settings.collector.name();
+        let started = Traces::start(settings, runtime.clone());
+        Ok(Some(started.map_err(|trouble| Misuse(format!("traces for {place}: {trouble}")))?))
     }
 
     /// The policy, with all that the command line says of it.
@@ -112,9 +133,9 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
+        metrics: Metrics::new(cluster.calls()),
         cluster,
         health: Health::default(),
-        metrics: Metrics::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),

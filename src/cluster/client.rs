@@ -5,8 +5,13 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
+use kube::client::ClientBuilder;
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Error};
+
+use crate::hearsay::causes;
+
+use super::calls::Calls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -30,8 +35,8 @@ pub enum ConnectError {
 }
 
 /// A client by the kubeconfig of this path; where none is given, by `$KUBECONFIG` or `~/.kube/config`; where there is
-/// none either, by the ServiceAccount of the pod that this runs in.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+/// none either, by the ServiceAccount of the pod that this runs in. Its requests are counted.
+pub async fn connect(kubeconfig: Option<&Path>, calls: &Calls) -> Result<Client, ConnectError> {
     let broken = |why| ConnectError::Kubeconfig { path: kubeconfig.map(Path::to_owned), why };
     let options = KubeConfigOptions::default();
     let config = if let Some(path) = kubeconfig {
@@ -45,17 +50,17 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
             other => other.map_err(broken)?,
         }
     };
-    from_config(config).map_err(ConnectError::Client)
+    from_config(config, calls).map_err(ConnectError::Client)
 }
 
-/// A client that tries each request once.
-pub fn from_config(mut config: Config) -> Result<Client, Error> {
+/// A client that tries each request once, and counts it.
+pub fn from_config(mut config: Config, calls: &Calls) -> Result<Client, Error> {
     // By default a request that is answered with 429, 503 or 504 is sent again up to 15 times, evictions included: a
     // budget that forbids an eviction would then hold us up, and end in an eviction that nobody decided any more.
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.headers.push((USER_AGENT, HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION")))));
-    Client::try_from(config)
+    Ok(ClientBuilder::try_from(config)?.with_layer(calls).build())
 }
 
 /// The status code that the API server answered with; `None` where it did not answer.
@@ -67,23 +72,6 @@ pub fn code(error: &Error) -> Option<u16> {
 pub fn why(error: &Error) -> String {
     let Error::Api(status) = error else { return causes(error) };
     if status.message.is_empty() { format!("status {} {}", status.code, status.reason) } else { status.message.clone() }
-}
-
-/// The causes of an error from the second on, for the first only says that there was one. Many repeat their own cause,
-/// which is then left out.
-pub fn causes(error: &dyn std::error::Error) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if let Some(last) = parts.last_mut() {
-            *last = last.replace(&format!(": {text}"), "");
-        }
-        parts.push(text);
-        next = cause.source();
-    }
-    parts.dedup();
-    if parts.is_empty() { error.to_string() } else { parts.join(": ") }
 }
 
 #[cfg(test)]
@@ -128,7 +116,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn client_of(url: &str) -> Client {
-        from_config(Config::new(url.parse().unwrap())).unwrap()
+        from_config(Config::new(url.parse().unwrap()), &Calls::default()).unwrap()
     }
 
     /// What the API server says when it refuses.
@@ -168,7 +156,7 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_kubeconfig_that_is_not_there_is_named() {
-        let error = connect(Some(Path::new("/nowhere/config"))).await.err().unwrap();
+        let error = connect(Some(Path::new("/nowhere/config")), &Calls::default()).await.err().unwrap();
         assert!(error.to_string().starts_with("cannot use the kubeconfig /nowhere/config: "), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! One cycle: settle, decide, write down, act, write down.
 
-use jiff::Timestamp;
-use tracing::{error, info, warn};
+use jiff::{SignedDuration, Timestamp};
+use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
@@ -10,7 +10,7 @@ use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
 
-use super::{Daemon, DaemonError, Loading, clock, report};
+use super::{Daemon, DaemonError, Loading, clock, report, spans};
 
 /// One cycle: at most one plan, carried out.
 pub(super) struct Cycle<'d> {
@@ -24,10 +24,16 @@ impl<'d> Cycle<'d> {
         Cycle { daemon, engine, started: clock() }
     }
 
-    pub(super) async fn run(mut self) -> Result<(), DaemonError> {
+    pub(super) async fn run(self) -> Result<(), DaemonError> {
+        let span = spans::cycle(self.engine, self.dry());
+        self.round().instrument(span).await
+    }
+
+    async fn round(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
-            self.daemon.metrics.cycle("waiting", 0.0);
+            self.daemon.metrics.cycle("waiting", self.took());
+            spans::uncycled("waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
@@ -39,27 +45,41 @@ impl<'d> Cycle<'d> {
         if !self.daemon.lead.holds() {
             return Ok(());
         }
-        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
         let before = self.engine.ledger().clone();
-        for settled in self.engine.settle(&snapshot, self.started) {
-            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
-            self.daemon.metrics.settled(settled.ending);
-        }
-        let plan = self.engine.decide(&snapshot, self.started);
-        self.daemon.metrics.plan(&plan);
+        let snapshot = spans::settle().in_scope(|| self.settle());
+        let plan = spans::decide().in_scope(|| self.engine.decide(&snapshot, self.started));
+        self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
             Daemon::would_steer(&plan.steering);
             Vec::new()
         } else {
             // Taints are there before pods look for a place, and those that a move may count on go after it.
-            self.daemon.steer(changes(&plan, |action| matches!(action, SteerAction::Add(_)))).await;
+            self.steer(&plan, |action| matches!(action, SteerAction::Add(_))).await;
             let outcomes = self.carry_out(&snapshot, &plan, &before).await;
-            self.daemon.steer(changes(&plan, |action| action == SteerAction::Remove)).await;
+            self.steer(&plan, |action| action == SteerAction::Remove).await;
             outcomes?
         };
         self.report(&plan, &outcomes);
         Ok(())
+    }
+
+    /// The cluster as it is, with what has become of earlier moves.
+    fn settle(&mut self) -> Snapshot {
+        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        for settled in self.engine.settle(&snapshot, self.started) {
+            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
+            self.daemon.metrics.settled(settled.ending);
+        }
+        snapshot
+    }
+
+    async fn steer(&mut self, plan: &Plan, of: fn(SteerAction) -> bool) {
+        let changes: Vec<&Steer> = plan.steering.iter().filter(|s| of(s.action)).collect();
+        if !changes.is_empty() {
+            let span = spans::steer(changes.len());
+            self.daemon.steer(changes.into_iter()).instrument(span).await;
+        }
     }
 
     /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
@@ -75,12 +95,13 @@ impl<'d> Cycle<'d> {
             return Ok(Vec::new());
         }
         if let Err(error) = self.save().await {
+            spans::uncycled("failed", &error.to_string());
             self.engine.reload(settled);
             self.recover(&error).await?;
-            self.daemon.metrics.cycle("failed", 0.0);
+            self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::Unwritten(error.to_string()));
         }
-        let outcomes = self.act(&plan.moves).await;
+        let outcomes = self.act(&plan.moves).instrument(spans::act(plan.moves.len())).await;
         if !outcomes.is_empty()
             && let Err(error) = self.save().await
         {
@@ -102,7 +123,7 @@ impl<'d> Cycle<'d> {
             let outcome = if erred || !self.daemon.lead.holds() {
                 Outcome::Untried
             } else {
-                evict::evict(self.daemon.cluster.client(), it, grace).await
+                self.evict(it, grace).instrument(spans::evict(it)).await
             };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
@@ -118,11 +139,22 @@ impl<'d> Cycle<'d> {
         outcomes
     }
 
+    async fn evict(&self, it: &Move, grace: Option<i64>) -> Outcome {
+        let outcome = evict::evict(self.daemon.cluster.client(), it, grace).await;
+        spans::evicted(&outcome);
+        outcome
+    }
+
     pub(super) async fn save(&mut self) -> Result<(), StoreError> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }
-        self.daemon.store.save(&self.engine.ledger().write()).await
+        let text = self.engine.ledger().write();
+        let saved = async {
+            let saved = self.daemon.store.save(&text).await;
+            saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
+        };
+        saved.instrument(spans::save()).await
     }
 
     /// Someone else has written the ledger: theirs holds, and we decide anew.
@@ -148,19 +180,20 @@ impl<'d> Cycle<'d> {
     }
 
     fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
-        let took = clock().duration_since(self.started);
+        let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
-        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
-        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
+        self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
+        self.daemon.metrics.cycle(outcome, took);
+        spans::cycled(outcome, plan, outcomes);
+    }
+
+    fn took(&self) -> SignedDuration {
+        clock().duration_since(self.started)
     }
 
     const fn dry(&self) -> bool {
         self.daemon.dry_run || self.engine.policy().dry_run
     }
-}
-
-fn changes(plan: &Plan, of: fn(SteerAction) -> bool) -> impl Iterator<Item = &Steer> {
-    plan.steering.iter().filter(move |s| of(s.action))
 }
 
 /// Whether what is written in the cluster may be other than what we saw or wrote last.

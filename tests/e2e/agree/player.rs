@@ -86,7 +86,8 @@ impl Player<'_> {
             before = now;
             if now >= next_look {
                 self.live(&mut born, now).await;
-                next_look = now + LOOK;
+                // What is compared is the usage of the end itself.
+                next_look = if now < end { (now + LOOK).min(end) } else { now + LOOK };
             }
             that(now == last || (now >= end && done()), format!("{now:#} have passed"))
         })
