@@ -24,6 +24,7 @@ mod crash;
 mod disruption;
 mod doubt;
 mod job;
+mod leader;
 mod outage;
 mod panels;
 mod plan;
