@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
+use crate::markup::words::counted;
 use crate::plan::{self, Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::units::Ratio;
 
@@ -51,11 +52,12 @@ impl Round {
 
     /// What of it is remembered when the next one has come.
     pub fn past(&self, outcome: &'static str, message: String) -> Past {
+        let would = format!("{} would be evicted", counted(self.moves.total(), "pod"));
         Past {
             at: self.at,
             took_ms: self.took_ms,
             outcome,
-            message,
+            message: if self.dry_run && self.moves.total() > 0 { would } else { message },
             planned: self.moves.total(),
             evicted: self.evicted,
             hot: self.count("hot"),

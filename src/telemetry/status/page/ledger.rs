@@ -20,7 +20,7 @@ pub(super) fn section(look: &Look<'_>, html: &mut Html) {
     }
     html.tag("<p class=\"facts\">").text(counted(ledger.entries.total(), "eviction")).tag(" remembered, ");
     html.text(counted(ledger.open, "replacement")).tag(" awaited, ");
-    html.text(counted(ledger.resting.total(), "workload")).tag(" at rest since its moves did not help.</p>");
+    html.text(counted(ledger.resting.total(), "workload")).tag(" at rest after moves that did not help.</p>");
     let (open, folded) = ledger.entries.items.split_at(ledger.entries.items.len().min(OPEN));
     if !open.is_empty() {
         html.add(&table(look, open, "w-ledger"));
