@@ -4,6 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::advice;
 use crate::draft::{Draft, HotSince, World};
 use crate::gate;
 use crate::ledger::{Aim, Entry, Ledger, Settled};
@@ -100,8 +101,9 @@ impl Engine {
         let world = draft.world;
         let (moves, kept, verdicts, notes) = draft.finish();
         let steering = steer::steer(world, &verdicts, halted.as_ref());
+        let advice = advice::advise(world, &self.history.samples(snapshot));
         let skipped = snapshot.skipped.clone();
-        Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, skipped }
+        Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, advice, skipped }
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.

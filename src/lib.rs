@@ -33,9 +33,11 @@ pub mod scheduler;
 pub mod gate;
 pub mod strategy;
 pub mod steer;
+pub mod advice;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
+pub mod hearsay;
 pub mod cluster;
 pub mod source;
 pub mod telemetry;

@@ -16,6 +16,7 @@ use metrics::Metrics;
 pub mod metrics;
 pub mod status;
 pub mod tls;
+pub mod traces;
 
 /// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
 const STUCK: SignedDuration = SignedDuration::from_mins(2);
@@ -32,6 +33,8 @@ struct Pulse {
     waiting_for: Option<String>,
     /// Whether it has ever been able to decide.
     started: bool,
+    /// Whether another instance decides in its stead.
+    standby: bool,
 }
 
 impl Health {
@@ -42,7 +45,12 @@ impl Health {
 
     /// It can decide.
     pub fn ready(&self) {
-        self.with(|pulse| (pulse.waiting_for, pulse.started) = (None, true));
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, ..Pulse::default() });
+    }
+
+    /// It could decide, and another instance does.
+    pub fn standby(&self) {
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, standby: true, ..Pulse::default() });
     }
 
     /// It cannot decide, and why.
@@ -77,6 +85,7 @@ impl Health {
         let pulse = self.with(|pulse| pulse.clone());
         match pulse.waiting_for {
             Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting: {what}\n")),
+            None if pulse.standby => (StatusCode::OK, "ok, standby\n".to_owned()),
             None if pulse.started => (StatusCode::OK, "ok\n".to_owned()),
             None => (StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned()),
         }
@@ -130,6 +139,8 @@ mod tests {
         assert_eq!(health.readiness().0, StatusCode::SERVICE_UNAVAILABLE);
         health.ready();
         assert_eq!(health.readiness(), (StatusCode::OK, "ok\n".to_owned()));
+        health.standby();
+        assert_eq!(health.readiness(), (StatusCode::OK, "ok, standby\n".to_owned()));
         health.waiting("the watch of pods");
         assert_eq!(health.readiness(), (StatusCode::SERVICE_UNAVAILABLE, "waiting: the watch of pods\n".to_owned()));
     }

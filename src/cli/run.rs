@@ -5,22 +5,27 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use jiff::Timestamp;
+use kube::Client;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon, Feed, Steered, Told};
+use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::status::facts::About;
 use crate::telemetry::status::{self, Board};
 use crate::telemetry::tls::TlsListener;
+use crate::telemetry::traces::Traces;
 use crate::telemetry::{self, Health};
 
 use super::descheduler::Flags;
+use super::election::Election;
+use super::otlp::Otlp;
 use super::{Misuse, Shared, file, policy};
 
 /// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
@@ -49,13 +54,33 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
+    otlp: Otlp,
+    #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    election: Election,
 }
 
 impl Args {
-    pub(super) fn start_log(&self) -> anyhow::Result<()> {
+    /// Starts the log, and the traces where somebody is to have them.
+    pub(super) fn start_log(&self, runtime: &Handle) -> anyhow::Result<Option<Traces>> {
+        let (traces, failed) = match self.traces(runtime) {
+            Err(error) if self.flags.otel.otel_fallback_no_op_on_error == Some(true) => (None, Some(error)),
+            traces => (traces?, None),
+        };
         let format = self.flags.logging_format.unwrap_or(self.shared.log_format);
-        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format)
+        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format, traces.as_ref())?;
+        if let Some(error) = failed {
+            warn!("no traces are sent: {error}");
+        }
+        Ok(traces)
+    }
+
+    fn traces(&self, runtime: &Handle) -> Result<Option<Traces>, Misuse> {
+        let Some(settings) = self.otlp.settings(&self.flags.otel, &self.instance)? else { return Ok(None) };
+        let place = settings.collector.name();
+        let started = Traces::start(settings, runtime.clone());
+        Ok(Some(started.map_err(|trouble| Misuse(format!("traces for {place}: {trouble}")))?))
     }
 
     /// What the status page says of the program.
@@ -85,6 +110,28 @@ impl Args {
             warn!("{warning}");
         }
         Ok(if self.exact { policy.exactly() } else { policy })
+    }
+
+    const fn once(&self) -> bool {
+        self.once || self.flags.once()
+    }
+
+    /// Our part among several instances.
+    fn lead(&self, policy: &Policy, client: &Client) -> anyhow::Result<Lead> {
+        if !self.election.wanted() {
+            return Ok(Lead::default());
+        }
+        if self.once() {
+            let why = "--leader-elect makes no sense for a single run: leave it out, or --once; with --policy-config-file give a --descheduling-interval";
+            return Err(Misuse(why.to_owned()).into());
+        }
+        let as_descheduler = self.flags.policy_config_file.is_some();
+        let lead = self.election.lead(&self.shared, &self.instance, as_descheduler, client)?;
+        if self.dry_run || policy.dry_run {
+            info!("a dry run writes nothing, not even a lease: it decides whether or not another instance leads");
+            return Ok(Lead::default());
+        }
+        Ok(lead)
     }
 }
 
@@ -117,6 +164,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
+    let lead = args.lead(&policy, &client)?;
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
@@ -128,9 +176,10 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         instance: args.instance.clone(),
         told: Told::default(),
         steered: Steered::default(),
+        lead,
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
-    if args.once || args.flags.once() {
+    if args.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
     let listener = TcpListener::bind(args.listen).await;

@@ -39,8 +39,8 @@ struct Line {
     read: Option<Timestamp>,
     /// The newest sample of a node that it has told.
     newest: Option<Timestamp>,
-    /// Why it could not be read last time.
-    error: Option<String>,
+    /// Why it could not be read last time: the kind of trouble, and a sentence.
+    error: Option<(&'static str, String)>,
 }
 
 /// What a look has shown.
@@ -76,7 +76,7 @@ impl Feed {
             in_use: self.standing == Standing::By(line.source.kind()),
             read: line.read,
             newest_sample: line.newest,
-            error: line.error.clone(),
+            error: line.error.as_ref().map(|(_, why)| why.clone()),
         };
         std::iter::once(&self.first).chain(&self.fallback).map(told).collect()
     }
@@ -86,8 +86,18 @@ impl Feed {
         if matches!(self.standing, Standing::By(_)) {
             return None;
         }
-        let why = self.first.error.clone().unwrap_or_else(|| "its newest sample is too old".to_owned());
+        let why = self.trouble().map_or("its newest sample is too old", |(_, said)| said);
         Some(format!("{}: {why}", self.first.name()))
+    }
+
+    /// The source that decisions are made by, if any is fresh.
+    pub(super) const fn used(&self) -> Option<&'static str> {
+        if let Standing::By(kind) = self.standing { Some(kind.label()) } else { None }
+    }
+
+    /// Why the first source could not be read last time: the kind of trouble, and a sentence.
+    pub(super) fn trouble(&self) -> Option<(&'static str, &str)> {
+        self.first.error.as_ref().map(|(kind, said)| (*kind, said.as_str()))
     }
 
     /// Looks once. The fallback is asked only while the first has nothing that is fresh.
@@ -154,10 +164,10 @@ impl Line {
             Err(error) => {
                 metrics.source_failed(self.name(), error.kind());
                 let said = error.to_string();
-                if self.error.as_ref() != Some(&said) {
+                if self.error.as_ref().is_none_or(|(_, before)| *before != said) {
                     warn!(source = self.name(), kind = error.kind(), "usage cannot be read: {said}");
                 }
-                self.error = Some(said);
+                self.error = Some((error.kind(), said));
                 None
             }
         }

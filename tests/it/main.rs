@@ -4,6 +4,7 @@
 
 mod kit;
 
+mod advice;
 mod balance;
 mod cooldown;
 mod dashboards;
@@ -14,6 +15,7 @@ mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
+mod otlp;
 mod past;
 mod pictures;
 mod properties;

@@ -17,6 +17,7 @@ const MOST_MOVES: usize = 200;
 const MOST_KEPT: usize = 50;
 const MOST_PLACES: usize = 5;
 const MOST_STEERED: usize = 100;
+const MOST_ADVICE: usize = 30;
 const MOST_SKIPPED: usize = 20;
 
 impl Round {
@@ -40,6 +41,7 @@ impl Round {
             evicted: outcomes.iter().filter(|o| **o == Outcome::Evicted).count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
+            advice: Listed::first(MOST_ADVICE, plan.advice.iter().cloned()),
             steering: Listed::first(MOST_STEERED, plan.steering.iter().cloned()),
             skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().map(ToString::to_string)),
         }

@@ -4,15 +4,14 @@ use crate::markup::Html;
 use crate::markup::words::{counted, span};
 
 use super::super::Look;
-use super::super::facts::Eviction;
+use super::super::facts::{Eviction, Listed, Remembered, Resting};
 use super::plan::wide;
 use super::{ago, fold, left_out};
 
 const OPEN: usize = 12;
 
 /// The section.
-pub(super) fn section(look: &Look<'_>, html: &mut Html) {
-    let ledger = look.ledger;
+pub(super) fn section(look: &Look<'_>, ledger: &Remembered, html: &mut Html) {
     html.tag("<section aria-labelledby=\"h-ledger\"><h2 id=\"h-ledger\">Ledger</h2>");
     if ledger.entries.items.is_empty() && ledger.resting.items.is_empty() {
         html.tag("<p>No eviction is remembered, and no workload rests.</p></section>\n");
@@ -31,7 +30,7 @@ pub(super) fn section(look: &Look<'_>, html: &mut Html) {
         html.add(&fold("ledger", "rest", &summary, &table(look, folded, "w-ledger-rest")));
     }
     left_out(ledger.entries.more, "evictions", html);
-    resting(look, html);
+    resting(look, &ledger.resting, html);
     html.tag("</section>\n");
 }
 
@@ -63,8 +62,7 @@ fn mark(state: &str) -> &'static str {
     }
 }
 
-fn resting(look: &Look<'_>, html: &mut Html) {
-    let resting = &look.ledger.resting;
+fn resting(look: &Look<'_>, resting: &Listed<Resting>, html: &mut Html) {
     if resting.items.is_empty() {
         return;
     }
