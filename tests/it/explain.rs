@@ -348,10 +348,39 @@ fn page(policy: &str, subject: Subject, width: usize) -> String {
 #[test]
 fn a_pod_on_a_page() {
     assert_snapshot!(page(EVEN, Subject::Pod("default/hot-1".to_owned()), 100), @r#"
+
+    Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
+    LowNodeUtilization: it stays: would return to n1: its preferred node affinity outweighs the free
+    nodes
     to change that: a preferred node affinity that does not favour n1; or `steering`, by which hot nodes
     draw less
+
+    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    cpu     ▃▄▅▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
+    memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
+
+    Gates  each asked by itself, as if LowNodeUtilization named the pod now
+    evictable   admits it
+    disruption  admits it
+    cooldown    admits it
+    landing     refuses: would return to n1: its preferred node affinity outweighs the free nodes
                 to change that: a preferred node affinity that does not favour n1; or `steering`, by
                 which hot nodes draw less
+    limits      admits it
+
+    Landing  where its replacement would land, by the scheduler's scores
+    n1 (home)  100%  score 768  its own node: nothing is gained
+          NodeAffinity 200, NodeResourcesFit 93, PodTopologySpread 100
+    n2           0%  score 672  helps; the node would be 18% full
+          NodeAffinity 0, NodeResourcesFit 97, PodTopologySpread 200
+    the same on all: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation, TaintToleration
+    drawn home: its preferred node affinity outweighs the free nodes
+    cannot take it: n3 is cordoned
+    cannot take it: n4 is tainted
+
+    Ledger  what is remembered of default/Deployment/hot
+    the last move did not help; the workload rested until 2026-11-21T11:30:00Z
+    40m ago  hot-0  n1 → n1  the replacement came back to the same node
     "#);
 }
 
@@ -395,16 +424,51 @@ strategies:
 #[test]
 fn a_node_on_a_page() {
     assert_snapshot!(page(EVEN, Subject::Node("n1".to_owned()), 100), @r#"
+
+    Node n1  Ready, 5 pods
+
+    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    cpu     ▃▄▅▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
+    memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
+
+    Strategies  what those make of it that look at nodes as a whole; before → after this cycle's moves
+    LowNodeUtilization  hot: cpu 64% is above the target 50%
+      cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
+
+    Pods  the heaviest first; of each the word that matters most
+    default/hot-1     1.22   600Mi  stays: would return to n1: its preferred node affinity outweighs the
+                                    free nodes
                                     to change that: a preferred node affinity that does not favour n1;
                                     or `steering`, by which hot nodes draw less
+    default/hot-2     1.22   600Mi  the same
+    default/hot-3     1.22   600Mi  the same
+    default/hot-4     1.22   600Mi  the same
+    default/agent-1    82m    60Mi  too light: it would relieve 7.3% of what cpu is over by, and where
+                                    the target is out of reach 25% is the least
     "#);
 }
 
 #[test]
 fn a_workload_on_a_page() {
     assert_snapshot!(page(EVEN, Subject::Workload("default/deploy/hot".to_owned()), 80), @r#"
+
+    Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
+
+    Pods  the heaviest first; of each the word that matters most
+    default/hot-1  n1   1.22   600Mi  stays: would return to n1: its preferred node
+                                      affinity outweighs the free nodes
+                                      to change that: a preferred node affinity that
                                       does not favour n1; or `steering`, by which
                                       hot nodes draw less
+    default/hot-2  n1   1.22   600Mi  the same
+    default/hot-3  n1   1.22   600Mi  the same
+    default/hot-4  n1   1.22   600Mi  the same
+    default/hot-5  n2    82m   100Mi  its node is at or below every threshold, and
+                                      needs no relief
+
+    Ledger  what is remembered of default/Deployment/hot
+    the last move did not help; the workload rested until 2026-11-21T11:30:00Z
+    40m ago  hot-0  n1 → n1  the replacement came back to the same node
     "#);
 }
 
