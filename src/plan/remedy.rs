@@ -13,7 +13,7 @@ impl Refusal {
     #[expect(clippy::too_many_lines, reason = "one clause for each refusal, in one place")]
     pub fn advice(&self) -> String {
         match self {
-            Refusal::Mirror | Refusal::Static => "nothing: move the manifest on the node".to_owned(),
+            Refusal::Mirror | Refusal::Static => "move its manifest on the node; no policy lets it go".to_owned(),
             Refusal::Terminating => "nothing: it is going".to_owned(),
             Refusal::DaemonSet => "`evictable.allow: [daemonSets]`; seldom of use".to_owned(),
             Refusal::SystemCritical => "`evictable.allow: [systemCritical]`, or a lower priority".to_owned(),
@@ -72,10 +72,9 @@ impl Refusal {
             Refusal::SeveralBudgets(_) => "let one PodDisruptionBudget alone cover the pod".to_owned(),
             Refusal::StaleBudget(_) => "wait for the disruption controller".to_owned(),
             Refusal::Resting(left) => format!("wait {}, or a shorter `cooldown.rest`", short(*left)),
-            Refusal::Useless { left, .. } => format!(
-                "wait {}; better, mend what draws the pod back, such as a preferred affinity",
-                short(*left)
-            ),
+            Refusal::Useless { left, .. } => {
+                format!("wait {}; better, mend what draws the pod back, such as a preferred affinity", short(*left))
+            }
             Refusal::LedgerFull(_) => "wait until entries are forgotten, or a shorter `cooldown.rest`".to_owned(),
             Refusal::NoRoom(_) => "room on another node that may take it, by requests and by usage".to_owned(),
             Refusal::WouldReturn { node, pull, .. } => home(node, pull),
@@ -113,10 +112,10 @@ fn home(node: &str, pull: &Pull) -> String {
             "the soft taints of the free nodes, or a toleration of them".to_owned()
         }
         Pull::Score(ScorePlugin::NodeAffinity) => {
-            format!("a preferred node affinity that does not favour {node}, or a lower weight of it")
+            format!("a preferred node affinity that does not favour {node}")
         }
         Pull::Score(ScorePlugin::InterPodAffinity) => {
-            format!("a preferred pod affinity that does not favour {node}, or a lower weight of it")
+            format!("a preferred pod affinity that does not favour {node}")
         }
         Pull::Score(ScorePlugin::PodTopologySpread) => {
             format!("a soft topology spread that does not favour {node}")
@@ -199,7 +198,9 @@ impl SteerReason {
             SteerReason::Enough(most) => Some(format!("a `steering.maxNodes` above {most}")),
             SteerReason::NotAsked => Some("`steering` in the policy".to_owned()),
             SteerReason::Cooling { resource, cool, .. } => Some(format!("{resource} at or below {cool}")),
-            SteerReason::Unsure(_) => Some("what keeps its usage from being known, or the cluster from being well".to_owned()),
+            SteerReason::Unsure(_) => {
+                Some("what keeps its usage from being known, or the cluster from being well".to_owned())
+            }
             SteerReason::Hot { .. }
             | SteerReason::Emptying
             | SteerReason::Empty

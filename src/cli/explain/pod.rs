@@ -46,7 +46,8 @@ impl Page<'_> {
         let ink = if matches!(said.word, Word::Unasked(_)) { Ink::Bold } else { Page::ink(&said.word) };
         let line = match &said.word {
             Word::Moved { .. } => format!("{}: it {}", said.strategy, said.word),
-            Word::Kept(_) | Word::Unasked(_) => format!("{}: it {}: {}", said.strategy, verb(said), said.word),
+            Word::Kept(_) => format!("{}: it stays: {}", said.strategy, said.word),
+            Word::Unasked(_) => format!("{}: it is not asked to go: {}", said.strategy, said.word),
         };
         self.beside(f, "", &line, Some(ink))?;
         self.advice(f, 0, said.word.advice().as_deref())
@@ -83,7 +84,11 @@ impl Page<'_> {
     }
 
     fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &Landing) -> fmt::Result {
-        let by = if landing.scores_known { "by the scheduler's scores" } else { "by filters alone: the scores of its scheduler are not known" };
+        let by = if landing.scores_known {
+            "by the scheduler's scores"
+        } else {
+            "by filters alone: the scores of its scheduler are not known"
+        };
         self.title(f, "Landing", &format!("where its replacement would land, {by}"))?;
         if landing.nodes.is_empty() {
             writeln!(f, "nowhere: no node can take it")?;
@@ -119,7 +124,8 @@ impl Page<'_> {
         };
         let deciding: Vec<&str> = plugins.iter().filter(told).copied().collect();
         let alike: Vec<&str> = plugins.iter().filter(|plugin| !deciding.contains(plugin)).copied().collect();
-        let parts = |fit: &Fit| deciding.iter().map(|p| format!("{p} {}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
+        let parts =
+            |fit: &Fit| deciding.iter().map(|p| format!("{p} {}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
         let scored = nodes.iter().any(|fit| fit.score != 0);
         let row = |fit: &&Fit| {
             let name = if fit.home { format!("{} (home)", fit.node) } else { fit.node.clone() };
