@@ -15,6 +15,7 @@ use tracing_subscriber::{Layer, fmt};
 use crate::telemetry::traces::{self, Traces};
 
 mod descheduler;
+mod election;
 mod file;
 mod live;
 mod otlp;
@@ -260,6 +261,8 @@ mod tests {
             ("evenkeel simulate --duration soon", "expected a duration from 1m to 8760h"),
             ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
+            ("evenkeel run --leader-elect-resource-lock endpoints", "possible values: leases"),
+            ("evenkeel run --leader-elect-retry-period soon", "expected a duration such as 15s"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");

@@ -18,11 +18,13 @@ use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
 pub use self::feed::Feed;
+pub use self::lead::Lead;
 pub use self::report::Told;
 pub use self::steering::Steered;
 
 mod cycle;
 mod feed;
+mod lead;
 mod report;
 mod spans;
 mod steering;
@@ -47,6 +49,8 @@ pub struct Daemon {
     pub told: Told,
     /// What has been done about taints.
     pub steered: Steered,
+    /// Whether we act, or stand by.
+    pub lead: Lead,
 }
 
 /// Why the loop cannot go on.
@@ -66,8 +70,15 @@ pub enum DaemonError {
 /// Works until told to stop.
 pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
-    let (poll, interval) = (policy.usage.poll, policy.interval);
-    let mut engine = Engine::new(policy, ledger);
+    daemon.lead.enter();
+    let ended = rounds(&mut daemon, Engine::new(policy, ledger), &stop).await;
+    daemon.lead.leave().await;
+    info!("stopped");
+    ended
+}
+
+async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToken) -> Result<(), DaemonError> {
+    let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
@@ -76,8 +87,11 @@ pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) ->
             daemon.observe(&mut engine).await;
             next_poll = after(now, poll);
         }
+        if daemon.take_lead(&mut engine).await? {
+            next_cycle = now;
+        }
         if now >= next_cycle {
-            let cycle = Cycle::new(&mut daemon, &mut engine);
+            let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
                 warn!(outcome = "failed", "cycle: {error}; trying again at the next");
             }
@@ -85,12 +99,14 @@ pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) ->
         }
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);
-        sleep_until(due, &stop).await;
+        tokio::select! {
+            () = sleep_until(due, stop) => {}
+            () = daemon.lead.changed() => {}
+        }
     }
     if !(daemon.dry_run || engine.policy().dry_run) {
         daemon.release(&engine).await;
     }
-    info!("stopped");
     Ok(())
 }
 

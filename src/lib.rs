@@ -32,6 +32,7 @@ pub mod scheduler;
 pub mod gate;
 pub mod strategy;
 pub mod steer;
+pub mod advice;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -9,6 +9,7 @@ use crate::policy::Basis;
 use crate::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::units::Ratio;
 
+mod advice;
 mod finding;
 mod outcome;
 mod picture;
@@ -17,9 +18,10 @@ mod refusal;
 mod steer;
 mod verdict;
 
+pub use advice::{Advice, Direction, Suggestion};
 pub use finding::Finding;
 pub use outcome::Outcome;
-pub use picture::{Balance, NodePicture, Picture};
+pub use picture::{Balance, Band, NodePicture, Picture, PoolPicture};
 pub use pull::Pull;
 pub use refusal::{Reach, Refusal, short};
 pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
@@ -46,6 +48,9 @@ pub struct Plan {
     pub before: Picture,
     /// The cluster as it will be when every replacement has landed as foreseen.
     pub after: Picture,
+    /// Workloads whose requests are far from what their pods use, those first that are wrong by the largest part of the
+    /// cluster.
+    pub advice: Vec<Advice>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }

@@ -32,6 +32,8 @@ struct Pulse {
     waiting_for: Option<String>,
     /// Whether it has ever been able to decide.
     started: bool,
+    /// Whether another instance decides in its stead.
+    standby: bool,
 }
 
 impl Health {
@@ -42,7 +44,12 @@ impl Health {
 
     /// It can decide.
     pub fn ready(&self) {
-        self.with(|pulse| (pulse.waiting_for, pulse.started) = (None, true));
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, ..Pulse::default() });
+    }
+
+    /// It could decide, and another instance does.
+    pub fn standby(&self) {
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, standby: true, ..Pulse::default() });
     }
 
     /// It cannot decide, and why.
@@ -69,6 +76,7 @@ impl Health {
         let pulse = self.with(|pulse| pulse.clone());
         match pulse.waiting_for {
             Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting: {what}\n")),
+            None if pulse.standby => (StatusCode::OK, "ok, standby\n".to_owned()),
             None if pulse.started => (StatusCode::OK, "ok\n".to_owned()),
             None => (StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned()),
         }
@@ -113,6 +121,8 @@ mod tests {
         assert_eq!(health.readiness().0, StatusCode::SERVICE_UNAVAILABLE);
         health.ready();
         assert_eq!(health.readiness(), (StatusCode::OK, "ok\n".to_owned()));
+        health.standby();
+        assert_eq!(health.readiness(), (StatusCode::OK, "ok, standby\n".to_owned()));
         health.waiting("the watch of pods");
         assert_eq!(health.readiness(), (StatusCode::SERVICE_UNAVAILABLE, "waiting: the watch of pods\n".to_owned()));
     }

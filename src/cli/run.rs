@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use kube::Client;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,7 +13,7 @@ use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon, Feed, Steered, Told};
+use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::tls::TlsListener;
@@ -20,6 +21,7 @@ use crate::telemetry::traces::Traces;
 use crate::telemetry::{self, Health};
 
 use super::descheduler::Flags;
+use super::election::Election;
 use super::otlp::Otlp;
 use super::{Misuse, Shared, file, policy};
 
@@ -48,6 +50,8 @@ pub(super) struct Args {
     otlp: Otlp,
     #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    election: Election,
 }
 
 impl Args {
@@ -88,6 +92,28 @@ impl Args {
         }
         Ok(if self.exact { policy.exactly() } else { policy })
     }
+
+    const fn once(&self) -> bool {
+        self.once || self.flags.once()
+    }
+
+    /// Our part among several instances.
+    fn lead(&self, policy: &Policy, client: &Client) -> anyhow::Result<Lead> {
+        if !self.election.wanted() {
+            return Ok(Lead::default());
+        }
+        if self.once() {
+            let why = "--leader-elect makes no sense for a single run: leave it out, or --once; with --policy-config-file give a --descheduling-interval";
+            return Err(Misuse(why.to_owned()).into());
+        }
+        let as_descheduler = self.flags.policy_config_file.is_some();
+        let lead = self.election.lead(&self.shared, &self.instance, as_descheduler, client)?;
+        if self.dry_run || policy.dry_run {
+            info!("a dry run writes nothing, not even a lease: it decides whether or not another instance leads");
+            return Ok(Lead::default());
+        }
+        Ok(lead)
+    }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -103,19 +129,21 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
+    let lead = args.lead(&policy, &client)?;
     let daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
+        metrics: Metrics::new(cluster.calls()),
         cluster,
         health: Health::default(),
-        metrics: Metrics::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),
         steered: Steered::default(),
+        lead,
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
-    if args.once || args.flags.once() {
+    if args.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
     let listener = TcpListener::bind(args.listen).await;

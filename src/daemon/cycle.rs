@@ -1,6 +1,6 @@
 //! One cycle: settle, decide, write down, act, write down.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
@@ -32,19 +32,23 @@ impl<'d> Cycle<'d> {
     async fn round(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
-            self.daemon.metrics.cycle("waiting", 0.0);
+            self.daemon.metrics.cycle("waiting", self.took());
             spans::uncycled("waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
         match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
-            None => self.daemon.health.ready(),
+            None if self.daemon.lead.holds() => self.daemon.health.ready(),
+            None => self.daemon.stand_by(),
+        }
+        if !self.daemon.lead.holds() {
+            return Ok(());
         }
         let before = self.engine.ledger().clone();
         let snapshot = spans::settle().in_scope(|| self.settle());
         let plan = spans::decide().in_scope(|| self.engine.decide(&snapshot, self.started));
-        self.daemon.metrics.plan(&plan);
+        self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
             Daemon::would_steer(&plan.steering);
@@ -94,26 +98,33 @@ impl<'d> Cycle<'d> {
             spans::uncycled("failed", &error.to_string());
             self.engine.reload(settled);
             self.recover(&error).await?;
-            self.daemon.metrics.cycle("failed", 0.0);
+            self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::Unwritten(error.to_string()));
         }
         let outcomes = self.act(&plan.moves).instrument(spans::act(plan.moves.len())).await;
         if !outcomes.is_empty()
             && let Err(error) = self.save().await
         {
-            error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
-            self.recover_version(&error).await;
+            if error == StoreError::NotLeading {
+                warn!("{error}: whoever leads next will see what became of these moves");
+            } else {
+                error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
+                self.recover_version(&error).await;
+            }
         }
         Ok(outcomes)
     }
 
-    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+    pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
         for it in moves {
-            let outcome =
-                if erred { Outcome::Untried } else { self.evict(it, grace).instrument(spans::evict(it)).await };
+            let outcome = if erred || !self.daemon.lead.holds() {
+                Outcome::Untried
+            } else {
+                self.evict(it, grace).instrument(spans::evict(it)).await
+            };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
@@ -134,7 +145,10 @@ impl<'d> Cycle<'d> {
         outcome
     }
 
-    async fn save(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn save(&mut self) -> Result<(), StoreError> {
+        if !self.daemon.lead.holds() {
+            return Err(StoreError::NotLeading);
+        }
         let text = self.engine.ledger().write();
         let saved = async {
             let saved = self.daemon.store.save(&text).await;
@@ -166,11 +180,15 @@ impl<'d> Cycle<'d> {
     }
 
     fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
-        let took = clock().duration_since(self.started);
+        let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
-        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
-        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
+        self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
+        self.daemon.metrics.cycle(outcome, took);
         spans::cycled(outcome, plan, outcomes);
+    }
+
+    fn took(&self) -> SignedDuration {
+        clock().duration_since(self.started)
     }
 
     const fn dry(&self) -> bool {

@@ -4,6 +4,7 @@
 
 mod kit;
 
+mod advice;
 mod balance;
 mod cooldown;
 mod dashboards;
@@ -16,6 +17,7 @@ mod ledger;
 mod low_node_utilization;
 mod otlp;
 mod past;
+mod pictures;
 mod properties;
 mod reasons;
 mod relief;
