@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -16,6 +17,8 @@ use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::facts::About;
+use crate::telemetry::status::{self, Board};
 use crate::telemetry::tls::TlsListener;
 use crate::telemetry::traces::Traces;
 use crate::telemetry::{self, Health};
@@ -41,6 +44,10 @@ pub(super) struct Args {
     /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
+    /// Where the status page answers, to look at only; `none` for nowhere; not with --once. Where another has the address, a
+    /// warning says so, and all else goes on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
+    status_listen: Place,
     /// The name under which evictions are reported in events
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
@@ -74,6 +81,18 @@ impl Args {
         let place = settings.collector.name();
         let started = Traces::start(settings, runtime.clone());
         Ok(Some(started.map_err(|trouble| Misuse(format!("traces for {place}: {trouble}")))?))
+    }
+
+    /// What the status page says of the program.
+    fn about(&self, policy: &Policy) -> About {
+        About {
+            version: env!("CARGO_PKG_VERSION"),
+            instance: self.instance.clone(),
+            policy: policy::sentence(policy),
+            dry_run: self.dry_run || policy.dry_run,
+            exact: policy.exact,
+            started: clock(),
+        }
     }
 
     /// The policy, with all that the command line says of it.
@@ -116,6 +135,22 @@ impl Args {
     }
 }
 
+/// Where the status page answers.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Nowhere,
+    At(SocketAddr),
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    match text {
+        "none" | "off" => Ok(Place::Nowhere),
+        text => {
+            text.parse().map(Place::At).map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned())
+        }
+    }
+}
+
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected an address such as 0.0.0.0:8080 or [::]:8080".to_owned())
 }
@@ -129,13 +164,16 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
+    let metrics = Metrics::new(cluster.calls());
+    metrics.begin(&policy);
     let lead = args.lead(&policy, &client)?;
-    let daemon = Daemon {
+    let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: Metrics::new(cluster.calls()),
+        metrics,
         cluster,
         health: Health::default(),
+        board: Board::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),
@@ -154,10 +192,28 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         let listener = TlsListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         tokio::spawn(telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone()));
     }
+    if let Place::At(address) = args.status_listen {
+        daemon.board = show(address, args.about(&policy), &daemon.health, &stop).await;
+    }
     let ended = daemon::run(daemon, policy, stop.clone()).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
+}
+
+/// Serves the status page. To rebalance matters more than to be looked at: without it, all else goes on.
+async fn show(address: SocketAddr, about: About, health: &Health, stop: &CancellationToken) -> Board {
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            warn!(%address, "there is no status page, since its address cannot be had: {error}; --status-listen names another, or none");
+            return Board::default();
+        }
+    };
+    let board = Board::new(about);
+    info!("status page at http://{address}/");
+    tokio::spawn(status::serve(listener, board.clone(), health.clone(), stop.clone()));
+    board
 }
 
 /// Ctrl-C and SIGTERM let the call that is under way end, and write down what came of it.
@@ -174,4 +230,9 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
         stop.cancel();
     });
     Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+fn clock() -> Timestamp {
+    Timestamp::now()
 }

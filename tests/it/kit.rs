@@ -154,6 +154,14 @@ impl Cluster {
         engine.decide(&snapshot, noon())
     }
 
+    /// An engine that has looked at this cluster once and takes it for steady, and the snapshot.
+    pub(crate) fn seen(&self, policy: Policy, ledger: Ledger) -> (Engine, Snapshot) {
+        let snapshot = self.snapshot(&policy);
+        let mut engine = Engine::new(policy, ledger);
+        engine.observe_steady(&snapshot, &self.readings(noon()), noon());
+        (engine, snapshot)
+    }
+
     /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
     pub(crate) fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
         let key = (namespace.to_owned(), name.to_owned());
