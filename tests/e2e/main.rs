@@ -25,6 +25,7 @@ mod disruption;
 mod doubt;
 mod job;
 mod leader;
+mod otlp;
 mod outage;
 mod panels;
 mod plan;
