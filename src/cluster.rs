@@ -17,9 +17,11 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::objects::{Kind, Objects};
 use crate::snapshot::places::Places;
 
+use self::calls::Calls;
 use self::client::ConnectError;
 use self::watch::{Feed, WATCHED};
 
+pub mod calls;
 pub mod client;
 pub mod events;
 pub mod evict;
@@ -36,6 +38,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
+    calls: Calls,
     shared: Arc<Shared>,
 }
 
@@ -82,14 +85,21 @@ impl fmt::Display for CutOff {
 impl Cluster {
     /// Connects as a kubeconfig says; see [`client::connect`]. No request is made yet.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        Ok(Cluster::new(client::connect(kubeconfig).await?))
+        let calls = Calls::default();
+        let client = client::connect(kubeconfig, &calls).await?;
+        Ok(Cluster { calls, ..Cluster::new(client) })
     }
 
     /// A cluster that a client leads to, of which nothing is known yet.
     pub fn new(client: Client) -> Self {
         let health = WATCHED.iter().map(|w| (w.kind, Health::default())).collect();
         let shared = Shared { objects: Mutex::default(), health: Sender::new(health), told: Mutex::default() };
-        Cluster { client, shared: Arc::new(shared) }
+        Cluster { client, calls: Calls::default(), shared: Arc::new(shared) }
+    }
+
+    /// The requests of the client that [`Cluster::connect`] has made.
+    pub const fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// The client, to evict and write with.

@@ -65,6 +65,7 @@ pub enum DaemonError {
 /// Works until told to stop.
 pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+    daemon.metrics.leader(true);
     let (poll, interval) = (policy.usage.poll, policy.interval);
     let mut engine = Engine::new(policy, ledger);
     let mut next_poll = clock();

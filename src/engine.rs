@@ -2,22 +2,24 @@
 //!
 //! A real cluster, a file and a test all drive this same value. Nothing in it acts: a dry run is to decide, and stop.
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::advice;
 use crate::draft::{Draft, HotSince, World};
 use crate::gate;
 use crate::ledger::{Aim, Entry, Ledger, Settled};
-use crate::plan::{Balance, Halt, Move, NodePicture, Outcome, Picture, Plan};
-use crate::policy::{Basis, LowNodeUtilization, Policy};
+use crate::plan::{Halt, Move, Outcome, Plan};
+use crate::policy::{LowNodeUtilization, Policy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::steer;
 use crate::strategy::{Running, low_node_utilization};
-use crate::units::{Ratio, ResourceId};
+use crate::units::Ratio;
 use crate::usage::history::History;
 use crate::usage::{Readings, Usage};
+
+use picture::picture;
+
+pub mod picture;
 
 /// A pod that is younger than this may still find a node, so it does not count as waiting for one.
 const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
@@ -200,57 +202,4 @@ fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
     let of = snapshot.pods.iter().filter(|p| p.stays()).count();
     let most = policy.safety.max_pending;
     (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })
-}
-
-fn picture(draft: &Draft<'_>) -> Picture {
-    let snapshot = draft.world.snapshot;
-    let rule = draft.world.policy.strategies.iter().find_map(|s| LowNodeUtilization::of(&s.rule));
-    let basis = rule.map_or(Basis::Actual, |r| r.basis);
-    let weighed = weighed(draft, rule);
-    let ratios = |node: NodeId, basis: Basis| -> BTreeMap<String, Option<Ratio>> {
-        let named = |r: &ResourceId| snapshot.resources.name(*r).to_owned();
-        weighed.iter().map(|r| (named(r), draft.ratio(node, *r, basis))).collect()
-    };
-    let nodes = snapshot
-        .node_ids()
-        .map(|node| NodePicture {
-            name: snapshot.node(node).name.clone(),
-            ratios: ratios(node, basis),
-            requests: ratios(node, Basis::Requests),
-            actual: ratios(node, Basis::Actual),
-        })
-        .collect();
-    let outside = rule.and_then(|rule| outside(&low_node_utilization::within_band(draft, rule)));
-    let known = |r: ResourceId| snapshot.node_ids().filter_map(|n| draft.ratio(n, r, basis)).collect::<Vec<_>>();
-    let balance = weighed
-        .iter()
-        .filter_map(|r| Some((snapshot.resources.name(*r).to_owned(), balance(&known(*r), outside)?)))
-        .collect();
-    Picture { basis, nodes, balance }
-}
-
-/// Cpu and memory, and whatever else the balancing strategy has thresholds for.
-fn weighed(draft: &Draft<'_>, rule: Option<&LowNodeUtilization>) -> Vec<ResourceId> {
-    let named = rule.into_iter().flat_map(|r| r.pools.iter().flat_map(|p| p.targets.iter().map(|(name, _)| name)));
-    let mut ids: Vec<ResourceId> = named.filter_map(|name| draft.world.snapshot.resources.find(name)).collect();
-    ids.extend([ResourceId::CPU, ResourceId::MEMORY]);
-    ids.sort_unstable();
-    ids.dedup();
-    ids
-}
-
-fn outside(within: &[Option<bool>]) -> Option<Ratio> {
-    let weighed = within.iter().flatten().count();
-    let outside = within.iter().flatten().filter(|even| !**even).count();
-    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    Ratio::new(count(outside) / count(weighed))
-}
-
-/// How even ratios are; `None` where there is none.
-pub fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
-    let values: Vec<f64> = ratios.iter().map(|r| r.get()).collect();
-    let mean = Ratio::new(statrs::statistics::Statistics::mean(&values))?;
-    let deviation = Ratio::new(statrs::statistics::Statistics::population_std_dev(&values))?;
-    let most = ratios.iter().copied().max_by(|a, b| a.order(*b))?;
-    Some(Balance { mean, deviation, above_mean: most.minus(mean), outside_band })
 }

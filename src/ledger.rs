@@ -146,6 +146,28 @@ impl fmt::Display for Ending {
     }
 }
 
+/// Where a replacement came to be, against the forecast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// On a node that had been named for the pod, or for one that it may as well have replaced.
+    AsForeseen,
+    /// On another node.
+    Elsewhere,
+    /// Nobody had asked where it would go.
+    Unknown,
+}
+
+impl Landed {
+    /// The stable label.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Landed::AsForeseen => "as_foreseen",
+            Landed::Elsewhere => "elsewhere",
+            Landed::Unknown => "unknown",
+        }
+    }
+}
+
 /// A workload whose last moves did not help.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -216,6 +238,21 @@ impl Ledger {
     /// How many workloads rest since their moves did not help.
     pub fn resting(&self, now: Timestamp) -> usize {
         self.standings.values().filter(|s| s.until > now).count()
+    }
+
+    /// How many workloads have had moves that did not help twice in a row or more.
+    pub fn repeat_offenders(&self) -> usize {
+        self.standings.values().filter(|s| s.useless > 1).count()
+    }
+
+    /// How many evictions stand how: `open` until it is known how they went, `resting` while the replacement is left
+    /// alone, `settled` while they are still remembered.
+    pub fn by_standing(&self, cooldown: &Cooldown, now: Timestamp) -> [(&'static str, usize); 3] {
+        let settled = |e: &&Entry| matches!(e.state, State::Settled(_));
+        let rests = |e: &&Entry| settled(e) && now.duration_since(e.at) < cooldown.rest;
+        let all_settled = self.entries.iter().filter(settled).count();
+        let resting = self.entries.iter().filter(rests).count();
+        [("open", self.entries.len() - all_settled), ("resting", resting), ("settled", all_settled - resting)]
     }
 
     /// Whether another eviction can be written down.

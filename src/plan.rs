@@ -21,7 +21,7 @@ mod verdict;
 pub use advice::{Advice, Direction, Suggestion};
 pub use finding::Finding;
 pub use outcome::Outcome;
-pub use picture::{Balance, NodePicture, Picture};
+pub use picture::{Balance, Band, NodePicture, Picture, PoolPicture};
 pub use pull::Pull;
 pub use refusal::{Reach, Refusal, short};
 pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};

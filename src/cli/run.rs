@@ -85,9 +85,9 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
+        metrics: Metrics::new(cluster.calls()),
         cluster,
         health: Health::default(),
-        metrics: Metrics::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),

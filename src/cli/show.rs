@@ -166,7 +166,16 @@ mod tests {
             let known = |of: fn(&(f64, f64)) -> f64| shares.as_ref().map(|s| ratio(of(s)));
             let ratios = BTreeMap::from([("cpu".to_owned(), known(|s| s.0)), ("memory".to_owned(), known(|s| s.1))]);
             let (requests, actual) = (ratios.clone(), ratios.clone());
-            NodePicture { name: (*name).to_owned(), ratios, requests, actual }
+            let latest = actual.clone();
+            NodePicture {
+                name: (*name).to_owned(),
+                ratios,
+                requests,
+                actual,
+                latest,
+                pool: None,
+                band: BTreeMap::new(),
+            }
         };
         let (deviation, above_mean) = (ratio(deviation), ratio(deviation * 1.5));
         let balance = Balance { mean: ratio(50.0), deviation, above_mean, outside_band: None };
@@ -174,6 +183,7 @@ mod tests {
             basis: Basis::Actual,
             nodes: nodes.iter().map(one).collect(),
             balance: BTreeMap::from([("cpu".to_owned(), balance)]),
+            pools: Vec::new(),
         }
     }
 

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::USER_AGENT;
+use kube::client::ClientBuilder;
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Error};
+
+use super::calls::Calls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -30,8 +33,8 @@ pub enum ConnectError {
 }
 
 /// A client by the kubeconfig of this path; where none is given, by `$KUBECONFIG` or `~/.kube/config`; where there is
-/// none either, by the ServiceAccount of the pod that this runs in.
-pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> {
+/// none either, by the ServiceAccount of the pod that this runs in. Its requests are counted.
+pub async fn connect(kubeconfig: Option<&Path>, calls: &Calls) -> Result<Client, ConnectError> {
     let broken = |why| ConnectError::Kubeconfig { path: kubeconfig.map(Path::to_owned), why };
     let options = KubeConfigOptions::default();
     let config = if let Some(path) = kubeconfig {
@@ -45,17 +48,17 @@ pub async fn connect(kubeconfig: Option<&Path>) -> Result<Client, ConnectError> 
             other => other.map_err(broken)?,
         }
     };
-    from_config(config).map_err(ConnectError::Client)
+    from_config(config, calls).map_err(ConnectError::Client)
 }
 
-/// A client that tries each request once.
-pub fn from_config(mut config: Config) -> Result<Client, Error> {
+/// A client that tries each request once, and counts it.
+pub fn from_config(mut config: Config, calls: &Calls) -> Result<Client, Error> {
     // By default a request that is answered with 429, 503 or 504 is sent again up to 15 times, evictions included: a
     // budget that forbids an eviction would then hold us up, and end in an eviction that nobody decided any more.
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.headers.push((USER_AGENT, HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION")))));
-    Client::try_from(config)
+    Ok(ClientBuilder::try_from(config)?.with_layer(calls).build())
 }
 
 /// The status code that the API server answered with; `None` where it did not answer.
@@ -128,7 +131,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn client_of(url: &str) -> Client {
-        from_config(Config::new(url.parse().unwrap())).unwrap()
+        from_config(Config::new(url.parse().unwrap()), &Calls::default()).unwrap()
     }
 
     /// What the API server says when it refuses.
@@ -168,7 +171,7 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_kubeconfig_that_is_not_there_is_named() {
-        let error = connect(Some(Path::new("/nowhere/config"))).await.err().unwrap();
+        let error = connect(Some(Path::new("/nowhere/config")), &Calls::default()).await.err().unwrap();
         assert!(error.to_string().starts_with("cannot use the kubeconfig /nowhere/config: "), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! One cycle: settle, decide, write down, act, write down.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tracing::{error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
@@ -27,7 +27,7 @@ impl<'d> Cycle<'d> {
     pub(super) async fn run(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
-            self.daemon.metrics.cycle("waiting", 0.0);
+            self.daemon.metrics.cycle("waiting", self.took());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
@@ -42,8 +42,7 @@ impl<'d> Cycle<'d> {
             self.daemon.metrics.settled(settled.ending);
         }
         let plan = self.engine.decide(&snapshot, self.started);
-        self.daemon.metrics.plan(&plan);
-        self.daemon.metrics.advice(&plan.advice, self.engine.policy().advice.top);
+        self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
             Daemon::would_steer(&plan.steering);
@@ -74,7 +73,7 @@ impl<'d> Cycle<'d> {
         if let Err(error) = self.save().await {
             self.engine.reload(settled);
             self.recover(&error).await?;
-            self.daemon.metrics.cycle("failed", 0.0);
+            self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::Unwritten(error.to_string()));
         }
         let outcomes = self.act(&plan.moves).await;
@@ -135,10 +134,14 @@ impl<'d> Cycle<'d> {
     }
 
     fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
-        let took = clock().duration_since(self.started);
+        let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
-        self.daemon.metrics.ledger(self.engine.ledger(), self.started);
-        self.daemon.metrics.cycle(outcome, took.as_secs_f64());
+        self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
+        self.daemon.metrics.cycle(outcome, took);
+    }
+
+    fn took(&self) -> SignedDuration {
+        clock().duration_since(self.started)
     }
 
     const fn dry(&self) -> bool {

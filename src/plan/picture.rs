@@ -16,6 +16,8 @@ pub struct Picture {
     pub nodes: Vec<NodePicture>,
     /// By resource.
     pub balance: BTreeMap<String, Balance>,
+    /// Each pool of each strategy that balances, on the basis of that strategy; `all` on both where none does.
+    pub pools: Vec<PoolPicture>,
 }
 
 /// One node's ratios, by resource; `None` where unknown.
@@ -29,6 +31,38 @@ pub struct NodePicture {
     pub requests: BTreeMap<String, Option<Ratio>>,
     /// By what is really used.
     pub actual: BTreeMap<String, Option<Ratio>>,
+    /// The newest reading of cpu and of memory, not smoothed; whatever is decided, it stays what it was.
+    pub latest: BTreeMap<String, Option<Ratio>>,
+    /// The pool by which it is measured on the basis of the picture; `None` where it is in none, or cannot be weighed.
+    pub pool: Option<String>,
+    /// What it is measured by there.
+    pub band: BTreeMap<String, Band>,
+}
+
+/// Nodes that are measured together. A node that cannot be weighed is not among them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PoolPicture {
+    /// The name that the policy gives it.
+    pub name: String,
+    /// What is weighed.
+    pub basis: Basis,
+    /// By resource.
+    pub balance: BTreeMap<String, Balance>,
+    /// How many nodes are above a high mark, or at or below every low one; `None` where there are no marks.
+    pub outside_band: Option<usize>,
+    /// By resource.
+    pub band: BTreeMap<String, Band>,
+    /// How many nodes there are.
+    pub nodes: usize,
+}
+
+/// The marks in force for one resource; deviation thresholds are already laid around the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Band {
+    /// The threshold.
+    pub low: Option<Ratio>,
+    /// The target, or the ceiling of what is really used.
+    pub high: Option<Ratio>,
 }
 
 /// How even the nodes are in one resource; the smaller, the better.
@@ -40,7 +74,6 @@ pub struct Balance {
     pub deviation: Ratio,
     /// The largest known ratio less the mean.
     pub above_mean: Ratio,
-    /// Share of the nodes with a known ratio that are hot or cold by the first strategy that balances; `None` where no
-    /// strategy does.
+    /// Share of the nodes that are weighed and are outside the band; `None` where there is none.
     pub outside_band: Option<Ratio>,
 }

@@ -57,3 +57,15 @@ pub enum Smoothing {
     /// The smallest value that at least this share of the samples does not exceed.
     Percentile(Ratio),
 }
+
+impl Smoothing {
+    /// The stable label.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Smoothing::HalfLife(_) => "half_life",
+            Smoothing::Mean => "mean",
+            Smoothing::Max => "max",
+            Smoothing::Percentile(_) => "percentile",
+        }
+    }
+}

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::{Engine, balance};
+use crate::engine::Engine;
+use crate::engine::picture::balance;
 use crate::ledger::{Ending, Settled};
 use crate::plan::{Balance, Class, Move, Outcome, Plan};
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Policy, Rule};

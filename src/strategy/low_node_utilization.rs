@@ -38,7 +38,8 @@ pub struct Band {
     takers: Rc<[NodeId]>,
 }
 
-type Marks = Rc<[(ResourceId, Ratio)]>;
+/// A mark for each resource.
+pub type Marks = Rc<[(ResourceId, Ratio)]>;
 
 /// A resource of a node that is over its target.
 #[derive(Clone, Copy, Debug)]
@@ -227,22 +228,34 @@ pub fn above_share(draft: &Draft<'_>, rule: &LowNodeUtilization, share: f64) -> 
     above
 }
 
-/// Whether a node is between thresholds and targets; `None` where the rule does not weigh it.
-pub fn within_band(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<Option<bool>> {
-    let mut within = vec![None; draft.world.snapshot.nodes.len()];
-    for band in bands(draft, rule) {
-        for node in &band.nodes {
-            let even = exceeded(draft, rule, &band.high, *node).is_none() && !below(draft, rule, &band.low, *node);
-            within[node.0] = Some(even);
-        }
-    }
-    within
+/// The marks of one pool as they are now, and the nodes that are measured by them.
+#[derive(Debug)]
+pub struct InForce {
+    /// The pool.
+    pub pool: String,
+    /// Its nodes, but for those that cannot be weighed.
+    pub nodes: Vec<NodeId>,
+    /// The thresholds; with deviation thresholds, around the mean of the nodes.
+    pub low: Marks,
+    /// The targets.
+    pub high: Marks,
+}
+
+/// The marks that the rule's pools are measured by.
+pub fn in_force(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<InForce> {
+    let bands = bands(draft, rule).into_iter();
+    bands.map(|Band { name, nodes, low, high, .. }| InForce { pool: name, nodes, low, high }).collect()
+}
+
+/// The nodes that can be source or destination.
+pub fn fit(draft: &Draft<'_>, basis: Basis) -> Vec<NodeId> {
+    draft.world.snapshot.node_ids().filter(|n| unfit(draft, basis, *n).is_none()).collect()
 }
 
 /// Sorts the nodes that can be weighed into their pools.
 fn bands(draft: &Draft<'_>, rule: &LowNodeUtilization) -> Vec<Band> {
     let mut pools: Vec<(&Pool, Vec<NodeId>)> = rule.pools.iter().map(|p| (p, Vec::new())).collect();
-    for node in draft.world.snapshot.node_ids().filter(|n| unfit(draft, rule.basis, *n).is_none()) {
+    for node in fit(draft, rule.basis) {
         let labels = &draft.world.snapshot.node(node).labels;
         let selects = |pool: &Pool| pool.selector.as_ref().is_none_or(|s| s.matches(labels));
         if let Some((_, nodes)) = pools.iter_mut().find(|(pool, _)| selects(pool)) {

@@ -17,6 +17,7 @@ mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
 mod past;
+mod pictures;
 mod properties;
 mod reasons;
 mod relief;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::balance;
+use crate::engine::picture::balance;
 use crate::plan::Balance;
 use crate::simulate::trace::Trace;
 use crate::units::Ratio;

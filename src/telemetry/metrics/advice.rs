@@ -8,7 +8,8 @@ use prometheus_client::registry::Registry;
 use crate::plan::{Advice, Suggestion};
 use crate::units::Amount;
 
-use super::{Fraction, family};
+use super::catalogue;
+use super::families::{Fraction, register};
 
 #[derive(Clone, Debug)]
 pub(super) struct AdviceMetrics {
@@ -35,13 +36,9 @@ struct WorkloadLabels {
 impl AdviceMetrics {
     pub(super) fn register(r: &mut Registry) -> Self {
         AdviceMetrics {
-            workloads: family(r, "advice_workloads", "Workloads whose requests are far from use, by which way"),
-            request: family(
-                r,
-                "advice_request",
-                "What a pod requests of the workloads that are wrong by most; 0 where it requests nothing",
-            ),
-            suggested: family(r, "advice_suggested_request", "What a pod of these workloads had better request"),
+            workloads: register(r, &catalogue::ADVICE_WORKLOADS),
+            request: register(r, &catalogue::ADVICE_REQUEST),
+            suggested: register(r, &catalogue::ADVICE_SUGGESTED),
         }
     }
 
