@@ -20,6 +20,7 @@ mod packing;
 mod strategies;
 mod crash;
 mod disruption;
+mod advice;
 mod doubt;
 mod job;
 mod outage;
