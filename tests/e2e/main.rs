@@ -22,6 +22,7 @@ mod packing;
 mod strategies;
 mod crash;
 mod disruption;
+mod advice;
 mod doubt;
 mod job;
 mod leader;

@@ -5,6 +5,7 @@
 mod kit;
 
 mod advice;
+mod advice_effect;
 mod balance;
 mod cooldown;
 mod dashboards;
