@@ -94,6 +94,7 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
         if daemon.take_lead(&mut engine).await? {
             next_cycle = now;
         }
+        daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {

@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// warning says so, and all else goes on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
     status_listen: Place,
-    /// The name under which evictions are reported in events
+    /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]

@@ -233,16 +233,18 @@ impl Elector {
         let error = match tokio::time::timeout(longest, request).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error,
-            Err(_) => return Err(Failed::Trouble(format!("no answer about lease {namespace}/{name} within {longest:?}"))),
+            Err(_) => {
+                return Err(Failed::Trouble(format!("no answer about lease {namespace}/{name} within {longest:?}")));
+            }
         };
         let why = why(&error);
         Err(match code(&error) {
             // Changed, created or deleted since it was seen.
             Some(409) => Failed::Overtaken,
             Some(404) if verb == "update" => Failed::Overtaken,
-            Some(403) => Failed::Trouble(format!(
-                "may not {verb} lease {namespace}/{name}, which its role must allow: {why}"
-            )),
+            Some(403) => {
+                Failed::Trouble(format!("may not {verb} lease {namespace}/{name}, which its role must allow: {why}"))
+            }
             Some(_) => Failed::Trouble(format!("cannot {verb} lease {namespace}/{name}: {why}")),
             None => Failed::Trouble(format!("no answer about lease {namespace}/{name}: {why}")),
         })

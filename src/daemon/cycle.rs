@@ -1,7 +1,7 @@
 //! One cycle: settle, decide, write down, act, write down.
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{Instrument, error, info, warn};
+use tracing::{Instrument, Span, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
@@ -26,7 +26,8 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
-        let span = spans::cycle(self.engine, self.dry());
+        // Whoever stands by does nothing that could be traced.
+        let span = if self.daemon.lead.holds() { spans::cycle(self.engine, self.dry()) } else { Span::none() };
         self.round().instrument(span).await
     }
 

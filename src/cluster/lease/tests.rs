@@ -74,7 +74,11 @@ impl State {
             ("PUT", Some(lease)) => {
                 let new: Value = serde_json::from_str(body).unwrap();
                 assert!(new["metadata"]["resourceVersion"].is_string(), "written over whatever is there");
-                if version(&new) == version(lease) { self.keep(new) } else { status(409, "the object has been modified") }
+                if version(&new) == version(lease) {
+                    self.keep(new)
+                } else {
+                    status(409, "the object has been modified")
+                }
             }
             _ => panic!("{method}"),
         }
@@ -161,7 +165,10 @@ async fn what_others_wrote_into_it_stays() {
     let (client, _) = kept.serve().await;
     elector(&client, "one").0.round().await;
     let lease = kept.0.lock().unwrap().lease.clone().unwrap();
-    assert_eq!((&lease["metadata"]["annotations"]["team"], &lease["spec"]["holderIdentity"]), (&json!("a"), &json!("one")));
+    assert_eq!(
+        (&lease["metadata"]["annotations"]["team"], &lease["spec"]["holderIdentity"]),
+        (&json!("a"), &json!("one"))
+    );
 }
 
 #[tokio::test]

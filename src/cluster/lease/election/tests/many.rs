@@ -105,8 +105,19 @@ impl<'w> Play<'w> {
         };
         let candidates = (0..COUNT).map(candidate).collect();
         let (queue, lease) = (BTreeMap::new(), None);
-        let mut play =
-            Play { world, zero, now: 0, lease, versions: 0, ids: 0, sent: 0, candidates, queue, handovers: 0, last: None };
+        let mut play = Play {
+            world,
+            zero,
+            now: 0,
+            lease,
+            versions: 0,
+            ids: 0,
+            sent: 0,
+            candidates,
+            queue,
+            handovers: 0,
+            last: None,
+        };
         for at in 0..COUNT {
             play.plan(at as u64 * 700, at, Event::Round);
         }
