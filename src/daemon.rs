@@ -13,7 +13,7 @@ use crate::ledger::{Ledger, LedgerError};
 use crate::plan::Class;
 use crate::policy::{Basis, Policy, Rule};
 use crate::telemetry::Health;
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{Metrics, Phase};
 use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
@@ -65,6 +65,7 @@ pub enum DaemonError {
 /// Works until told to stop.
 pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+    daemon.metrics.expect(&policy);
     daemon.metrics.leader(true);
     let (poll, interval) = (policy.usage.poll, policy.interval);
     let mut engine = Engine::new(policy, ledger);
@@ -182,6 +183,13 @@ impl Daemon {
 
     /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
+        let begun = clock();
+        let seen = self.look(engine).await;
+        self.metrics.phase(Phase::Observe, since(begun));
+        seen
+    }
+
+    async fn look(&mut self, engine: &mut Engine) -> bool {
         let Some(look) = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await else { return false };
         let snapshot = self.cluster.snapshot(engine.policy().resources());
         for skipped in &look.readings.skipped {
@@ -209,6 +217,11 @@ async fn sleep_until(due: Timestamp, stop: &CancellationToken) {
         () = tokio::time::sleep(wait) => {}
         () = stop.cancelled() => {}
     }
+}
+
+/// The time since then; none where the clock was set back.
+fn since(then: Timestamp) -> SignedDuration {
+    clock().duration_since(then).max(SignedDuration::ZERO)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]

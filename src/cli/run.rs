@@ -36,6 +36,10 @@ pub(super) struct Args {
     /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
+    /// Metrics by the names of descheduler beside our own [default: true with --policy-config-file]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
+        hide_possible_values = true)]
+    descheduler_metrics: Option<bool>,
     /// The name under which evictions are reported in events
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
@@ -67,6 +71,13 @@ impl Args {
         }
         Ok(if self.exact { policy.exactly() } else { policy })
     }
+
+    /// Whoever runs it by descheduler's command line has dashboards that ask for descheduler's metrics.
+    fn metrics(&self, cluster: &Cluster) -> Metrics {
+        let metrics = Metrics::new(cluster.calls());
+        let by_its_names = self.descheduler_metrics.unwrap_or(self.flags.policy_config_file.is_some());
+        if by_its_names { metrics.with_descheduler() } else { metrics }
+    }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -85,7 +96,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: Metrics::new(cluster.calls()),
+        metrics: args.metrics(&cluster),
         cluster,
         health: Health::default(),
         dry_run: args.dry_run,

@@ -9,8 +9,9 @@ use crate::engine::Engine;
 use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
+use crate::telemetry::metrics::Phase;
 
-use super::{Daemon, DaemonError, Loading, clock, report};
+use super::{Daemon, DaemonError, Loading, clock, report, since};
 
 /// One cycle: at most one plan, carried out.
 pub(super) struct Cycle<'d> {
@@ -39,9 +40,10 @@ impl<'d> Cycle<'d> {
         let before = self.engine.ledger().clone();
         for settled in self.engine.settle(&snapshot, self.started) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
-            self.daemon.metrics.settled(settled.ending);
+            self.daemon.metrics.settled(&settled);
         }
-        let plan = self.engine.decide(&snapshot, self.started);
+        self.daemon.metrics.phase(Phase::Settle, since(self.started));
+        let plan = self.decide(&snapshot);
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
@@ -49,13 +51,37 @@ impl<'d> Cycle<'d> {
             Vec::new()
         } else {
             // Taints are there before pods look for a place, and those that a move may count on go after it.
-            self.daemon.steer(changes(&plan, |action| matches!(action, SteerAction::Add(_)))).await;
+            self.steer(&plan, |action| matches!(action, SteerAction::Add(_))).await;
             let outcomes = self.carry_out(&snapshot, &plan, &before).await;
-            self.daemon.steer(changes(&plan, |action| action == SteerAction::Remove)).await;
+            self.steer(&plan, |action| action == SteerAction::Remove).await;
             outcomes?
         };
         self.report(&plan, &outcomes);
         Ok(())
+    }
+
+    fn decide(&self, snapshot: &Snapshot) -> Plan {
+        let begun = clock();
+        let mut last = begun;
+        let plan = self.engine.decide_telling(snapshot, self.started, |done| {
+            if let Some(strategy) = done {
+                let profile = &self.engine.policy().profiles[strategy.profile].name;
+                self.daemon.metrics.strategy(strategy.rule.name(), profile, since(last));
+            }
+            last = clock();
+        });
+        self.daemon.metrics.phase(Phase::Decide, since(begun));
+        plan
+    }
+
+    async fn steer(&mut self, plan: &Plan, of: fn(SteerAction) -> bool) {
+        let changes: Vec<&Steer> = plan.steering.iter().filter(|s| of(s.action)).collect();
+        if changes.is_empty() {
+            return;
+        }
+        let begun = clock();
+        self.daemon.steer(changes.into_iter()).await;
+        self.daemon.metrics.phase(Phase::Steer, since(begun));
     }
 
     /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
@@ -87,6 +113,7 @@ impl<'d> Cycle<'d> {
     }
 
     async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+        let begun = clock();
         let mut outcomes = Vec::new();
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
@@ -104,11 +131,17 @@ impl<'d> Cycle<'d> {
             }
             outcomes.push(outcome);
         }
+        if !moves.is_empty() {
+            self.daemon.metrics.phase(Phase::Act, since(begun));
+        }
         outcomes
     }
 
     async fn save(&mut self) -> Result<(), StoreError> {
-        self.daemon.store.save(&self.engine.ledger().write()).await
+        let begun = clock();
+        let saved = self.daemon.store.save(&self.engine.ledger().write()).await;
+        self.daemon.metrics.phase(Phase::Save, since(begun));
+        saved
     }
 
     /// Someone else has written the ledger: theirs holds, and we decide anew.
@@ -141,16 +174,12 @@ impl<'d> Cycle<'d> {
     }
 
     fn took(&self) -> SignedDuration {
-        clock().duration_since(self.started)
+        since(self.started)
     }
 
     const fn dry(&self) -> bool {
         self.daemon.dry_run || self.engine.policy().dry_run
     }
-}
-
-fn changes(plan: &Plan, of: fn(SteerAction) -> bool) -> impl Iterator<Item = &Steer> {
-    plan.steering.iter().filter(move |s| of(s.action))
 }
 
 /// Whether what is written in the cluster may be other than what we saw or wrote last.

@@ -41,7 +41,7 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
     for position in 0..MOST_ENTRIES {
-        ledger.intend(&snapshot, PodId(position), Aim::Move, noon());
+        ledger.intend(&snapshot, PodId(position), (Aim::Move, &[]), noon());
     }
     let written = ledger.write();
     // Names of pods and nodes may have 253 characters; real ones have a fifth of that.
@@ -77,7 +77,7 @@ fn siblings_of_the_same_second_are_not_taken_for_the_replacement() {
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
-    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), Aim::Move, noon());
+    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), (Aim::Move, &[]), noon());
     ledger.evicted("uid-default-web-4");
     engine.reload(Ledger::parse(&ledger.write()).unwrap());
     let new = cluster.replace("default", "web-4", "n2", noon());

@@ -17,7 +17,8 @@ use crate::cluster::calls::Calls;
 
 /// A gauge of shares or times.
 pub(super) type Fraction = Gauge<f64, AtomicU64>;
-type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
+/// Histograms of how long something took.
+pub(super) type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Every metric; clones share them.
 #[derive(Clone, Debug)]
@@ -225,11 +226,11 @@ fn durations() -> Histogram {
     Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0])
 }
 
-fn register<M: Metric + Default + Clone>(registry: &mut Registry, about: &About) -> M {
+pub(super) fn register<M: Metric + Default + Clone>(registry: &mut Registry, about: &About) -> M {
     add(registry, about, M::default())
 }
 
-fn add<M: Metric + Clone>(registry: &mut Registry, about: &About, metric: M) -> M {
+pub(super) fn add<M: Metric + Clone>(registry: &mut Registry, about: &About, metric: M) -> M {
     registry.register(about.name, about.help, metric.clone());
     metric
 }
