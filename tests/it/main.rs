@@ -14,6 +14,7 @@ mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
+mod metrics;
 mod past;
 mod pictures;
 mod properties;
