@@ -22,6 +22,7 @@ mod crash;
 mod disruption;
 mod doubt;
 mod job;
+mod metrics;
 mod outage;
 mod plan;
 mod probes;

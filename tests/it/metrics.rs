@@ -75,30 +75,27 @@ async fn busy() -> Metrics {
 
 /// What is said of a family, and the labels of its samples.
 #[derive(Default)]
-struct Family {
-    help: String,
-    kind: String,
-    labels: BTreeMap<String, BTreeSet<String>>,
-    samples: usize,
+struct Family<'t> {
+    help: &'t str,
+    kind: &'t str,
+    labels: BTreeMap<&'t str, BTreeSet<&'t str>>,
 }
 
 /// The families by name. Label values here are without quotes and commas.
-fn families(text: &str) -> BTreeMap<String, Family> {
-    let mut families: BTreeMap<String, Family> = BTreeMap::new();
-    let mut last = String::new();
+fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
+    let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
+    let mut last = "";
     for line in text.lines() {
         if let Some((name, help)) = line.strip_prefix("# HELP ").map(|l| l.split_once(' ').unwrap()) {
-            last = name.to_owned();
-            families.entry(last.clone()).or_default().help = help.to_owned();
-        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            families.get_mut(&last).unwrap().kind = kind.strip_prefix(&format!("{last} ")).unwrap().to_owned();
+            last = name;
+            families.entry(last).or_default().help = help;
+        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").map(|l| l.split_once(' ').unwrap()) {
+            families.get_mut(name).unwrap().kind = kind;
         } else {
-            let family = families.get_mut(&last).unwrap();
-            assert!(line.starts_with(&last), "{line} stands under {last}");
-            family.samples += 1;
+            assert!(line.starts_with(last), "{line} stands under {last}");
             let labels = line.split_once('{').map_or("", |(_, rest)| rest.split_once('}').unwrap().0);
             for (name, value) in labels.split(',').filter(|l| !l.is_empty()).map(|l| l.split_once('=').unwrap()) {
-                family.labels.entry(name.to_owned()).or_default().insert(value.trim_matches('"').to_owned());
+                families.get_mut(last).unwrap().labels.entry(name).or_default().insert(value.trim_matches('"'));
             }
         }
     }
@@ -111,17 +108,18 @@ fn all() -> impl Iterator<Item = &'static About> {
 
 #[tokio::test]
 async fn each_metric_is_exposed_as_it_is_listed() {
-    let exposed = families(&busy().await.text(Form::Classic));
+    let text = busy().await.text(Form::Classic);
+    let exposed = families(&text);
     let listed: BTreeSet<String> = all().map(About::full_name).collect();
-    assert_eq!(exposed.keys().cloned().collect::<BTreeSet<_>>(), listed);
+    assert_eq!(exposed.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), listed);
     for about in all() {
-        let (name, family) = (about.full_name(), &exposed[&about.full_name()]);
-        assert_eq!((family.help.as_str(), family.kind.as_str()), (&*format!("{}.", about.help), about.kind.label()));
-        let labels: BTreeSet<&str> = family.labels.keys().map(String::as_str).filter(|l| *l != "le").collect();
+        let (name, family) = (about.full_name(), &exposed[&*about.full_name()]);
+        assert_eq!((family.help, family.kind), (&*format!("{}.", about.help), about.kind.label()));
+        let labels: BTreeSet<&str> = family.labels.keys().copied().filter(|l| *l != "le").collect();
         assert_eq!(labels, about.labels.iter().map(|Label(label, _)| *label).collect(), "{name}");
         for Label(label, values) in about.labels {
             let Values::These(words) = values else { continue };
-            let others: Vec<_> = family.labels[*label].iter().filter(|v| !words.contains(&v.as_str())).collect();
+            let others: Vec<_> = family.labels[*label].iter().filter(|v| !words.contains(v)).collect();
             assert!(others.is_empty(), "{name} has {label} of {others:?}");
         }
     }

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::process::{Child, Command, Stdio};
 
+use serde_json::Value;
+
 use super::bed::Bed;
 use super::proxy::Proxy;
 use super::wait::{eventually, that};
@@ -19,11 +21,28 @@ pub struct Prometheus {
 impl Prometheus {
     /// Starts one for the nodes n1 to n`count`; returns when it answers.
     pub async fn start(bed: &Bed, count: u32) -> Self {
+        Prometheus::with(bed, count, "").await
+    }
+
+    /// Starts one that scrapes the program, which listens at this port.
+    pub async fn of_the_program(bed: &Bed, port: u16) -> Self {
+        let job = format!("- job_name: evenkeel\n  static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n");
+        Prometheus::with(bed, 0, &job).await
+    }
+
+    /// What it answers to a GET.
+    pub async fn get(&self, path: &str) -> Value {
+        let client = kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
+        client.request(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap()
+    }
+
+    async fn with(bed: &Bed, count: u32, more: &str) -> Self {
         let mut config = format!(
             "global: {{scrape_interval: {SCRAPES}}}\n\
              scrape_configs:\n\
              - job_name: kubelet\n\
-             \x20 static_configs:\n"
+             \x20 static_configs:{}\n",
+            if count == 0 { " []" } else { "" }
         );
         let kubelet = bed.kubelets();
         for i in 1..=count {
@@ -31,6 +50,7 @@ impl Prometheus {
             let labels = format!("{{node: n{i}, __metrics_path__: {path}}}");
             writeln!(config, "  - {{targets: ['{kubelet}'], labels: {labels}}}").unwrap();
         }
+        config.push_str(more);
         let (config, port) = (bed.write("prometheus.yml", &config), bed.port(2));
         let log = std::fs::File::create(bed.dir.join("prometheus.log")).unwrap();
         let child = Command::new("prometheus")
