@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
-use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::telemetry::metrics::catalogue::{ALL, About, Values};
+use evenkeel::telemetry::metrics::{Form, Metrics};
 use serde_json::Value;
 
 use crate::boards::{Selector, alerts, asked_by, dashboard, queries, read, selectors, variables};
@@ -139,27 +139,28 @@ fn every_class_of_a_node_has_a_colour_and_no_two() {
 fn a_node_that_has_left_leaves_no_series_behind() {
     let metrics = Metrics::default();
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
-    assert!(metrics.text().contains("node=\"n2\""));
+    assert!(metrics.text(Form::Classic).contains("node=\"n2\""));
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
-    assert!(!metrics.text().contains("node=\"n2\"") && metrics.text().contains("node=\"n3\""));
+    assert!(
+        !metrics.text(Form::Classic).contains("node=\"n2\"") && metrics.text(Form::Classic).contains("node=\"n3\"")
+    );
 }
 
 #[test]
 fn who_stands_by_says_nothing_of_the_cluster() {
     let metrics = Metrics::default();
     let (policy, now) = (parse(EVEN), noon());
-    metrics.begin(&policy);
+    metrics.expect(&policy);
     metrics.leader(false);
-    let silent = metrics.text();
+    let silent = metrics.text(Form::Classic);
     metrics.leader(true);
     let plan = Cluster::parse("node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2").plan(EVEN);
     assert!(!plan.moves.is_empty());
     metrics.plan(&plan, &policy);
-    metrics.advice(&plan.advice, 10);
     metrics.ledger(Engine::new(policy.clone(), Ledger::default()).ledger(), &policy.cooldown, now);
-    assert_ne!(metrics.text(), silent);
+    assert_ne!(metrics.text(Form::Classic), silent);
     metrics.leader(false);
-    assert_eq!(metrics.text(), silent);
+    assert_eq!(metrics.text(Form::Classic), silent);
 }
 
 #[test]

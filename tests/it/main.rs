@@ -21,6 +21,7 @@ mod ledger;
 mod low_node_utilization;
 mod monitoring;
 mod otlp;
+mod metrics;
 mod past;
 mod pictures;
 mod properties;
