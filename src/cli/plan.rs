@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// As descheduler would: its order of victims, and none of the guards that it does not have
     #[arg(long)]
     exact: bool,
-    /// List every node and every pod that stays
+    /// List every node, every pod that stays and every workload whose requests are far from use
     #[arg(short = 'v', long)]
     all: bool,
     #[command(flatten)]
