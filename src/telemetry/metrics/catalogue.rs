@@ -178,7 +178,7 @@ pub(super) const TAINTS: About = counter(
 pub(super) const CYCLES: About = counter(
     "cycles",
     "Cycles, by outcome",
-    &[Label("outcome", Values::Named("the words of the log for what a cycle came to"))],
+    &[Label("outcome", Values::These(&["acted", "idle", "dry-run", "halted", "waiting", "failed"]))],
 );
 pub(super) const CYCLE: About = histogram("cycle_duration_seconds", "How long a cycle took", &[]);
 pub(super) const PHASE: About = histogram(
@@ -212,6 +212,26 @@ pub(super) const API_REQUESTS: About = counter(
         Label("code", Values::These(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"])),
     ],
 );
+const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
+const ADVISED: &[Label] = &[
+    Label("namespace", Values::Named("workloads of the `advice.top` that are wrong by most")),
+    Label("kind", Values::Named("kinds of these workloads")),
+    Label("workload", Values::Named("these workloads")),
+    MEASURED,
+    Label("unit", Values::These(&["core", "byte"])),
+];
+pub(super) const ADVICE_WORKLOADS: About = gauge(
+    "advice_workloads",
+    "Workloads whose requests are far from use, by which way",
+    &[MEASURED, Label("direction", Values::These(&["too_high", "too_low"]))],
+);
+pub(super) const ADVICE_REQUEST: About = gauge(
+    "advice_request",
+    "What a pod requests of the workloads that are wrong by most; 0 where it requests nothing",
+    ADVISED,
+);
+pub(super) const ADVICE_SUGGESTED: About =
+    gauge("advice_suggested_request", "What a pod of these workloads had better request", ADVISED);
 pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
 pub(super) const ADVICE_WORKLOADS: About = gauge(
     "advice_workloads",
