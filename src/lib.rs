@@ -34,6 +34,7 @@ pub mod gate;
 pub mod strategy;
 pub mod steer;
 pub mod advice;
+pub mod explain;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────

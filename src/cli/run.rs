@@ -48,7 +48,7 @@ pub(super) struct Args {
     /// warning says so, and all else goes on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
     status_listen: Place,
-    /// The name under which evictions are reported in events
+    /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]
@@ -164,11 +164,13 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
+    let metrics = Metrics::new(cluster.calls());
+    metrics.begin(&policy);
     let lead = args.lead(&policy, &client)?;
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: Metrics::new(cluster.calls()),
+        metrics,
         cluster,
         health: Health::default(),
         board: Board::default(),

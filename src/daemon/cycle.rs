@@ -1,7 +1,7 @@
 //! One cycle: settle, decide, write down, act, write down.
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{Instrument, error, info, warn};
+use tracing::{Instrument, Span, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
@@ -26,7 +26,8 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
-        let span = spans::cycle(self.engine, self.dry());
+        // Whoever stands by does nothing that could be traced.
+        let span = if self.daemon.lead.holds() { spans::cycle(self.engine, self.dry()) } else { Span::none() };
         self.round().instrument(span).await
     }
 
@@ -34,8 +35,8 @@ impl<'d> Cycle<'d> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
             self.daemon.metrics.cycle("waiting", self.took());
-            self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
             spans::uncycled("waiting", &cut_off.to_string());
+            self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
@@ -186,13 +187,13 @@ impl<'d> Cycle<'d> {
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
         self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
         self.daemon.metrics.cycle(outcome, took);
+        spans::cycled(outcome, plan, outcomes);
         self.daemon.board.round(|| {
             let round = Round::of(plan, outcomes, self.dry(), took);
             let past = round.past(outcome, report::summary(plan, round.evicted));
             let rest = self.engine.policy().cooldown.rest;
             (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, self.started))
         });
-        spans::cycled(outcome, plan, outcomes);
     }
 
     fn took(&self) -> SignedDuration {

@@ -76,7 +76,7 @@ impl Feed {
             in_use: self.standing == Standing::By(line.source.kind()),
             read: line.read,
             newest_sample: line.newest,
-            error: line.error.as_ref().map(|(_, why)| why.clone()),
+            error: line.error.as_ref().map(|(_, said)| said.clone()),
         };
         std::iter::once(&self.first).chain(&self.fallback).map(told).collect()
     }

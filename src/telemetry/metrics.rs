@@ -5,7 +5,7 @@ use prometheus_client::encoding::text;
 
 use crate::cluster::calls::Calls;
 use crate::ledger::{Ending, Landed, Ledger};
-use crate::plan::{Advice, Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome};
+use crate::plan::{Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome};
 use crate::policy::{Basis, Cooldown, Policy};
 
 use self::families::{
@@ -15,6 +15,7 @@ use self::families::{
 };
 
 mod advice;
+mod begin;
 pub mod catalogue;
 mod families;
 
@@ -103,13 +104,8 @@ impl Metrics {
             it.steered.get_or_create(&SteerLabels { action: steer.action.code(), code: steer.why.code() }).inc();
         }
         it.skipped.set(count(plan.skipped.len()));
-        self.advice(&plan.advice, policy.advice.top);
+        it.advice.take(&plan.advice, policy.advice.top);
         self.picture(&plan.before, policy);
-    }
-
-    /// Takes in what is advised about requests, and the first so many workloads each by itself.
-    pub fn advice(&self, advice: &[Advice], top: u32) {
-        self.0.advice.take(advice, top);
     }
 
     /// A node that two strategies of one name take for the same counts once.

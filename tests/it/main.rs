@@ -5,11 +5,13 @@
 mod kit;
 
 mod advice;
+mod advice_effect;
 mod balance;
 mod cooldown;
 mod dashboards;
 mod deploy;
 mod deschedule;
+mod explain;
 mod fuzz;
 mod gates;
 mod high_node_utilization;

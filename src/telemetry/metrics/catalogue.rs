@@ -70,6 +70,15 @@ const BASIS: Label = Label("basis", Values::These(&["requests", "actual"]));
 const STRATEGY: Label = Label("strategy", Values::Named("the ten strategies"));
 const CLASS: Label = Label("class", Values::Listed("reasons.md#what-a-strategy-takes-a-node-for"));
 const SOURCE: Label = Label("source", Values::These(&["metricsApi", "prometheus"]));
+const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
+const ADVISED: &[Label] = &[
+    Label("namespace", WORST),
+    Label("kind", WORST),
+    Label("workload", WORST),
+    MEASURED,
+    Label("unit", Values::These(&["core", "byte"])),
+];
+const WORST: Values = Values::Named("no more workloads than `advice.top` in the policy");
 
 const fn gauge(name: &'static str, help: &'static str, labels: &'static [Label]) -> About {
     About { name, kind: Kind::Gauge, help, labels }
@@ -169,7 +178,7 @@ pub(super) const TAINTS: About = counter(
 pub(super) const CYCLES: About = counter(
     "cycles",
     "Cycles, by outcome",
-    &[Label("outcome", Values::Named("the words of the log for what a cycle came to"))],
+    &[Label("outcome", Values::These(&["acted", "idle", "dry-run", "halted", "waiting", "failed"]))],
 );
 pub(super) const CYCLE: About = histogram("cycle_duration_seconds", "How long a cycle took", &[]);
 pub(super) const PHASE: About = histogram(
@@ -224,6 +233,18 @@ pub(super) const ADVICE_REQUEST: About = gauge(
 pub(super) const ADVICE_SUGGESTED: About =
     gauge("advice_suggested_request", "What a pod of these workloads had better request", ADVISED);
 pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
+pub(super) const ADVICE_WORKLOADS: About = gauge(
+    "advice_workloads",
+    "Workloads whose requests are far from what their pods use, by which way they are wrong",
+    &[MEASURED, Label("direction", Values::These(&["too_high", "too_low"]))],
+);
+pub(super) const ADVICE_REQUEST: About = gauge(
+    "advice_request",
+    "What a pod requests of the workloads that are wrong by the largest part of the cluster; 0 where it requests nothing",
+    ADVISED,
+);
+pub(super) const ADVICE_SUGGESTED: About =
+    gauge("advice_suggested_request", "What a pod of these workloads had better request", ADVISED);
 
 /// Every metric.
 pub const ALL: [&About; 36] = [
