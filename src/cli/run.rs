@@ -245,3 +245,35 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
 fn clock() -> Timestamp {
     Timestamp::now()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_page_is_somewhere_or_nowhere() {
+        assert!(matches!(place("[::1]:8081"), Ok(Place::At(_))));
+        assert!(matches!((place("none"), place("off")), (Ok(Place::Nowhere), Ok(Place::Nowhere))));
+        assert_eq!(place("8081").unwrap_err(), "expected an address such as 127.0.0.1:8081, or none");
+    }
+
+    #[tokio::test]
+    async fn without_its_address_there_is_no_page_and_that_is_all() {
+        let about = || About {
+            version: "0.1.0",
+            instance: String::new(),
+            policy: String::new(),
+            dry_run: false,
+            exact: false,
+            started: clock(),
+        };
+        let (health, stop) = (Health::default(), CancellationToken::new());
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap();
+        let told = async || show(address, about(), &health, &stop).await.json(&health, clock());
+        assert_eq!(told().await, None);
+        drop(taken);
+        assert!(told().await.is_some());
+        stop.cancel();
+    }
+}
