@@ -80,12 +80,7 @@ pub(super) struct Looked {
 }
 
 /// Looks at a file or at a live cluster; at the latter for as long as it is told, and into the past where the source has one.
-pub(super) fn look(
-    look: &Look,
-    shared: &Shared,
-    watch: Option<Watch>,
-    what_for: &str,
-) -> anyhow::Result<Looked> {
+pub(super) fn look(look: &Look, shared: &Shared, watch: Option<Watch>, what_for: &str) -> anyhow::Result<Looked> {
     let mut chosen = policy::read_or_built_in(shared.policy.as_deref())?;
     if look.exact {
         chosen.policy = chosen.policy.exactly();

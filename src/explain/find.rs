@@ -121,11 +121,7 @@ fn instead(snapshot: &Snapshot, id: WorkloadId) -> String {
 }
 
 /// The one that is found, where it is one.
-fn only<T: Copy>(
-    subject: &Subject,
-    found: Vec<(T, String)>,
-    none: impl FnOnce() -> NotFound,
-) -> Result<T, NotFound> {
+fn only<T: Copy>(subject: &Subject, found: Vec<(T, String)>, none: impl FnOnce() -> NotFound) -> Result<T, NotFound> {
     match found.as_slice() {
         [(one, _)] => Ok(*one),
         [] => Err(none()),

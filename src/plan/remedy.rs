@@ -72,10 +72,9 @@ impl Refusal {
             Refusal::SeveralBudgets(_) => "let one PodDisruptionBudget alone cover the pod".to_owned(),
             Refusal::StaleBudget(_) => "wait for the disruption controller".to_owned(),
             Refusal::Resting(left) => format!("wait {}, or a shorter `cooldown.rest`", short(*left)),
-            Refusal::Useless { left, .. } => format!(
-                "wait {}; better, mend what draws the pod back, such as a preferred affinity",
-                short(*left)
-            ),
+            Refusal::Useless { left, .. } => {
+                format!("wait {}; better, mend what draws the pod back, such as a preferred affinity", short(*left))
+            }
             Refusal::LedgerFull(_) => "wait until entries are forgotten, or a shorter `cooldown.rest`".to_owned(),
             Refusal::NoRoom(_) => "room on another node that may take it, by requests and by usage".to_owned(),
             Refusal::WouldReturn { node, pull, .. } => home(node, pull),
@@ -199,7 +198,9 @@ impl SteerReason {
             SteerReason::Enough(most) => Some(format!("a `steering.maxNodes` above {most}")),
             SteerReason::NotAsked => Some("`steering` in the policy".to_owned()),
             SteerReason::Cooling { resource, cool, .. } => Some(format!("{resource} at or below {cool}")),
-            SteerReason::Unsure(_) => Some("what keeps its usage from being known, or the cluster from being well".to_owned()),
+            SteerReason::Unsure(_) => {
+                Some("what keeps its usage from being known, or the cluster from being well".to_owned())
+            }
             SteerReason::Hot { .. }
             | SteerReason::Emptying
             | SteerReason::Empty

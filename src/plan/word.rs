@@ -230,7 +230,9 @@ impl Unasked {
             Unasked::Halted(halt) => halt.advice(),
             Unasked::MovedBefore(_) | Unasked::Terminating => "nothing: it is going".to_owned(),
             Unasked::Nowhere => "the scheduler has to find a node for it first".to_owned(),
-            Unasked::Finished => "nothing: it uses nothing any more; RemoveFailedPods clears failed pods away".to_owned(),
+            Unasked::Finished => {
+                "nothing: it uses nothing any more; RemoveFailedPods clears failed pods away".to_owned()
+            }
             Unasked::Namespace => "the strategy's `namespaces`".to_owned(),
             Unasked::Labels => "the strategy's `labelSelector`, or the pod's labels".to_owned(),
             Unasked::OwnerKind => "the kinds of owners that the strategy is told".to_owned(),
@@ -239,9 +241,14 @@ impl Unasked {
             Unasked::Late(refusal) | Unasked::MayNotGo(refusal) => refusal.advice(),
             Unasked::Enough { .. } => "nothing: its node is relieved without it".to_owned(),
             Unasked::RelievesNothing(_) => "nothing: to move it would help nobody".to_owned(),
-            Unasked::TooLight { .. } => "whatever keeps the heavier pods of its node; small ones go where they finish the job".to_owned(),
+            Unasked::TooLight { .. } => {
+                "whatever keeps the heavier pods of its node; small ones go where they finish the job".to_owned()
+            }
             Unasked::GoesWithNode => "nothing: its node counts as empty all the same".to_owned(),
-            Unasked::RequestsNothing => "a request of a resource with a threshold, or `evictionModes` without OnlyThresholdingResources".to_owned(),
+            Unasked::RequestsNothing => {
+                "a request of a resource with a threshold, or `evictionModes` without OnlyThresholdingResources"
+                    .to_owned()
+            }
             Unasked::Filled => "nothing: the other nodes are emptied instead".to_owned(),
             Unasked::RoomUsedUp => "more room on nodes below their thresholds".to_owned(),
             Unasked::OthersFirst => "nothing: it is one of those that stay".to_owned(),
@@ -250,7 +257,9 @@ impl Unasked {
                 "nothing: it is well placed".to_owned()
             }
             Unasked::OneNode => "another node that its pods may run on".to_owned(),
-            Unasked::NoSpread => "a topology spread constraint that selects it, of a kind in the strategy's `constraints`".to_owned(),
+            Unasked::NoSpread => {
+                "a topology spread constraint that selects it, of a kind in the strategy's `constraints`".to_owned()
+            }
             Unasked::NoPlace(key) => format!("the label {key} on its node, and a node that the constraint admits"),
             Unasked::NoAntiAffinity => "nothing, unless it should have a required anti-affinity".to_owned(),
             Unasked::NoNeighbour | Unasked::SuitableNode | Unasked::NoTaint | Unasked::Tolerated => {
@@ -327,10 +336,9 @@ impl fmt::Display for Unasked {
             }
             Unasked::NoSpread => f.write_str("no topology spread constraint that is kept is about it"),
             Unasked::NoPlace(key) => write!(f, "its node is no place by {key} for its topology spread"),
-            Unasked::WithinSkew { key, here, least, max_skew } => write!(
-                f,
-                "spread evenly: its {key} has {here}, the emptiest has {least}, and maxSkew is {max_skew}"
-            ),
+            Unasked::WithinSkew { key, here, least, max_skew } => {
+                write!(f, "spread evenly: its {key} has {here}, the emptiest has {least}, and maxSkew is {max_skew}")
+            }
             Unasked::NoAntiAffinity => f.write_str("it has no required anti-affinity"),
             Unasked::NoNeighbour => f.write_str("no pod that it avoids is near"),
             Unasked::Parted => f.write_str("the pod near it that it avoids goes"),
@@ -365,7 +373,9 @@ fn node(class: &Class, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             short(*since),
             short(*sustained_for)
         ),
-        Class::Cold | Class::ColdCordoned => f.write_str("its node is at or below every threshold, and needs no relief"),
+        Class::Cold | Class::ColdCordoned => {
+            f.write_str("its node is at or below every threshold, and needs no relief")
+        }
         Class::Even => f.write_str("its node is between thresholds and targets, and needs no relief"),
         Class::Underused => f.write_str("its node is at or below every threshold"),
         Class::InUse | Class::InUseCordoned | Class::Leaving => {

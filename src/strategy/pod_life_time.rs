@@ -32,8 +32,8 @@ impl Running {
 
     pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &PodLifeTime, pod: PodId) -> Unasked {
         let world = turn.before.world;
-        let found = looked_at(turn.before, &rule.scope, pod)
-            .and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
+        let found =
+            looked_at(turn.before, &rule.scope, pod).and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
         found.map_or_else(|why| why, |_| turn.late(pod))
     }
 }

@@ -8,8 +8,8 @@ use crate::snapshot::{NodeId, PodId};
 use crate::units::{Ratio, ResourceId};
 
 use super::{
-    Running, failed_pods, high_node_utilization, inter_pod_anti_affinity, node_affinity, node_taints, pod_life_time, remove_duplicates,
-    too_many_restarts, topology_spread,
+    Running, failed_pods, high_node_utilization, inter_pod_anti_affinity, node_affinity, node_taints, pod_life_time,
+    remove_duplicates, too_many_restarts, topology_spread,
 };
 
 /// A strategy that has had its turn.
@@ -40,11 +40,7 @@ pub struct Level {
 
 /// Lets the strategy at this position name its candidates, and writes down what the gates answer. Each candidate is heard
 /// before they are asked.
-pub fn run<'w>(
-    draft: &mut Draft<'w>,
-    position: usize,
-    mut heard: impl FnMut(&Candidate, &Draft<'w>),
-) -> Running {
+pub fn run<'w>(draft: &mut Draft<'w>, position: usize, mut heard: impl FnMut(&Candidate, &Draft<'w>)) -> Running {
     let mut strategy = Running::start(draft, position);
     while let Some(candidate) = strategy.next(draft) {
         heard(&candidate, draft);
@@ -108,7 +104,9 @@ impl Running {
         let plain = || Candidate::counted(pod, turn.position);
         match self {
             Running::LowNodeUtilization(running) => running.candidate(turn, pod),
-            Running::HighNodeUtilization(_) => high_node_utilization::Running::candidate(turn, pod).unwrap_or_else(plain),
+            Running::HighNodeUtilization(_) => {
+                high_node_utilization::Running::candidate(turn, pod).unwrap_or_else(plain)
+            }
             Running::Exact(_)
             | Running::RemoveDuplicates(_)
             | Running::RemovePodsViolatingTopologySpreadConstraint(_)

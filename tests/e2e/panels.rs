@@ -63,7 +63,11 @@ fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() 
             that(open.is_empty(), in_words(&open))
         })
         .await;
-        say(&format!("dashboard: {} queries and selectors, each with data after {} s", all.len(), start.elapsed().as_secs()));
+        say(&format!(
+            "dashboard: {} queries and selectors, each with data after {} s",
+            all.len(),
+            start.elapsed().as_secs()
+        ));
         with_values_that_were_chosen(&prometheus).await;
         rules_are_evaluated(&prometheus).await;
     });
@@ -99,8 +103,10 @@ fn questions() -> Vec<Question> {
     let series: BTreeSet<String> =
         alerts().iter().flat_map(asked_by).flat_map(|text| selectors(&text)).map(|it| it.text()).collect();
     let panels = queries().into_iter().map(|query| Question::Panel(Box::new(query)));
-    let questions: Vec<Question> =
-        panels.chain(variables().into_iter().map(Question::Values)).chain(series.into_iter().map(Question::Series)).collect();
+    let questions: Vec<Question> = panels
+        .chain(variables().into_iter().map(Question::Values))
+        .chain(series.into_iter().map(Question::Series))
+        .collect();
     assert!(questions.len() > 80, "only {}", questions.len());
     questions
 }

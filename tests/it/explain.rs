@@ -38,15 +38,43 @@ fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> OfPod {
 
 fn clusters() -> impl Strategy<Value = String> {
     let mark = prop::sample::select(vec![
-        "", "", "", "daemon", "bare", "emptydir", "mirror", "stay", "no-metrics", "unready", "age=10s", "age=20h",
-        "terminating", "phase=Failed", "phase=Succeeded", "restarts=7", "avoids=app1", "spread=zone:1", "owner=Job",
-        "requires=disk:ssd", "tolerates=a=:NoSchedule", "image=x",
+        "",
+        "",
+        "",
+        "daemon",
+        "bare",
+        "emptydir",
+        "mirror",
+        "stay",
+        "no-metrics",
+        "unready",
+        "age=10s",
+        "age=20h",
+        "terminating",
+        "phase=Failed",
+        "phase=Succeeded",
+        "restarts=7",
+        "avoids=app1",
+        "spread=zone:1",
+        "owner=Job",
+        "requires=disk:ssd",
+        "tolerates=a=:NoSchedule",
+        "image=x",
     ]);
     let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
         format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
     });
     let kind = prop::sample::select(vec![
-        "", "", "", "", "cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule", "taint=b:PreferNoSchedule", "cpu=64",
+        "",
+        "",
+        "",
+        "",
+        "cordoned",
+        "no-metrics",
+        "not-ready",
+        "taint=a:NoSchedule",
+        "taint=b:PreferNoSchedule",
+        "cpu=64",
     ]);
     let node = (prop::collection::vec(pod, 0..12), kind, 0..3_u8);
     prop::collection::vec(node, 2..8).prop_map(|nodes| {

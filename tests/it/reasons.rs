@@ -151,11 +151,7 @@ fn unasked() -> Vec<Unasked> {
         Unasked::MayNotGo(Box::new(Refusal::Bare)),
         Unasked::Enough { going: 2, waiting: 1 },
         Unasked::RelievesNothing(vec!["memory".to_owned()]),
-        Unasked::TooLight {
-            resource: "cpu".to_owned(),
-            relief: Ratio::percent(3.0).unwrap(),
-            least: Ratio::QUARTER,
-        },
+        Unasked::TooLight { resource: "cpu".to_owned(), relief: Ratio::percent(3.0).unwrap(), least: Ratio::QUARTER },
         Unasked::GoesWithNode,
         Unasked::RequestsNothing,
         Unasked::Filled,
@@ -316,8 +312,7 @@ fn document() -> String {
         let advice = class.advice().unwrap_or_default();
         let _ = writeln!(doc, "| `{}` | {class} | {advice} |", class.code());
     }
-    doc +=
-        "\n## Why a strategy does nothing\n\n`notes[].code` of a plan.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
         let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.advice());

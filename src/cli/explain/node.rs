@@ -60,7 +60,11 @@ impl Page<'_> {
         if views.is_empty() {
             return Ok(());
         }
-        self.title(f, "Strategies", "what those make of it that look at nodes as a whole; before → after this cycle's moves")?;
+        self.title(
+            f,
+            "Strategies",
+            "what those make of it that look at nodes as a whole; before → after this cycle's moves",
+        )?;
         for view in views {
             let ink = match view.class.code {
                 "hot" => Some(Ink::Hot),

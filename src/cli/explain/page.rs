@@ -93,7 +93,8 @@ impl Page<'_> {
         self.title(f, "Usage", &format!("window of {window}, {samples}; decisions go by {by}"))?;
         let row = |name: &str, of: fn(&Use) -> Amount, text: fn(Amount) -> String| {
             let amounts: Vec<Amount> = load.samples.iter().map(|point| of(&point.used)).collect();
-            let told = |word: &str, amount: Option<Amount>| amount.map(|a| format!("{word} {}", text(a))).unwrap_or_default();
+            let told =
+                |word: &str, amount: Option<Amount>| amount.map(|a| format!("{word} {}", text(a))).unwrap_or_default();
             // One sample has no course.
             let course = |amount: Option<Amount>| amount.filter(|_| amounts.len() > 1);
             vec![
@@ -126,9 +127,14 @@ impl Page<'_> {
             self.advice(f, 7, rest.advice.as_deref())?;
         }
         if let Some(useless) = &it.useless {
-            let times = if useless.times == 1 { "once".to_owned() } else { format!("{} times in a row", useless.times) };
+            let times =
+                if useless.times == 1 { "once".to_owned() } else { format!("{} times in a row", useless.times) };
             let left = useless.until.duration_since(now);
-            let rests = if left > SignedDuration::ZERO { format!("rests for another {}", short(left)) } else { "rested".to_owned() };
+            let rests = if left > SignedDuration::ZERO {
+                format!("rests for another {}", short(left))
+            } else {
+                "rested".to_owned()
+            };
             writeln!(f, "a move did not help {times}; {rests}, until {:.0}", useless.until)?;
         }
         if it.away > 0 {
@@ -195,7 +201,8 @@ fn row_of(it: &Eviction, now: Timestamp) -> Vec<String> {
 /// Leaves out columns in which no row has anything.
 pub(super) fn without_empty(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let used: Vec<bool> = (0..count).map(|i| rows.iter().any(|row| row.get(i).is_some_and(|cell| !cell.is_empty()))).collect();
+    let used: Vec<bool> =
+        (0..count).map(|i| rows.iter().any(|row| row.get(i).is_some_and(|cell| !cell.is_empty()))).collect();
     let kept = |row: Vec<String>| row.into_iter().zip(&used).filter(|(_, used)| **used).map(|(cell, _)| cell).collect();
     rows.into_iter().map(kept).collect()
 }

@@ -83,7 +83,11 @@ impl Page<'_> {
     }
 
     fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &Landing) -> fmt::Result {
-        let by = if landing.scores_known { "by the scheduler's scores" } else { "by filters alone: the scores of its scheduler are not known" };
+        let by = if landing.scores_known {
+            "by the scheduler's scores"
+        } else {
+            "by filters alone: the scores of its scheduler are not known"
+        };
         self.title(f, "Landing", &format!("where its replacement would land, {by}"))?;
         if landing.nodes.is_empty() {
             writeln!(f, "nowhere: no node can take it")?;
@@ -119,7 +123,8 @@ impl Page<'_> {
         };
         let deciding: Vec<&str> = plugins.iter().filter(told).copied().collect();
         let alike: Vec<&str> = plugins.iter().filter(|plugin| !deciding.contains(plugin)).copied().collect();
-        let parts = |fit: &Fit| deciding.iter().map(|p| format!("{p} {}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
+        let parts =
+            |fit: &Fit| deciding.iter().map(|p| format!("{p} {}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
         let scored = nodes.iter().any(|fit| fit.score != 0);
         let row = |fit: &&Fit| {
             let name = if fit.home { format!("{} (home)", fit.node) } else { fit.node.clone() };

@@ -44,7 +44,13 @@ pub(super) fn bytes(amount: Amount) -> String {
 
 /// Three digits that count, without zeros at the end.
 fn trimmed(value: f64) -> String {
-    let decimals = if value >= 100.0 { 0 } else if value >= 10.0 { 1 } else { 2 };
+    let decimals = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -67,6 +73,9 @@ mod tests {
         let of = |milli| cores(Amount::millicores(milli));
         assert_eq!([of(0), of(5), of(250), of(1000), of(1250), of(12_340)], ["0m", "5m", "250m", "1", "1.25", "12.3"]);
         let of = |bytes_| bytes(Amount::new(bytes_));
-        assert_eq!([of(0), of(512), of(1536), of(512 << 20), of(3 << 29), of(256 << 30)], ["0", "512", "1.5Ki", "512Mi", "1.5Gi", "256Gi"]);
+        assert_eq!(
+            [of(0), of(512), of(1536), of(512 << 20), of(3 << 29), of(256 << 30)],
+            ["0", "512", "1.5Ki", "512Mi", "1.5Gi", "256Gi"]
+        );
     }
 }

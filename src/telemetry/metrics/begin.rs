@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn what_may_be_counted_is_there_before_it_is() {
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, steering: {taintHot: true}, strategies: [removeDuplicates,
+        let text =
+            "{apiVersion: evenkeel/v1alpha1, kind: Policy, steering: {taintHot: true}, strategies: [removeDuplicates,
             lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}]}";
         let metrics = Metrics::default();
         metrics.begin(&Policy::parse("policy.yaml", text).unwrap());
