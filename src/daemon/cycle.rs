@@ -25,6 +25,10 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
+        if !self.daemon.lead.holds() {
+            self.daemon.stand_by(self.engine.policy(), self.started);
+            return Ok(());
+        }
         let span = spans::cycle(self.engine, self.dry());
         self.round().instrument(span).await
     }
@@ -39,11 +43,7 @@ impl<'d> Cycle<'d> {
         }
         match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
-            None if self.daemon.lead.holds() => self.daemon.health.ready(),
-            None => self.daemon.stand_by(),
-        }
-        if !self.daemon.lead.holds() {
-            return Ok(());
+            None => self.daemon.health.ready(),
         }
         let before = self.engine.ledger().clone();
         let snapshot = spans::settle().in_scope(|| self.settle());

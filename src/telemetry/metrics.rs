@@ -107,6 +107,28 @@ impl Metrics {
         self.picture(&plan.before, policy);
     }
 
+    /// Forgets the last plan and the ledger: another instance decides from now on, and two would be counted twice.
+    pub fn forget(&self) {
+        let it = &self.0;
+        for gauge in [&it.halted, &it.skipped, &it.resting, &it.repeat_offenders] {
+            gauge.set(0);
+        }
+        it.nodes.clear();
+        it.node_class.clear();
+        it.kept.clear();
+        it.planned.clear();
+        it.idle.clear();
+        it.steered.clear();
+        it.entries.clear();
+        it.node_ratio.clear();
+        it.mean.clear();
+        it.deviation.clear();
+        it.above_mean.clear();
+        it.band.clear();
+        it.outside_band.clear();
+        it.advice.take(&[], 0);
+    }
+
     /// Takes in what is advised about requests, and the first so many workloads each by itself.
     pub fn advice(&self, advice: &[Advice], top: u32) {
         self.0.advice.take(advice, top);

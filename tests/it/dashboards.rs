@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
 use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::telemetry::metrics::catalogue::ALL;
 use serde_json::Value;
 
-use crate::kit::{Cluster, EVEN, parse};
+use crate::kit::{Cluster, EVEN, noon, parse};
 
 fn dashboard() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards/evenkeel.json");
@@ -48,6 +50,29 @@ fn a_node_that_has_left_leaves_no_series_behind() {
     assert!(metrics.text().contains("node=\"n2\""));
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
     assert!(!metrics.text().contains("node=\"n2\"") && metrics.text().contains("node=\"n3\""));
+}
+
+/// Of two instances only the one that decides tells of a plan.
+#[test]
+fn who_stands_by_tells_of_no_plan_and_no_ledger() {
+    let policy = parse(&format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"));
+    let cluster = Cluster::parse(
+        "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m owner=StatefulSet\nnode n2\nnode n3 unready",
+    );
+    let snapshot = cluster.snapshot(&policy);
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    engine.intend(&snapshot, &plan.moves, noon());
+    let metrics = Metrics::default();
+    let fresh = metrics.text();
+    metrics.plan(&plan, &policy);
+    metrics.ledger(engine.ledger(), &policy.cooldown, noon());
+    for told in ["node_class{", "kept_pods{", "planned_moves{", "steered_nodes{", "band_ratio{", "ledger_entries{"] {
+        assert!(metrics.text().contains(told), "the plan says nothing of {told}: {}", metrics.text());
+    }
+    metrics.forget();
+    assert_eq!(metrics.text(), fresh);
 }
 
 #[test]
