@@ -16,6 +16,7 @@ use crate::telemetry::traces::{self, Traces};
 
 mod descheduler;
 mod election;
+mod explain;
 mod file;
 mod live;
 mod otlp;
@@ -28,10 +29,13 @@ mod show;
 mod simulate;
 mod snapshot;
 
+pub use explain::page_of;
+
 const EXAMPLES: &str = "\
 Examples:
   evenkeel plan                              what would be moved in the current cluster, and why
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
+  evenkeel explain pod shop/web-0            why a pod goes or stays, and what would have to change
   evenkeel simulate                          a policy at work on a cluster in memory, hours in moments
   evenkeel policy check policy.yaml          whether a policy is sound
   evenkeel run --policy policy.yaml          keep the cluster even
@@ -53,6 +57,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Show what would be moved and why everything else stays; evicts nothing
     Plan(plan::Args),
+    /// Tell why a pod goes or stays, or how a node or a workload stands, and what would have to change
+    Explain(explain::Args),
     /// Try a policy on a cluster in memory: hours in moments
     Simulate(simulate::Args),
     /// Record a cluster in a file, for plan --from and simulate --from
@@ -69,7 +75,7 @@ enum Command {
     Version,
 }
 
-/// What `run` and `plan` have in common.
+/// What `run`, `plan` and `explain` have in common.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cluster and log")]
 struct Shared {
@@ -162,6 +168,10 @@ impl Command {
                 args.shared.start_log("warn", args.shared.log_format, None)?;
                 plan::run(args, out)
             }
+            Command::Explain(args) => {
+                args.shared.start_log("warn", args.shared.log_format, None)?;
+                explain::run(args, out)
+            }
             Command::Simulate(args) => simulate::run(args, out),
             Command::Snapshot(args) => snapshot::run(args, out),
             Command::Policy(command) => policy::run(command, out),
@@ -235,6 +245,9 @@ mod tests {
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
             "evenkeel plan --from c.yaml --now 1795246200 --all",
             "evenkeel plan -v --kubeconfig k --log-format json --log-level debug",
+            "evenkeel explain pod shop/web-0",
+            "evenkeel explain node n1 --from c.json --exact -o json",
+            "evenkeel explain workload shop/deployment/web --look 2m --all",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",
             "evenkeel simulate",
             "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o json -v",
@@ -255,6 +268,10 @@ mod tests {
             ("evenkeel", "Usage: evenkeel <COMMAND>"),
             ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
             ("evenkeel plan --from f --now noon", "expected a time such as"),
+            ("evenkeel explain", "<WHAT>"),
+            ("evenkeel explain job a", "possible values: pod, node, workload"),
+            ("evenkeel explain pod a --look soon", "expected a duration such as 5m"),
+            ("evenkeel explain pod a --look 5m --from f", "cannot be used with"),
             ("evenkeel plan -o xml", "possible values: text, json"),
             ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
             ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),

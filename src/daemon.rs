@@ -14,6 +14,7 @@ use crate::plan::Class;
 use crate::policy::{Basis, Policy, Rule};
 use crate::telemetry::Health;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::Board;
 use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
@@ -41,6 +42,8 @@ pub struct Daemon {
     pub health: Health,
     /// What Prometheus scrapes.
     pub metrics: Metrics,
+    /// What the status page shows.
+    pub board: Board,
     /// Decide, but evict nothing and write nothing.
     pub dry_run: bool,
     /// The name of our own pod or host, for events.
@@ -85,17 +88,21 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
         let now = clock();
         if now >= next_poll {
             daemon.observe(&mut engine).await;
+            daemon.board.sources(|| daemon.usage.told());
             next_poll = after(now, poll);
         }
         if daemon.take_lead(&mut engine).await? {
             next_cycle = now;
         }
+        daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
                 warn!(outcome = "failed", "cycle: {error}; trying again at the next");
+                daemon.board.none(now, "failed", &error.to_string());
             }
             next_cycle = after(now, interval);
+            daemon.board.due(next_cycle);
         }
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);

@@ -19,6 +19,7 @@
 // ── words ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod units;
 pub mod selector;
+pub mod markup;
 // ── what we are told ───────────────────────────────────────────────────────────────────────────────────────────────
 pub mod policy;
 pub mod snapshot;
@@ -33,6 +34,7 @@ pub mod gate;
 pub mod strategy;
 pub mod steer;
 pub mod advice;
+pub mod explain;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,17 +15,20 @@ mod outcome;
 mod picture;
 mod pull;
 mod refusal;
+mod remedy;
 mod steer;
 mod verdict;
+mod word;
 
 pub use advice::{Advice, Direction, Suggestion};
 pub use finding::Finding;
 pub use outcome::Outcome;
 pub use picture::{Balance, Band, NodePicture, Picture, PoolPicture};
 pub use pull::Pull;
-pub use refusal::{Reach, Refusal, short};
+pub use refusal::{Reach, Refusal, short, whole};
 pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
+pub use word::{Unasked, Word};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]

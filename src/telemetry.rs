@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use metrics::Metrics;
 
 pub mod metrics;
+pub mod status;
 pub mod tls;
 pub mod traces;
 
@@ -62,13 +63,21 @@ impl Health {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Why it cannot decide; `None` when it can, or has not tried yet.
+    fn waiting_for(&self) -> Option<String> {
+        self.with(|pulse| pulse.waiting_for.clone())
+    }
+
+    /// For how long it should have come round, if it is taken for stuck.
+    fn overdue(&self, now: Timestamp) -> Option<SignedDuration> {
+        let due = self.with(|pulse| pulse.due)?;
+        Some(now.duration_since(due)).filter(|late| *late > STUCK)
+    }
+
     fn live(&self, now: Timestamp) -> (StatusCode, String) {
-        let due = self.with(|pulse| pulse.due);
-        match due {
-            Some(due) if now.duration_since(due) > STUCK => {
-                (StatusCode::SERVICE_UNAVAILABLE, format!("stuck: due at {due}\n"))
-            }
-            Some(_) | None => (StatusCode::OK, "ok\n".to_owned()),
+        match self.overdue(now) {
+            Some(late) => (StatusCode::SERVICE_UNAVAILABLE, format!("stuck: overdue for {late:#}\n")),
+            None => (StatusCode::OK, "ok\n".to_owned()),
         }
     }
 
@@ -86,6 +95,14 @@ impl Health {
 /// The content type of the text that Prometheus scrapes.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+/// What is where.
+const PLACES: &str = concat!(
+    "evenkeel ",
+    env!("CARGO_PKG_VERSION"),
+    "\n/healthz  whether it is alive\n/readyz   whether it can decide\n/metrics  for Prometheus\n\
+    The status page has an address of its own, by default http://127.0.0.1:8081/ (--status-listen).\n"
+);
+
 /// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.
 pub async fn serve<L>(listener: L, health: Health, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()>
 where
@@ -94,6 +111,7 @@ where
 {
     let scraped = async move || ([(axum::http::header::CONTENT_TYPE, OPEN_METRICS)], metrics.text());
     let router = Router::new()
+        .route("/", get(async || PLACES))
         .route("/metrics", get(scraped))
         .route("/healthz", get(async |State(health): State<Health>| health.live(clock())))
         .route("/readyz", get(async |State(health): State<Health>| health.readiness()))

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
@@ -12,10 +13,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::lease::election::Timing;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::facts::About;
+use crate::telemetry::status::{self, Board};
 use crate::telemetry::tls::TlsListener;
 use crate::telemetry::traces::Traces;
 use crate::telemetry::{self, Health};
@@ -41,9 +45,13 @@ pub(super) struct Args {
     /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
+    /// Where the status page answers, to look at only; `none` for nowhere; not with --once. Where another has the address, a
+    /// warning says so, and all else goes on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
+    status_listen: Place,
     /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
-    instance: String,
+    pub(super) instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
@@ -76,6 +84,18 @@ impl Args {
         Ok(Some(started.map_err(|trouble| Misuse(format!("traces for {place}: {trouble}")))?))
     }
 
+    /// What the status page says of the program.
+    fn about(&self, policy: &Policy) -> About {
+        About {
+            version: env!("CARGO_PKG_VERSION"),
+            instance: self.instance.clone(),
+            policy: policy::sentence(policy),
+            dry_run: self.dry_run || policy.dry_run,
+            exact: policy.exact,
+            started: clock(),
+        }
+    }
+
     /// The policy, with all that the command line says of it.
     fn policy(&self) -> anyhow::Result<Policy> {
         // What is typed counts for more than what the environment says.
@@ -97,22 +117,35 @@ impl Args {
         self.once || self.flags.once()
     }
 
+    /// Whether it stands in for descheduler.
+    pub(super) const fn as_descheduler(&self) -> bool {
+        self.flags.policy_config_file.is_some()
+    }
+
     /// Our part among several instances.
-    fn lead(&self, policy: &Policy, client: &Client) -> anyhow::Result<Lead> {
-        if !self.election.wanted() {
-            return Ok(Lead::default());
-        }
-        if self.once() {
-            let why = "--leader-elect makes no sense for a single run: leave it out, or --once; with --policy-config-file give a --descheduling-interval";
-            return Err(Misuse(why.to_owned()).into());
-        }
-        let as_descheduler = self.flags.policy_config_file.is_some();
-        let lead = self.election.lead(&self.shared, &self.instance, as_descheduler, client)?;
+    fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
+        let Some(timing) = timing else { return Lead::default() };
         if self.dry_run || policy.dry_run {
             info!("a dry run writes nothing, not even a lease: it decides whether or not another instance leads");
-            return Ok(Lead::default());
+            return Lead::default();
         }
-        Ok(lead)
+        self.election.lead(timing, self, client)
+    }
+}
+
+/// Where the status page answers.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Nowhere,
+    At(SocketAddr),
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    match text {
+        "none" | "off" => Ok(Place::Nowhere),
+        text => {
+            text.parse().map(Place::At).map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned())
+        }
     }
 }
 
@@ -122,6 +155,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Runs until told to stop.
 pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
+    let timing = args.election.timing(args.once())?;
     let policy = args.policy()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;
@@ -129,13 +163,16 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
-    let lead = args.lead(&policy, &client)?;
-    let daemon = Daemon {
+    let metrics = Metrics::new(cluster.calls());
+    metrics.begin(&policy);
+    let lead = args.lead(timing, &policy, &client);
+    let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: Metrics::new(cluster.calls()),
+        metrics,
         cluster,
         health: Health::default(),
+        board: Board::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),
@@ -154,10 +191,28 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         let listener = TlsListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         tokio::spawn(telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone()));
     }
+    if let Place::At(address) = args.status_listen {
+        daemon.board = show(address, args.about(&policy), &daemon.health, &stop).await;
+    }
     let ended = daemon::run(daemon, policy, stop.clone()).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
+}
+
+/// Serves the status page. To rebalance matters more than to be looked at: without it, all else goes on.
+async fn show(address: SocketAddr, about: About, health: &Health, stop: &CancellationToken) -> Board {
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            warn!(%address, "there is no status page, since its address cannot be had: {error}; --status-listen names another, or none");
+            return Board::default();
+        }
+    };
+    let board = Board::new(about);
+    info!("status page at http://{address}/");
+    tokio::spawn(status::serve(listener, board.clone(), health.clone(), stop.clone()));
+    board
 }
 
 /// Ctrl-C and SIGTERM let the call that is under way end, and write down what came of it.
@@ -174,4 +229,9 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
         stop.cancel();
     });
     Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+fn clock() -> Timestamp {
+    Timestamp::now()
 }

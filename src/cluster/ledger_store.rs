@@ -11,7 +11,7 @@ use kube::{Api, Client, Error};
 use super::client::{code, why};
 
 /// The key under which the text stands.
-const KEY: &str = "ledger.json";
+pub const KEY: &str = "ledger.json";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One ConfigMap, and the version of it that was seen last.

@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
+use crate::telemetry::status::facts::{Remembered, Round};
 
 use super::{Daemon, DaemonError, Loading, clock, report, spans};
 
@@ -38,6 +39,7 @@ impl<'d> Cycle<'d> {
             self.daemon.health.waiting(cut_off.to_string());
             self.daemon.metrics.cycle("waiting", self.took());
             spans::uncycled("waiting", &cut_off.to_string());
+            self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
@@ -60,7 +62,7 @@ impl<'d> Cycle<'d> {
             self.steer(&plan, |action| action == SteerAction::Remove).await;
             outcomes?
         };
-        self.report(&plan, &outcomes);
+        self.report(&snapshot, &plan, &outcomes);
         Ok(())
     }
 
@@ -179,12 +181,18 @@ impl<'d> Cycle<'d> {
         }
     }
 
-    fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
+    fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
         let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
         self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
         self.daemon.metrics.cycle(outcome, took);
         spans::cycled(outcome, plan, outcomes);
+        self.daemon.board.round(|| {
+            let round = Round::of(plan, outcomes, self.dry(), took);
+            let past = round.past(outcome, report::summary(plan, round.evicted));
+            let rest = self.engine.policy().cooldown.rest;
+            (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, self.started))
+        });
     }
 
     fn took(&self) -> SignedDuration {

@@ -8,6 +8,7 @@ use crate::policy::{SourceKind, UsagePolicy};
 use crate::snapshot::places::Places;
 use crate::source::{Source, SourceError};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status;
 use crate::usage::Readings;
 
 /// The sources, and how they are doing.
@@ -66,6 +67,18 @@ impl Feed {
     /// Which source decisions are made by.
     pub const fn standing(&self) -> Standing {
         self.standing
+    }
+
+    /// How the sources are doing, for people.
+    pub(super) fn told(&self) -> Vec<status::facts::Source> {
+        let told = |line: &Line| status::facts::Source {
+            name: line.name(),
+            in_use: self.standing == Standing::By(line.source.kind()),
+            read: line.read,
+            newest_sample: line.newest,
+            error: line.error.as_ref().map(|(_, said)| said.clone()),
+        };
+        std::iter::once(&self.first).chain(&self.fallback).map(told).collect()
     }
 
     /// Why nothing is known of usage now; `None` where a source is fresh.

@@ -13,6 +13,7 @@ use crate::cluster::lease::election::Term;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::engine::Engine;
 use crate::policy::Policy;
+use crate::telemetry::status::Part;
 
 use super::{Daemon, DaemonError, Loading, Steered};
 
@@ -32,7 +33,7 @@ struct Candidate {
 
 enum Stage {
     /// Not yet a candidate.
-    Waiting(Elector),
+    Waiting(Box<Elector>),
     Running(JoinHandle<()>, CancellationToken),
     Over,
 }
@@ -47,7 +48,7 @@ enum Told {
 impl Lead {
     /// To be won in this election.
     pub fn candidate((elector, leadership): (Elector, Leadership)) -> Self {
-        let stage = Stage::Waiting(elector);
+        let stage = Stage::Waiting(Box::new(elector));
         Lead(Some(Candidate { leadership, stage, term: None, trouble: None, told: None }))
     }
 
@@ -81,6 +82,15 @@ impl Lead {
     /// Why it could not take over, if so.
     pub(super) fn trouble(&self) -> Option<String> {
         self.0.as_ref().and_then(|it| it.leadership.trouble().or_else(|| it.trouble.clone()))
+    }
+
+    /// The same for people.
+    pub(super) fn part(&self) -> Part {
+        match &self.0 {
+            None => Part::Alone,
+            Some(_) if self.holds() => Part::Leading,
+            Some(it) => Part::Standby(it.leadership.holder()),
+        }
     }
 
     /// Waits until the lead is taken or lost; for ever where there is no election.

@@ -15,6 +15,7 @@ use self::families::{
 };
 
 mod advice;
+mod begin;
 pub mod catalogue;
 mod families;
 

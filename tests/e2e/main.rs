@@ -7,6 +7,8 @@
     reason = "nothing here is used from outside, and a test says what is wrong by failing"
 )]
 
+#[path = "../boards/kit.rs"]
+mod boards;
 mod kit;
 #[path = "../placements/kit.rs"]
 mod placements;
@@ -23,9 +25,13 @@ mod disruption;
 mod doubt;
 mod job;
 mod leader;
+mod otlp;
 mod outage;
+mod panels;
 mod plan;
 mod probes;
 mod prometheus;
 mod rights;
+mod rules;
 mod seeds;
+mod status;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A pod also takes what [`faring`] says. A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
-//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
+//! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
 
 mod faring;
 
@@ -154,6 +154,14 @@ impl Cluster {
         engine.decide(&snapshot, noon())
     }
 
+    /// An engine that has looked at this cluster once and takes it for steady, and the snapshot.
+    pub(crate) fn seen(&self, policy: Policy, ledger: Ledger) -> (Engine, Snapshot) {
+        let snapshot = self.snapshot(&policy);
+        let mut engine = Engine::new(policy, ledger);
+        engine.observe_steady(&snapshot, &self.readings(noon()), noon());
+        (engine, snapshot)
+    }
+
     /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
     pub(crate) fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
         let key = (namespace.to_owned(), name.to_owned());
@@ -236,7 +244,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
             local: words.has("emptydir"),
             claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
         },
-        resource_claims: false,
+        resource_claims: words.has("devices"),
     }
 }
 

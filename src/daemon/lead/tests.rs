@@ -18,6 +18,7 @@ use crate::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;
 use crate::telemetry::Health;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::Board;
 
 const LEDGER: &str = r#"{"entries":[],"resting":{"shop/Deployment/web":{"attempt":"2026-11-21T12:00:00Z","until":"2026-11-21T13:00:00Z","useless":1}},"version":1}"#;
 
@@ -64,6 +65,7 @@ impl Play {
             instance: "evenkeel-0".to_owned(),
             told: Said::default(),
             steered: Steered::default(),
+            board: Board::default(),
             lead: Lead(Some(candidate)),
         };
         Play { daemon, engine: Engine::new(policy, Ledger::default()), ruler, asked }

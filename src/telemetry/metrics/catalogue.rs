@@ -169,7 +169,7 @@ pub(super) const TAINTS: About = counter(
 pub(super) const CYCLES: About = counter(
     "cycles",
     "Cycles, by outcome",
-    &[Label("outcome", Values::Named("the words of the log for what a cycle came to"))],
+    &[Label("outcome", Values::These(&["acted", "idle", "dry-run", "halted", "waiting", "failed"]))],
 );
 pub(super) const CYCLE: About = histogram("cycle_duration_seconds", "How long a cycle took", &[]);
 pub(super) const PHASE: About = histogram(
