@@ -5,8 +5,8 @@ use std::path::Path;
 
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
-use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::telemetry::metrics::catalogue::ALL;
+use evenkeel::telemetry::metrics::{Form, Metrics};
 use serde_json::Value;
 
 use crate::kit::{Cluster, EVEN, noon, parse};
@@ -47,9 +47,11 @@ fn every_metric_of_the_dashboard_is_exposed_and_every_exposed_one_is_shown() {
 fn a_node_that_has_left_leaves_no_series_behind() {
     let metrics = Metrics::default();
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
-    assert!(metrics.text().contains("node=\"n2\""));
+    assert!(metrics.text(Form::Classic).contains("node=\"n2\""));
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
-    assert!(!metrics.text().contains("node=\"n2\"") && metrics.text().contains("node=\"n3\""));
+    assert!(
+        !metrics.text(Form::Classic).contains("node=\"n2\"") && metrics.text(Form::Classic).contains("node=\"n3\"")
+    );
 }
 
 /// Of two instances only the one that decides tells of a plan.
@@ -65,14 +67,18 @@ fn who_stands_by_tells_of_no_plan_and_no_ledger() {
     let plan = engine.decide(&snapshot, noon());
     engine.intend(&snapshot, &plan.moves, noon());
     let metrics = Metrics::default();
-    let fresh = metrics.text();
+    let fresh = metrics.text(Form::Classic);
     metrics.plan(&plan, &policy);
     metrics.ledger(engine.ledger(), &policy.cooldown, noon());
     for told in ["node_class{", "kept_pods{", "planned_moves{", "steered_nodes{", "band_ratio{", "ledger_entries{"] {
-        assert!(metrics.text().contains(told), "the plan says nothing of {told}: {}", metrics.text());
+        assert!(
+            metrics.text(Form::Classic).contains(told),
+            "the plan says nothing of {told}: {}",
+            metrics.text(Form::Classic)
+        );
     }
     metrics.forget();
-    assert_eq!(metrics.text(), fresh);
+    assert_eq!(metrics.text(Form::Classic), fresh);
 }
 
 #[test]
