@@ -164,6 +164,29 @@ impl Metrics {
         self.picture(&plan.before, policy);
     }
 
+    /// Forgets the last plan and the ledger: another instance decides from now on, and two would be counted twice.
+    pub fn forget(&self) {
+        let _whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let it = &self.all;
+        for gauge in [&it.halted, &it.skipped, &it.resting, &it.repeat_offenders] {
+            gauge.set(0);
+        }
+        it.nodes.clear();
+        it.node_class.clear();
+        it.kept.clear();
+        it.planned.clear();
+        it.idle.clear();
+        it.steered.clear();
+        it.entries.clear();
+        it.node_ratio.clear();
+        it.mean.clear();
+        it.deviation.clear();
+        it.above_mean.clear();
+        it.band.clear();
+        it.outside_band.clear();
+        it.advice.take(&[], 0);
+    }
+
     /// A node that two strategies of one name take for the same counts once.
     fn verdicts(&self, plan: &Plan) {
         self.all.nodes.clear();

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
 use evenkeel::telemetry::metrics::catalogue::ALL;
 use evenkeel::telemetry::metrics::{Form, Metrics};
 use serde_json::Value;
 
-use crate::kit::{Cluster, EVEN, parse};
+use crate::kit::{Cluster, EVEN, noon, parse};
 
 fn dashboard() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards/evenkeel.json");
@@ -50,6 +52,33 @@ fn a_node_that_has_left_leaves_no_series_behind() {
     assert!(
         !metrics.text(Form::Classic).contains("node=\"n2\"") && metrics.text(Form::Classic).contains("node=\"n3\"")
     );
+}
+
+/// Of two instances only the one that decides tells of a plan.
+#[test]
+fn who_stands_by_tells_of_no_plan_and_no_ledger() {
+    let policy = parse(&format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"));
+    let cluster = Cluster::parse(
+        "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m owner=StatefulSet\nnode n2\nnode n3 unready",
+    );
+    let snapshot = cluster.snapshot(&policy);
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    engine.intend(&snapshot, &plan.moves, noon());
+    let metrics = Metrics::default();
+    let fresh = metrics.text(Form::Classic);
+    metrics.plan(&plan, &policy);
+    metrics.ledger(engine.ledger(), &policy.cooldown, noon());
+    for told in ["node_class{", "kept_pods{", "planned_moves{", "steered_nodes{", "band_ratio{", "ledger_entries{"] {
+        assert!(
+            metrics.text(Form::Classic).contains(told),
+            "the plan says nothing of {told}: {}",
+            metrics.text(Form::Classic)
+        );
+    }
+    metrics.forget();
+    assert_eq!(metrics.text(Form::Classic), fresh);
 }
 
 #[test]
