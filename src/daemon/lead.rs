@@ -138,7 +138,6 @@ impl Daemon {
             it.tell_standby();
             // The plan and the taints are the affair of whoever leads, who knows our taints by their key.
             self.steered = Steered::default();
-            self.metrics.forget();
             return Ok(false);
         }
         let loaded = self.load().await;

@@ -21,6 +21,7 @@ mod advice;
 pub mod catalogue;
 mod descheduler;
 mod families;
+mod standby;
 mod text;
 
 pub use text::Form;
@@ -132,6 +133,9 @@ impl Metrics {
     /// Takes in whether this instance decides, or stands by.
     pub fn leader(&self, leads: bool) {
         self.all.leader.set(i64::from(leads));
+        if !leads {
+            self.fall_silent();
+        }
     }
 
     /// Takes in the last plan of a policy. What it no longer speaks of is gone: a node that has left leaves no series
@@ -162,29 +166,6 @@ impl Metrics {
         it.skipped.set(count(plan.skipped.len()));
         it.advice.take(&plan.advice, policy.advice.top);
         self.picture(&plan.before, policy);
-    }
-
-    /// Forgets the last plan and the ledger: another instance decides from now on, and two would be counted twice.
-    pub fn forget(&self) {
-        let _whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        let it = &self.all;
-        for gauge in [&it.halted, &it.skipped, &it.resting, &it.repeat_offenders] {
-            gauge.set(0);
-        }
-        it.nodes.clear();
-        it.node_class.clear();
-        it.kept.clear();
-        it.planned.clear();
-        it.idle.clear();
-        it.steered.clear();
-        it.entries.clear();
-        it.node_ratio.clear();
-        it.mean.clear();
-        it.deviation.clear();
-        it.above_mean.clear();
-        it.band.clear();
-        it.outside_band.clear();
-        it.advice.take(&[], 0);
     }
 
     /// A node that two strategies of one name take for the same counts once.
