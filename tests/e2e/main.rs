@@ -21,6 +21,7 @@ mod strategies;
 mod crash;
 mod disruption;
 mod doubt;
+mod explain;
 mod job;
 mod outage;
 mod plan;
