@@ -74,7 +74,7 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
     use crate::plan::Reason;

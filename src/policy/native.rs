@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::advice;
 use super::problem::Code;
 use super::prometheus::prometheus;
 use super::read::{Bound, Fields, Spot};
@@ -48,6 +49,7 @@ pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
             safety: f.field("safety").section(safety),
             forecast: f.field("forecast").section(forecast),
             steering: f.field("steering").section(steering::steering),
+            advice: f.field("advice").section(advice::advice),
             strategies: strategies(f, basis, &profiles),
             profiles,
         };
@@ -382,7 +384,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, advice, strategies
           | staleAfter: 1m
           | ^
         ");

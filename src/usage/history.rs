@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use statrs::statistics::{Data, OrderStatistics};
 
 use crate::policy::UsagePolicy;
 use crate::snapshot::facts::Pod as PodFacts;
@@ -18,6 +17,7 @@ use crate::units::{Amount, ResourceId};
 use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage, smoothing};
 
 mod beside;
+mod typical;
 mod window;
 
 use beside::{order, samples, since, strangers};
@@ -202,7 +202,7 @@ impl History {
     pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
         let series = self.series(snapshot);
         let known: Vec<Result<Measure, Unmeasured>> = series.iter().map(|s| self.known_pod(*s, now)).collect();
-        let typical = typical_by_workload(snapshot, &known);
+        let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(&known).zip(&series);
         let pods: Vec<PodUsage> =
             pods.map(|((pod, known), own)| self.pod_usage(pod, (*known, *own), &typical, now)).collect();
@@ -334,23 +334,4 @@ impl PodUsage {
             PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => used,
         }
     }
-}
-
-fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
-    let mut typical = BTreeMap::new();
-    for (position, workload) in snapshot.workloads.iter().enumerate() {
-        // Only those are asked for that stand in for some other.
-        if workload.pods.iter().all(|PodId(p)| known[*p].is_ok()) {
-            continue;
-        }
-        let used: Vec<Measure> = workload.pods.iter().filter_map(|PodId(p)| known[*p].ok()).collect();
-        if !used.is_empty() {
-            let middle = |of: fn(&Measure) -> Amount| {
-                let mut data = Data::new(used.iter().map(|m| of(m).as_f64()).collect::<Vec<_>>());
-                Amount::from_f64(data.median())
-            };
-            typical.insert(WorkloadId(position), Measure { cpu: middle(|m| m.cpu), memory: middle(|m| m.memory) });
-        }
-    }
-    typical
 }

@@ -7,6 +7,8 @@
     reason = "nothing here is used from outside, and a test says what is wrong by failing"
 )]
 
+#[path = "../boards/kit.rs"]
+mod boards;
 mod kit;
 #[path = "../placements/kit.rs"]
 mod placements;
@@ -20,12 +22,19 @@ mod packing;
 mod strategies;
 mod crash;
 mod disruption;
+mod advice;
 mod doubt;
 mod explain;
 mod job;
+mod leader;
+mod otlp;
+mod metrics;
 mod outage;
+mod panels;
 mod plan;
 mod probes;
 mod prometheus;
 mod rights;
+mod rules;
 mod seeds;
+mod status;

@@ -228,6 +228,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         gated: false,
         ports: Vec::new(),
         requests,
+        limits: faring::limits(words),
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,

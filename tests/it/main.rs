@@ -4,6 +4,8 @@
 
 mod kit;
 
+mod advice;
+mod advice_effect;
 mod balance;
 mod cooldown;
 mod dashboards;
@@ -15,6 +17,8 @@ mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
+mod otlp;
+mod metrics;
 mod past;
 mod pictures;
 mod properties;
@@ -23,4 +27,5 @@ mod relief;
 mod scheduler_config;
 mod simulate;
 mod smoothing;
+mod status;
 mod steering;

@@ -8,6 +8,7 @@ use std::path::Path;
 use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked};
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
+use evenkeel::telemetry::status::State;
 use evenkeel::units::Ratio;
 use evenkeel::usage::Unmeasured;
 use jiff::SignedDuration;
@@ -264,6 +265,34 @@ const CODES: [(Code, &str); 12] = [
     (Code::Deprecated, "A warning: an old way to say it, which still holds."),
 ];
 
+fn states() -> Vec<State> {
+    let why = || "what it said".to_owned();
+    vec![
+        State::Starting,
+        State::Waiting("the first list of every watch".to_owned()),
+        State::Standby(Some("evenkeel-1".to_owned())),
+        State::Stuck(SignedDuration::from_mins(3)),
+        State::Failed(why()),
+        State::Halted(Halt::FewNodes(1).to_string()),
+        State::Moving { evicted: 3, planned: 4, ago: SignedDuration::from_secs(40), hot: 2, awaited: 2 },
+        State::WouldMove { planned: 3, hot: 2 },
+        State::Uneven { hot: 1, kept: 7, why: Refusal::NoBudget.to_string() },
+        State::Warming(1),
+        State::Blind(4),
+        State::Even { even: 9, cold: 3, unknown: 0 },
+        State::Idle,
+    ]
+}
+
+#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+fn is_listed_state(state: &State) {
+    match state {
+        State::Starting | State::Waiting(_) | State::Stuck(_) | State::Failed(_) | State::Halted(_) => {}
+        State::Moving { .. } | State::WouldMove { .. } | State::Uneven { .. } | State::Warming(_) => {}
+        State::Standby(_) | State::Blind(_) | State::Even { .. } | State::Idle => {}
+    }
+}
+
 fn document() -> String {
     let mut doc = String::from(
         "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. Codes are stable; sentences are for people and\nmay get better. A test keeps this page as the program speaks.\n",
@@ -305,6 +334,11 @@ fn document() -> String {
     doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in steer_outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
+    }
+    doc += "\n## How it is\n\nThe headline of the status page, and `state.code` of its `/status.json`.\n\n| code | it says, for example |\n|---|---|\n";
+    for state in states() {
+        is_listed_state(&state);
+        let _ = writeln!(doc, "| `{}` | {state} |", state.code());
     }
     doc += "\n## What is wrong with a policy\n\n`evenkeel policy check` names file, line, column, field, what was found and what is allowed.\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in CODES {

@@ -12,12 +12,14 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
+use super::advice::AdviceMetrics;
 use super::catalogue::{self, About};
 use crate::cluster::calls::Calls;
 
 /// A gauge of shares or times.
 pub(super) type Fraction = Gauge<f64, AtomicU64>;
-type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
+/// Histograms of how long something took.
+pub(super) type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Every metric; clones share them.
 #[derive(Clone, Debug)]
@@ -54,6 +56,7 @@ pub(super) struct Families {
     pub(super) source_sample: Family<SourceLabels, Fraction>,
     pub(super) source_in_use: Family<SourceLabels, Gauge>,
     pub(super) skipped: Gauge,
+    pub(super) advice: AdviceMetrics,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -212,6 +215,7 @@ impl Families {
             source_sample: register(&mut r, &catalogue::SOURCE_SAMPLE),
             source_in_use: register(&mut r, &catalogue::SOURCE_IN_USE),
             skipped: register(&mut r, &catalogue::SKIPPED),
+            advice: AdviceMetrics::register(&mut r),
             registry: Arc::default(),
         };
         add(&mut r, &catalogue::API_REQUESTS, calls.counted());
@@ -225,11 +229,11 @@ fn durations() -> Histogram {
     Histogram::new([0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0])
 }
 
-fn register<M: Metric + Default + Clone>(registry: &mut Registry, about: &About) -> M {
+pub(super) fn register<M: Metric + Default + Clone>(registry: &mut Registry, about: &About) -> M {
     add(registry, about, M::default())
 }
 
-fn add<M: Metric + Clone>(registry: &mut Registry, about: &About, metric: M) -> M {
+pub(super) fn add<M: Metric + Clone>(registry: &mut Registry, about: &About, metric: M) -> M {
     registry.register(about.name, about.help, metric.clone());
     metric
 }

@@ -1,4 +1,6 @@
-//! The samples of a window as they came, for people to look at.
+//! The samples of a window as they came, for people to look at, and for those who want more than one figure of them.
+
+use std::collections::VecDeque;
 
 use crate::snapshot::{NodeId, PodId, Snapshot};
 use crate::usage::Sample;
@@ -6,6 +8,11 @@ use crate::usage::Sample;
 use super::{History, Remainder, beside, series_of};
 
 impl History {
+    /// The samples of each pod of a snapshot, by its position, the oldest first; `None` where it has none.
+    pub fn samples(&self, snapshot: &Snapshot) -> Vec<Option<&VecDeque<Sample>>> {
+        self.series(snapshot).into_iter().map(|series| series.map(|s| &s.samples)).collect()
+    }
+
     /// The samples of a pod that the window holds, the oldest first.
     pub fn pod_window(&self, snapshot: &Snapshot, pod: PodId) -> Vec<Sample> {
         let it = snapshot.pod(pod);
