@@ -27,6 +27,7 @@ mod doubt;
 mod job;
 mod leader;
 mod otlp;
+mod metrics;
 mod outage;
 mod panels;
 mod plan;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evenkeel::engine::Engine;
 use evenkeel::ledger::Ledger;
 use evenkeel::plan::{Advice, Plan};
-use evenkeel::telemetry::metrics::Metrics;
+use evenkeel::telemetry::metrics::{Form, Metrics};
 use evenkeel::units::{Amount, quantity};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -177,7 +177,7 @@ fn machines_read_amounts_as_a_manifest_has_them() {
 fn metrics_count_all_and_name_the_worst() {
     let metrics = Metrics::default();
     let of_advice = || {
-        let text = metrics.text();
+        let text = metrics.text(Form::Classic);
         text.lines().filter(|l| l.starts_with("evenkeel_advice")).map(str::to_owned).collect::<BTreeSet<_>>()
     };
     let policy = parse(&format!("advice: {{top: 1}}\n{EVEN}"));

@@ -18,6 +18,7 @@ mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
 mod otlp;
+mod metrics;
 mod past;
 mod pictures;
 mod properties;

@@ -284,7 +284,7 @@ impl Keel {
         self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
     }
 
-    /// What Prometheus would scrape of it.
+    /// What somebody with curl would see of its metrics.
     pub async fn metrics(&self) -> String {
         let server = format!("http://127.0.0.1:{}", self.port);
         let client = kube::Client::try_from(kube::Config::new(server.parse().unwrap())).unwrap();
