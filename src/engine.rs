@@ -8,7 +8,7 @@ use crate::advice;
 use crate::draft::{Draft, HotSince, World};
 use crate::explain::{self, Case, Explanation, NotFound, Subject};
 use crate::ledger::{Aim, Entry, Ledger, Settled};
-use crate::plan::{Halt, Move, Outcome, Plan};
+use crate::plan::{Advice, Halt, Move, Outcome, Plan};
 use crate::policy::{LowNodeUtilization, Policy, Strategy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::steer;
