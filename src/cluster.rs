@@ -17,9 +17,9 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::objects::{Kind, Objects};
 use crate::snapshot::places::Places;
 
-use crate::calls::Calls;
 use self::client::ConnectError;
 use self::watch::{Feed, WATCHED};
+use crate::calls::Calls;
 
 pub mod client;
 pub mod events;

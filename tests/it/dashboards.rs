@@ -179,8 +179,7 @@ fn who_stands_by_tells_of_no_plan_and_no_ledger() {
 fn rows_answer_the_questions_of_the_night_in_order() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
-    let rows: Vec<&str> =
-        panels.iter().filter(|p| p["type"] == "row").map(|p| p["title"].as_str().unwrap()).collect();
+    let rows: Vec<&str> = panels.iter().filter(|p| p["type"] == "row").map(|p| p["title"].as_str().unwrap()).collect();
     assert_eq!(
         rows,
         [
@@ -245,7 +244,8 @@ fn the_columns_of_tables_are_there() {
             assert!(named(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
         }
         let renamed = options["renameByName"].as_object().unwrap();
-        let names: BTreeSet<&str> = columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
+        let names: BTreeSet<&str> =
+            columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
         let overridden = table["fieldConfig"]["overrides"].as_array().unwrap().iter().map(|o| &o["matcher"]["options"]);
         let sorted = table["options"]["sortBy"].as_array().unwrap().iter().map(|s| &s["displayName"]);
         for column in overridden.chain(sorted) {
