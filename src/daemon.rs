@@ -13,7 +13,7 @@ use crate::ledger::{Ledger, LedgerError};
 use crate::plan::Class;
 use crate::policy::{Basis, Policy, Rule};
 use crate::telemetry::Health;
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{Metrics, Phase};
 use crate::telemetry::status::Board;
 use crate::usage::Unmeasured;
 
@@ -73,6 +73,7 @@ pub enum DaemonError {
 /// Works until told to stop.
 pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+    daemon.metrics.expect(&policy);
     daemon.lead.enter();
     let ended = rounds(&mut daemon, Engine::new(policy, ledger), &stop).await;
     daemon.lead.leave().await;
@@ -94,6 +95,7 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
         if daemon.take_lead(&mut engine).await? {
             next_cycle = now;
         }
+        daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
@@ -204,7 +206,10 @@ impl Daemon {
 
     /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
-        self.poll(engine).instrument(spans::observe()).await
+        let begun = clock();
+        let seen = self.poll(engine).instrument(spans::observe()).await;
+        self.metrics.phase(Phase::Observe, since(begun));
+        seen
     }
 
     async fn poll(&mut self, engine: &mut Engine) -> bool {
@@ -242,6 +247,11 @@ async fn sleep_until(due: Timestamp, stop: &CancellationToken) {
         () = tokio::time::sleep(wait) => {}
         () = stop.cancelled() => {}
     }
+}
+
+/// The time since then; none where the clock was set back.
+fn since(then: Timestamp) -> SignedDuration {
+    clock().duration_since(then).max(SignedDuration::ZERO)
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]

@@ -9,7 +9,7 @@ use crate::draft::{Draft, HotSince, World};
 use crate::explain::{self, Case, Explanation, NotFound, Subject};
 use crate::ledger::{Aim, Entry, Ledger, Settled};
 use crate::plan::{Halt, Move, Outcome, Plan};
-use crate::policy::{LowNodeUtilization, Policy};
+use crate::policy::{LowNodeUtilization, Policy, Strategy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::steer;
 use crate::strategy::{self, low_node_utilization};
@@ -88,13 +88,20 @@ impl Engine {
 
     /// What should be done now. Changes nothing: the same world gives the same plan.
     pub fn decide(&self, snapshot: &Snapshot, now: Timestamp) -> Plan {
+        self.decide_telling(snapshot, now, |_| {})
+    }
+
+    /// The same, and tells whoever has a clock when the strategies begin, and of each when it has decided.
+    pub fn decide_telling(&self, snapshot: &Snapshot, now: Timestamp, mut tell: impl FnMut(Option<&Strategy>)) -> Plan {
         let usage = self.history.usage(snapshot, now);
         let mut draft = Draft::new(self.world(snapshot, &usage, now));
         let before = picture(&draft);
         let halted = halt(&self.policy, snapshot, now);
         if halted.is_none() {
-            for position in 0..self.policy.strategies.len() {
+            tell(None);
+            for (position, strategy) in self.policy.strategies.iter().enumerate() {
                 strategy::run(&mut draft, position, |_, _| {});
+                tell(Some(strategy));
             }
         }
         let after = picture(&draft);
@@ -124,7 +131,7 @@ impl Engine {
             } else {
                 Aim::Move
             };
-            self.ledger.intend(snapshot, pod, aim, now);
+            self.ledger.intend(snapshot, pod, (aim, &it.may_land), now);
         }
     }
 

@@ -20,6 +20,10 @@ pub use settle::Settled;
 /// More entries than this are not kept, so that the ledger fits a ConfigMap (1 MiB) with room to spare.
 pub const MOST_ENTRIES: usize = 1500;
 const MOST_STANDINGS: usize = 1500;
+/// A forecast of more nodes than this says too little to be kept.
+const MOST_FORESEEN: usize = 16;
+/// More bytes of node names than this are not kept of all forecasts together, for the same reason as [`MOST_ENTRIES`].
+pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
 /// The format of the written form.
 const VERSION: u32 = 1;
 /// How long an eviction whose call may have been lost in a crash is taken for made although its pod is still there.
@@ -62,6 +66,10 @@ pub struct Entry {
     /// The pod taken for its replacement, by identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
+    /// Every node that was foreseen for its replacement, for as long as that matters; empty where nobody asked, or where
+    /// they were too many to be kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreseen: Vec<String>,
 }
 
 /// What an eviction is for.
@@ -272,8 +280,9 @@ impl Ledger {
         self.entries.len() + planned >= MOST_ENTRIES
     }
 
-    /// Writes down that this pod is to be evicted. Call before the eviction is made, and save.
-    pub fn intend(&mut self, snapshot: &Snapshot, pod: PodId, aim: Aim, now: Timestamp) {
+    /// Writes down that this pod is to be evicted, and where its replacement may land. Call before the eviction is made,
+    /// and save.
+    pub fn intend(&mut self, snapshot: &Snapshot, pod: PodId, (aim, foreseen): (Aim, &[String]), now: Timestamp) {
         let it = snapshot.pod(pod);
         let siblings = it.workload.map(|w| snapshot.workload(w).pods.as_slice()).unwrap_or_default();
         let newest = siblings.iter().map(|p| snapshot.pod(*p).created).max().unwrap_or(it.created);
@@ -289,7 +298,14 @@ impl Ledger {
             twins: twins.map(|p| p.uid.clone()).collect(),
             state: State::Intended,
             replacement: None,
+            foreseen: if self.has_room(foreseen) { foreseen.to_vec() } else { Vec::new() },
         });
+    }
+
+    fn has_room(&self, foreseen: &[String]) -> bool {
+        let bytes = |nodes: &[String]| nodes.iter().map(String::len).sum::<usize>();
+        let kept: usize = self.entries.iter().map(|e| bytes(&e.foreseen)).sum();
+        foreseen.len() <= MOST_FORESEEN && kept + bytes(foreseen) <= MOST_FORESEEN_BYTES
     }
 
     /// The API server accepted the eviction of this pod.
@@ -347,6 +363,7 @@ impl Ledger {
         let keep_for = cooldown.rest.saturating_add(cooldown.rest).max(SignedDuration::from_mins(2));
         let over = |e: &Entry| matches!(e.state, State::Settled(_)) && now.duration_since(e.at) > keep_for;
         self.entries.retain(|e| !over(e));
+        self.forget_forecasts();
         // A streak is forgotten once the workload has been free to move for as long as the longest rest.
         let forgotten = |s: &Standing| now.duration_since(s.until) > cooldown.cap;
         self.standings.retain(|_, s| !forgotten(s));
@@ -360,6 +377,11 @@ impl Ledger {
 }
 
 impl Entry {
+    /// Whether both pods went in one cycle and may as well have been replaced by each other's replacements.
+    fn is_twin_of(&self, other: &Self) -> bool {
+        self.at == other.at && self.workload == other.workload
+    }
+
     /// Whether this pod of the same workload was made after the eviction. The comparison is within the API server's own
     /// clock; only a pod made in the very second of the newest sibling needs ours.
     fn is_replaced_by(&self, pod: &Pod) -> bool {

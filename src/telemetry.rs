@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use axum::serve::Listener;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use metrics::Metrics;
+use metrics::{Form, Metrics};
 
 pub mod metrics;
 pub mod status;
@@ -92,9 +93,6 @@ impl Health {
     }
 }
 
-/// The content type of the text that Prometheus scrapes.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
 /// What is where.
 const PLACES: &str = concat!(
     "evenkeel ",
@@ -109,7 +107,11 @@ where
     L: Listener,
     L::Addr: std::fmt::Debug,
 {
-    let scraped = async move || ([(axum::http::header::CONTENT_TYPE, OPEN_METRICS)], metrics.text());
+    let scraped = async move |headers: HeaderMap| {
+        let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let form = Form::accepted(accept);
+        ([(CONTENT_TYPE, form.content_type())], metrics.text(form))
+    };
     let router = Router::new()
         .route("/", get(async || PLACES))
         .route("/metrics", get(scraped))

@@ -48,7 +48,11 @@ pub(super) struct Args {
     /// warning says so, and all else goes on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
     status_listen: Place,
-    /// The name under which evictions are reported in events
+    /// Metrics by the names of descheduler beside our own [default: true with --policy-config-file]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
+        hide_possible_values = true)]
+    descheduler_metrics: Option<bool>,
+    /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]
@@ -112,6 +116,13 @@ impl Args {
         Ok(if self.exact { policy.exactly() } else { policy })
     }
 
+    /// Whoever runs it by descheduler's command line has dashboards that ask for descheduler's metrics.
+    fn metrics(&self, cluster: &Cluster) -> Metrics {
+        let metrics = Metrics::new(cluster.calls());
+        let by_its_names = self.descheduler_metrics.unwrap_or(self.flags.policy_config_file.is_some());
+        if by_its_names { metrics.with_descheduler() } else { metrics }
+    }
+
     const fn once(&self) -> bool {
         self.once || self.flags.once()
     }
@@ -164,13 +175,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
-    let metrics = Metrics::new(cluster.calls());
-    metrics.begin(&policy);
     let lead = args.lead(&policy, &client)?;
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics,
+        metrics: args.metrics(&cluster),
         cluster,
         health: Health::default(),
         board: Board::default(),

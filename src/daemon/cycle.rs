@@ -9,9 +9,10 @@ use crate::engine::Engine;
 use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
+use crate::telemetry::metrics::Phase;
 use crate::telemetry::status::facts::{Remembered, Round};
 
-use super::{Daemon, DaemonError, Loading, clock, report, spans};
+use super::{Daemon, DaemonError, Loading, clock, report, since, spans};
 
 /// One cycle: at most one plan, carried out.
 pub(super) struct Cycle<'d> {
@@ -50,7 +51,7 @@ impl<'d> Cycle<'d> {
         }
         let before = self.engine.ledger().clone();
         let snapshot = spans::settle().in_scope(|| self.settle());
-        let plan = spans::decide().in_scope(|| self.engine.decide(&snapshot, self.started));
+        let plan = spans::decide().in_scope(|| self.decide(&snapshot));
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
@@ -72,17 +73,34 @@ impl<'d> Cycle<'d> {
         let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
         for settled in self.engine.settle(&snapshot, self.started) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
-            self.daemon.metrics.settled(settled.ending);
+            self.daemon.metrics.settled(&settled);
         }
+        self.daemon.metrics.phase(Phase::Settle, since(self.started));
         snapshot
+    }
+
+    fn decide(&self, snapshot: &Snapshot) -> Plan {
+        let begun = clock();
+        let mut last = begun;
+        let plan = self.engine.decide_telling(snapshot, self.started, |done| {
+            if let Some(strategy) = done {
+                let profile = &self.engine.policy().profiles[strategy.profile].name;
+                self.daemon.metrics.strategy(strategy.rule.name(), profile, since(last));
+            }
+            last = clock();
+        });
+        self.daemon.metrics.phase(Phase::Decide, since(begun));
+        plan
     }
 
     async fn steer(&mut self, plan: &Plan, of: fn(SteerAction) -> bool) {
         let changes: Vec<&Steer> = plan.steering.iter().filter(|s| of(s.action)).collect();
-        if !changes.is_empty() {
-            let span = spans::steer(changes.len());
-            self.daemon.steer(changes.into_iter()).instrument(span).await;
+        if changes.is_empty() {
+            return;
         }
+        let (begun, span) = (clock(), spans::steer(changes.len()));
+        self.daemon.steer(changes.into_iter()).instrument(span).await;
+        self.daemon.metrics.phase(Phase::Steer, since(begun));
     }
 
     /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
@@ -119,6 +137,7 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+        let begun = clock();
         let mut outcomes = Vec::new();
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
@@ -139,6 +158,9 @@ impl<'d> Cycle<'d> {
             }
             outcomes.push(outcome);
         }
+        if !moves.is_empty() {
+            self.daemon.metrics.phase(Phase::Act, since(begun));
+        }
         outcomes
     }
 
@@ -157,7 +179,10 @@ impl<'d> Cycle<'d> {
             let saved = self.daemon.store.save(&text).await;
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
-        saved.instrument(spans::save()).await
+        let begun = clock();
+        let saved = saved.instrument(spans::save()).await;
+        self.daemon.metrics.phase(Phase::Save, since(begun));
+        saved
     }
 
     /// Someone else has written the ledger: theirs holds, and we decide anew.
@@ -197,7 +222,7 @@ impl<'d> Cycle<'d> {
     }
 
     fn took(&self) -> SignedDuration {
-        clock().duration_since(self.started)
+        since(self.started)
     }
 
     const fn dry(&self) -> bool {

@@ -199,6 +199,7 @@ mod tests {
     use super::*;
     use crate::cluster::client::tests::fake;
     use crate::source::prometheus::tests::{NOW, healthy, places, router, serve, usage};
+    use crate::telemetry::metrics::Form;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -236,7 +237,7 @@ mod tests {
         }
         let (first, second) = (Standing::By(SourceKind::Prometheus), Standing::By(SourceKind::MetricsApi));
         assert_eq!(standing, [second, first, first, first, second, second, Standing::Stale]);
-        let text = metrics.text();
+        let text = metrics.text(Form::Classic);
         assert!(text.contains("evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"), "{text}");
         assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"), "{text}");
         assert_eq!(feed.blind().unwrap(), "prometheus: its newest sample is too old");

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::draft::Draft;
 use crate::plan::{Balance, Band, NodePicture, Picture, PoolPicture};
-use crate::policy::{Basis, HighNodeUtilization, Rule, Thresholds};
+use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Rule, Thresholds};
 use crate::snapshot::NodeId;
 use crate::strategy::low_node_utilization;
 use crate::units::{Ratio, ResourceId};
@@ -75,7 +75,7 @@ fn spans(draft: &Draft<'_>) -> Vec<Span> {
     let rules = || draft.world.policy.strategies.iter().map(|s| &s.rule);
     let mut spans: Vec<Span> = Vec::new();
     for rule in rules() {
-        if let Rule::LowNodeUtilization(rule) = rule {
+        if let Some(rule) = LowNodeUtilization::of(rule) {
             spans.extend(low_node_utilization::in_force(draft, rule).into_iter().map(|it| Span {
                 pool: it.pool,
                 basis: rule.basis,
@@ -169,10 +169,7 @@ fn weighed(spans: &[Span]) -> BTreeSet<ResourceId> {
 
 /// The share of the nodes that are outside the bands of the first LowNodeUtilization.
 fn first_outside(draft: &Draft<'_>, spans: &[Span]) -> Option<Ratio> {
-    let rule = draft.world.policy.strategies.iter().find_map(|s| match &s.rule {
-        Rule::LowNodeUtilization(rule) => Some(rule),
-        _ => None,
-    })?;
+    let rule = draft.world.policy.strategies.iter().find_map(|s| LowNodeUtilization::of(&s.rule))?;
     let own: Vec<&Span> = spans.iter().take(rule.pools.len()).collect();
     let outside = own.iter().filter_map(|span| span.outside(draft)).sum();
     share(outside, own.iter().map(|span| span.nodes.len()).sum())

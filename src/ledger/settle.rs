@@ -1,8 +1,8 @@
 //! Learning how an eviction went: whether it was made, what replaced the pod, and whether that helped.
 
 use super::{
-    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot, State,
-    Timestamp,
+    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Landed, Ledger, NodeId, OwnerKey, PATIENCE, PodId, Snapshot,
+    State, Timestamp,
 };
 
 /// An eviction whose ending has become known, for logs and people.
@@ -16,6 +16,8 @@ pub struct Settled {
     pub from: String,
     /// Where its replacement is.
     pub to: Option<String>,
+    /// Where that is against the forecast; `None` where there is none.
+    pub landed: Option<Landed>,
     /// How it went.
     pub ending: Ending,
 }
@@ -35,11 +37,13 @@ impl Ledger {
         for position in 0..self.entries.len() {
             let entry = &self.entries[position];
             let Some((ending, to)) = ending(entry, snapshot, &hot, cooldown, now) else { continue };
+            let to = to.map(|n| snapshot.node(n).name.clone());
             settled.push(Settled {
                 workload: entry.workload.clone(),
                 pod: entry.pod.clone(),
                 from: entry.node.clone(),
-                to: to.map(|n| snapshot.node(n).name.clone()),
+                landed: to.as_deref().map(|to| self.landed(entry, to)),
+                to,
                 ending,
             });
             let entry = entry.clone();
@@ -48,6 +52,27 @@ impl Ledger {
         }
         self.prune(cooldown, now);
         settled
+    }
+
+    /// Which of several equal replacements replaces which pod, nobody can tell: what was foreseen for one was for each.
+    fn landed(&self, entry: &Entry, to: &str) -> Landed {
+        let twins = self.entries.iter().filter(|e| e.is_twin_of(entry));
+        if entry.foreseen.is_empty() {
+            Landed::Unknown
+        } else if twins.flat_map(|e| &e.foreseen).any(|node| node == to) {
+            Landed::AsForeseen
+        } else {
+            Landed::Elsewhere
+        }
+    }
+
+    /// What was foreseen for pods that were evicted together matters until it is known of all where they went.
+    pub(super) fn forget_forecasts(&mut self) {
+        let open = self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)));
+        let open: BTreeSet<(Timestamp, OwnerKey)> = open.map(|e| (e.at, e.workload.clone())).collect();
+        for entry in self.entries.iter_mut().filter(|e| !open.contains(&(e.at, e.workload.clone()))) {
+            entry.foreseen = Vec::new();
+        }
     }
 
     /// After a crash an entry may stand for a call that was never made. If the pod is still there when any call would

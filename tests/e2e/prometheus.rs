@@ -146,7 +146,8 @@ async fn ratios(keel: &mut Keel) -> BTreeMap<String, f64> {
     keel.cycles(6, 180).await;
     let text = keel.metrics().await;
     let lines = text.lines().filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
-    let actual = lines.filter(|(labels, _)| labels.contains("basis=\"actual\"") && !labels.contains("\"pods\""));
+    let smoothed = |labels: &str| labels.contains("basis=\"actual\"") && !labels.contains("smoothing=\"none\"");
+    let actual = lines.filter(|(labels, _)| smoothed(labels));
     actual.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
 }
 

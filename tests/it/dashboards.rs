@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use evenkeel::telemetry::metrics::Metrics;
 use evenkeel::telemetry::metrics::catalogue::ALL;
+use evenkeel::telemetry::metrics::{Form, Metrics};
 use serde_json::Value;
 
 use crate::kit::{Cluster, EVEN, parse};
@@ -45,9 +45,11 @@ fn every_metric_of_the_dashboard_is_exposed_and_every_exposed_one_is_shown() {
 fn a_node_that_has_left_leaves_no_series_behind() {
     let metrics = Metrics::default();
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
-    assert!(metrics.text().contains("node=\"n2\""));
+    assert!(metrics.text(Form::Classic).contains("node=\"n2\""));
     metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
-    assert!(!metrics.text().contains("node=\"n2\"") && metrics.text().contains("node=\"n3\""));
+    assert!(
+        !metrics.text(Form::Classic).contains("node=\"n2\"") && metrics.text(Form::Classic).contains("node=\"n3\"")
+    );
 }
 
 #[test]

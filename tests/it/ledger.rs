@@ -1,10 +1,11 @@
 //! The ledger as it is written down: whole, bounded, and never misread.
 
 use evenkeel::engine::Engine;
-use evenkeel::ledger::{Aim, Ledger, MOST_ENTRIES};
+use evenkeel::ledger::{Aim, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
 use evenkeel::plan::Outcome;
 use evenkeel::snapshot::PodId;
 use insta::assert_snapshot;
+use proptest::prelude::*;
 
 use crate::kit::{Cluster, EVEN, after, noon, parse, text};
 
@@ -22,7 +23,7 @@ fn what_is_written_reads_back_the_same() {
     engine.resolve(&plan.moves[0], &Outcome::Evicted);
     let written = engine.ledger().write();
     assert_eq!(&Ledger::parse(&written).unwrap(), engine.ledger());
-    assert_snapshot!(written, @r#"{"entries":[{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"uid-default-web-1","workload":"default/Deployment/web"},{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-10","state":"intended","uid":"uid-default-web-10","workload":"default/Deployment/web"}],"resting":{},"version":1}"#);
+    assert_snapshot!(written, @r#"{"entries":[{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"uid-default-web-1","workload":"default/Deployment/web"},{"at":"2026-11-21T12:00:00Z","foreseen":["n2"],"newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-10","state":"intended","uid":"uid-default-web-10","workload":"default/Deployment/web"}],"resting":{},"version":1}"#);
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
     for position in 0..MOST_ENTRIES {
-        ledger.intend(&snapshot, PodId(position), Aim::Move, noon());
+        ledger.intend(&snapshot, PodId(position), (Aim::Move, &[]), noon());
     }
     let written = ledger.write();
     // Names of pods and nodes may have 253 characters; real ones have a fifth of that.
@@ -51,6 +52,52 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
     let plan = engine.decide(&snapshot, noon());
     assert!(plan.moves.is_empty());
     assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 1500 entries");
+}
+
+/// With every limit off, and each forecast naming as many nodes as are kept of one.
+#[test]
+fn forecasts_too_are_bounded() {
+    let snapshot = hot(2000).snapshot(&parse(EVEN));
+    let nodes: Vec<String> = (0..16).map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal")).collect();
+    let mut ledger = Ledger::default();
+    for position in 0..MOST_ENTRIES {
+        ledger.intend(&snapshot, PodId(position), (Aim::Move, &nodes), noon());
+    }
+    let kept: usize = ledger.entries().iter().flat_map(|e| &e.foreseen).map(String::len).sum();
+    assert!(kept > MOST_FORESEEN_BYTES / 2 && kept <= MOST_FORESEEN_BYTES, "{kept} bytes of names");
+    assert!(ledger.write().len() * 2 < 1024 * 1024, "{} bytes", ledger.write().len());
+    let mut ledger = Ledger::default();
+    let most = [nodes, vec!["one-more".to_owned()]].concat();
+    ledger.intend(&snapshot, PodId(0), (Aim::Move, &most), noon());
+    assert!(ledger.entries()[0].foreseen.is_empty(), "a forecast is kept whole or not at all");
+}
+
+#[test]
+fn a_ledger_from_before_forecasts_were_kept_is_read() {
+    let old = r#"{"entries":[{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"u","workload":"default/Deployment/web"}],"resting":{},"version":1}"#;
+    let ledger = Ledger::parse(old).unwrap();
+    assert!(ledger.entries()[0].foreseen.is_empty());
+    assert_eq!(ledger.write(), old);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_reads_back_the_same(
+        pods in prop::collection::vec((0..20_usize, 0..3_u8, prop::collection::vec("[a-z0-9.-]{1,40}", 0..20), 0..200_i64), 0..30),
+    ) {
+        let snapshot = hot(20).snapshot(&parse(EVEN));
+        let mut ledger = Ledger::default();
+        for (pod, aim, foreseen, seconds) in &pods {
+            let aim = [Aim::Move, Aim::Renew, Aim::Clear][usize::from(*aim)];
+            ledger.intend(&snapshot, PodId(*pod), (aim, foreseen), after(*seconds));
+            if seconds % 2 == 0 {
+                ledger.evicted(&snapshot.pod(PodId(*pod)).uid);
+            }
+        }
+        let written = ledger.write();
+        prop_assert_eq!(&Ledger::parse(&written).unwrap(), &ledger);
+        prop_assert_eq!(Ledger::parse(&written).unwrap().write(), written);
+    }
 }
 
 #[test]
@@ -77,7 +124,7 @@ fn siblings_of_the_same_second_are_not_taken_for_the_replacement() {
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
-    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), Aim::Move, noon());
+    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), (Aim::Move, &[]), noon());
     ledger.evicted("uid-default-web-4");
     engine.reload(Ledger::parse(&ledger.write()).unwrap());
     let new = cluster.replace("default", "web-4", "n2", noon());

@@ -5,6 +5,7 @@
 mod kit;
 
 mod advice;
+mod advice_effect;
 mod balance;
 mod cooldown;
 mod dashboards;
@@ -17,6 +18,7 @@ mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
 mod otlp;
+mod metrics;
 mod past;
 mod pictures;
 mod properties;

@@ -134,7 +134,7 @@ fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
-    ledger.intend(&snapshot, snapshot.find_pod("default", "web-8").unwrap(), Aim::Move, after(121));
+    ledger.intend(&snapshot, snapshot.find_pod("default", "web-8").unwrap(), (Aim::Move, &[]), after(121));
     engine.reload(ledger);
     cluster.replace("default", "web-8", "n2", after(122));
     let snapshot = cluster.snapshot(engine.policy());

@@ -2,12 +2,16 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
-/// The prefix of every name.
+/// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
+/// The prefix of the names that descheduler has.
+pub const DESCHEDULER_PREFIX: &str = "descheduler";
 
 /// One metric.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
+    /// What the name begins with.
+    pub prefix: &'static str,
     /// The name, without the prefix, and for counters without `_total`.
     pub name: &'static str,
     /// What it is.
@@ -48,7 +52,13 @@ impl About {
     /// The name that is scraped, or the family of a histogram.
     pub fn full_name(&self) -> String {
         let end = if self.kind == Kind::Counter { "_total" } else { "" };
-        format!("{PREFIX}_{}{end}", self.name)
+        format!("{}_{}{end}", self.prefix, self.name)
+    }
+
+    /// The values of a label, where these are words of our own.
+    pub(super) fn words(&self, label: &str) -> &'static [&'static str] {
+        let values = self.labels.iter().find(|Label(name, _)| *name == label).map(|Label(_, values)| *values);
+        if let Some(Values::These(words)) = values { words } else { &[] }
     }
 }
 
@@ -69,18 +79,28 @@ const RESOURCE: Label = Label("resource", Values::Named("`cpu`, `memory` and wha
 const BASIS: Label = Label("basis", Values::These(&["requests", "actual"]));
 const STRATEGY: Label = Label("strategy", Values::Named("the ten strategies"));
 const CLASS: Label = Label("class", Values::Listed("reasons.md#what-a-strategy-takes-a-node-for"));
+const PROFILE: Label = Label("profile", Values::Named("profiles of the policy"));
 const SOURCE: Label = Label("source", Values::These(&["metricsApi", "prometheus"]));
+const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
+const ADVISED: &[Label] = &[
+    Label("namespace", WORST),
+    Label("kind", WORST),
+    Label("workload", WORST),
+    MEASURED,
+    Label("unit", Values::These(&["core", "byte"])),
+];
+const WORST: Values = Values::Named("no more workloads than `advice.top` in the policy");
 
 const fn gauge(name: &'static str, help: &'static str, labels: &'static [Label]) -> About {
-    About { name, kind: Kind::Gauge, help, labels }
+    About { prefix: PREFIX, name, kind: Kind::Gauge, help, labels }
 }
 
 const fn counter(name: &'static str, help: &'static str, labels: &'static [Label]) -> About {
-    About { name, kind: Kind::Counter, help, labels }
+    About { prefix: PREFIX, name, kind: Kind::Counter, help, labels }
 }
 
 const fn histogram(name: &'static str, help: &'static str, labels: &'static [Label]) -> About {
-    About { name, kind: Kind::Histogram, help, labels }
+    About { prefix: PREFIX, name, kind: Kind::Histogram, help, labels }
 }
 
 pub(super) const BUILD_INFO: About =
@@ -129,7 +149,10 @@ pub(super) const HALTED: About =
 pub(super) const EVICTIONS: About = counter(
     "evictions",
     "Evictions that were tried, by what became of them",
-    &[STRATEGY, Label("outcome", Values::Listed("reasons.md#what-became-of-an-eviction"))],
+    &[
+        STRATEGY,
+        Label("outcome", Values::These(&["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"])),
+    ],
 );
 pub(super) const SETTLED: About = counter(
     "settled_moves",
@@ -169,7 +192,7 @@ pub(super) const TAINTS: About = counter(
 pub(super) const CYCLES: About = counter(
     "cycles",
     "Cycles, by outcome",
-    &[Label("outcome", Values::These(&["acted", "idle", "dry-run", "halted", "waiting", "failed"]))],
+    &[Label("outcome", Values::These(&["acted", "idle", "halted", "dry-run", "waiting", "failed"]))],
 );
 pub(super) const CYCLE: About = histogram("cycle_duration_seconds", "How long a cycle took", &[]);
 pub(super) const PHASE: About = histogram(
@@ -203,29 +226,58 @@ pub(super) const API_REQUESTS: About = counter(
         Label("code", Values::These(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"])),
     ],
 );
-const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
-const ADVISED: &[Label] = &[
-    Label("namespace", Values::Named("workloads of the `advice.top` that are wrong by most")),
-    Label("kind", Values::Named("kinds of these workloads")),
-    Label("workload", Values::Named("these workloads")),
-    MEASURED,
-    Label("unit", Values::These(&["core", "byte"])),
-];
+pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
 pub(super) const ADVICE_WORKLOADS: About = gauge(
     "advice_workloads",
-    "Workloads whose requests are far from use, by which way",
+    "Workloads whose requests are far from what their pods use, by which way they are wrong",
     &[MEASURED, Label("direction", Values::These(&["too_high", "too_low"]))],
 );
 pub(super) const ADVICE_REQUEST: About = gauge(
     "advice_request",
-    "What a pod requests of the workloads that are wrong by most; 0 where it requests nothing",
+    "What a pod requests of the workloads that are wrong by the largest part of the cluster; 0 where it requests nothing",
     ADVISED,
 );
 pub(super) const ADVICE_SUGGESTED: About =
     gauge("advice_suggested_request", "What a pod of these workloads had better request", ADVISED);
-pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
 
-/// Every metric.
+pub(super) const DESCHEDULER_BUILD_INFO: About = About {
+    prefix: DESCHEDULER_PREFIX,
+    ..gauge(
+        "build_info",
+        "The version that runs; always 0, as descheduler's is",
+        &[Label("DeschedulerVersion", Values::Named("the one that runs"))],
+    )
+};
+pub(super) const DESCHEDULER_EVICTED: About = About {
+    prefix: DESCHEDULER_PREFIX,
+    ..counter(
+        "pods_evicted",
+        "Evictions that were tried, by whether they were accepted",
+        &[
+            Label("result", Values::These(&["success", "error"])),
+            STRATEGY,
+            PROFILE,
+            Label("namespace", Values::Named("namespaces of the cluster")),
+            NODE,
+        ],
+    )
+};
+pub(super) const DESCHEDULER_LOOP: About =
+    About { prefix: DESCHEDULER_PREFIX, ..histogram("loop_duration_seconds", "How long a cycle took", &[]) };
+pub(super) const DESCHEDULER_STRATEGY: About = About {
+    prefix: DESCHEDULER_PREFIX,
+    ..histogram(
+        "strategy_duration_seconds",
+        "How long a strategy took to decide; unlike descheduler's without its evictions, which are made together",
+        &[STRATEGY, PROFILE],
+    )
+};
+
+/// What is served by the names of descheduler, where that is asked for.
+pub const DESCHEDULER: [&About; 4] =
+    [&DESCHEDULER_BUILD_INFO, &DESCHEDULER_EVICTED, &DESCHEDULER_LOOP, &DESCHEDULER_STRATEGY];
+
+/// Every metric of our own.
 pub const ALL: [&About; 36] = [
     &BUILD_INFO,
     &LEADER,

@@ -18,7 +18,8 @@ use crate::cluster::calls::Calls;
 
 /// A gauge of shares or times.
 pub(super) type Fraction = Gauge<f64, AtomicU64>;
-type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
+/// Histograms of how long something took.
+pub(super) type Durations<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Every metric; clones share them.
 #[derive(Clone, Debug)]
@@ -232,7 +233,7 @@ pub(super) fn register<M: Metric + Default + Clone>(registry: &mut Registry, abo
     add(registry, about, M::default())
 }
 
-fn add<M: Metric + Clone>(registry: &mut Registry, about: &About, metric: M) -> M {
+pub(super) fn add<M: Metric + Clone>(registry: &mut Registry, about: &About, metric: M) -> M {
     registry.register(about.name, about.help, metric.clone());
     metric
 }

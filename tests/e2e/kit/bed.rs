@@ -215,7 +215,8 @@ pub fn run(command: &mut Command) -> String {
     run_with(command, "")
 }
 
-fn run_with(command: &mut Command, input: &str) -> String {
+/// The same, with something to read.
+pub fn run_with(command: &mut Command, input: &str) -> String {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
