@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
-use crate::cluster::calls::Calls;
+use crate::calls::Calls;
 use crate::ledger::{Ledger, Settled};
 use crate::plan::{Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome};
 use crate::policy::{Basis, Cooldown, Policy};

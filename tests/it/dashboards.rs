@@ -146,19 +146,31 @@ fn a_node_that_has_left_leaves_no_series_behind() {
     );
 }
 
+/// Of two instances only the one that decides tells of a plan.
 #[test]
-fn who_stands_by_says_nothing_of_the_cluster() {
+fn who_stands_by_tells_of_no_plan_and_no_ledger() {
+    let policy = parse(&format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"));
+    let cluster = Cluster::parse(
+        "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m owner=StatefulSet\nnode n2\nnode n3 unready",
+    );
+    let snapshot = cluster.snapshot(&policy);
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    engine.intend(&snapshot, &plan.moves, noon());
     let metrics = Metrics::default();
-    let (policy, now) = (parse(EVEN), noon());
-    metrics.expect(&policy);
     metrics.leader(false);
     let silent = metrics.text(Form::Classic);
     metrics.leader(true);
-    let plan = Cluster::parse("node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2").plan(EVEN);
-    assert!(!plan.moves.is_empty());
     metrics.plan(&plan, &policy);
-    metrics.ledger(Engine::new(policy.clone(), Ledger::default()).ledger(), &policy.cooldown, now);
-    assert_ne!(metrics.text(Form::Classic), silent);
+    metrics.ledger(engine.ledger(), &policy.cooldown, noon());
+    for told in ["node_class{", "kept_pods{", "planned_moves{", "steered_nodes{", "band_ratio{", "ledger_entries{"] {
+        assert!(
+            metrics.text(Form::Classic).contains(told),
+            "the plan says nothing of {told}: {}",
+            metrics.text(Form::Classic)
+        );
+    }
     metrics.leader(false);
     assert_eq!(metrics.text(Form::Classic), silent);
 }
@@ -167,8 +179,7 @@ fn who_stands_by_says_nothing_of_the_cluster() {
 fn rows_answer_the_questions_of_the_night_in_order() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
-    let rows: Vec<&str> =
-        panels.iter().filter(|p| p["type"] == "row").map(|p| p["title"].as_str().unwrap()).collect();
+    let rows: Vec<&str> = panels.iter().filter(|p| p["type"] == "row").map(|p| p["title"].as_str().unwrap()).collect();
     assert_eq!(
         rows,
         [
@@ -233,7 +244,8 @@ fn the_columns_of_tables_are_there() {
             assert!(named(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
         }
         let renamed = options["renameByName"].as_object().unwrap();
-        let names: BTreeSet<&str> = columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
+        let names: BTreeSet<&str> =
+            columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
         let overridden = table["fieldConfig"]["overrides"].as_array().unwrap().iter().map(|o| &o["matcher"]["options"]);
         let sorted = table["options"]["sortBy"].as_array().unwrap().iter().map(|s| &s["displayName"]);
         for column in overridden.chain(sorted) {

@@ -71,7 +71,11 @@ fn every_alert_is_tested_to_fire_and_not_to() {
         for test in all {
             let silent = test["exp_alerts"].as_array().unwrap().is_empty();
             let name = test["alertname"].as_str().unwrap().to_owned();
-            if silent { rests.insert(name) } else { fires.insert(name) };
+            if silent {
+                rests.insert(name)
+            } else {
+                fires.insert(name)
+            };
         }
     }
     let names: BTreeSet<String> = alerts().iter().map(|a| name(a).to_owned()).collect();
@@ -124,14 +128,18 @@ fn the_service_and_the_service_monitor_find_the_pod() {
 fn only_who_asks_for_monitoring_needs_the_operator() {
     let component = document(&format!("{FOLDER}/kustomization.yaml"));
     assert_eq!(component["kind"], "Component");
-    let listed: BTreeSet<&str> = component["resources"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
+    let listed: BTreeSet<&str> =
+        component["resources"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
     let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
     let files: BTreeSet<String> = files.filter(|f| f != "kustomization.yaml").collect();
     assert_eq!(listed, files.iter().map(String::as_str).collect());
     for file in &files {
         let it = document(&format!("{FOLDER}/{file}"));
-        assert_eq!((&it["metadata"]["name"], &it["metadata"]["namespace"]), (&"evenkeel".into(), &"kube-system".into()));
+        assert_eq!(
+            (&it["metadata"]["name"], &it["metadata"]["namespace"]),
+            (&"evenkeel".into(), &"kube-system".into())
+        );
     }
     for other in ["base", "overlays/job", "overlays/cronjob"] {
         let text = read(&format!("deploy/{other}/kustomization.yaml"));

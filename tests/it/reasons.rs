@@ -277,6 +277,8 @@ fn states() -> Vec<State> {
         State::Moving { evicted: 3, planned: 4, ago: SignedDuration::from_secs(40), hot: 2, awaited: 2 },
         State::WouldMove { planned: 3, hot: 2 },
         State::Uneven { hot: 1, kept: 7, why: Refusal::NoBudget.to_string() },
+        State::Unpacked { underused: 2, kept: 1, why: Refusal::Bare.to_string() },
+        State::Packed(5),
         State::Warming(1),
         State::Blind(4),
         State::Even { even: 9, cold: 3, unknown: 0 },
@@ -289,7 +291,12 @@ fn is_listed_state(state: &State) {
     match state {
         State::Starting | State::Waiting(_) | State::Stuck(_) | State::Failed(_) | State::Halted(_) => {}
         State::Moving { .. } | State::WouldMove { .. } | State::Uneven { .. } | State::Warming(_) => {}
-        State::Standby(_) | State::Blind(_) | State::Even { .. } | State::Idle => {}
+        State::Unpacked { .. }
+        | State::Packed(_)
+        | State::Standby(_)
+        | State::Blind(_)
+        | State::Even { .. }
+        | State::Idle => {}
     }
 }
 

@@ -15,7 +15,7 @@ p{margin:0 0 8px;overflow-wrap:anywhere}a{color:var(--idle)}
 .brand{color:var(--soft);font-size:13px;margin:0 0 10px}.brand b{color:var(--ink)}
 .badge{border:1px solid var(--rule);border-radius:999px;padding:1px 9px;margin-left:6px;color:var(--ink);background:var(--card)}
 h1{font-size:24px;line-height:1.25;margin:0 0 6px;letter-spacing:-.01em;overflow-wrap:anywhere;max-width:60ch;border-left:5px solid var(--even);padding-left:14px}
-h1.uneven,h1.moving,h1.would-move{border-color:var(--h6)}h1.even,h1.idle{border-color:var(--idle)}
+h1.uneven,h1.unpacked,h1.moving,h1.would-move{border-color:var(--h6)}h1.even,h1.packed,h1.idle{border-color:var(--idle)}
 h1.failed,h1.halted,h1.stuck,h1.waiting,h1.blind{border-color:var(--hot)}
 h2{font-size:18px;margin:34px 0 6px;padding-top:16px;border-top:1px solid var(--rule)}h3{font-size:15px;margin:18px 0 4px}
 .facts,.hint,.soft,small,.when,footer{color:var(--soft)}.facts b{color:var(--ink)}.hint,footer{font-size:13px;max-width:100ch}
