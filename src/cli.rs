@@ -7,11 +7,19 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{EnvFilter, FilterExt, FilterFn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, fmt};
+
+use crate::telemetry::traces::{self, Traces};
 
 mod descheduler;
+mod election;
+mod explain;
 mod file;
 mod live;
+mod otlp;
 mod plan;
 mod policy;
 mod report;
@@ -21,10 +29,13 @@ mod show;
 mod simulate;
 mod snapshot;
 
+pub use explain::page_of;
+
 const EXAMPLES: &str = "\
 Examples:
   evenkeel plan                              what would be moved in the current cluster, and why
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
+  evenkeel explain pod shop/web-0            why a pod goes or stays, and what would have to change
   evenkeel simulate                          a policy at work on a cluster in memory, hours in moments
   evenkeel policy check policy.yaml          whether a policy is sound
   evenkeel run --policy policy.yaml          keep the cluster even
@@ -46,6 +57,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Show what would be moved and why everything else stays; evicts nothing
     Plan(plan::Args),
+    /// Tell why a pod goes or stays, or how a node or a workload stands, and what would have to change
+    Explain(explain::Args),
     /// Try a policy on a cluster in memory: hours in moments
     Simulate(simulate::Args),
     /// Record a cluster in a file, for plan --from and simulate --from
@@ -62,7 +75,7 @@ enum Command {
     Version,
 }
 
-/// What `run` and `plan` have in common.
+/// What `run`, `plan` and `explain` have in common.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cluster and log")]
 struct Shared {
@@ -143,12 +156,21 @@ impl Command {
     fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self {
             Command::Run(args) => {
-                args.start_log()?;
-                runtime()?.block_on(run::run(args))
+                let runtime = runtime()?;
+                let traces = args.start_log(runtime.handle())?;
+                let done = runtime.block_on(run::run(args));
+                if let Some(traces) = traces {
+                    traces.stop();
+                }
+                done
             }
             Command::Plan(args) => {
-                args.shared.start_log("warn", args.shared.log_format)?;
+                args.shared.start_log("warn", args.shared.log_format, None)?;
                 plan::run(args, out)
+            }
+            Command::Explain(args) => {
+                args.shared.start_log("warn", args.shared.log_format, None)?;
+                explain::run(args, out)
             }
             Command::Simulate(args) => simulate::run(args, out),
             Command::Snapshot(args) => snapshot::run(args, out),
@@ -164,17 +186,21 @@ impl Command {
 }
 
 impl Shared {
-    fn start_log(&self, otherwise: &str, format: LogFormat) -> anyhow::Result<()> {
+    fn start_log(&self, otherwise: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow::Result<()> {
         let level = self.log_level.as_deref().unwrap_or(otherwise);
         // kube's client logs an error for every connection that fails; the watches say it once, in our words.
         let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
             Misuse(format!("log level: found {level:?}, expected error, warn, info, debug or trace: {error}"))
         })?;
-        let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-        let started = match format {
-            LogFormat::Text => lines.with_ansi(io::stderr().is_terminal() && !plain()).try_init(),
-            LogFormat::Json => lines.json().flatten_event(true).try_init(),
+        // Our spans are for traces: lines stay as short as they are. Each has its own filter, so that a quiet log is no
+        // reason for a trace with holes.
+        let filter = filter.and(FilterFn::new(|it| it.is_event() || !traces::is_ours(it)));
+        let lines = fmt::layer().with_writer(io::stderr);
+        let lines = match format {
+            LogFormat::Text => lines.with_ansi(io::stderr().is_terminal() && !plain()).with_filter(filter).boxed(),
+            LogFormat::Json => lines.json().flatten_event(true).with_filter(filter).boxed(),
         };
+        let started = tracing_subscriber::registry().with(lines).with(traces.map(Traces::layer)).try_init();
         started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
     }
 }
@@ -212,11 +238,16 @@ mod tests {
             "evenkeel plan --exact",
             "evenkeel plan --scheduler-config s.yaml",
             "evenkeel run --policy p.yaml --scheduler-config s.yaml",
+            "evenkeel run --policy p.yaml --otlp-endpoint http://c:4318 --otlp-sample-ratio 0.1 --otlp-headers a=b",
+            "evenkeel run --policy-config-file p.yaml --otel-collector-endpoint c:4317 --otel-fallback-no-op-on-error",
             "evenkeel simulate --scheduler-config s.yaml",
             "evenkeel plan",
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
             "evenkeel plan --from c.yaml --now 1795246200 --all",
             "evenkeel plan -v --kubeconfig k --log-format json --log-level debug",
+            "evenkeel explain pod shop/web-0",
+            "evenkeel explain node n1 --from c.json --exact -o json",
+            "evenkeel explain workload shop/deployment/web --look 2m --all",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",
             "evenkeel simulate",
             "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o json -v",
@@ -237,12 +268,18 @@ mod tests {
             ("evenkeel", "Usage: evenkeel <COMMAND>"),
             ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
             ("evenkeel plan --from f --now noon", "expected a time such as"),
+            ("evenkeel explain", "<WHAT>"),
+            ("evenkeel explain job a", "possible values: pod, node, workload"),
+            ("evenkeel explain pod a --look soon", "expected a duration such as 5m"),
+            ("evenkeel explain pod a --look 5m --from f", "cannot be used with"),
             ("evenkeel plan -o xml", "possible values: text, json"),
             ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
             ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
             ("evenkeel simulate --duration soon", "expected a duration from 1m to 8760h"),
             ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
             ("evenkeel run --listen here", "expected an address such as"),
+            ("evenkeel run --leader-elect-resource-lock endpoints", "possible values: leases"),
+            ("evenkeel run --leader-elect-retry-period soon", "expected a duration such as 15s"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");

@@ -25,6 +25,7 @@ pub mod calls;
 pub mod client;
 pub mod events;
 pub mod evict;
+pub mod lease;
 pub mod ledger_store;
 pub mod taints;
 pub mod list;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, info, warn};
+use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
@@ -14,16 +14,20 @@ use crate::plan::Class;
 use crate::policy::{Basis, Policy, Rule};
 use crate::telemetry::Health;
 use crate::telemetry::metrics::{Metrics, Phase};
+use crate::telemetry::status::Board;
 use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
 pub use self::feed::Feed;
+pub use self::lead::Lead;
 pub use self::report::Told;
 pub use self::steering::Steered;
 
 mod cycle;
 mod feed;
+mod lead;
 mod report;
+mod spans;
 mod steering;
 
 /// Everything the loop works with.
@@ -38,6 +42,8 @@ pub struct Daemon {
     pub health: Health,
     /// What Prometheus scrapes.
     pub metrics: Metrics,
+    /// What the status page shows.
+    pub board: Board,
     /// Decide, but evict nothing and write nothing.
     pub dry_run: bool,
     /// The name of our own pod or host, for events.
@@ -46,6 +52,8 @@ pub struct Daemon {
     pub told: Told,
     /// What has been done about taints.
     pub steered: Steered,
+    /// Whether we act, or stand by.
+    pub lead: Lead,
 }
 
 /// Why the loop cannot go on.
@@ -65,33 +73,46 @@ pub enum DaemonError {
 /// Works until told to stop.
 pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
-    daemon.metrics.expect(&policy);
-    daemon.metrics.leader(true);
-    let (poll, interval) = (policy.usage.poll, policy.interval);
-    let mut engine = Engine::new(policy, ledger);
+    daemon.lead.enter();
+    let ended = rounds(&mut daemon, Engine::new(policy, ledger), &stop).await;
+    daemon.lead.leave().await;
+    info!("stopped");
+    ended
+}
+
+async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToken) -> Result<(), DaemonError> {
+    let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
         let now = clock();
         if now >= next_poll {
             daemon.observe(&mut engine).await;
+            daemon.board.sources(|| daemon.usage.told());
             next_poll = after(now, poll);
         }
+        if daemon.take_lead(&mut engine).await? {
+            next_cycle = now;
+        }
         if now >= next_cycle {
-            let cycle = Cycle::new(&mut daemon, &mut engine);
+            let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
                 warn!(outcome = "failed", "cycle: {error}; trying again at the next");
+                daemon.board.none(now, "failed", &error.to_string());
             }
             next_cycle = after(now, interval);
+            daemon.board.due(next_cycle);
         }
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);
-        sleep_until(due, &stop).await;
+        tokio::select! {
+            () = sleep_until(due, stop) => {}
+            () = daemon.lead.changed() => {}
+        }
     }
     if !(daemon.dry_run || engine.policy().dry_run) {
         daemon.release(&engine).await;
     }
-    info!("stopped");
     Ok(())
 }
 
@@ -184,13 +205,20 @@ impl Daemon {
     /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
         let begun = clock();
-        let seen = self.look(engine).await;
+        let seen = self.poll(engine).instrument(spans::observe()).await;
         self.metrics.phase(Phase::Observe, since(begun));
         seen
     }
 
-    async fn look(&mut self, engine: &mut Engine) -> bool {
-        let Some(look) = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await else { return false };
+    async fn poll(&mut self, engine: &mut Engine) -> bool {
+        let look = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await;
+        let Some(look) = look else {
+            if let Some((kind, why)) = self.usage.trouble() {
+                spans::failed(kind, why);
+            }
+            return false;
+        };
+        spans::observed(self.usage.used(), &look);
         let snapshot = self.cluster.snapshot(engine.policy().resources());
         for skipped in &look.readings.skipped {
             debug!("{skipped}");

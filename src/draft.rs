@@ -7,15 +7,16 @@ use std::rc::Rc;
 use jiff::Timestamp;
 
 use crate::ledger::Ledger;
-use crate::plan::{Kept, Move, Note, Reason, Refusal, Verdict};
+use crate::plan::{Note, Reason, Refusal, Verdict};
 use crate::policy::{Basis, Policy, Strategy};
-use crate::snapshot::facts::{Owner, Presumed};
+use crate::snapshot::facts::Presumed;
 use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::units::{Amount, PerResource, Ratio, ResourceId};
 use crate::usage::{Measure, Usage};
 
 use self::index::Index;
 
+mod finish;
 pub mod index;
 
 /// Since when a node has been above a target of the strategy at this position, by node name.
@@ -49,6 +50,13 @@ pub struct Candidate {
     pub reason: Reason,
     /// Where its replacement would have to fit for the move to help; `None` where any node will do.
     pub room: Option<Room>,
+}
+
+impl Candidate {
+    /// A pod that nobody would move, to ask what the gates would say of it.
+    pub const fn counted(pod: PodId, strategy: usize) -> Self {
+        Candidate { pod, strategy, reason: Reason::Counted, room: None }
+    }
 }
 
 /// Nodes that may take a replacement, and how full it may make them.
@@ -248,6 +256,17 @@ impl<'w> Draft<'w> {
         self.kept.get(&(strategy, pod))
     }
 
+    /// All that the gates answered to a strategy, by pod.
+    pub fn refusals(&self, strategy: usize) -> impl Iterator<Item = (PodId, &Refusal)> {
+        let first = (strategy, PodId(0));
+        self.kept.range(first..).take_while(move |((s, _), _)| *s == strategy).map(|((_, pod), why)| (*pod, why))
+    }
+
+    /// The move of a pod, if it is to be moved: who asked and why, and where it is foreseen to land.
+    pub fn move_of(&self, pod: PodId) -> Option<(&Candidate, &Landing)> {
+        self.moves.get(&pod).map(|position| &self.accepted[*position]).map(|(candidate, landing)| (candidate, landing))
+    }
+
     /// Where lots were drawn for earlier moves, the draft in which those have not landed anywhere: whatever the lots,
     /// the scheduler will find each node as it is in this one, as it is there, or in between.
     pub fn open(&self) -> Option<&Draft<'w>> {
@@ -317,48 +336,19 @@ impl<'w> Draft<'w> {
         self.verdicts.push(verdict);
     }
 
+    /// What strategies have taken nodes for so far.
+    pub fn verdicts(&self) -> &[Verdict] {
+        &self.verdicts
+    }
+
+    /// Why strategies do nothing, so far.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
     /// Writes down why a strategy does nothing.
     pub fn note(&mut self, note: Note) {
         self.notes.push(note);
-    }
-
-    /// The moves, the refusals and the verdicts, in words.
-    pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
-        let moves = self.accepted.iter().map(|(candidate, landing)| self.put_move(candidate, landing)).collect();
-        let kept = self.kept.iter().map(|((strategy, pod), refusal)| self.put_kept(*strategy, *pod, refusal)).collect();
-        (moves, kept, self.verdicts, self.notes)
-    }
-
-    fn put_move(&self, candidate: &Candidate, landing: &Landing) -> Move {
-        let snapshot = self.world.snapshot;
-        let pod = snapshot.pod(candidate.pod);
-        let strategy = self.strategy(candidate.strategy);
-        let itself = || Owner { kind: "Pod".to_owned(), name: pod.name.clone(), controller: false };
-        Move {
-            namespace: pod.namespace.clone(),
-            pod: pod.name.clone(),
-            uid: pod.uid.clone(),
-            node: node_name(snapshot, pod),
-            to: landing.on.map(|n| snapshot.node(n).name.clone()),
-            may_land: landing.among.iter().map(|n| snapshot.node(*n).name.clone()).collect(),
-            strategy: strategy.rule.name(),
-            profile: self.world.policy.profiles[strategy.profile].name.clone(),
-            owner: pod.owners.first().cloned().unwrap_or_else(itself),
-            workload: pod.workload.map(|w| snapshot.workload(w).key.clone()),
-            reason: candidate.reason.clone(),
-        }
-    }
-
-    fn put_kept(&self, strategy: usize, pod: PodId, refusal: &Refusal) -> Kept {
-        let snapshot = self.world.snapshot;
-        let pod = snapshot.pod(pod);
-        Kept {
-            namespace: pod.namespace.clone(),
-            pod: pod.name.clone(),
-            node: node_name(snapshot, pod),
-            strategy: self.strategy(strategy).rule.name(),
-            refusal: refusal.clone(),
-        }
     }
 }
 
@@ -368,8 +358,4 @@ fn presumed(snapshot: &Snapshot, node: NodeId) -> Presumed {
         cpu: sum.cpu.plus(one.cpu),
         memory: sum.memory.plus(one.memory),
     })
-}
-
-fn node_name(snapshot: &Snapshot, pod: &Pod) -> String {
-    pod.node.map(|n| snapshot.node(n).name.clone()).unwrap_or_default()
 }

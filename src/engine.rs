@@ -4,14 +4,15 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::advice;
 use crate::draft::{Draft, HotSince, World};
-use crate::gate;
+use crate::explain::{self, Case, Explanation, NotFound, Subject};
 use crate::ledger::{Aim, Entry, Ledger, Settled};
 use crate::plan::{Halt, Move, Outcome, Plan};
 use crate::policy::{LowNodeUtilization, Policy, Strategy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::steer;
-use crate::strategy::{Running, low_node_utilization};
+use crate::strategy::{self, low_node_utilization};
 use crate::units::Ratio;
 use crate::usage::history::History;
 use crate::usage::{Readings, Usage};
@@ -99,7 +100,7 @@ impl Engine {
         if halted.is_none() {
             tell(None);
             for (position, strategy) in self.policy.strategies.iter().enumerate() {
-                run(&mut draft, position);
+                strategy::run(&mut draft, position, |_, _| {});
                 tell(Some(strategy));
             }
         }
@@ -107,8 +108,17 @@ impl Engine {
         let world = draft.world;
         let (moves, kept, verdicts, notes) = draft.finish();
         let steering = steer::steer(world, &verdicts, halted.as_ref());
+        let advice = advice::advise(world, &self.history.samples(snapshot));
         let skipped = snapshot.skipped.clone();
-        Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, skipped }
+        Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, advice, skipped }
+    }
+
+    /// All that can be said now of a pod, a node or a workload. Changes nothing, and tells what [`Engine::decide`] would do.
+    pub fn explain(&self, snapshot: &Snapshot, subject: &Subject, now: Timestamp) -> Result<Explanation, NotFound> {
+        let usage = self.history.usage(snapshot, now);
+        let halted = halt(&self.policy, snapshot, now);
+        let world = self.world(snapshot, &usage, now);
+        explain::explain(&Case { world, history: &self.history, halted: halted.as_ref() }, subject)
     }
 
     /// Writes down in the ledger what is about to be done. Save the ledger before doing it.
@@ -168,22 +178,6 @@ impl Engine {
 fn tells_of(readings: &Readings, entry: &Entry) -> bool {
     let pod = (entry.workload.namespace.clone(), entry.pod.clone());
     readings.pods.contains_key(&pod) && readings.placed.get(&pod) == Some(&entry.node)
-}
-
-fn run(draft: &mut Draft<'_>, position: usize) {
-    let mut strategy = Running::start(draft, position);
-    while let Some(candidate) = strategy.next(draft) {
-        match gate::admit(&candidate, draft) {
-            Ok(landing) => draft.accept(candidate, landing),
-            Err(refusal) => {
-                let ends = refusal.reach() == crate::plan::Reach::Cycle;
-                draft.refuse(&candidate, refusal);
-                if ends {
-                    return;
-                }
-            }
-        }
-    }
 }
 
 /// Nothing at all is evicted while the cluster itself is unwell.

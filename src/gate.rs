@@ -4,8 +4,10 @@
 //! others, and only pods that could go use up a limit.
 
 use crate::draft::{Candidate, Draft, Landing};
-use crate::plan::{Reason, Refusal};
-use crate::snapshot::PodId;
+use crate::plan::{Pull, Refusal};
+use crate::scheduler::Forecast;
+use crate::snapshot::{NodeId, PodId};
+use crate::units::Ratio;
 
 mod cooldown;
 mod disruption;
@@ -14,27 +16,89 @@ mod exact_landing;
 mod landing;
 mod limits;
 
+/// A gate, in the order in which they are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Whether the pod may go at all.
+    Evictable,
+    /// Whether its PodDisruptionBudget lets it go.
+    Disruption,
+    /// Whether it rests.
+    Cooldown,
+    /// Whether its replacement would land where it helps.
+    Landing,
+    /// Whether so many may go.
+    Limits,
+}
+
+impl Gate {
+    /// All of them, in order.
+    pub const ALL: [Gate; 5] = [Gate::Evictable, Gate::Disruption, Gate::Cooldown, Gate::Landing, Gate::Limits];
+
+    /// The stable label.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Gate::Evictable => "evictable",
+            Gate::Disruption => "disruption",
+            Gate::Cooldown => "cooldown",
+            Gate::Landing => "landing",
+            Gate::Limits => "limits",
+        }
+    }
+
+    /// Asks this gate alone, whatever the others say. Only [`Gate::Landing`] tells of a landing.
+    pub fn ask(self, candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+        match self {
+            Gate::Evictable => evictable::admit(candidate, draft)?,
+            Gate::Disruption => disruption::admit(candidate, draft)?,
+            Gate::Cooldown => cooldown::admit(candidate, draft)?,
+            Gate::Landing => return landing(candidate, draft),
+            Gate::Limits => limits::admit(candidate, draft)?,
+        }
+        Ok(Landing::default())
+    }
+}
+
 /// Asks every gate in turn.
 pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
-    evictable::admit(candidate, draft)?;
-    disruption::admit(candidate, draft)?;
-    cooldown::admit(candidate, draft)?;
-    let landing = landing(candidate, draft)?;
-    limits::admit(candidate, draft)?;
+    let mut landing = Landing::default();
+    for gate in Gate::ALL {
+        let answer = gate.ask(candidate, draft)?;
+        if gate == Gate::Landing {
+            landing = answer;
+        }
+    }
     Ok(landing)
 }
 
 /// Whether a pod may go at all, by what it is: for strategies that count only such pods.
 pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
-    evictable::admit(&Candidate { pod, strategy, reason: Reason::Counted, room: None }, draft)
+    evictable::admit(&Candidate::counted(pod, strategy), draft)
 }
 
 /// Whether the budgets let a pod go.
 pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
-    disruption::admit(&Candidate { pod, strategy, reason: Reason::Counted, room: None }, draft)
+    disruption::admit(&Candidate::counted(pod, strategy), draft)
 }
 
 /// Where a candidate would land, whatever the moment says: for strategies that move some pods together or not at all.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     if draft.world.policy.exact { exact_landing::find(candidate, draft) } else { landing::find(candidate, draft) }
+}
+
+/// What becomes of the nodes that could take the replacement, if it landed there: how full the node would be, or why
+/// nothing would be gained. In the order of the forecast; empty in the exact mode, which does not ask.
+pub fn landings(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    forecast: &Forecast,
+) -> Vec<(NodeId, Result<Ratio, Refusal>)> {
+    if draft.world.policy.exact { Vec::new() } else { landing::each(candidate, draft, forecast) }
+}
+
+/// What draws the replacement to the node of its pod, where that is as likely to win as any other; `None` where it is not.
+pub fn pull_home(candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) -> Option<Pull> {
+    let home = draft.world.snapshot.pod(candidate.pod).node?;
+    let wins = forecast.winners.iter().any(|w| w.node == home);
+    wins.then(|| landing::pull(candidate, draft, home, forecast))
 }

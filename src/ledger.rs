@@ -248,6 +248,18 @@ impl Ledger {
         self.standings.values().filter(|s| s.until > now).count()
     }
 
+    /// The workloads that rest since their moves did not help: how many did not in a row, and until when they rest.
+    pub fn rests(&self, now: Timestamp) -> impl Iterator<Item = (&OwnerKey, u32, Timestamp)> {
+        let resting = self.standings.iter().filter(move |(_, s)| s.until > now);
+        resting.map(|(workload, s)| (workload, s.useless, s.until))
+    }
+
+    /// How often in a row the moves of a workload did not help, and until when it rests for it; `None` where the last one
+    /// helped, or none is remembered.
+    pub fn useless(&self, workload: &OwnerKey) -> Option<(u32, Timestamp)> {
+        self.standings.get(workload).map(|standing| (standing.useless, standing.until))
+    }
+
     /// How many workloads have had moves that did not help twice in a row or more.
     pub fn repeat_offenders(&self) -> usize {
         self.standings.values().filter(|s| s.useless > 1).count()

@@ -19,6 +19,7 @@
 // ── words ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod units;
 pub mod selector;
+pub mod markup;
 // ── what we are told ───────────────────────────────────────────────────────────────────────────────────────────────
 pub mod policy;
 pub mod snapshot;
@@ -32,9 +33,12 @@ pub mod scheduler;
 pub mod gate;
 pub mod strategy;
 pub mod steer;
+pub mod advice;
+pub mod explain;
 pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
+pub mod hearsay;
 pub mod cluster;
 pub mod source;
 pub mod telemetry;

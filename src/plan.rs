@@ -9,21 +9,26 @@ use crate::policy::Basis;
 use crate::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::units::Ratio;
 
+mod advice;
 mod finding;
 mod outcome;
 mod picture;
 mod pull;
 mod refusal;
+mod remedy;
 mod steer;
 mod verdict;
+mod word;
 
+pub use advice::{Advice, Direction, Suggestion};
 pub use finding::Finding;
 pub use outcome::Outcome;
 pub use picture::{Balance, Band, NodePicture, Picture, PoolPicture};
 pub use pull::Pull;
-pub use refusal::{Reach, Refusal, short};
+pub use refusal::{Reach, Refusal, short, whole};
 pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
+pub use word::{Unasked, Word};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]
@@ -46,6 +51,9 @@ pub struct Plan {
     pub before: Picture,
     /// The cluster as it will be when every replacement has landed as foreseen.
     pub after: Picture,
+    /// Workloads whose requests are far from what their pods use, those first that are wrong by the largest part of the
+    /// cluster.
+    pub advice: Vec<Advice>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::selector::Selector;
 use crate::units::Ratio;
 
+mod advice;
 mod arguments;
 mod descheduler;
 mod emit;
@@ -25,6 +26,7 @@ pub(crate) mod tree;
 mod usage;
 mod wording;
 
+pub use advice::AdvicePolicy;
 pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
@@ -72,6 +74,8 @@ pub struct Policy {
     pub other_schedulers: Vec<SchedulerProfile>,
     /// Which nodes the scheduler is steered around.
     pub steering: Steering,
+    /// When requests count as far from what pods use.
+    pub advice: AdvicePolicy,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.

@@ -17,6 +17,9 @@ pub mod pod_life_time;
 pub mod remove_duplicates;
 pub mod too_many_restarts;
 pub mod topology_spread;
+mod turn;
+
+pub use turn::{Level, Turn, run};
 
 /// A strategy at work.
 #[derive(Debug)]

@@ -15,7 +15,9 @@ use tokio_util::sync::CancellationToken;
 use metrics::{Form, Metrics};
 
 pub mod metrics;
+pub mod status;
 pub mod tls;
+pub mod traces;
 
 /// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
 const STUCK: SignedDuration = SignedDuration::from_mins(2);
@@ -32,6 +34,8 @@ struct Pulse {
     waiting_for: Option<String>,
     /// Whether it has ever been able to decide.
     started: bool,
+    /// Whether another instance decides in its stead.
+    standby: bool,
 }
 
 impl Health {
@@ -42,7 +46,12 @@ impl Health {
 
     /// It can decide.
     pub fn ready(&self) {
-        self.with(|pulse| (pulse.waiting_for, pulse.started) = (None, true));
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, ..Pulse::default() });
+    }
+
+    /// It could decide, and another instance does.
+    pub fn standby(&self) {
+        self.with(|pulse| *pulse = Pulse { started: true, due: pulse.due, standby: true, ..Pulse::default() });
     }
 
     /// It cannot decide, and why.
@@ -55,13 +64,21 @@ impl Health {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Why it cannot decide; `None` when it can, or has not tried yet.
+    fn waiting_for(&self) -> Option<String> {
+        self.with(|pulse| pulse.waiting_for.clone())
+    }
+
+    /// For how long it should have come round, if it is taken for stuck.
+    fn overdue(&self, now: Timestamp) -> Option<SignedDuration> {
+        let due = self.with(|pulse| pulse.due)?;
+        Some(now.duration_since(due)).filter(|late| *late > STUCK)
+    }
+
     fn live(&self, now: Timestamp) -> (StatusCode, String) {
-        let due = self.with(|pulse| pulse.due);
-        match due {
-            Some(due) if now.duration_since(due) > STUCK => {
-                (StatusCode::SERVICE_UNAVAILABLE, format!("stuck: due at {due}\n"))
-            }
-            Some(_) | None => (StatusCode::OK, "ok\n".to_owned()),
+        match self.overdue(now) {
+            Some(late) => (StatusCode::SERVICE_UNAVAILABLE, format!("stuck: overdue for {late:#}\n")),
+            None => (StatusCode::OK, "ok\n".to_owned()),
         }
     }
 
@@ -69,11 +86,20 @@ impl Health {
         let pulse = self.with(|pulse| pulse.clone());
         match pulse.waiting_for {
             Some(what) => (StatusCode::SERVICE_UNAVAILABLE, format!("waiting: {what}\n")),
+            None if pulse.standby => (StatusCode::OK, "ok, standby\n".to_owned()),
             None if pulse.started => (StatusCode::OK, "ok\n".to_owned()),
             None => (StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned()),
         }
     }
 }
+
+/// What is where.
+const PLACES: &str = concat!(
+    "evenkeel ",
+    env!("CARGO_PKG_VERSION"),
+    "\n/healthz  whether it is alive\n/readyz   whether it can decide\n/metrics  for Prometheus\n\
+     The status page has an address of its own, by default http://127.0.0.1:8081/ (--status-listen).\n"
+);
 
 /// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.
 pub async fn serve<L>(listener: L, health: Health, metrics: Metrics, stop: CancellationToken) -> std::io::Result<()>
@@ -87,6 +113,7 @@ where
         ([(CONTENT_TYPE, form.content_type())], metrics.text(form))
     };
     let router = Router::new()
+        .route("/", get(async || PLACES))
         .route("/metrics", get(scraped))
         .route("/healthz", get(async |State(health): State<Health>| health.live(clock())))
         .route("/readyz", get(async |State(health): State<Health>| health.readiness()))
@@ -114,6 +141,8 @@ mod tests {
         assert_eq!(health.readiness().0, StatusCode::SERVICE_UNAVAILABLE);
         health.ready();
         assert_eq!(health.readiness(), (StatusCode::OK, "ok\n".to_owned()));
+        health.standby();
+        assert_eq!(health.readiness(), (StatusCode::OK, "ok, standby\n".to_owned()));
         health.waiting("the watch of pods");
         assert_eq!(health.readiness(), (StatusCode::SERVICE_UNAVAILABLE, "waiting: the watch of pods\n".to_owned()));
     }

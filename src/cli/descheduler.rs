@@ -12,6 +12,8 @@ use jiff::SignedDuration;
 use crate::policy::Policy;
 use crate::selector::Selector;
 
+use super::otlp::AsDescheduler;
+
 /// Flags that have a meaning here, and those that have none.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "As descheduler")]
@@ -47,6 +49,8 @@ pub(super) struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     bind_address: IpAddr,
     #[command(flatten)]
+    pub(super) otel: AsDescheduler,
+    #[command(flatten)]
     idle: Idle,
 }
 
@@ -61,32 +65,17 @@ enum Takes {
     Bool,
 }
 
-const LEADER: &str = "there is no leader election yet, so run one replica";
 const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
-const TRACES: &str = "no traces are sent";
 const LISTEN: &str = "probes and metrics answer by a certificate of our own making, or where --listen says";
 const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
 
 /// Flags without a meaning here.
-const IDLE: [(&str, Takes, &str); 31] = [
-    ("leader-elect", Takes::Bool, LEADER),
-    ("leader-elect-lease-duration", Takes::Value, LEADER),
-    ("leader-elect-renew-deadline", Takes::Value, LEADER),
-    ("leader-elect-retry-period", Takes::Value, LEADER),
-    ("leader-elect-resource-lock", Takes::Value, LEADER),
-    ("leader-elect-resource-name", Takes::Value, LEADER),
-    ("leader-elect-resource-namespace", Takes::Value, LEADER),
+const IDLE: [(&str, Takes, &str); 18] = [
     ("client-connection-qps", Takes::Value, RATE),
     ("client-connection-burst", Takes::Value, RATE),
     ("disable-metrics", Takes::Bool, "metrics are always served"),
     ("feature-gates", Takes::Value, "there are no feature gates"),
     ("enable-http2", Takes::Bool, "probes and metrics answer on HTTP/1.1"),
-    ("otel-collector-endpoint", Takes::Value, TRACES),
-    ("otel-transport-ca-cert", Takes::Value, TRACES),
-    ("otel-service-name", Takes::Value, TRACES),
-    ("otel-trace-namespace", Takes::Value, TRACES),
-    ("otel-sample-rate", Takes::Value, TRACES),
-    ("otel-fallback-no-op-on-error", Takes::Bool, TRACES),
     ("permit-address-sharing", Takes::Bool, LISTEN),
     ("permit-port-sharing", Takes::Bool, LISTEN),
     ("cert-dir", Takes::Value, LISTEN),
@@ -148,7 +137,7 @@ pub(super) fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 impl Flags {
     /// Whether the policy is to be carried out once and no more: with an interval of 0, and as descheduler does it
     /// where there is none.
-    pub(super) fn once(&self) -> bool {
+    pub(super) const fn once(&self) -> bool {
         match self.descheduling_interval {
             Some(interval) => interval.is_zero(),
             None => self.policy_config_file.is_some(),
@@ -254,11 +243,11 @@ mod tests {
 
     #[test]
     fn what_has_no_effect_is_named() {
-        let given = flags("--leader-elect=true --secure-port=0 --disable-metrics --leader-elect-resource-name=x");
+        let given = flags("--disable-metrics=true --secure-port=0 --enable-http2 --vmodule=x");
         let warnings = given.warnings();
         assert_eq!(warnings.len(), 3, "{warnings:#?}");
-        assert!(warnings[0].starts_with("--leader-elect has no effect: "));
-        assert!(flags("--leader-elect=false --v 2").warnings().is_empty());
+        assert!(warnings[0].starts_with("--disable-metrics has no effect: "));
+        assert!(flags("--disable-metrics=false --v 2").warnings().is_empty());
     }
 
     #[test]

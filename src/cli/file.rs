@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::cluster::ledger_store::KEY as LEDGER_KEY;
 use crate::snapshot::facts::Skipped;
 use crate::snapshot::import;
 use crate::snapshot::objects::{Kind, Object, Objects};
@@ -31,6 +32,8 @@ to read than YAML; the second command adds the usage:
 pub(super) struct Found {
     pub(super) objects: Objects,
     pub(super) readings: Readings,
+    /// The texts of ledgers, by namespace and name of their ConfigMaps.
+    pub(super) ledgers: BTreeMap<(String, String), String>,
     /// Kinds that no plan needs, and how often they came.
     unused: BTreeMap<String, usize>,
 }
@@ -148,6 +151,7 @@ impl Extend<Document> for Gathered {
                 Item::Object(object) => self.0.objects.apply(*object),
                 Item::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
                 Item::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
+                Item::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
                 Item::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
             }
         }
@@ -162,6 +166,7 @@ enum Item {
     Object(Box<Object>),
     Skipped(Kind, Box<Skipped>),
     Metrics(Value),
+    Ledger((String, String), String),
     Unused(String),
 }
 
@@ -171,12 +176,27 @@ impl Item {
         if word("apiVersion").starts_with("metrics.k8s.io/") {
             return Item::Metrics(value);
         }
+        if let Some(ledger) = Item::ledger(&value) {
+            return ledger;
+        }
         match import::object(&value) {
             Ok(Some(object)) => Item::Object(Box::new(object)),
             Err((kind, skipped)) => Item::Skipped(kind, Box::new(skipped)),
             Ok(None) if word("kind").is_empty() => Item::Unused("without a kind".to_owned()),
             Ok(None) => Item::Unused(word("kind").to_owned()),
         }
+    }
+}
+
+impl Item {
+    /// A ConfigMap with a ledger in it.
+    fn ledger(value: &Value) -> Option<Self> {
+        let word = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        if word("/kind")? != "ConfigMap" {
+            return None;
+        }
+        let text = value.get("data")?.get(LEDGER_KEY)?.as_str()?.to_owned();
+        Some(Item::Ledger((word("/metadata/namespace").unwrap_or_default(), word("/metadata/name")?), text))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::bail;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
@@ -19,15 +19,27 @@ use super::plan::Seen;
 /// How long the first list of everything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a live cluster shows now.
-pub(super) async fn look(shared: &Shared, policy: &Policy) -> anyhow::Result<Seen> {
+/// More than one look.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch {
+    /// For so long, poll by poll.
+    pub(super) time: SignedDuration,
+}
+
+/// What a live cluster shows now. With a watch, also the window of a source that has a past, and what is seen by waiting.
+pub(super) async fn look(shared: &Shared, policy: &Policy, watch: Option<Watch>) -> anyhow::Result<Seen> {
     let cluster = Cluster::connect(shared.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
     let _stop_with_us = stop.clone().drop_guard();
     cluster.start(&stop);
     listed(&cluster).await?;
     let mut head = Vec::new();
-    let readings = usage(&cluster, policy, &mut head).await;
+    let mut readings = match watch {
+        Some(watch) => watched(&cluster, policy, watch, &mut head).await,
+        None => Vec::new(),
+    };
+    let newest = usage(&cluster, policy, &mut head).await;
+    readings.push((present(), newest));
     let ledger = remembered(&cluster, shared).await.unwrap_or_else(|error| {
         head.push(format!("ledger: left out of account: {error:#}"));
         Ledger::default()
@@ -35,9 +47,37 @@ pub(super) async fn look(shared: &Shared, policy: &Policy) -> anyhow::Result<See
     let snapshot = cluster.snapshot(policy.resources());
     let now = present();
     let counts = format!("{} nodes, {} pods", snapshot.nodes.len(), snapshot.pods.len());
-    head.insert(0, format!("plan for the cluster as it is: {counts}"));
-    head.insert(1, format!("time: {now:.0}; usage by one reading, where run would watch for longer"));
+    head.insert(0, format!("the cluster as it is: {counts}"));
+    let by = match readings.len() {
+        1 => "one reading, where run would watch for longer".to_owned(),
+        polls => format!("{polls} readings, each taken for what it is"),
+    };
+    head.insert(1, format!("time: {now:.0}; usage by {by}"));
     Ok(Seen { snapshot, readings, ledger, now, head })
+}
+
+/// The past of the first source, if it has one; and what it tells while we wait.
+async fn watched(
+    cluster: &Cluster,
+    policy: &Policy,
+    watch: Watch,
+    head: &mut Vec<String>,
+) -> Vec<(Timestamp, Readings)> {
+    let source = Source::first(&policy.usage, cluster.client());
+    let mut readings = source.read_past(&cluster.places(), None).await.unwrap_or_else(|error| {
+        head.push(format!("usage: the window is not to be had: {error}"));
+        Vec::new()
+    });
+    let end = present().saturating_add(watch.time).unwrap_or(Timestamp::MAX);
+    let poll = policy.usage.poll.unsigned_abs();
+    while present() < end {
+        if let Ok(newest) = source.read(&cluster.places()).await {
+            readings.push((present(), newest));
+        }
+        let left = end.duration_since(present()).max(SignedDuration::ZERO).unsigned_abs();
+        tokio::time::sleep(poll.min(left)).await;
+    }
+    readings
 }
 
 /// One reading of the first source that has fresh usage; what is wrong with the others goes to the head of the page.

@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
+use crate::markup::PALETTE;
+use crate::markup::scale::share_ticks;
+use crate::markup::words::{counted, escaped, span};
 use crate::policy::Basis;
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::units::Ratio;
@@ -13,9 +16,7 @@ use self::bars::Bars;
 use self::frame::{Across, Down};
 use self::heat::Map;
 use self::lines::{Chart, Colours};
-use self::scale::share_ticks;
 use self::series::{Weighed, peak};
-use self::words::{counted, escaped, span};
 
 mod bars;
 mod envelope;
@@ -23,13 +24,11 @@ mod frame;
 mod heat;
 mod lines;
 mod marks;
-mod scale;
 mod series;
 mod style;
 mod summary;
 mod tables;
 mod usage;
-mod words;
 
 /// A run and what it is called on the page.
 struct Run<'t> {
@@ -63,7 +62,7 @@ pub(crate) fn html(traces: &[Trace]) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
-         <link rel=\"icon\" href=\"data:,\"><title>{} · evenkeel</title><style>{}</style></head>\n<body{class}>\n{}\
+         <link rel=\"icon\" href=\"data:,\"><title>{} · evenkeel</title><style>{PALETTE}{}</style></head>\n<body{class}>\n{}\
          <script>{}</script></body></html>\n",
         style::POLICY,
         escaped(title),

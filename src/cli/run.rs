@@ -4,20 +4,28 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use jiff::Timestamp;
+use kube::Client;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::daemon::{self, Daemon, Feed, Steered, Told};
+use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status::facts::About;
+use crate::telemetry::status::{self, Board};
 use crate::telemetry::tls::TlsListener;
+use crate::telemetry::traces::Traces;
 use crate::telemetry::{self, Health};
 
 use super::descheduler::Flags;
+use super::election::Election;
+use super::otlp::Otlp;
 use super::{Misuse, Shared, file, policy};
 
 /// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
@@ -40,19 +48,55 @@ pub(super) struct Args {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
         hide_possible_values = true)]
     descheduler_metrics: Option<bool>,
+    /// Where the status page answers, to look at only; `none` for nowhere; not with --once. Where another has the address, a
+    /// warning says so, and all else goes on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
+    status_listen: Place,
     /// The name under which evictions are reported in events
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
+    otlp: Otlp,
+    #[command(flatten)]
     flags: Flags,
+    #[command(flatten)]
+    election: Election,
 }
 
 impl Args {
-    pub(super) fn start_log(&self) -> anyhow::Result<()> {
+    /// Starts the log, and the traces where somebody is to have them.
+    pub(super) fn start_log(&self, runtime: &Handle) -> anyhow::Result<Option<Traces>> {
+        let (traces, failed) = match self.traces(runtime) {
+            Err(error) if self.flags.otel.otel_fallback_no_op_on_error == Some(true) => (None, Some(error)),
+            traces => (traces?, None),
+        };
         let format = self.flags.logging_format.unwrap_or(self.shared.log_format);
-        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format)
+        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format, traces.as_ref())?;
+        if let Some(error) = failed {
+            warn!("no traces are sent: {error}");
+        }
+        Ok(traces)
+    }
+
+    fn traces(&self, runtime: &Handle) -> Result<Option<Traces>, Misuse> {
+        let Some(settings) = self.otlp.settings(&self.flags.otel, &self.instance)? else { return Ok(None) };
+        let place = settings.collector.name();
+        let started = Traces::start(settings, runtime.clone());
+        Ok(Some(started.map_err(|trouble| Misuse(format!("traces for {place}: {trouble}")))?))
+    }
+
+    /// What the status page says of the program.
+    fn about(&self, policy: &Policy) -> About {
+        About {
+            version: env!("CARGO_PKG_VERSION"),
+            instance: self.instance.clone(),
+            policy: policy::sentence(policy),
+            dry_run: self.dry_run || policy.dry_run,
+            exact: policy.exact,
+            started: clock(),
+        }
     }
 
     /// The policy, with all that the command line says of it.
@@ -78,6 +122,44 @@ impl Args {
         let by_its_names = self.descheduler_metrics.unwrap_or(self.flags.policy_config_file.is_some());
         if by_its_names { metrics.with_descheduler() } else { metrics }
     }
+
+    const fn once(&self) -> bool {
+        self.once || self.flags.once()
+    }
+
+    /// Our part among several instances.
+    fn lead(&self, policy: &Policy, client: &Client) -> anyhow::Result<Lead> {
+        if !self.election.wanted() {
+            return Ok(Lead::default());
+        }
+        if self.once() {
+            let why = "--leader-elect makes no sense for a single run: leave it out, or --once; with --policy-config-file give a --descheduling-interval";
+            return Err(Misuse(why.to_owned()).into());
+        }
+        let as_descheduler = self.flags.policy_config_file.is_some();
+        let lead = self.election.lead(&self.shared, &self.instance, as_descheduler, client)?;
+        if self.dry_run || policy.dry_run {
+            info!("a dry run writes nothing, not even a lease: it decides whether or not another instance leads");
+            return Ok(Lead::default());
+        }
+        Ok(lead)
+    }
+}
+
+/// Where the status page answers.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Nowhere,
+    At(SocketAddr),
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    match text {
+        "none" | "off" => Ok(Place::Nowhere),
+        text => {
+            text.parse().map(Place::At).map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned())
+        }
+    }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -93,19 +175,24 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
-    let daemon = Daemon {
+    let metrics = args.metrics(&cluster);
+    metrics.begin(&policy);
+    let lead = args.lead(&policy, &client)?;
+    let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics: args.metrics(&cluster),
+        metrics,
         cluster,
         health: Health::default(),
+        board: Board::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
         told: Told::default(),
         steered: Steered::default(),
+        lead,
     };
     info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
-    if args.once || args.flags.once() {
+    if args.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
     let listener = TcpListener::bind(args.listen).await;
@@ -116,10 +203,28 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         let listener = TlsListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
         tokio::spawn(telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone()));
     }
+    if let Place::At(address) = args.status_listen {
+        daemon.board = show(address, args.about(&policy), &daemon.health, &stop).await;
+    }
     let ended = daemon::run(daemon, policy, stop.clone()).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
+}
+
+/// Serves the status page. To rebalance matters more than to be looked at: without it, all else goes on.
+async fn show(address: SocketAddr, about: About, health: &Health, stop: &CancellationToken) -> Board {
+    let listener = match TcpListener::bind(address).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            warn!(%address, "there is no status page, since its address cannot be had: {error}; --status-listen names another, or none");
+            return Board::default();
+        }
+    };
+    let board = Board::new(about);
+    info!("status page at http://{address}/");
+    tokio::spawn(status::serve(listener, board.clone(), health.clone(), stop.clone()));
+    board
 }
 
 /// Ctrl-C and SIGTERM let the call that is under way end, and write down what came of it.
@@ -136,4 +241,9 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
         stop.cancel();
     });
     Ok(())
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+fn clock() -> Timestamp {
+    Timestamp::now()
 }

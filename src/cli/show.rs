@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::policy::{LowNodeUtilization, Policy, Pool};
 use crate::units::Ratio;
 
+mod advice;
 pub(super) mod nodes;
 mod pods;
 mod steering;
@@ -73,6 +74,7 @@ impl fmt::Display for Page<'_> {
         self.moves(f)?;
         self.kept(f)?;
         self.balance(f)?;
+        self.advice(f)?;
         self.skipped(f)?;
         writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &self.summary()))
     }
@@ -144,10 +146,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::plan::{Advice, Direction, Suggestion};
     use crate::plan::{Balance, Class, Halt, Idle, Kept, Move, NodePicture, Note, Picture, Reason, Refusal, Verdict};
     use crate::plan::{Steer, SteerAction, SteerReason, SteerValue};
     use crate::policy::Basis;
     use crate::snapshot::facts::{Owner, OwnerKey, Skipped};
+    use crate::units::Amount;
     use crate::usage::Unmeasured;
 
     const STRATEGY: &str = "LowNodeUtilization";
@@ -232,6 +236,7 @@ mod tests {
             notes: vec![Note { strategy: STRATEGY, pool: "default".to_owned(), why: Idle::NothingHot }],
             after: before.clone(),
             before,
+            advice: Vec::new(),
             skipped: Vec::new(),
         }
     }
@@ -394,6 +399,68 @@ mod tests {
         n1   add hot  cpu 83% is above the target 60%: pods had better land elsewhere
         n10  remove   it has cooled
         ");
+    }
+
+    fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> Advice {
+        let suggestion = |(direction, resource, now, suggested, wrong): (Direction, &'static str, u64, u64, f64)| {
+            let units = if resource == "cpu" { 1_000_000 } else { 1 << 20 };
+            let amount = |n: u64| Amount::new(n * units);
+            let of = Suggestion {
+                direction,
+                resource,
+                request: (now > 0).then(|| amount(now)),
+                typical: amount(suggested),
+                suggested: amount(suggested),
+                limit: Some(amount(200)),
+                total: amount(0),
+                wrong_by: ratio(wrong),
+            };
+            (resource, of)
+        };
+        Advice {
+            workload: OwnerKey { namespace: "shop".to_owned(), kind: "Deployment".to_owned(), name: name.to_owned() },
+            pods: 4,
+            measured: if name == "cart" { 3 } else { 4 },
+            samples: 60,
+            span: jiff::SignedDuration::from_secs(285),
+            resources: resources.into_iter().map(suggestion).collect(),
+        }
+    }
+
+    #[test]
+    fn requests_far_from_use_are_named_with_what_would_fit() {
+        let one = |n: u64| far(&format!("small-{n}"), vec![(Direction::TooLow, "memory", 0, 16, 0.1)]);
+        let mut advice = vec![
+            far(
+                "search",
+                vec![(Direction::TooHigh, "cpu", 2000, 110, 24.0), (Direction::TooHigh, "memory", 4096, 816, 8.0)],
+            ),
+            far("cart", vec![(Direction::TooLow, "cpu", 100, 200, 2.0)]),
+        ];
+        advice.extend((1..=9).map(one));
+        let plan = Plan { advice, ..quiet() };
+        let section = |all| {
+            let page = page(&plan, 100, all);
+            let (_, from) = page.split_once("\n\nRequests ").unwrap();
+            from.split_once("\n\n").unwrap().0.to_owned()
+        };
+        insta::assert_snapshot!(section(false), @"
+        far from use  of a pod, its containers together: now → p95 of cpu, the most of memory, and 15% on top
+                                 pods    cpu                     memory       wrong by
+        shop/Deployment/search   4       2 → 110m                4Gi → 816Mi  24% of all cpu
+        shop/Deployment/cart     3 of 4  100m → 200m, its limit  fits         2% of all cpu
+        shop/Deployment/small-1  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-2  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-3  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-4  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-5  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-6  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-7  4       fits                    none → 16Mi  0.1% of all memory
+        shop/Deployment/small-8  4       fits                    none → 16Mi  0.1% of all memory
+        … 1 more: --all lists them
+        from 4m 45s, which may have no peak: watch for a day before you lower one
+        ");
+        assert_eq!(section(true).lines().count(), 1 + 1 + 11 + 1);
     }
 
     #[test]

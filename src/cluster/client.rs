@@ -9,6 +9,8 @@ use kube::client::ClientBuilder;
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Error};
 
+use crate::hearsay::causes;
+
 use super::calls::Calls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,23 +72,6 @@ pub fn code(error: &Error) -> Option<u16> {
 pub fn why(error: &Error) -> String {
     let Error::Api(status) = error else { return causes(error) };
     if status.message.is_empty() { format!("status {} {}", status.code, status.reason) } else { status.message.clone() }
-}
-
-/// The causes of an error from the second on, for the first only says that there was one. Many repeat their own cause,
-/// which is then left out.
-pub fn causes(error: &dyn std::error::Error) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let text = cause.to_string();
-        if let Some(last) = parts.last_mut() {
-            *last = last.replace(&format!(": {text}"), "");
-        }
-        parts.push(text);
-        next = cause.source();
-    }
-    parts.dedup();
-    if parts.is_empty() { error.to_string() } else { parts.join(": ") }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, 
 use kube::api::PostParams;
 use kube::{Api, Client, Error};
 use serde_json::Value;
+use tracing::Span;
 
 use crate::plan::{Move, Outcome};
 
@@ -61,6 +62,8 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
     let Err(error) = answer else { return Outcome::Evicted };
     let why = why(&error);
     let Error::Api(status) = error else { return Outcome::Unanswered(why) };
+    // Where the eviction is traced.
+    Span::current().record("http.response.status_code", status.code);
     match status.code {
         404 => Outcome::Gone,
         409 => Outcome::Changed,
@@ -74,7 +77,7 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
     use crate::plan::Reason;

@@ -11,7 +11,7 @@ use kube::{Api, Client, Error};
 use super::client::{code, why};
 
 /// The key under which the text stands.
-const KEY: &str = "ledger.json";
+pub const KEY: &str = "ledger.json";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One ConfigMap, and the version of it that was seen last.
@@ -38,6 +38,9 @@ pub enum StoreError {
     /// Another process has written it since it was loaded: load it again.
     #[error("configmap {0} was written by someone else since it was read")]
     Conflict(String),
+    /// Another instance may lead by now, and what it writes holds.
+    #[error("the lead is lost, so the ledger is not written any more")]
+    NotLeading,
     /// RBAC does not allow it.
     #[error("may not {verb} configmap {name}, which its role must allow: {why}")]
     Forbidden {

@@ -1,7 +1,7 @@
 //! One cycle: settle, decide, write down, act, write down.
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{error, info, warn};
+use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
@@ -10,8 +10,9 @@ use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::snapshot::Snapshot;
 use crate::telemetry::metrics::Phase;
+use crate::telemetry::status::facts::{Remembered, Round};
 
-use super::{Daemon, DaemonError, Loading, clock, report, since};
+use super::{Daemon, DaemonError, Loading, clock, report, since, spans};
 
 /// One cycle: at most one plan, carried out.
 pub(super) struct Cycle<'d> {
@@ -25,25 +26,31 @@ impl<'d> Cycle<'d> {
         Cycle { daemon, engine, started: clock() }
     }
 
-    pub(super) async fn run(mut self) -> Result<(), DaemonError> {
+    pub(super) async fn run(self) -> Result<(), DaemonError> {
+        let span = spans::cycle(self.engine, self.dry());
+        self.round().instrument(span).await
+    }
+
+    async fn round(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
             self.daemon.metrics.cycle("waiting", self.took());
+            spans::uncycled("waiting", &cut_off.to_string());
+            self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
             warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
             return Ok(());
         }
         match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
-            None => self.daemon.health.ready(),
+            None if self.daemon.lead.holds() => self.daemon.health.ready(),
+            None => self.daemon.stand_by(),
         }
-        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        if !self.daemon.lead.holds() {
+            return Ok(());
+        }
         let before = self.engine.ledger().clone();
-        for settled in self.engine.settle(&snapshot, self.started) {
-            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
-            self.daemon.metrics.settled(&settled);
-        }
-        self.daemon.metrics.phase(Phase::Settle, since(self.started));
-        let plan = self.decide(&snapshot);
+        let snapshot = spans::settle().in_scope(|| self.settle());
+        let plan = spans::decide().in_scope(|| self.decide(&snapshot));
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
@@ -56,8 +63,20 @@ impl<'d> Cycle<'d> {
             self.steer(&plan, |action| action == SteerAction::Remove).await;
             outcomes?
         };
-        self.report(&plan, &outcomes);
+        self.report(&snapshot, &plan, &outcomes);
         Ok(())
+    }
+
+    /// The cluster as it is, with what has become of earlier moves.
+    fn settle(&mut self) -> Snapshot {
+        let begun = clock();
+        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        for settled in self.engine.settle(&snapshot, self.started) {
+            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
+            self.daemon.metrics.settled(&settled);
+        }
+        self.daemon.metrics.phase(Phase::Settle, since(begun));
+        snapshot
     }
 
     fn decide(&self, snapshot: &Snapshot) -> Plan {
@@ -79,8 +98,8 @@ impl<'d> Cycle<'d> {
         if changes.is_empty() {
             return;
         }
-        let begun = clock();
-        self.daemon.steer(changes.into_iter()).await;
+        let (begun, span) = (clock(), spans::steer(changes.len()));
+        self.daemon.steer(changes.into_iter()).instrument(span).await;
         self.daemon.metrics.phase(Phase::Steer, since(begun));
     }
 
@@ -97,29 +116,37 @@ impl<'d> Cycle<'d> {
             return Ok(Vec::new());
         }
         if let Err(error) = self.save().await {
+            spans::uncycled("failed", &error.to_string());
             self.engine.reload(settled);
             self.recover(&error).await?;
             self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::Unwritten(error.to_string()));
         }
-        let outcomes = self.act(&plan.moves).await;
+        let outcomes = self.act(&plan.moves).instrument(spans::act(plan.moves.len())).await;
         if !outcomes.is_empty()
             && let Err(error) = self.save().await
         {
-            error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
-            self.recover_version(&error).await;
+            if error == StoreError::NotLeading {
+                warn!("{error}: whoever leads next will see what became of these moves");
+            } else {
+                error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
+                self.recover_version(&error).await;
+            }
         }
         Ok(outcomes)
     }
 
-    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+    pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
         let begun = clock();
         let mut outcomes = Vec::new();
         let mut erred = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
         for it in moves {
-            let outcome =
-                if erred { Outcome::Untried } else { evict::evict(self.daemon.cluster.client(), it, grace).await };
+            let outcome = if erred || !self.daemon.lead.holds() {
+                Outcome::Untried
+            } else {
+                self.evict(it, grace).instrument(spans::evict(it)).await
+            };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
@@ -137,9 +164,23 @@ impl<'d> Cycle<'d> {
         outcomes
     }
 
-    async fn save(&mut self) -> Result<(), StoreError> {
+    async fn evict(&self, it: &Move, grace: Option<i64>) -> Outcome {
+        let outcome = evict::evict(self.daemon.cluster.client(), it, grace).await;
+        spans::evicted(&outcome);
+        outcome
+    }
+
+    pub(super) async fn save(&mut self) -> Result<(), StoreError> {
+        if !self.daemon.lead.holds() {
+            return Err(StoreError::NotLeading);
+        }
         let begun = clock();
-        let saved = self.daemon.store.save(&self.engine.ledger().write()).await;
+        let text = self.engine.ledger().write();
+        let saved = async {
+            let saved = self.daemon.store.save(&text).await;
+            saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
+        };
+        let saved = saved.instrument(spans::save()).await;
         self.daemon.metrics.phase(Phase::Save, since(begun));
         saved
     }
@@ -166,11 +207,18 @@ impl<'d> Cycle<'d> {
         }
     }
 
-    fn report(&self, plan: &Plan, outcomes: &[Outcome]) {
+    fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
         let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
         self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
         self.daemon.metrics.cycle(outcome, took);
+        spans::cycled(outcome, plan, outcomes);
+        self.daemon.board.round(|| {
+            let round = Round::of(plan, outcomes, self.dry(), took);
+            let past = round.past(outcome, report::summary(plan, round.evicted));
+            let rest = self.engine.policy().cooldown.rest;
+            (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, self.started))
+        });
     }
 
     fn took(&self) -> SignedDuration {

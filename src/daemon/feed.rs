@@ -8,6 +8,7 @@ use crate::policy::{SourceKind, UsagePolicy};
 use crate::snapshot::places::Places;
 use crate::source::{Source, SourceError};
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::status;
 use crate::usage::Readings;
 
 /// The sources, and how they are doing.
@@ -38,8 +39,8 @@ struct Line {
     read: Option<Timestamp>,
     /// The newest sample of a node that it has told.
     newest: Option<Timestamp>,
-    /// Why it could not be read last time.
-    error: Option<String>,
+    /// Why it could not be read last time: the kind of trouble, and a sentence.
+    error: Option<(&'static str, String)>,
 }
 
 /// What a look has shown.
@@ -68,13 +69,35 @@ impl Feed {
         self.standing
     }
 
+    /// How the sources are doing, for people.
+    pub(super) fn told(&self) -> Vec<status::facts::Source> {
+        let told = |line: &Line| status::facts::Source {
+            name: line.name(),
+            in_use: self.standing == Standing::By(line.source.kind()),
+            read: line.read,
+            newest_sample: line.newest,
+            error: line.error.as_ref().map(|(_, said)| said.clone()),
+        };
+        std::iter::once(&self.first).chain(&self.fallback).map(told).collect()
+    }
+
     /// Why nothing is known of usage now; `None` where a source is fresh.
     pub(super) fn blind(&self) -> Option<String> {
         if matches!(self.standing, Standing::By(_)) {
             return None;
         }
-        let why = self.first.error.clone().unwrap_or_else(|| "its newest sample is too old".to_owned());
+        let why = self.trouble().map_or("its newest sample is too old", |(_, said)| said);
         Some(format!("{}: {why}", self.first.name()))
+    }
+
+    /// The source that decisions are made by, if any is fresh.
+    pub(super) const fn used(&self) -> Option<&'static str> {
+        if let Standing::By(kind) = self.standing { Some(kind.label()) } else { None }
+    }
+
+    /// Why the first source could not be read last time: the kind of trouble, and a sentence.
+    pub(super) fn trouble(&self) -> Option<(&'static str, &str)> {
+        self.first.error.as_ref().map(|(kind, said)| (*kind, said.as_str()))
     }
 
     /// Looks once. The fallback is asked only while the first has nothing that is fresh.
@@ -141,10 +164,10 @@ impl Line {
             Err(error) => {
                 metrics.source_failed(self.name(), error.kind());
                 let said = error.to_string();
-                if self.error.as_ref() != Some(&said) {
+                if self.error.as_ref().is_none_or(|(_, before)| *before != said) {
                     warn!(source = self.name(), kind = error.kind(), "usage cannot be read: {said}");
                 }
-                self.error = Some(said);
+                self.error = Some((error.kind(), said));
                 None
             }
         }

@@ -108,7 +108,7 @@ pub(super) fn cycle(plan: &Plan, outcomes: &[Outcome], dry: bool, took: SignedDu
 }
 
 /// The cycle in one clause, for people.
-fn summary(plan: &Plan, evicted: usize) -> String {
+pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
     if let Some(halt) = &plan.halted {
         return halt.to_string();
     }

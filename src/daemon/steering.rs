@@ -28,6 +28,9 @@ impl Daemon {
     /// Changes these taints, up to the first that fails: where the API server errs, the next cycle tries again.
     pub(super) async fn steer(&mut self, steering: impl Iterator<Item = &Steer>) {
         for it in steering {
+            if !self.lead.holds() {
+                return;
+            }
             let outcome = taints::steer(self.cluster.client(), it).await;
             self.metrics.taint(it, &outcome);
             if let SteerOutcome::Forbidden(why) = outcome {

@@ -176,8 +176,21 @@ fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ra
     if cpu > memory { cpu } else { memory }
 }
 
+/// What every node that could take the replacement would come to.
+pub(super) fn each(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    forecast: &Forecast,
+) -> Vec<(NodeId, Result<Ratio, Refusal>)> {
+    let chance = |node: NodeId| forecast.winners.iter().find(|w| w.node == node).map_or(Ratio::ZERO, |w| w.chance);
+    let judged = |node: NodeId| {
+        judge(candidate, draft, node).map_err(|flaw| flaw.refusal(candidate, draft, chance(node), forecast))
+    };
+    forecast.scored.iter().map(|s| (s.node, judged(s.node))).collect()
+}
+
 /// What draws the replacement home rather than to the best of the nodes where it is wanted.
-fn pull(candidate: &Candidate, draft: &Draft<'_>, home: NodeId, forecast: &Forecast) -> Pull {
+pub(super) fn pull(candidate: &Candidate, draft: &Draft<'_>, home: NodeId, forecast: &Forecast) -> Pull {
     if !scheduler::is_known(draft, candidate.pod) {
         return Pull::Unscored;
     }

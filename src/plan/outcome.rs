@@ -17,11 +17,14 @@ pub enum Outcome {
     Failed(String),
     /// No answer came: whether the pod was evicted has to be seen.
     Unanswered(String),
-    /// Not tried, since the API server had erred before.
+    /// Not tried, since the API server had erred before, or another instance may lead by now.
     Untried,
 }
 
 impl Outcome {
+    /// Every label that there is.
+    pub const CODES: [&'static str; 7] = ["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"];
+
     /// The stable label.
     pub const fn code(&self) -> &'static str {
         match self {
@@ -45,7 +48,7 @@ impl fmt::Display for Outcome {
             Outcome::Changed => f.write_str("another pod of this name has taken its place"),
             Outcome::Failed(why) => write!(f, "failed: {why}"),
             Outcome::Unanswered(why) => write!(f, "no answer: {why}"),
-            Outcome::Untried => f.write_str("not tried, since the API server erred"),
+            Outcome::Untried => f.write_str("not tried, since the API server erred or the lead was lost"),
         }
     }
 }

@@ -323,7 +323,7 @@ impl fmt::Display for Refusal {
 }
 
 /// An age, as people say it: its two largest units, such as `8d3h`.
-pub(super) fn whole(age: SignedDuration) -> String {
+pub fn whole(age: SignedDuration) -> String {
     let seconds = age.as_secs();
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
     match (days, hours) {

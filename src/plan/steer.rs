@@ -194,6 +194,9 @@ pub enum SteerOutcome {
 }
 
 impl SteerOutcome {
+    /// Every label that there is.
+    pub const CODES: [&'static str; 5] = ["done", "unneeded", "forbidden", "failed", "unanswered"];
+
     /// The stable label.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 
 use super::native::{DEFAULT_PROFILE, SYSTEM_CRITICAL, VERSION};
 use super::{
-    Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety, Share,
-    Smoothing, Steering, StorageClasses, UsagePolicy,
+    AdvicePolicy, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections,
+    Safety, Share, Smoothing, Steering, StorageClasses, UsagePolicy,
 };
 use crate::selector::Selector;
 use crate::units::Ratio;
@@ -34,6 +34,7 @@ pub(super) fn policy(policy: &Policy) -> String {
     fields.section("safety", safety(&policy.safety, &default.safety));
     fields.section("forecast", forecast(policy.forecast, default.forecast));
     fields.section("steering", steering(&policy.steering, &default.steering));
+    fields.section("advice", advice(policy.advice, default.advice));
     fields.put("strategies", Item::list(policy.strategies.iter().map(|s| strategies::strategy(s, &policy.profiles))));
     yaml::document(&fields)
 }
@@ -92,6 +93,15 @@ fn steering(steering: &Steering, default: &Steering) -> Fields {
     fields.unless(steering.hot == default.hot, "taintHot", Item::flag(steering.hot));
     fields.unless(steering.emptying == default.emptying, "taintEmptying", Item::flag(steering.emptying));
     fields.unless(steering.max_nodes == default.max_nodes, "maxNodes", share(steering.max_nodes));
+    fields
+}
+
+fn advice(advice: AdvicePolicy, default: AdvicePolicy) -> Fields {
+    let mut fields = Fields::default();
+    fields.unless(advice.percentile == default.percentile, "percentile", percent(advice.percentile));
+    fields.unless(advice.headroom == default.headroom, "headroom", percent(advice.headroom));
+    fields.unless(advice.tolerance == default.tolerance, "tolerance", percent(advice.tolerance));
+    fields.unless(advice.top == default.top, "top", Item::number(advice.top));
     fields
 }
 

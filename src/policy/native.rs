@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 
+use super::advice;
 use super::problem::Code;
 use super::prometheus::prometheus;
 use super::read::{Bound, Fields, Spot};
@@ -48,6 +49,7 @@ pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
             safety: f.field("safety").section(safety),
             forecast: f.field("forecast").section(forecast),
             steering: f.field("steering").section(steering::steering),
+            advice: f.field("advice").section(advice::advice),
             strategies: strategies(f, basis, &profiles),
             profiles,
         };

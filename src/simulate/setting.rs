@@ -141,6 +141,7 @@ fn template(workload: &Workload) -> Pod {
         priority: Some(workload.priority),
         qos: if workload.requests.is_empty() { Qos::BestEffort } else { Qos::Burstable },
         requests: workload.requests.clone(),
+        limits: Vec::new(),
         tolerations: match workload.kind {
             Kind::DaemonSet => everything(),
             Kind::Deployment | Kind::StatefulSet | Kind::Job | Kind::Bare => workload.tolerations.clone(),

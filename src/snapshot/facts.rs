@@ -102,6 +102,8 @@ pub struct Pod {
     pub qos: Qos,
     /// What the scheduler counts for it: containers, init containers, sidecars and overhead.
     pub requests: Vec<(String, Amount)>,
+    /// What it may use at most, its containers together; nothing of a resource of which one of them has no limit.
+    pub limits: Vec<(String, Amount)>,
     /// What the scheduler takes it to use where it scores nodes.
     pub presumed: Presumed,
     /// The same without requests of the pod as a whole: so NodeResourcesFit scores a pod that waits.

@@ -17,6 +17,7 @@ use super::objects::{Kind, Name, Object};
 
 mod affinity;
 mod containers;
+mod limits;
 mod pod;
 mod requests;
 mod spread;

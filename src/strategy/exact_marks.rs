@@ -10,6 +10,8 @@ use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
 use crate::usage::{Measure, PodUsage};
 
+use super::Level;
+
 /// One node, measured once.
 pub(super) struct Measured {
     pub(super) node: NodeId,
@@ -62,6 +64,18 @@ impl Marks {
 
     pub(super) fn is_under(&self, it: &Measured) -> bool {
         self.low.iter().all(|(r, low)| it.percent.get(r).copied().unwrap_or(0.0) <= *low)
+    }
+
+    /// How a node stands against the marks.
+    pub(super) fn levels(&self, it: &Measured) -> Vec<Level> {
+        let level = |(resource, low): (&ResourceId, &f64)| Level {
+            resource: *resource,
+            basis: self.basis,
+            ratio: it.percent.get(resource).map(|percent| to_ratio(*percent)),
+            low: Some(to_ratio(*low)),
+            high: self.high.get(resource).map(|high| to_ratio(*high)),
+        };
+        self.low.iter().map(level).collect()
     }
 
     /// The resource furthest above its mark, and by how much.

@@ -7,7 +7,7 @@
 //! node without metrics ends it all.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::draft::{Candidate, Draft};
 use crate::gate;
@@ -15,12 +15,15 @@ use crate::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Thresholds};
 use crate::scheduler;
 use crate::snapshot::facts::Role;
-use crate::snapshot::{NodeId, PodId};
+use crate::snapshot::{NodeId, Pod, PodId};
 use crate::units::ResourceId;
 use crate::usage::Unmeasured;
 
+use super::Level;
 use super::exact_marks::{Marks, Measured, to_ratio, weight};
 use super::low_node_utilization::unfit;
+
+mod word;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -28,6 +31,14 @@ pub struct Running {
     position: usize,
     pools: VecDeque<Pool>,
     asked: Option<PodId>,
+    /// What each node was taken for.
+    classes: BTreeMap<NodeId, Class>,
+    /// Why nothing is done with these nodes.
+    idle: Vec<(Vec<NodeId>, Idle)>,
+    /// How each node stood.
+    levels: BTreeMap<NodeId, Vec<Level>>,
+    /// Sources that were left because they were not over any more, and not for want of room.
+    relieved: BTreeSet<NodeId>,
 }
 
 /// Nodes that give pods, and the room that is left for them.
@@ -42,6 +53,7 @@ struct Pool {
 
 #[derive(Debug)]
 struct Source {
+    node: NodeId,
     reason: Reason,
     usage: BTreeMap<ResourceId, i128>,
     ceiling: BTreeMap<ResourceId, i128>,
@@ -51,7 +63,7 @@ struct Source {
 impl Running {
     pub(super) fn low(draft: &mut Draft<'_>, position: usize, rule: &LowNodeUtilization) -> Self {
         let mut pools = VecDeque::new();
-        let mut at = Start { draft, position, classes: BTreeMap::new() };
+        let mut at = Start { draft, position, classes: BTreeMap::new(), idle: Vec::new(), levels: BTreeMap::new() };
         let mut open: Vec<NodeId> = at.set_aside(rule.basis);
         for pool in &rule.pools {
             let selects =
@@ -60,26 +72,24 @@ impl Running {
             open = others;
             match Marks::new(at.draft, rule.basis, &pool.thresholds, &pool.targets) {
                 Ok(marks) => pools.extend(low(&mut at, rule, (&pool.name, marks), &mine)),
-                Err(why) => at.note(&pool.name, why),
+                Err(why) => at.note(&pool.name, mine, why),
             }
         }
         at.classes.extend(open.into_iter().map(|node| (node, Class::NotSelected)));
-        at.finish();
-        Running { position, pools, asked: None }
+        at.finish(pools)
     }
 
     pub(super) fn high(draft: &mut Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
-        let mut at = Start { draft, position, classes: BTreeMap::new() };
+        let mut at = Start { draft, position, classes: BTreeMap::new(), idle: Vec::new(), levels: BTreeMap::new() };
         let nodes = at.set_aside(rule.basis);
         let pools = match Marks::new(at.draft, rule.basis, &rule.thresholds, &Vec::new()) {
             Ok(marks) => high(&mut at, rule, &marks, &nodes).into_iter().collect(),
             Err(why) => {
-                at.note("default", why);
+                at.note("default", nodes, why);
                 VecDeque::new()
             }
         };
-        at.finish();
-        Running { position, pools, asked: None }
+        at.finish(pools)
     }
 
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
@@ -94,6 +104,7 @@ impl Running {
             };
             let over = pool.to_the_last || source.usage.iter().any(|(r, used)| *used > source.ceiling[r]);
             let Some(pod) = source.pods.pop_front().filter(|_| over && pool.room.values().all(|left| *left > 0)) else {
+                self.relieved.extend((!over).then_some(source.node));
                 pool.sources.pop_front();
                 continue;
             };
@@ -122,7 +133,7 @@ impl Pool {
 impl Source {
     fn new(draft: &Draft<'_>, marks: &Marks, it: &Measured, reason: Reason, pods: Vec<PodId>) -> Self {
         let usage = it.usage.iter().map(|(r, used)| (*r, i128::from(used.get()))).collect();
-        Source { reason, usage, ceiling: marks.ceiling(draft, it.node), pods: pods.into() }
+        Source { node: it.node, reason, usage, ceiling: marks.ceiling(draft, it.node), pods: pods.into() }
     }
 }
 
@@ -136,6 +147,7 @@ fn low(
     if rule.deviation {
         marks.around_the_mean(&nodes);
     }
+    at.levels.extend(nodes.iter().map(|it| (it.node, marks.levels(it))));
     let (mut cold, mut hot) = (Vec::new(), Vec::new());
     for it in &nodes {
         let cordoned = at.draft.world.snapshot.node(it.node).cordoned;
@@ -156,7 +168,7 @@ fn low(
         at.classes.insert(it.node, class);
     }
     if let Some(why) = idle(cold.len(), hot.len(), nodes.len(), rule.number_of_nodes) {
-        at.note(name, why);
+        at.note(name, nodes.iter().map(|it| it.node).collect(), why);
         return None;
     }
     hot.sort_by_key(|(it, _)| Reverse(it.raw_sum()));
@@ -186,6 +198,7 @@ fn idle(cold: usize, hot: usize, all: usize, number_of_nodes: u32) -> Option<Idl
 
 fn high(at: &mut Start<'_, '_>, rule: &HighNodeUtilization, marks: &Marks, nodes: &[NodeId]) -> Option<Pool> {
     let nodes: Vec<Measured> = nodes.iter().map(|n| marks.measure(at.draft, *n)).collect();
+    at.levels.extend(nodes.iter().map(|it| (it.node, marks.levels(it))));
     let (mut under, others): (Vec<&Measured>, Vec<&Measured>) = nodes.iter().partition(|it| marks.is_under(it));
     let cordoned = |it: &Measured| at.draft.world.snapshot.node(it.node).cordoned;
     let (shut, takers): (Vec<&Measured>, Vec<&Measured>) = others.into_iter().partition(|it| cordoned(it));
@@ -200,7 +213,7 @@ fn high(at: &mut Start<'_, '_>, rule: &HighNodeUtilization, marks: &Marks, nodes
         _ => None,
     };
     if let Some(why) = why {
-        at.note("default", why);
+        at.note("default", nodes.iter().map(|it| it.node).collect(), why);
         return None;
     }
     under.sort_by_key(|it| it.raw_sum());
@@ -212,6 +225,13 @@ fn high(at: &mut Start<'_, '_>, rule: &HighNodeUtilization, marks: &Marks, nodes
         sources.push_back(Source::new(at.draft, marks, it, emptied(at.draft, it, marks), pods));
     }
     Some(Pool { basis: rule.basis, to_the_last: true, sources, room })
+}
+
+/// Whether a pod has a request of some resource with a threshold.
+fn requests_some(pod: &Pod, thresholds: &Thresholds) -> bool {
+    let requests =
+        |name: &String| pod.containers.iter().any(|c| c.role != Role::Ephemeral && c.requested.contains(name));
+    thresholds.iter().any(|(name, _)| requests(name))
 }
 
 /// Why a node is to be emptied: the resource that is nearest to its threshold.
@@ -232,6 +252,8 @@ struct Start<'d, 'w> {
     draft: &'d mut Draft<'w>,
     position: usize,
     classes: BTreeMap<NodeId, Class>,
+    idle: Vec<(Vec<NodeId>, Idle)>,
+    levels: BTreeMap<NodeId, Vec<Level>>,
 }
 
 impl Start<'_, '_> {
@@ -243,18 +265,21 @@ impl Start<'_, '_> {
         self.draft.world.snapshot.node_ids().filter(|n| !self.classes.contains_key(n)).collect()
     }
 
-    fn note(&mut self, pool: &str, why: Idle) {
+    fn note(&mut self, pool: &str, nodes: Vec<NodeId>, why: Idle) {
         let strategy = self.draft.strategy(self.position).rule.name();
-        self.draft.note(Note { strategy, pool: pool.to_owned(), why });
+        self.draft.note(Note { strategy, pool: pool.to_owned(), why: why.clone() });
+        self.idle.push((nodes, why));
     }
 
     /// Writes down what each node was taken for, by name.
-    fn finish(self) {
-        let strategy = self.draft.strategy(self.position).rule.name();
-        for (node, class) in self.classes {
-            let node = self.draft.world.snapshot.node(node).name.clone();
-            self.draft.judge(Verdict { node, strategy, class });
+    fn finish(self, pools: VecDeque<Pool>) -> Running {
+        let Start { draft, position, classes, idle, levels } = self;
+        let strategy = draft.strategy(position).rule.name();
+        for (node, class) in &classes {
+            let node = draft.world.snapshot.node(*node).name.clone();
+            draft.judge(Verdict { node, strategy, class: class.clone() });
         }
+        Running { position, pools, asked: None, classes, idle, levels, relieved: BTreeSet::new() }
     }
 
     /// The pods that may be asked for, the least important first. What only this strategy knows against the others is
@@ -269,9 +294,7 @@ impl Start<'_, '_> {
         let mut pods = Vec::new();
         for &pod in snapshot.node(node).pods.iter().filter(|p| !self.draft.moves(**p)).collect::<Vec<_>>() {
             let it = snapshot.pod(pod);
-            let requests =
-                |name: &String| it.containers.iter().any(|c| c.role != Role::Ephemeral && c.requested.contains(name));
-            if only.is_some_and(|thresholds| !thresholds.iter().any(|(name, _)| requests(name))) {
+            if only.is_some_and(|thresholds| !requests_some(it, thresholds)) {
                 continue;
             }
             let unmeasured = basis == Basis::Actual && weight(self.draft, basis, pod, ResourceId::CPU).is_none();

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 
 use crate::draft::{Candidate, Draft};
-use crate::plan::{Finding, Reason};
+use crate::plan::{Finding, Reason, Unasked};
 use crate::policy::FailedPods;
-use crate::snapshot::Pod;
 use crate::snapshot::facts::{Phase, Role};
+use crate::snapshot::{Pod, PodId};
 
-use super::listing::{Queue, containers, pods};
+use super::listing::{Queue, containers, looked_at, pods};
+use super::turn::Turn;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -19,21 +20,34 @@ impl Running {
         let (snapshot, now) = (draft.world.snapshot, draft.world.now);
         let asked = pods(draft, &rule.scope)
             .into_iter()
-            .filter_map(|(_, id)| Some((id, Reason::Found(rule.findings(snapshot.pod(id), now)?), None)));
+            .filter_map(|(_, id)| Some((id, Reason::Found(rule.findings(snapshot.pod(id), now).ok()?), None)));
         Running(Queue::new(position, asked))
     }
 
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.0.next(draft)
     }
+
+    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &FailedPods, pod: PodId) -> Unasked {
+        let world = turn.before.world;
+        let found =
+            looked_at(turn.before, &rule.scope, pod).and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
+        found.map_or_else(|why| why, |_| turn.late(pod))
+    }
 }
 
 impl FailedPods {
-    /// What is found for each thing that the policy asks for; `None` where one of them does not hold.
-    fn findings(&self, pod: &Pod, now: Timestamp) -> Option<Vec<Finding>> {
-        let excluded = pod.owners.iter().any(|o| self.exclude_owner_kinds.contains(&o.kind));
-        if pod.phase != Phase::Failed || excluded || now.duration_since(pod.created) < self.min_age {
-            return None;
+    /// What is found for each thing that the policy asks for, or the first of them that does not hold.
+    fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, Unasked> {
+        if pod.phase != Phase::Failed {
+            return Err(Unasked::NotFailed);
+        }
+        if pod.owners.iter().any(|o| self.exclude_owner_kinds.contains(&o.kind)) {
+            return Err(Unasked::OwnerKind);
+        }
+        let age = now.duration_since(pod.created);
+        if age < self.min_age {
+            return Err(Unasked::NotOld { age, least: self.min_age });
         }
         let roles: &[Role] = if self.including_init_containers { &[Role::Init] } else { &[] };
         let mut found = vec![Finding::Failed];
@@ -41,12 +55,14 @@ impl FailedPods {
             let of_containers =
                 containers(pod, roles).flat_map(|c| c.waiting.iter().chain(c.ended.as_ref().map(|(reason, _)| reason)));
             let mut reasons = pod.reason.iter().chain(of_containers);
-            found.push(Finding::State(reasons.find(|r| self.reasons.contains(r))?.clone()));
+            let state = reasons.find(|r| self.reasons.contains(r)).ok_or(Unasked::OtherState)?;
+            found.push(Finding::State(state.clone()));
         }
         if !self.exit_codes.is_empty() {
             let mut codes = containers(pod, roles).filter_map(|c| c.ended.as_ref()).map(|(_, code)| *code);
-            found.push(Finding::ExitCode(codes.find(|code| self.exit_codes.contains(code))?));
+            let code = codes.find(|code| self.exit_codes.contains(code)).ok_or(Unasked::OtherExitCode)?;
+            found.push(Finding::ExitCode(code));
         }
-        Some(found)
+        Ok(found)
     }
 }

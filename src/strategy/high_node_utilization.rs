@@ -22,9 +22,15 @@ use crate::units::{Amount, Ratio, ResourceId};
 
 use super::low_node_utilization::unfit;
 
+mod word;
+
 /// The strategy at work.
 #[derive(Debug)]
 pub struct Running {
+    /// Why nothing is done; `None` where something is.
+    idle: Option<Idle>,
+    /// Nodes that are not emptied, since pods of others go there.
+    filled: BTreeSet<NodeId>,
     queue: VecDeque<Candidate>,
     asked: Option<PodId>,
     closed: BTreeSet<NodeId>,
@@ -58,14 +64,15 @@ impl Running {
     pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &HighNodeUtilization) -> Self {
         let marks = Marks::new(draft, position, rule);
         let mut nodes = classify(draft, &marks);
-        let queue = match nodes.idle(rule) {
+        let idle = nodes.idle(rule);
+        let queue = match idle.clone() {
             Some(why) => {
                 draft.note(Note { strategy: NAME, pool: "default".to_owned(), why });
                 VecDeque::new()
             }
             None => pack(draft, &marks, rule, &mut nodes),
         };
-        Running { queue, asked: None, closed: BTreeSet::new() }
+        Running { idle, filled: nodes.filled, queue, asked: None, closed: BTreeSet::new() }
     }
 
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
@@ -174,25 +181,27 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     Some(format!("pod {} has the annotation safe-to-evict: false", pod.name))
 }
 
+fn class(draft: &Draft<'_>, marks: &Marks, node: NodeId) -> Class {
+    match unfit(draft, marks.basis, node) {
+        Some(class) => class,
+        None if marks.is_under(draft, node) => Class::Underused,
+        None if draft.world.snapshot.node(node).cordoned => Class::InUseCordoned,
+        None if leaving(draft, node) => Class::Leaving,
+        None => Class::InUse,
+    }
+}
+
 /// Writes down what each node is.
 fn classify(draft: &mut Draft<'_>, marks: &Marks) -> Nodes {
     let mut nodes = Nodes::default();
     for node in draft.world.snapshot.node_ids() {
-        let it = draft.world.snapshot.node(node);
-        let class = match unfit(draft, marks.basis, node) {
-            Some(class) => class,
-            None if marks.is_under(draft, node) => {
-                nodes.sources.push(node);
-                Class::Underused
-            }
-            None if it.cordoned => Class::InUseCordoned,
-            None if leaving(draft, node) => Class::Leaving,
-            None => {
-                nodes.takers.push(node);
-                Class::InUse
-            }
-        };
-        draft.judge(Verdict { node: it.name.clone(), strategy: NAME, class });
+        let class = class(draft, marks, node);
+        if class == Class::Underused {
+            nodes.sources.push(node);
+        } else if class == Class::InUse {
+            nodes.takers.push(node);
+        }
+        draft.judge(Verdict { node: draft.world.snapshot.node(node).name.clone(), strategy: NAME, class });
     }
     marks.fullest_first(draft, &mut nodes.sources);
     nodes.sources.reverse();
@@ -295,8 +304,7 @@ fn pods(
 ) -> (Vec<PodId>, Option<(PodId, Refusal)>) {
     let (mut leaving, mut held) = (Vec::new(), None);
     for &pod in &ahead.world.snapshot.node(source).pods {
-        let wanted = !rule.only_thresholding_resources || requests_some(ahead, pod, rule);
-        if !wanted || ahead.moves(pod) || goes_with_its_node(ahead.world.snapshot.pod(pod)) {
+        if !wanted(ahead, pod, rule) || ahead.moves(pod) || goes_with_its_node(ahead.world.snapshot.pod(pod)) {
             continue;
         }
         match gate::evictable(pod, marks.position, ahead) {
@@ -351,6 +359,11 @@ fn size(draft: &Draft<'_>, marks: &Marks, node: NodeId, pod: PodId) -> u64 {
     let share = |r: ResourceId| draft.weight(pod, r, marks.basis).unwrap_or_default().share_of(whole[r]);
     let most = marks.low.iter().filter_map(|(r, _)| share(*r)).max_by(|a, b| a.order(*b)).unwrap_or_default();
     Amount::new(1_000_000).times(most).get()
+}
+
+/// Whether the pod is one that the strategy moves at all.
+fn wanted(draft: &Draft<'_>, pod: PodId, rule: &HighNodeUtilization) -> bool {
+    !rule.only_thresholding_resources || requests_some(draft, pod, rule)
 }
 
 /// Whether the pod has a request of some resource with a threshold.

@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::draft::{Candidate, Draft};
-use crate::plan::Reason;
+use crate::plan::{Reason, Unasked};
 use crate::policy::Scope;
 use crate::scheduler;
 use crate::selector::Selector;
 use crate::snapshot::facts::Neighbours;
 use crate::snapshot::{NodeId, PodId, Snapshot};
 
-use super::listing::{Closed, least_important, nodes};
+use super::listing::{Closed, least_important, looked_at, nodes};
+use super::turn::Turn;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -66,6 +67,29 @@ impl Running {
             if self.closed.opens(draft, self.position, carrier.pod) {
                 return Some(Candidate { pod: carrier.pod, strategy: self.position, reason, room: None });
             }
+        }
+    }
+
+    pub(super) fn unasked(turn: &Turn<'_, '_>, scope: &Scope, pod: PodId) -> Unasked {
+        let draft = turn.before;
+        let it = draft.world.snapshot.pod(pod);
+        if let Err(why) = looked_at(draft, scope, pod) {
+            return why;
+        }
+        if it.finished() {
+            return Unasked::Finished;
+        }
+        if it.avoids.is_empty() {
+            return Unasked::NoAntiAffinity;
+        }
+        let near = neighbours(draft, scope);
+        let groups = it.avoids.iter().map(|term| group(draft.world.snapshot, term, pod, &near)).collect();
+        let carrier = Carrier { pod, avoids: (0..it.avoids.len()).collect() };
+        let alone = Running { position: turn.position, waiting: VecDeque::new(), groups, closed: Closed::default() };
+        match (alone.violated(draft, &carrier), alone.violated(turn.after, &carrier)) {
+            (None, _) => Unasked::NoNeighbour,
+            (Some(_), None) => Unasked::Parted,
+            (Some(_), Some(_)) => turn.late(pod),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::draft::{Candidate, Draft, Room};
-use crate::plan::{Reach, Reason};
+use crate::plan::{Class, Reach, Reason, Unasked};
 use crate::policy::Scope;
 use crate::snapshot::facts::{Container, Role};
 use crate::snapshot::{NodeId, Pod, PodId, WorkloadId};
@@ -27,7 +27,7 @@ pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
     let mut pods: Vec<(NodeId, PodId)> = snapshot
         .pod_ids()
         .filter_map(|id| Some((snapshot.pod(id).node.filter(|n| listed.contains(n))?, id)))
-        .filter(|(_, id)| !snapshot.pod(*id).terminating && !draft.moves(*id) && scope.admits(snapshot.pod(*id)))
+        .filter(|(_, id)| !draft.moves(*id) && passed_over(snapshot.pod(*id), scope).is_none())
         .collect();
     pods.sort_unstable();
     let mut turns: BTreeMap<(NodeId, WorkloadId), usize> = BTreeMap::new();
@@ -40,10 +40,34 @@ pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
     in_turn.into_iter().map(|(node, _, pod)| (node, pod)).collect()
 }
 
+/// Why a pod is not looked at, whatever its node.
+fn passed_over(pod: &Pod, scope: &Scope) -> Option<Unasked> {
+    if pod.terminating { Some(Unasked::Terminating) } else { scope.leaves_out(pod) }
+}
+
+/// The node of a pod that is looked at, or why it is not.
+pub(super) fn looked_at(draft: &Draft<'_>, scope: &Scope, pod: PodId) -> Result<NodeId, Unasked> {
+    let it = draft.world.snapshot.pod(pod);
+    let node = it.node.ok_or(Unasked::Nowhere)?;
+    if !nodes(draft).contains(&node) {
+        let ready = draft.world.snapshot.node(node).ready;
+        return Err(Unasked::Node(if ready { Class::NotSelected } else { Class::NotReady }));
+    }
+    passed_over(it, scope).map_or(Ok(node), Err)
+}
+
 impl Scope {
     /// Whether the strategy looks at this pod.
     pub fn admits(&self, pod: &Pod) -> bool {
-        self.namespaces.admit(&pod.namespace) && self.pods.as_ref().is_none_or(|s| s.matches(&pod.labels))
+        self.leaves_out(pod).is_none()
+    }
+
+    /// Why the strategy does not look at this pod; `None` where it does.
+    pub fn leaves_out(&self, pod: &Pod) -> Option<Unasked> {
+        if !self.namespaces.admit(&pod.namespace) {
+            return Some(Unasked::Namespace);
+        }
+        self.pods.as_ref().is_some_and(|s| !s.matches(&pod.labels)).then_some(Unasked::Labels)
     }
 }
 

@@ -15,6 +15,8 @@ use crate::policy::{Basis, LowNodeUtilization, Pool};
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Amount, Ratio, ResourceId};
 
+mod word;
+
 /// The strategy at work.
 #[derive(Debug)]
 pub struct Running {
@@ -34,6 +36,8 @@ pub struct Band {
     high: Marks,
     hot: Vec<NodeId>,
     cold: usize,
+    /// Why nothing is done with it; `None` where something is.
+    idle: Option<Idle>,
     /// All that is not hot: the scheduler decides which of them it is, and it may be no cold one.
     takers: Rc<[NodeId]>,
 }
@@ -65,9 +69,9 @@ impl Running {
         classes.sort_by_key(|(node, _)| *node);
         for band in &mut pools {
             band.choose(&classes);
-            if let Some(why) = band.idle(rule) {
+            band.idle = band.idle(rule);
+            if let Some(why) = band.idle.clone() {
                 draft.note(Note { strategy: NAME, pool: band.name.clone(), why });
-                band.hot.clear();
             }
         }
         for (node, class) in classes {
@@ -80,12 +84,7 @@ impl Running {
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let (band, node, over) = self.worst(draft)?;
-            let room = Room {
-                nodes: Rc::clone(&band.takers),
-                ceiling: Rc::clone(&band.high),
-                basis: self.basis,
-                cool: Rc::default(),
-            };
+            let room = band.room(self.basis);
             let Some(pod) = self.victim(draft, node, &over) else {
                 self.exhausted.insert(node);
                 continue;
@@ -100,7 +99,8 @@ impl Running {
 
     /// The hot node that is furthest over, and by what.
     fn worst(&self, draft: &Draft<'_>) -> Option<(&Band, NodeId, Vec<Excess>)> {
-        let hot = self.pools.iter().flat_map(|band| band.hot.iter().map(move |n| (band, *n)));
+        let awake = self.pools.iter().filter(|band| band.idle.is_none());
+        let hot = awake.flat_map(|band| band.hot.iter().map(move |n| (band, *n)));
         let open = hot.filter(|(_, n)| !self.exhausted.contains(n) && !self.closed(draft, *n));
         let over = open.map(|(band, n)| (band, n, self.excess(draft, band, n))).filter(|(_, _, over)| !over.is_empty());
         over.max_by(|(_, a, x), (_, b, y)| {
@@ -142,16 +142,21 @@ impl Running {
     fn victim(&self, draft: &Draft<'_>, node: NodeId, over: &[Excess]) -> Option<PodId> {
         let open = |p: &PodId| draft.world.snapshot.pod(*p).stays() && !draft.moves(*p) && !self.asked.contains(p);
         let pods: Vec<PodId> = draft.world.snapshot.node(node).pods.iter().copied().filter(open).collect();
-        let relief = |p: PodId, by: &Excess| draft.weight(p, by.resource, self.basis).map(|w| w.min(by.amount));
-        let all = |by: &Excess| pods.iter().filter_map(|p| relief(*p, by)).sum::<Amount>();
+        let all = |by: &Excess| pods.iter().filter_map(|p| self.relief(draft, *p, by)).sum::<Amount>();
         // Small pods go where together they can finish the job, not where they only make the plan longer.
         let can_finish = over.iter().all(|by| all(by) >= by.amount);
-        let counts = |p: &PodId| over.iter().any(|by| relief(*p, by).is_none_or(|r| r >= by.amount.times(WORTHWHILE)));
+        let worth = |p: PodId, by: &Excess| self.relief(draft, p, by).is_none_or(|r| r >= by.amount.times(WORTHWHILE));
+        let counts = |p: &PodId| over.iter().any(|by| worth(*p, by));
         pods.iter()
             .filter(|p| can_finish || counts(p))
             .filter_map(|p| Some((self.rank(draft, node, *p, over)?, *p)))
             .min_by(|(a, _), (b, _)| a.cmp(b))
             .map(|(_, pod)| pod)
+    }
+
+    /// What the pod's leaving would take of what is over; `None` where its weight is not known.
+    fn relief(&self, draft: &Draft<'_>, pod: PodId, by: &Excess) -> Option<Amount> {
+        draft.weight(pod, by.resource, self.basis).map(|weight| weight.min(by.amount))
     }
 
     /// How well the pod's weight matches the excess, then whom it hurts least; the least is asked for first. `None`
@@ -279,7 +284,11 @@ impl Band {
         };
         let low = marks(&pool.thresholds, Ratio::minus);
         let high = marks(&pool.targets, Ratio::plus);
-        Band { name: pool.name.clone(), nodes, low, high, hot: Vec::new(), cold: 0, takers: Rc::new([]) }
+        Band { name: pool.name.clone(), nodes, low, high, hot: Vec::new(), cold: 0, idle: None, takers: Rc::new([]) }
+    }
+
+    fn room(&self, basis: Basis) -> Room {
+        Room { nodes: Rc::clone(&self.takers), ceiling: Rc::clone(&self.high), basis, cool: Rc::default() }
     }
 
     fn choose(&mut self, classes: &[(NodeId, Class)]) {

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Room};
-use crate::plan::Reason;
+use crate::plan::{Reason, Unasked};
 use crate::policy::{AffinityKind, Basis, NodeAffinity};
 use crate::scheduler;
 use crate::snapshot::{NodeId, PodId};
 
-use super::listing::{Queue, nodes, pods};
+use super::listing::{Queue, looked_at, nodes, pods};
+use super::turn::Turn;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -42,6 +43,31 @@ impl Running {
 
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.0.next(draft)
+    }
+
+    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &NodeAffinity, pod: PodId) -> Unasked {
+        let draft = turn.before;
+        let it = draft.world.snapshot.pod(pod);
+        let home = match looked_at(draft, &rule.scope, pod) {
+            Err(why) => return why,
+            Ok(_) if it.finished() => return Unasked::Finished,
+            Ok(home) => home,
+        };
+        let violated = |kind: &AffinityKind| match kind {
+            AffinityKind::Required => required(draft, home, pod),
+            AffinityKind::Preferred => preferred(draft, home, pod, &nodes(draft)).is_some(),
+        };
+        let has = |kind: &AffinityKind| match kind {
+            AffinityKind::Required => it.required_nodes.is_some(),
+            AffinityKind::Preferred => !it.preferred_nodes.is_empty(),
+        };
+        if rule.kinds.iter().any(violated) {
+            turn.late(pod)
+        } else if rule.kinds.iter().any(has) {
+            Unasked::SuitableNode
+        } else {
+            Unasked::NoNodeAffinity
+        }
     }
 }
 

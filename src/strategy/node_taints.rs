@@ -3,12 +3,14 @@
 //! NoExecute is not its business: Kubernetes itself throws such pods out.
 
 use crate::draft::{Candidate, Draft};
-use crate::plan::{Reason, STEERING_KEY};
+use crate::plan::{Reason, STEERING_KEY, Unasked};
 use crate::policy::{Names, NodeTaints};
 use crate::scheduler;
 use crate::snapshot::facts::{Effect, Taint};
+use crate::snapshot::{Node, Pod, PodId};
 
-use super::listing::{Queue, pods};
+use super::listing::{Queue, looked_at, pods};
+use super::turn::Turn;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -17,10 +19,8 @@ pub struct Running(Queue);
 impl Running {
     pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &NodeTaints) -> Self {
         let snapshot = draft.world.snapshot;
-        let living = pods(draft, &rule.scope).into_iter().filter(|(_, id)| !snapshot.pod(*id).finished());
-        let asked = living.filter_map(|(node, id)| {
-            let mut counted = snapshot.node(node).taints.iter().filter(|t| rule.counts(t));
-            let taint = counted.find(|t| !scheduler::tolerates(snapshot.pod(id), t))?;
+        let asked = pods(draft, &rule.scope).into_iter().filter_map(|(node, id)| {
+            let taint = rule.violated(snapshot.pod(id), snapshot.node(node)).ok()?;
             Some((id, Reason::Taint(taint.clone()), None))
         });
         Running(Queue::new(position, asked))
@@ -29,9 +29,26 @@ impl Running {
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.0.next(draft)
     }
+
+    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &NodeTaints, pod: PodId) -> Unasked {
+        let snapshot = turn.before.world.snapshot;
+        let violated = looked_at(turn.before, &rule.scope, pod)
+            .and_then(|node| rule.violated(snapshot.pod(pod), snapshot.node(node)));
+        violated.map_or_else(|why| why, |_| turn.late(pod))
+    }
 }
 
 impl NodeTaints {
+    /// The first taint of the node that counts and that the pod does not tolerate, or why there is none.
+    fn violated<'n>(&self, pod: &Pod, node: &'n Node) -> Result<&'n Taint, Unasked> {
+        if pod.finished() {
+            return Err(Unasked::Finished);
+        }
+        let mut counted = node.taints.iter().filter(|t| self.counts(t)).peekable();
+        counted.peek().ok_or(Unasked::NoTaint)?;
+        counted.find(|t| !scheduler::tolerates(pod, t)).ok_or(Unasked::Tolerated)
+    }
+
     /// Whether the policy asks to look at this taint.
     fn counts(&self, taint: &Taint) -> bool {
         let effect = match taint.effect {

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 
 use crate::draft::{Candidate, Draft};
-use crate::plan::{Finding, Reason};
+use crate::plan::{Finding, Reason, Unasked};
 use crate::policy::{ConditionTest, Names, PodLifeTime};
-use crate::snapshot::Pod;
 use crate::snapshot::facts::{Condition, Role};
+use crate::snapshot::{Pod, PodId};
 
-use super::listing::{Queue, containers, pods};
+use super::listing::{Queue, containers, looked_at, pods};
+use super::turn::Turn;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl Running {
         let (snapshot, now) = (draft.world.snapshot, draft.world.now);
         let mut asked: Vec<_> = pods(draft, &rule.scope)
             .into_iter()
-            .filter_map(|(_, id)| Some((id, Reason::Found(rule.findings(snapshot.pod(id), now)?), None)))
+            .filter_map(|(_, id)| Some((id, Reason::Found(rule.findings(snapshot.pod(id), now).ok()?), None)))
             .collect();
         asked.sort_by_key(|(id, ..)| (snapshot.pod(*id).created, *id));
         Running(Queue::new(position, asked))
@@ -28,35 +29,47 @@ impl Running {
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.0.next(draft)
     }
+
+    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &PodLifeTime, pod: PodId) -> Unasked {
+        let world = turn.before.world;
+        let found =
+            looked_at(turn.before, &rule.scope, pod).and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
+        found.map_or_else(|why| why, |_| turn.late(pod))
+    }
 }
 
 impl PodLifeTime {
-    /// What is found for each thing that the policy asks for; `None` where one of them does not hold.
-    fn findings(&self, pod: &Pod, now: Timestamp) -> Option<Vec<Finding>> {
+    /// What is found for each thing that the policy asks for, or the first of them that does not hold.
+    fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, Unasked> {
         let mut found = Vec::new();
         if let Some(most) = self.max_age {
             let age = now.duration_since(pod.created);
             // In whole seconds, as descheduler counts.
-            found.push((age.as_secs() > most.as_secs()).then_some(Finding::Age { age, most })?);
+            if age.as_secs() <= most.as_secs() {
+                return Err(Unasked::NotOld { age, least: most });
+            }
+            found.push(Finding::Age { age, most });
         }
         if !self.states.is_empty() {
-            found.push(self.state(pod)?);
+            found.push(self.state(pod).ok_or(Unasked::OtherState)?);
         }
         if !self.conditions.is_empty() {
-            found.push(self.condition(pod, now)?);
+            found.push(self.condition(pod, now).ok_or(Unasked::OtherCondition)?);
         }
         if !self.exit_codes.is_empty() {
-            found.push(self.exit_code(pod)?);
+            found.push(self.exit_code(pod).ok_or(Unasked::OtherExitCode)?);
         }
         match &self.owner_kinds {
             Names::Only(kinds) => {
-                let owner = pod.owners.iter().find(|o| kinds.contains(&o.kind))?;
+                let owner = pod.owners.iter().find(|o| kinds.contains(&o.kind)).ok_or(Unasked::OwnerKind)?;
                 found.push(Finding::Owner(owner.kind.clone()));
             }
-            Names::Except(kinds) if pod.owners.iter().any(|o| kinds.contains(&o.kind)) => return None,
+            Names::Except(kinds) if pod.owners.iter().any(|o| kinds.contains(&o.kind)) => {
+                return Err(Unasked::OwnerKind);
+            }
             Names::Except(_) => {}
         }
-        Some(found)
+        Ok(found)
     }
 
     fn state(&self, pod: &Pod) -> Option<Finding> {

@@ -10,13 +10,15 @@ use std::rc::Rc;
 
 use crate::draft::{Candidate, Draft, Room};
 use crate::gate;
-use crate::plan::{Reach, Reason};
+use crate::plan::{Reach, Reason, Unasked};
 use crate::policy::{Basis, RemoveDuplicates};
 use crate::scheduler;
 use crate::snapshot::facts::{Owner, Role};
 use crate::snapshot::{NodeId, Pod, PodId};
 
 use super::low_node_utilization::unfit;
+
+mod word;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -52,8 +54,7 @@ type Table<'s> = BTreeMap<Key<'s>, BTreeMap<NodeId, BTreeMap<Vec<Key<'s>>, Vec<P
 
 impl Running {
     pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &RemoveDuplicates) -> Self {
-        let nodes: Vec<NodeId> =
-            draft.world.snapshot.node_ids().filter(|n| unfit(draft, Basis::Requests, *n).is_none()).collect();
+        let nodes = nodes(draft);
         let (mut queue, mut groups, mut taken) = (VecDeque::new(), Vec::new(), BTreeSet::new());
         for by_node in table(draft, position, rule, &nodes).into_values() {
             let Some(group) = Group::new(draft, &nodes, &by_node) else { continue };
@@ -106,7 +107,7 @@ impl Group {
         let here: BTreeMap<NodeId, usize> =
             by_node.iter().map(|(node, equals)| (*node, equals.values().map(Vec::len).sum())).collect();
         let all = here.values().sum();
-        let doubled = || by_node.values().flat_map(BTreeMap::values).filter(|pods| pods.len() > 1).flatten();
+        let doubled = || doubled(by_node);
         doubled().next()?;
         // Once they are spread, other pods are doubled or none: so all of them have a say, else the share would change.
         let all_pods = by_node.values().flat_map(BTreeMap::values).flatten();
@@ -130,6 +131,23 @@ impl Group {
     }
 }
 
+fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
+    draft.world.snapshot.node_ids().filter(|n| unfit(draft, Basis::Requests, *n).is_none()).collect()
+}
+
+/// Pods that have an equal on their node.
+fn doubled<'t>(by_node: &'t BTreeMap<NodeId, BTreeMap<Vec<Key<'_>>, Vec<PodId>>>) -> impl Iterator<Item = &'t PodId> {
+    by_node.values().flat_map(BTreeMap::values).filter(|pods| pods.len() > 1).flatten()
+}
+
+/// Why a pod is none of those that the strategy looks at; `None` where it is one.
+fn left_out(rule: &RemoveDuplicates, pod: &Pod) -> Option<Unasked> {
+    if pod.owners.iter().any(|o| rule.exclude_owner_kinds.contains(&o.kind)) {
+        return Some(Unasked::OwnerKind);
+    }
+    (!rule.namespaces.admit(&pod.namespace)).then_some(Unasked::Namespace)
+}
+
 /// All pods that count, by owner, node and equality.
 fn table<'s>(draft: &Draft<'s>, position: usize, rule: &RemoveDuplicates, nodes: &[NodeId]) -> Table<'s> {
     let snapshot = draft.world.snapshot;
@@ -137,8 +155,7 @@ fn table<'s>(draft: &Draft<'s>, position: usize, rule: &RemoveDuplicates, nodes:
     for &node in nodes {
         for pod in draft.pods_on(node) {
             let it = snapshot.pod(pod);
-            let excluded = it.owners.iter().any(|o| rule.exclude_owner_kinds.contains(&o.kind));
-            if excluded || !rule.namespaces.admit(&it.namespace) || !counts(draft, position, pod) {
+            if left_out(rule, it).is_some() || !counts(draft, position, pod) {
                 continue;
             }
             let keys = keys(it);

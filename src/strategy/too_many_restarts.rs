@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 
 use crate::draft::{Candidate, Draft};
-use crate::plan::Reason;
+use crate::plan::{Reason, Unasked};
 use crate::policy::TooManyRestarts;
-use crate::snapshot::Pod;
 use crate::snapshot::facts::Role;
+use crate::snapshot::{Pod, PodId};
 
-use super::listing::{Queue, containers, pods};
+use super::listing::{Queue, containers, looked_at, pods};
+use super::turn::Turn;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl Running {
         let mut asked: Vec<_> = pods(draft, &rule.scope)
             .into_iter()
             .map(|(node, id)| (node, rule.restarts(snapshot.pod(id)), id))
-            .filter(|(_, restarts, id)| *restarts >= u64::from(rule.threshold) && rule.in_state(snapshot.pod(*id)))
+            .filter(|(_, restarts, id)| rule.spares(*restarts, snapshot.pod(*id)).is_none())
             .collect();
         asked.sort_unstable_by_key(|(node, restarts, id)| (*node, Reverse(*restarts), *id));
         let limit = rule.threshold;
@@ -31,11 +32,25 @@ impl Running {
     pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         self.0.next(draft)
     }
+
+    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &TooManyRestarts, pod: PodId) -> Unasked {
+        let it = turn.before.world.snapshot.pod(pod);
+        let spared = || rule.spares(rule.restarts(it), it);
+        looked_at(turn.before, &rule.scope, pod).err().or_else(spared).unwrap_or_else(|| turn.late(pod))
+    }
 }
 
 impl TooManyRestarts {
     fn roles(&self) -> &'static [Role] {
         if self.including_init_containers { &[Role::Init] } else { &[] }
+    }
+
+    /// Why a pod with so many restarts is put up with; `None` where it is not.
+    fn spares(&self, restarts: u64, pod: &Pod) -> Option<Unasked> {
+        if restarts < u64::from(self.threshold) {
+            return Some(Unasked::FewRestarts { restarts, limit: self.threshold });
+        }
+        (!self.in_state(pod)).then_some(Unasked::OtherState)
     }
 
     fn restarts(&self, pod: &Pod) -> u64 {

@@ -19,6 +19,8 @@ use crate::snapshot::{NodeId, Pod, PodId};
 use super::exact_spread;
 use super::low_node_utilization::unfit;
 
+mod word;
+
 /// The strategy at work.
 #[derive(Debug)]
 pub struct Running {
@@ -62,8 +64,7 @@ struct Asked {
 
 impl Running {
     pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &TopologySpread) -> Self {
-        let usable = |n: &NodeId| unfit(draft, Basis::Requests, *n).is_none();
-        let nodes: Vec<NodeId> = draft.world.snapshot.node_ids().filter(usable).collect();
+        let nodes = nodes(draft);
         let mut running = Running {
             position,
             scope: rule.clone(),
@@ -154,15 +155,7 @@ impl Running {
 
     /// Whether a move between two places brings the pods closer to the constraint, and the scheduler would make it.
     fn helps(&self, spread: &Spread, from: usize, to: usize) -> bool {
-        let most = usize::try_from(spread.max_skew).unwrap_or(usize::MAX);
-        let (from, to) = (self.places[from].size, self.places[to].size);
-        let wanted = spread.min_domains.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
-        if self.places.len() < wanted {
-            // With too few places the scheduler takes the least for nothing.
-            return from > most && to < most;
-        }
-        let least = self.places.iter().map(|p| p.size).min().unwrap_or_default();
-        from > to.saturating_add(most) && to < least.saturating_add(most)
+        helps(&self.places, spread, from, to)
     }
 
     /// Takes in what came of the pod that was asked for last. What only has to wait counts as gone, so that no other pod
@@ -181,6 +174,22 @@ impl Running {
             self.closed.extend(draft.world.snapshot.pod(pod).node);
         }
     }
+}
+
+fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
+    draft.world.snapshot.node_ids().filter(|n| unfit(draft, Basis::Requests, *n).is_none()).collect()
+}
+
+fn helps(places: &[Place], spread: &Spread, from: usize, to: usize) -> bool {
+    let most = usize::try_from(spread.max_skew).unwrap_or(usize::MAX);
+    let (from, to) = (places[from].size, places[to].size);
+    let wanted = spread.min_domains.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    if places.len() < wanted {
+        // With too few places the scheduler takes the least for nothing.
+        return from > most && to < most;
+    }
+    let least = places.iter().map(|p| p.size).min().unwrap_or_default();
+    from > to.saturating_add(most) && to < least.saturating_add(most)
 }
 
 impl Constraint {
@@ -248,7 +257,7 @@ fn counts(draft: &Draft<'_>, position: usize, rule: &TopologySpread, pod: PodId)
 }
 
 fn in_scope(rule: &TopologySpread, pod: &Pod) -> bool {
-    rule.scope.namespaces.admit(&pod.namespace) && rule.scope.pods.as_ref().is_none_or(|s| s.matches(&pod.labels))
+    rule.scope.admits(pod)
 }
 
 /// The places, by name, and which of the pods that the constraint selects are where.

@@ -75,6 +75,15 @@ pub fn amount(resource: &str, text: &str) -> Result<Amount, QuantityError> {
     Quantity::parse(text)?.to_amount(resource).ok_or_else(|| QuantityError::Negative(text.to_owned()))
 }
 
+/// An amount of this resource in its base unit as Kubernetes writes it, exactly: `250m`, `1536Mi`. [`amount`] reads it back.
+pub fn text(resource: &str, amount: Amount) -> String {
+    const OF_CPU: [(u64, &str); 4] = [(Amount::NANOS, ""), (1_000_000, "m"), (1_000, "u"), (1, "n")];
+    const OF_OTHERS: [(u64, &str); 5] = [(1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"), (1, "")];
+    let units: &[(u64, &str)] = if resource == "cpu" { &OF_CPU } else { &OF_OTHERS };
+    let fits = units.iter().find(|(unit, _)| amount.get() > 0 && amount.get().is_multiple_of(*unit));
+    fits.map_or("0".to_owned(), |(unit, suffix)| format!("{}{suffix}", amount.get() / unit))
+}
+
 /// A suffix as a power of ten and, in nano, the unit that is left. `None` for an unknown suffix, and for an exponent
 /// beyond 64 bits, which Kubernetes refuses too.
 fn meaning(suffix: &str) -> Option<(i64, i128)> {
@@ -279,6 +288,14 @@ mod tests {
         proptest::prop_oneof![decimal, binary, exponent]
     }
 
+    #[test]
+    fn amounts_are_written_as_kubernetes_does() {
+        let cpu = [0, 1, 1_500, 10_000_000, 1_200_000_000, 2_000_000_000].map(|n| text("cpu", Amount::new(n)));
+        assert_eq!(cpu, ["0", "1n", "1500n", "10m", "1200m", "2"]);
+        let memory = [0, 1, 1536, 16 << 20, 3 << 29, 2 << 30].map(|n| text("memory", Amount::new(n)));
+        assert_eq!(memory, ["0", "1", "1536", "16Mi", "1536Mi", "2Gi"]);
+    }
+
     proptest! {
         #[test]
         fn arithmetic_is_that_on_paper(
@@ -290,6 +307,15 @@ mod tests {
             let nanos = slowly(&whole, &fraction, power, doublings);
             let expected = if sign == "-" { -nanos } else { nanos };
             prop_assert_eq!(Quantity::parse(&format!("{sign}{whole}{dot}{fraction}{suffix}")), Ok(Quantity(expected)));
+        }
+
+        #[test]
+        fn what_is_written_is_read_again(units in any::<u64>(), zeros in 0_u32..16, resource in select(vec!["cpu", "memory"])) {
+            for of in [Amount::new(units), Amount::new(units / 1_000_u64.pow(zeros % 4) * 1_000_u64.pow(zeros % 4)), Amount::new(units >> zeros << zeros)] {
+                // What is more than a quantity can be, is capped as it is read.
+                let most = if resource == "cpu" { u64::MAX } else { u64::MAX / 2 };
+                prop_assert_eq!(amount(resource, &text(resource, of)), Ok(of.min(Amount::new(most))));
+            }
         }
 
         #[test]

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use statrs::statistics::{Data, OrderStatistics};
 
 use crate::policy::UsagePolicy;
 use crate::snapshot::facts::Pod as PodFacts;
@@ -16,6 +15,12 @@ use crate::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::units::{Amount, ResourceId};
 
 use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage, smoothing};
+
+mod beside;
+mod typical;
+mod window;
+
+use beside::{order, samples, since, strangers};
 
 /// The samples of the last window, per node and per pod.
 #[derive(Clone, Debug)]
@@ -46,6 +51,8 @@ type PodName = (String, String);
 #[derive(Clone, Copy, Debug)]
 struct Remainder {
     sample: Sample,
+    /// What the node used in all.
+    total: Measure,
     /// Every pod of the node had a sample, and none had left while it was taken; otherwise it holds some pod's usage too.
     clean: bool,
 }
@@ -171,8 +178,8 @@ impl History {
             series.guests = guests.into_keys().cloned().collect();
             let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
             let settled = series.left.is_none_or(|left| began >= left);
-            let sample = Sample { used: sample.used.minus(accounted), ..*sample };
-            series.remainders.push_back(Remainder { sample, clean: all_seen && settled });
+            let left = Sample { used: sample.used.minus(accounted), ..*sample };
+            series.remainders.push_back(Remainder { sample: left, total: sample.used, clean: all_seen && settled });
         }
     }
 
@@ -195,7 +202,7 @@ impl History {
     pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
         let series = self.series(snapshot);
         let known: Vec<Result<Measure, Unmeasured>> = series.iter().map(|s| self.known_pod(*s, now)).collect();
-        let typical = typical_by_workload(snapshot, &known);
+        let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(&known).zip(&series);
         let pods: Vec<PodUsage> =
             pods.map(|((pod, known), own)| self.pod_usage(pod, (*known, *own), &typical, now)).collect();
@@ -327,74 +334,4 @@ impl PodUsage {
             PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => used,
         }
     }
-}
-
-/// How a namespace and name stand to those of a pod. Mostly they are the same, so that is asked first.
-fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
-    if name == pod.name && namespace == pod.namespace {
-        return Ordering::Equal;
-    }
-    namespace.cmp(pod.namespace.as_str()).then_with(|| name.cmp(pod.name.as_str()))
-}
-
-/// The pods that the source places on a node and the snapshot does not, or not any more, by node.
-fn strangers<'r>(
-    snapshot: &Snapshot,
-    readings: &'r Readings,
-    samples: &[Option<Sample>],
-) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
-    let mut by_node: BTreeMap<&str, Vec<(&PodName, Sample)>> = BTreeMap::new();
-    let mut here = snapshot.pods.iter().zip(samples).peekable();
-    for (pod, node) in &readings.placed {
-        let name = (pod.0.as_str(), pod.1.as_str());
-        while here.next_if(|(known, _)| order(name, known).is_gt()).is_some() {}
-        let on_it = |known: &Pod| known.node.is_some_and(|n| snapshot.node(n).name == *node);
-        let known = here.peek().is_some_and(|(known, s)| order(name, known).is_eq() && s.is_some() && on_it(known));
-        if let Some(sample) = readings.pods.get(pod).filter(|_| !known) {
-            by_node.entry(node).or_default().push((pod, *sample));
-        }
-    }
-    by_node
-}
-
-/// Since when its samples are its own. A pod can be made anew in the API while it goes on running, as mirror pods are.
-fn since(pod: &Pod) -> Timestamp {
-    pod.started.map_or(pod.created, |started| started.min(pod.created))
-}
-
-/// The sample of each pod of a snapshot, unless it was taken before the pod was made and so is of a namesake.
-fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
-    let mut told =
-        readings.pods.iter().map(|((namespace, name), s)| ((namespace.as_str(), name.as_str()), s)).peekable();
-    let next = |pod: &Pod| {
-        let mut own = None;
-        while let Some((name, sample)) = told.next_if(|(name, _)| order(*name, pod).is_le()) {
-            if order(name, pod).is_eq() {
-                own = Some(*sample);
-                break;
-            }
-        }
-        let sample = own?;
-        (sample.at >= since(pod)).then_some(sample)
-    };
-    snapshot.pods.iter().map(next).collect()
-}
-
-fn typical_by_workload(snapshot: &Snapshot, known: &[Result<Measure, Unmeasured>]) -> BTreeMap<WorkloadId, Measure> {
-    let mut typical = BTreeMap::new();
-    for (position, workload) in snapshot.workloads.iter().enumerate() {
-        // Only those are asked for that stand in for some other.
-        if workload.pods.iter().all(|PodId(p)| known[*p].is_ok()) {
-            continue;
-        }
-        let used: Vec<Measure> = workload.pods.iter().filter_map(|PodId(p)| known[*p].ok()).collect();
-        if !used.is_empty() {
-            let middle = |of: fn(&Measure) -> Amount| {
-                let mut data = Data::new(used.iter().map(|m| of(m).as_f64()).collect::<Vec<_>>());
-                Amount::from_f64(data.median())
-            };
-            typical.insert(WorkloadId(position), Measure { cpu: middle(|m| m.cpu), memory: middle(|m| m.memory) });
-        }
-    }
-    typical
 }

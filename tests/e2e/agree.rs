@@ -28,7 +28,7 @@ const SIDE_BY_SIDE: usize = 3;
 const CUTS: [Cut; 8] = [
     Cut { scenario: "daily-wave", faster: 288, end: 300 },
     Cut { scenario: "noisy-neighbour", faster: 10, end: 255 },
-    Cut { scenario: "late-nodes", faster: 30, end: 135 },
+    Cut { scenario: "late-nodes", faster: 60, end: 120 },
     Cut { scenario: "forty-replicas", faster: 30, end: 120 },
     Cut { scenario: "consolidation", faster: 30, end: 90 },
     Cut { scenario: "dead-loop", faster: 30, end: 75 },
@@ -61,7 +61,8 @@ fn in_both(cut: Cut) {
         let launch = Launch::written(bed, &policy.to_native()).await;
         let config = bed.dir.join("scheduler.yaml");
         let mut keel = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
-        player.play(&mut keel).await;
+        let wanted = usize::try_from(foreseen.summary.evictions).unwrap();
+        player.play(&mut keel, || evictions(bed).len() >= wanted).await;
         keel.stop(30).await;
         compare(&foreseen, evictions(bed).len(), player.balance().await);
     });

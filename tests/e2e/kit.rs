@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod bed;
+pub mod browser;
 pub mod keel;
 pub mod ledger;
 pub mod prometheus;

@@ -7,6 +7,8 @@
     reason = "nothing here is used from outside, and a test says what is wrong by failing"
 )]
 
+#[path = "../boards/kit.rs"]
+mod boards;
 mod kit;
 #[path = "../placements/kit.rs"]
 mod placements;
@@ -24,8 +26,11 @@ mod doubt;
 mod job;
 mod metrics;
 mod outage;
+mod panels;
 mod plan;
 mod probes;
 mod prometheus;
 mod rights;
+mod rules;
 mod seeds;
+mod status;

@@ -154,6 +154,14 @@ impl Cluster {
         engine.decide(&snapshot, noon())
     }
 
+    /// An engine that has looked at this cluster once and takes it for steady, and the snapshot.
+    pub(crate) fn seen(&self, policy: Policy, ledger: Ledger) -> (Engine, Snapshot) {
+        let snapshot = self.snapshot(&policy);
+        let mut engine = Engine::new(policy, ledger);
+        engine.observe_steady(&snapshot, &self.readings(noon()), noon());
+        (engine, snapshot)
+    }
+
     /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
     pub(crate) fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
         let key = (namespace.to_owned(), name.to_owned());
@@ -220,6 +228,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         gated: false,
         ports: Vec::new(),
         requests,
+        limits: faring::limits(words),
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,

@@ -4,17 +4,20 @@
 
 mod kit;
 
+mod advice;
 mod balance;
 mod cooldown;
 mod dashboards;
 mod deploy;
 mod deschedule;
+mod explain;
 mod fuzz;
 mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
 mod metrics;
+mod otlp;
 mod past;
 mod pictures;
 mod properties;
@@ -23,4 +26,5 @@ mod relief;
 mod scheduler_config;
 mod simulate;
 mod smoothing;
+mod status;
 mod steering;

@@ -5,106 +5,66 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason};
+use evenkeel::ledger::Ending;
+use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked};
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
+use evenkeel::telemetry::status::State;
 use evenkeel::units::Ratio;
 use evenkeel::usage::Unmeasured;
 use jiff::SignedDuration;
 
-/// One of each, with what would have to change for the pod to go.
-#[expect(clippy::too_many_lines, reason = "a list")]
-fn refusals() -> Vec<(Refusal, &'static str)> {
+/// One of each.
+pub(crate) fn refusals() -> Vec<Refusal> {
     let minutes = SignedDuration::from_mins;
+    let of_n5 = |basis| Refusal::WouldBeHot {
+        node: "n5".to_owned(),
+        resource: "cpu".to_owned(),
+        ratio: Ratio::percent(78.0).unwrap(),
+        target: Ratio::percent(70.0).unwrap(),
+        basis,
+    };
+    let pull = Pull::Score(ScorePlugin::NodeAffinity);
     vec![
-        (Refusal::Mirror, "Nothing: move the manifest on the node."),
-        (Refusal::Static, "Nothing: move the manifest on the node."),
-        (Refusal::Terminating, "Nothing: it is going."),
-        (Refusal::DaemonSet, "`evictable.allow: [daemonSets]`; seldom of use."),
-        (Refusal::SystemCritical, "`evictable.allow: [systemCritical]`, or a lower priority."),
-        (
-            Refusal::Priority { priority: 1000, threshold: 500 },
-            "A higher `evictable.priorityBelow`, or a lower priority.",
-        ),
-        (
-            Refusal::UnknownPriorityClass("batch".to_owned()),
-            "Create the PriorityClass, or mend `evictable.priorityBelow`.",
-        ),
-        (Refusal::Bare, "Give it a controller. Failed bare pods: `evictable.allow: [failedBare]`."),
-        (Refusal::LocalStorage, "`evictable.allow: [localStorage]`, or no emptyDir and hostPath."),
-        (
-            Refusal::PersistentVolume("data-0".to_owned()),
-            "Take `persistentVolumes` out of `evictable.protect`, or name classes in `protectedStorageClasses`.",
-        ),
-        (Refusal::ResourceClaims, "Take `resourceClaims` out of `evictable.protect`."),
-        (Refusal::NoBudget, "Give it a PodDisruptionBudget, or take `withoutBudget` out of `evictable.protect`."),
-        (Refusal::PrefersToStay, "Remove the annotation, or `evictable.allow: [preferNoEviction]`."),
-        (
-            Refusal::Namespace("kube-system".to_owned()),
-            "`evictable.namespaces`, `evictable.namespaceSelector`, or the strategy's own namespaces.",
-        ),
-        (Refusal::PodSelector, "`evictable.podSelector`, or the pod's labels."),
-        (Refusal::Young { age: minutes(1), least: minutes(5) }, "Wait, or a shorter `evictable.minPodAge`."),
-        (Refusal::TooFewReplicas { have: 1, least: 2 }, "More replicas, or a lower `evictable.minReplicas`."),
-        (
-            Refusal::LastReady { left: 0, least: 1, planned: 0 },
-            "Wait until other replicas are Ready, or a lower `evictable.minReplicas`.",
-        ),
-        (Refusal::Unmeasured(Unmeasured::Missing), "The source must tell of the pod; see `usage` in the policy."),
-        (Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()), "Mend the object that cannot be read."),
-        (Refusal::CycleLimit(20), "Wait for the next cycle, or a higher `limits.perCycle`."),
-        (Refusal::NodeLimit(5), "Wait for the next cycle, or a higher `limits.perNode`."),
-        (Refusal::NamespaceLimit(10), "Wait for the next cycle, or a higher `limits.perNamespace`."),
-        (Refusal::RateLimit(30), "Wait, or a higher `limits.perMinute`."),
-        (
-            Refusal::WorkloadLimit { away: 2, most: 2 },
-            "Wait until its replacements are Ready, or a higher `limits.perWorkload`.",
-        ),
-        (
-            Refusal::Budget { name: "web".to_owned(), planned: 0 },
-            "More healthy replicas, or a budget that allows more.",
-        ),
-        (Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]), "Let one budget alone cover the pod."),
-        (Refusal::StaleBudget("web".to_owned()), "Wait for the disruption controller."),
-        (Refusal::Resting(minutes(8)), "Wait, or a shorter `cooldown.rest`."),
-        (
-            Refusal::Useless { times: 2, left: minutes(18) },
-            "Wait; better, mend what draws the pod back, such as a preferred affinity.",
-        ),
-        (Refusal::LedgerFull(1500), "Wait until entries are forgotten, or a shorter `cooldown.rest`."),
-        (Refusal::NoRoom("3 are tainted".to_owned()), "Room on another node, by requests and by usage."),
-        (
-            Refusal::WouldReturn {
-                node: "n1".to_owned(),
-                chance: Ratio::ONE,
-                pull: Pull::Score(ScorePlugin::NodeAffinity),
-            },
-            "What draws it there: a preferred affinity or spread of its own, or requests that do not say what it uses. With `steering`, hot nodes draw less.",
-        ),
-        (
-            Refusal::WouldBeHot {
-                node: "n5".to_owned(),
-                resource: "cpu".to_owned(),
-                ratio: Ratio::percent(78.0).unwrap(),
-                target: Ratio::percent(70.0).unwrap(),
-                basis: Basis::Actual,
-            },
-            "Requests nearer to what pods use, so that the scheduler sees it; more room; or `forecast.tolerance`.",
-        ),
-        (Refusal::WouldBeUnknown("n5".to_owned()), "The source must tell of that node; see `usage` in the policy."),
-        (
-            Refusal::WouldNotHelp("n5".to_owned()),
-            "What draws it there rather than to a node where it would help; or `forecast.tolerance`.",
-        ),
-        (Refusal::WouldBeExcluded("n5".to_owned()), "`evictable.destinations`, or what draws it there."),
-        (
-            Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
-            "The annotations of cluster-autoscaler on the node and its pods.",
-        ),
-        (
-            Refusal::NotAlone("web-1".to_owned()),
-            "Whatever keeps the other pod of its node: a node is emptied as a whole or not at all.",
-        ),
+        Refusal::Mirror,
+        Refusal::Static,
+        Refusal::Terminating,
+        Refusal::DaemonSet,
+        Refusal::SystemCritical,
+        Refusal::Priority { priority: 1000, threshold: 500 },
+        Refusal::UnknownPriorityClass("batch".to_owned()),
+        Refusal::Bare,
+        Refusal::LocalStorage,
+        Refusal::PersistentVolume("data-0".to_owned()),
+        Refusal::ResourceClaims,
+        Refusal::NoBudget,
+        Refusal::PrefersToStay,
+        Refusal::Namespace("kube-system".to_owned()),
+        Refusal::PodSelector,
+        Refusal::Young { age: minutes(1), least: minutes(5) },
+        Refusal::TooFewReplicas { have: 1, least: 2 },
+        Refusal::LastReady { left: 0, least: 1, planned: 0 },
+        Refusal::Unmeasured(Unmeasured::Missing),
+        Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
+        Refusal::CycleLimit(20),
+        Refusal::NodeLimit(5),
+        Refusal::NamespaceLimit(10),
+        Refusal::RateLimit(30),
+        Refusal::WorkloadLimit { away: 2, most: 2 },
+        Refusal::Budget { name: "web".to_owned(), planned: 0 },
+        Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
+        Refusal::StaleBudget("web".to_owned()),
+        Refusal::Resting(minutes(8)),
+        Refusal::Useless { times: 2, left: minutes(18) },
+        Refusal::LedgerFull(1500),
+        Refusal::NoRoom("3 are tainted".to_owned()),
+        Refusal::WouldReturn { node: "n1".to_owned(), chance: Ratio::ONE, pull },
+        of_n5(Basis::Actual),
+        Refusal::WouldBeUnknown("n5".to_owned()),
+        Refusal::WouldNotHelp("n5".to_owned()),
+        Refusal::WouldBeExcluded("n5".to_owned()),
+        Refusal::Unremovable("pod web-1 has the annotation safe-to-evict: false".to_owned()),
+        Refusal::NotAlone("web-1".to_owned()),
     ]
 }
 
@@ -171,6 +131,69 @@ fn is_listed_idle(idle: &Idle) {
     match idle {
         Idle::NothingHot | Idle::NothingCold(_) | Idle::AllCold | Idle::FewCold { .. } => {}
         Idle::NothingUnderused | Idle::NoDestination | Idle::Unmeasurable(_) => {}
+    }
+}
+
+/// Why a strategy does not ask for a pod, one of each.
+fn unasked() -> Vec<Unasked> {
+    let (hours, late) = (SignedDuration::from_hours, Box::new(Refusal::NodeLimit(5)));
+    vec![
+        Unasked::Halted(Halt::FewNodes(1)),
+        Unasked::MovedBefore("RemoveDuplicates"),
+        Unasked::Nowhere,
+        Unasked::Terminating,
+        Unasked::Finished,
+        Unasked::Namespace,
+        Unasked::Labels,
+        Unasked::OwnerKind,
+        Unasked::Node(Class::Even),
+        Unasked::Idle(Idle::NothingCold(2)),
+        Unasked::Late(late),
+        Unasked::MayNotGo(Box::new(Refusal::Bare)),
+        Unasked::Enough { going: 2, waiting: 1 },
+        Unasked::RelievesNothing(vec!["memory".to_owned()]),
+        Unasked::TooLight { resource: "cpu".to_owned(), relief: Ratio::percent(3.0).unwrap(), least: Ratio::QUARTER },
+        Unasked::GoesWithNode,
+        Unasked::RequestsNothing,
+        Unasked::Filled,
+        Unasked::RoomUsedUp,
+        Unasked::OthersFirst,
+        Unasked::NoOwner,
+        Unasked::NoDuplicate,
+        Unasked::OneNode,
+        Unasked::WithinShare { here: 2, share: 2 },
+        Unasked::NoSpread,
+        Unasked::NoPlace("zone".to_owned()),
+        Unasked::WithinSkew { key: "zone".to_owned(), here: 3, least: 2, max_skew: 1 },
+        Unasked::NoAntiAffinity,
+        Unasked::NoNeighbour,
+        Unasked::Parted,
+        Unasked::NoNodeAffinity,
+        Unasked::SuitableNode,
+        Unasked::NoTaint,
+        Unasked::Tolerated,
+        Unasked::FewRestarts { restarts: 3, limit: 100 },
+        Unasked::NotOld { age: hours(30), least: hours(168) },
+        Unasked::OtherState,
+        Unasked::OtherCondition,
+        Unasked::OtherExitCode,
+        Unasked::NotFailed,
+    ]
+}
+
+#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+fn is_listed_unasked(why: &Unasked) {
+    match why {
+        Unasked::Halted(_) | Unasked::MovedBefore(_) | Unasked::Nowhere | Unasked::Terminating => {}
+        Unasked::Finished | Unasked::Namespace | Unasked::Labels | Unasked::OwnerKind | Unasked::Node(_) => {}
+        Unasked::Idle(_) | Unasked::Late(_) | Unasked::MayNotGo(_) | Unasked::Enough { .. } => {}
+        Unasked::RelievesNothing(_) | Unasked::TooLight { .. } | Unasked::GoesWithNode => {}
+        Unasked::RequestsNothing | Unasked::Filled | Unasked::RoomUsedUp | Unasked::OthersFirst => {}
+        Unasked::NoOwner | Unasked::NoDuplicate | Unasked::OneNode | Unasked::WithinShare { .. } => {}
+        Unasked::NoSpread | Unasked::NoPlace(_) | Unasked::WithinSkew { .. } | Unasked::NoAntiAffinity => {}
+        Unasked::NoNeighbour | Unasked::Parted | Unasked::NoNodeAffinity | Unasked::SuitableNode => {}
+        Unasked::NoTaint | Unasked::Tolerated | Unasked::FewRestarts { .. } | Unasked::NotOld { .. } => {}
+        Unasked::OtherState | Unasked::OtherCondition | Unasked::OtherExitCode | Unasked::NotFailed => {}
     }
 }
 
@@ -243,42 +266,101 @@ const CODES: [(Code, &str); 12] = [
     (Code::Deprecated, "A warning: an old way to say it, which still holds."),
 ];
 
+fn states() -> Vec<State> {
+    let why = || "what it said".to_owned();
+    vec![
+        State::Starting,
+        State::Waiting("the first list of every watch".to_owned()),
+        State::Stuck(SignedDuration::from_mins(3)),
+        State::Failed(why()),
+        State::Halted(Halt::FewNodes(1).to_string()),
+        State::Moving { evicted: 3, planned: 4, ago: SignedDuration::from_secs(40), hot: 2, awaited: 2 },
+        State::WouldMove { planned: 3, hot: 2 },
+        State::Uneven { hot: 1, kept: 7, why: Refusal::NoBudget.to_string() },
+        State::Warming(1),
+        State::Blind(4),
+        State::Even { even: 9, cold: 3, unknown: 0 },
+        State::Idle,
+    ]
+}
+
+#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+fn is_listed_state(state: &State) {
+    match state {
+        State::Starting | State::Waiting(_) | State::Stuck(_) | State::Failed(_) | State::Halted(_) => {}
+        State::Moving { .. } | State::WouldMove { .. } | State::Uneven { .. } | State::Warming(_) => {}
+        State::Blind(_) | State::Even { .. } | State::Idle => {}
+    }
+}
+
+const fn endings() -> [Ending; 6] {
+    [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced]
+}
+
+/// Whoever adds an ending adds it to the list above too.
+const fn is_listed_ending(ending: Ending) {
+    match ending {
+        Ending::Helped
+        | Ending::Renewed
+        | Ending::SameNode
+        | Ending::HotNode
+        | Ending::NeverReady
+        | Ending::NotReplaced => {}
+    }
+}
+
 fn document() -> String {
     let mut doc = String::from(
         "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. Codes are stable; sentences are for people and\nmay get better. A test keeps this page as the program speaks.\n",
     );
     doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric `evenkeel_kept_pods`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
-    for (refusal, advice) in refusals() {
+    for refusal in refusals() {
         is_listed(&refusal);
-        let _ = writeln!(doc, "| `{}` | {refusal} | {advice} |", refusal.code());
+        let _ = writeln!(doc, "| `{}` | {refusal} | {} |", refusal.code(), refusal.advice());
     }
-    doc += "\n## What a strategy takes a node for\n\n`nodes[].code` of a plan, and the metric `evenkeel_nodes`.\n\n| code | it says, for example |\n|---|---|\n";
+    doc += "\n## Why a strategy does not ask for a pod\n\n`words[].code` of `evenkeel explain pod -o json`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    for why in unasked() {
+        is_listed_unasked(&why);
+        let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.advice());
+    }
+    doc += "\n## What a strategy takes a node for\n\n`nodes[].code` of a plan, and the metric `evenkeel_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for class in classes() {
         is_listed_class(&class);
-        let _ = writeln!(doc, "| `{}` | {class} |", class.code());
+        let advice = class.advice().unwrap_or_default();
+        let _ = writeln!(doc, "| `{}` | {class} | {advice} |", class.code());
     }
-    doc +=
-        "\n## Why a strategy does nothing\n\n`notes[].code` of a plan.\n\n| code | it says, for example |\n|---|---|\n";
+    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
-        let _ = writeln!(doc, "| `{}` | {idle} |", idle.code());
+        let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.advice());
     }
-    doc += "\n## Why nothing at all is considered\n\n`halted` of a plan.\n\n";
+    doc += "\n## Why nothing at all is considered\n\n`halted` of a plan.\n\n| it says, for example | what would have to change |\n|---|---|\n";
     for halt in halts() {
-        let _ = writeln!(doc, "- {halt}");
+        let _ = writeln!(doc, "| {halt} | {} |", halt.advice());
     }
     doc += "\n## What became of an eviction\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan.\n\n| code | it says, for example |\n|---|---|\n";
+    doc += "\n## How a move went\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | it says | the workload rests for it |\n|---|---|---|\n";
+    for ending in endings() {
+        is_listed_ending(ending);
+        let rests = if ending.useless() { "yes" } else { "no" };
+        let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
+    }
+    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for why in steer_reasons() {
         is_listed_steer_reason(&why);
-        let _ = writeln!(doc, "| `{}` | {why} |", why.code());
+        let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.advice().unwrap_or_default());
     }
     doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in steer_outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
+    }
+    doc += "\n## How it is\n\nThe headline of the status page, and `state.code` of its `/status.json`.\n\n| code | it says, for example |\n|---|---|\n";
+    for state in states() {
+        is_listed_state(&state);
+        let _ = writeln!(doc, "| `{}` | {state} |", state.code());
     }
     doc += "\n## What is wrong with a policy\n\n`evenkeel policy check` names file, line, column, field, what was found and what is allowed.\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in CODES {
@@ -299,11 +381,30 @@ fn the_page_of_reasons_is_as_the_program_speaks() {
 }
 
 #[test]
-fn no_two_refusals_share_a_code_and_none_is_without_a_sentence() {
+fn no_two_refusals_share_a_code_and_each_tells_what_would_have_to_change() {
     let refusals = refusals();
-    let codes: BTreeSet<&str> = refusals.iter().map(|(r, _)| r.code()).collect();
+    let codes: BTreeSet<&str> = refusals.iter().map(Refusal::code).collect();
     assert_eq!(codes.len(), refusals.len());
-    for (refusal, advice) in &refusals {
-        assert!(refusal.to_string().len() > 10 && advice.ends_with('.'), "{refusal}: {advice}");
+    for refusal in &refusals {
+        says_enough(&refusal.to_string(), &refusal.advice());
+    }
+    let unasked = unasked();
+    let codes: BTreeSet<&str> = unasked.iter().map(Unasked::code).collect();
+    assert_eq!(codes.len(), unasked.len());
+    for why in &unasked {
+        says_enough(&why.to_string(), &why.advice());
+    }
+    for idle in idles() {
+        says_enough(&idle.to_string(), &idle.advice());
+    }
+    for halt in halts() {
+        says_enough(&halt.to_string(), &halt.advice());
+    }
+}
+
+/// Clauses, which stand within a line: without a full stop, and long enough to mean something.
+fn says_enough(sentence: &str, advice: &str) {
+    for text in [sentence, advice] {
+        assert!(text.len() > 10 && !text.ends_with('.'), "{sentence}: {advice}");
     }
 }

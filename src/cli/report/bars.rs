@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::markup::scale::{Scale, count, number, share_ticks};
+use crate::markup::words::{counted, escaped, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::units::Ratio;
 
 use super::frame::{Down, inner, picture};
-use super::scale::{Scale, count, number};
 use super::series::{Place, Weighed, first, last};
-use super::words::{counted, escaped, node_labels, percent};
 
 /// More bars than this are a wall.
 const MOST: usize = 40;
@@ -114,7 +114,7 @@ impl Bars<'_> {
     }
 
     fn profile(&self, when: &str, all: &[Ratio]) -> String {
-        let down = Down { ticks: super::scale::share_ticks(self.top), height: 120.0 };
+        let down = Down { ticks: share_ticks(self.top), height: 120.0 };
         let mut strokes = [String::new(), String::new(), String::new()];
         let width = super::frame::WIDE / count(all.len().max(1));
         for (i, ratio) in all.iter().enumerate() {

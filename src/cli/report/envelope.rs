@@ -2,15 +2,15 @@
 
 use jiff::SignedDuration;
 
+use crate::markup::scale::{count, number, path};
+use crate::markup::words::escaped;
 use crate::simulate::trace::NodeTrace;
 use crate::units::Ratio;
 
 use super::frame::{inner, picture};
 use super::lines::Chart;
 use super::marks::marks;
-use super::scale::{count, number, path};
 use super::series::{quantile, value_at};
-use super::words::escaped;
 
 /// Moments at which the nodes are sorted.
 const MOMENTS: usize = 240;

@@ -5,10 +5,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::markup::scale::{Scale, count, number, time_ticks};
+use crate::markup::words::{counted, escaped, percent, short, span};
 use crate::simulate::trace::{Band, Event, Trace};
-
-use super::scale::{Scale, number, time_ticks};
-use super::words::{counted, escaped, percent, short, span};
 
 /// How wide the inner picture is, in its own units.
 pub(super) const WIDE: f64 = 1000.0;
@@ -197,5 +196,5 @@ fn hundredths(share: f64) -> String {
 }
 
 fn letters(text: &str) -> f64 {
-    super::scale::count(text.chars().count())
+    count(text.chars().count())
 }

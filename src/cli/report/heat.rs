@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::markup::scale::{Scale, count, number};
+use crate::markup::words::{counted, escaped, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::units::Ratio;
 
 use super::frame::{Across, picture};
 use super::lines::told;
 use super::marks::marks;
-use super::scale::{Scale, count, number};
 use super::series::{Weighed, first, thinned};
-use super::words::{counted, escaped, node_labels, percent};
 
 /// Shades: three for idle, two for even, four for hot.
 const SHADES: usize = 9;

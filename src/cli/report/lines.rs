@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::markup::scale::{count, number, path};
+use crate::markup::words::{escaped, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::units::Ratio;
 
 use super::frame::{Across, Down, inner, picture};
 use super::marks::marks;
-use super::scale::{count, number, path};
 use super::series::{Place, Weighed, first, last, peak, thinned, value_at};
-use super::words::{escaped, node_labels, percent};
 
 /// More lines than this are a tangle.
 pub(super) const MOST: usize = 15;

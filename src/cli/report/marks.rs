@@ -1,10 +1,10 @@
 //! A mark for each eviction, at its time and on its node.
 
+use crate::markup::scale::number;
+use crate::markup::words::{escaped, span};
 use crate::simulate::trace::{Eviction, Trace};
 
 use super::frame::Across;
-use super::scale::number;
-use super::words::{escaped, span};
 
 /// A mark for each eviction whose place down is known: filled where it helped, a cross where it did not, a ring where
 /// that is not known.

@@ -2,11 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::markup::scale::count;
 use crate::policy::Basis;
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::units::Ratio;
-
-use super::scale::count;
 
 /// One value per step; `None` while a node was not there.
 pub(super) type Series = [Option<Ratio>];

@@ -4,15 +4,15 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
+use crate::markup::scale::{count, path, share_ticks};
+use crate::markup::words::{escaped, percent, span};
 use crate::plan::Balance;
 use crate::simulate::trace::Trace;
 use crate::units::Ratio;
 
 use super::Run;
 use super::frame::{Across, Down, inner, picture};
-use super::scale::{count, path, share_ticks};
 use super::series::hot_time;
-use super::words::{escaped, percent, span};
 
 /// A figure of a run.
 struct Figure {

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
+use crate::markup::words::{counted, escaped, span};
 use crate::simulate::trace::{Eviction, Trace};
 
 use super::marks::{helped, landed_as_foreseen};
-use super::words::{counted, escaped, span};
 
 /// Longer tables are folded.
 const MOST: usize = 50;

@@ -6,7 +6,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::snapshot::facts::{Condition, Marks, Phase, Pod, Qos, Tolerates, Toleration, Volumes};
 
-use super::{Wrong, affinity, annotation, containers, effect, name_of, namespace_of, owners_of, requests, spread};
+use super::{
+    Wrong, affinity, annotation, containers, effect, limits, name_of, namespace_of, owners_of, requests, spread,
+};
 
 /// The facts of a pod.
 pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
@@ -33,6 +35,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
         priority: spec.priority,
         // Before the quality of service, so that what makes no sense is named with its field.
         requests: requests::of_pod(spec, status)?,
+        limits: limits::of_pod(spec)?,
         presumed: requests::presumed(spec, status)?,
         presumed_of_containers: requests::presumed_of_containers(spec, status)?,
         qos: qos(spec, status)?,

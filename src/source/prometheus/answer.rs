@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::hearsay::said;
+
 use super::trouble::Trouble;
 
 /// The answer to one query.
@@ -107,13 +109,6 @@ fn open<'t>(query: &'static str, text: &'t str) -> Result<(String, &'t RawValue)
     let data = envelope.data.ok_or_else(|| Trouble::Nonsense("no `data`".to_owned()))?;
     let result = data.result.ok_or_else(|| Trouble::Nonsense("no `data.result`".to_owned()))?;
     Ok((data.result_type, result))
-}
-
-/// What a server says, on one line and not too long.
-pub(super) fn said(text: &str) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().filter(|c| !c.is_control()).take(300).collect();
-    if short.len() < line.len() { format!("{short}…") } else { short }
 }
 
 fn take(text: &str, answer: &mut Answer) {

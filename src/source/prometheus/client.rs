@@ -7,11 +7,10 @@ use reqwest::header::{CONTENT_TYPE, HeaderName, LOCATION};
 use reqwest::{Certificate, Client, Identity, RequestBuilder, Response, StatusCode, Url, redirect};
 use tokio_rustls::rustls::crypto::ring;
 
-use crate::cluster::client::causes;
+use crate::hearsay::{causes, said};
 use crate::policy;
 use crate::policy::Login;
 
-use super::answer::said;
 use super::trouble::Trouble;
 
 /// The longest answer that is read. Of 150,000 pods, one query gives a sixth of it.
@@ -180,7 +179,8 @@ impl Asker {
             .user_agent(concat!("evenkeel/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(self.timeout)
             // A login page is no Prometheus, and a token is not for whoever is pointed at.
-            .redirect(redirect::Policy::none());
+            .redirect(redirect::Policy::none())
+            .http1_only();
         let broken = |field, file: &str, why: String| Trouble::File { field, file: file.to_owned(), why };
         if let (Some(text), Some(file)) = (&files.authority, &self.policy.ca_file) {
             let certificates =

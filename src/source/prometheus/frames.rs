@@ -251,5 +251,5 @@ fn moment(seconds: f64) -> Option<Timestamp> {
 /// `{node="n1"}`, not too long.
 fn shown(labels: &Labels) -> String {
     let labels = labels.iter().take(4).map(|(name, value)| format!("{name}={value:?}"));
-    super::answer::said(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
+    crate::hearsay::said(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
 }

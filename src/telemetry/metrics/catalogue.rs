@@ -2,6 +2,8 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
+use crate::plan::{Outcome, SteerOutcome};
+
 /// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
 /// The prefix of the names that descheduler has.
@@ -53,12 +55,6 @@ impl About {
     pub fn full_name(&self) -> String {
         let end = if self.kind == Kind::Counter { "_total" } else { "" };
         format!("{}_{}{end}", self.prefix, self.name)
-    }
-
-    /// The values of a label, where these are words of our own.
-    pub(super) fn words(&self, label: &str) -> &'static [&'static str] {
-        let values = self.labels.iter().find(|Label(name, _)| *name == label).map(|Label(_, values)| *values);
-        if let Some(Values::These(words)) = values { words } else { &[] }
     }
 }
 
@@ -140,10 +136,7 @@ pub(super) const HALTED: About =
 pub(super) const EVICTIONS: About = counter(
     "evictions",
     "Evictions that were tried, by what became of them",
-    &[
-        STRATEGY,
-        Label("outcome", Values::These(&["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"])),
-    ],
+    &[STRATEGY, Label("outcome", Values::These(&Outcome::CODES))],
 );
 pub(super) const SETTLED: About = counter(
     "settled_moves",
@@ -175,15 +168,12 @@ pub(super) const STEERED: About = gauge(
 pub(super) const TAINTS: About = counter(
     "taint_changes",
     "Changes of taints that were tried, by what became of them",
-    &[
-        Label("action", Values::These(&["add", "remove"])),
-        Label("outcome", Values::Listed("reasons.md#what-became-of-a-taint")),
-    ],
+    &[Label("action", Values::These(&["add", "remove"])), Label("outcome", Values::These(&SteerOutcome::CODES))],
 );
 pub(super) const CYCLES: About = counter(
     "cycles",
     "Cycles, by outcome",
-    &[Label("outcome", Values::These(&["acted", "idle", "halted", "dry-run", "waiting", "failed"]))],
+    &[Label("outcome", Values::These(&["acted", "idle", "dry-run", "halted", "waiting", "failed"]))],
 );
 pub(super) const CYCLE: About = histogram("cycle_duration_seconds", "How long a cycle took", &[]);
 pub(super) const PHASE: About = histogram(
@@ -217,6 +207,26 @@ pub(super) const API_REQUESTS: About = counter(
         Label("code", Values::These(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"])),
     ],
 );
+const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
+const ADVISED: &[Label] = &[
+    Label("namespace", Values::Named("workloads of the `advice.top` that are wrong by most")),
+    Label("kind", Values::Named("kinds of these workloads")),
+    Label("workload", Values::Named("these workloads")),
+    MEASURED,
+    Label("unit", Values::These(&["core", "byte"])),
+];
+pub(super) const ADVICE_WORKLOADS: About = gauge(
+    "advice_workloads",
+    "Workloads whose requests are far from use, by which way",
+    &[MEASURED, Label("direction", Values::These(&["too_high", "too_low"]))],
+);
+pub(super) const ADVICE_REQUEST: About = gauge(
+    "advice_request",
+    "What a pod requests of the workloads that are wrong by most; 0 where it requests nothing",
+    ADVISED,
+);
+pub(super) const ADVICE_SUGGESTED: About =
+    gauge("advice_suggested_request", "What a pod of these workloads had better request", ADVISED);
 pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
 
 pub(super) const DESCHEDULER_BUILD_INFO: About = About {
@@ -257,7 +267,7 @@ pub const DESCHEDULER: [&About; 4] =
     [&DESCHEDULER_BUILD_INFO, &DESCHEDULER_EVICTED, &DESCHEDULER_LOOP, &DESCHEDULER_STRATEGY];
 
 /// Every metric of our own.
-pub const ALL: [&About; 33] = [
+pub const ALL: [&About; 36] = [
     &BUILD_INFO,
     &LEADER,
     &NODE_RATIO,
@@ -291,4 +301,7 @@ pub const ALL: [&About; 33] = [
     &SOURCE_IN_USE,
     &API_REQUESTS,
     &SKIPPED,
+    &ADVICE_WORKLOADS,
+    &ADVICE_REQUEST,
+    &ADVICE_SUGGESTED,
 ];

@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
+use super::advice::AdviceMetrics;
 use super::catalogue::{self, About};
 use crate::cluster::calls::Calls;
 
@@ -55,6 +56,7 @@ pub(super) struct Families {
     pub(super) source_sample: Family<SourceLabels, Fraction>,
     pub(super) source_in_use: Family<SourceLabels, Gauge>,
     pub(super) skipped: Gauge,
+    pub(super) advice: AdviceMetrics,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -213,6 +215,7 @@ impl Families {
             source_sample: register(&mut r, &catalogue::SOURCE_SAMPLE),
             source_in_use: register(&mut r, &catalogue::SOURCE_IN_USE),
             skipped: register(&mut r, &catalogue::SKIPPED),
+            advice: AdviceMetrics::register(&mut r),
             registry: Arc::default(),
         };
         add(&mut r, &catalogue::API_REQUESTS, calls.counted());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use evenkeel::policy::FitStrategy;
-use evenkeel::simulate::load::Moment;
+use evenkeel::simulate::load::{Curve, Moment, Shape};
 use evenkeel::simulate::scenario::{Kind, Placement, Scenario, Workload};
 use evenkeel::units::Amount;
 use evenkeel::usage::Measure;
@@ -26,6 +26,8 @@ const LONG: u64 = 120;
 const STEP: i64 = 10;
 /// How soon a replacement uses what its time says, rather than what its template does.
 const LOOK: SignedDuration = SignedDuration::from_secs(2);
+/// How much longer than the simulator a control plane may take: two rests.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(160);
 /// The age that the simulator gives to what is there from the start.
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
@@ -47,6 +49,13 @@ impl Player<'_> {
         for workload in self.scenario.workloads.iter().filter(|w| w.from.is_none()) {
             self.place(workload).await;
         }
+        // A node that is Ready before the others would get all pods that nobody has placed.
+        eventually("every node to be Ready", LONG, async || {
+            let nodes = self.bed.list("/api/v1/nodes").await;
+            let late: Vec<String> = nodes.iter().filter(|n| !takes_pods(n)).map(name).collect();
+            that(late.is_empty(), format!("not {late:?}"))
+        })
+        .await;
         self.bed.component("start", "scheduler");
         eventually("every pod to serve", LONG, async || {
             let pods = self.bed.list("/api/v1/pods").await;
@@ -62,23 +71,33 @@ impl Player<'_> {
         scene::settle(self.bed).await;
     }
 
-    /// From the start of the program to the end of the scenario.
-    pub async fn play(&self, keel: &mut Keel) {
+    /// From the start of the program to the end of the scenario; and where nothing changes by itself any more, on until
+    /// `done`, for a slow machine takes longer to come to the same. What is done too often is seen all the same.
+    pub async fn play(&self, keel: &mut Keel, done: impl Fn() -> bool) {
         let start = Instant::now();
+        let end = self.scenario.duration;
+        let last = if self.stands_still() { end + PATIENCE } else { end };
         let mut born = BTreeMap::new();
         let mut before = SignedDuration::from_nanos(-1);
         let mut next_look = SignedDuration::ZERO;
         keel.eventually("the end of the scenario", 3600, async |_| {
-            let now = SignedDuration::try_from(start.elapsed()).unwrap().min(self.scenario.duration);
+            let now = SignedDuration::try_from(start.elapsed()).unwrap().min(last);
             self.happen(before, now);
             before = now;
             if now >= next_look {
                 self.live(&mut born, now).await;
-                next_look = (now + LOOK).min(self.scenario.duration);
+                // What is compared is the usage of the end itself.
+                next_look = if now < end { (now + LOOK).min(end) } else { now + LOOK };
             }
-            that(now == self.scenario.duration, format!("{now:#} have passed"))
+            that(now == last || (now >= end && done()), format!("{now:#} have passed"))
         })
         .await;
+    }
+
+    /// Whether usage and workloads are at the end what they will always be.
+    fn stands_still(&self) -> bool {
+        let steady = |curve: &Curve| matches!(curve.shape, Shape::Steady(_));
+        self.scenario.workloads.iter().map(Workload::load).all(|load| steady(&load.cpu) && steady(&load.memory))
     }
 
     /// How far nodes are from being equally full of CPU: deviation, and the fullest above the mean; in percent.
@@ -222,6 +241,14 @@ impl Player<'_> {
         let spec = self.scenario.nodes.iter().find(|n| n.name == node).unwrap();
         spec.allocatable.iter().find(|(name, _)| name == "cpu").unwrap().1
     }
+}
+
+/// Whether a node is Ready, and no taint of the time before keeps pods away.
+fn takes_pods(node: &Value) -> bool {
+    let conditions = node["status"]["conditions"].as_array();
+    let ready = conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
+    let unready = |taint: &Value| taint["key"].as_str().is_some_and(|key| key.starts_with("node.kubernetes.io/"));
+    ready && !node["spec"]["taints"].as_array().is_some_and(|taints| taints.iter().any(unready))
 }
 
 fn uid(pod: &Value) -> String {

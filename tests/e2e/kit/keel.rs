@@ -72,6 +72,8 @@ pub struct Launch {
     policy: PathBuf,
     kubeconfig: PathBuf,
     scheduler: Option<PathBuf>,
+    /// Where the status page answers.
+    shown: Option<u16>,
     port: u16,
 }
 
@@ -93,12 +95,27 @@ impl Launch {
 
     async fn with(bed: &Bed, policy: &str, server: &str) -> Self {
         let policy = bed.write("policy.yaml", policy);
-        Launch { policy, kubeconfig: bed.kubeconfig(server).await, scheduler: None, port: bed.port(0) }
+        Launch { policy, kubeconfig: bed.kubeconfig(server).await, scheduler: None, shown: None, port: bed.port(0) }
     }
 
     /// The same, told how the scheduler is configured.
     pub fn with_scheduler(self, config: PathBuf) -> Self {
         Launch { scheduler: Some(config), ..self }
+    }
+
+    /// The same with a status page.
+    pub fn shown(self) -> Self {
+        Launch { shown: Some(self.port + STATUS), ..self }
+    }
+
+    /// Where that page is.
+    pub fn status_url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port + STATUS)
+    }
+
+    /// Without a page unless one is asked for: tests run beside each other.
+    fn status_listen(&self) -> String {
+        self.shown.map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
     }
 
     fn command(&self, verb: &str) -> Command {
@@ -114,7 +131,8 @@ impl Launch {
     pub fn run(&self, more: &[&str]) -> Keel {
         let mut command = self.command("run");
         command.args(["--namespace", "kube-system", "--ledger", "evenkeel-ledger", "--log-format", "json"]);
-        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port)).args(more);
+        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--status-listen").arg(self.status_listen()).args(more);
         Keel::start(command, self.port)
     }
 
@@ -124,6 +142,7 @@ impl Launch {
         let mut command = Command::new(PROGRAM);
         command.arg("--policy-config-file").arg(&self.policy).args(more);
         command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--status-listen").arg(self.status_listen());
         command.arg("--secure-port").arg((self.port + SECURE).to_string());
         // In place of the pod's ServiceAccount, for here is no pod.
         command.env("KUBECONFIG", &self.kubeconfig);
@@ -146,6 +165,8 @@ impl Launch {
 
 /// How far the port for TLS is from the other.
 const SECURE: u16 = 4;
+/// How far the port of the status page is.
+const STATUS: u16 = 3;
 
 /// A running program.
 pub struct Keel {
@@ -251,11 +272,6 @@ impl Keel {
     /// The same where descheduler answers: by TLS, with a certificate that the kubelet does not verify.
     pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
         self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
-    }
-
-    /// Where it listens.
-    pub const fn port(&self) -> u16 {
-        self.port
     }
 
     /// What somebody with curl would see of its metrics.

@@ -1,8 +1,11 @@
-//! A real Prometheus beside the control plane, which scrapes what the simulated kubelets serve at /metrics/resource.
+//! A real Prometheus beside the control plane, which scrapes what the simulated kubelets serve at /metrics/resource, or the
+//! program.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use reqwest::Url;
 use serde_json::Value;
 
 use super::bed::Bed;
@@ -21,28 +24,11 @@ pub struct Prometheus {
 impl Prometheus {
     /// Starts one for the nodes n1 to n`count`; returns when it answers.
     pub async fn start(bed: &Bed, count: u32) -> Self {
-        Prometheus::with(bed, count, "").await
-    }
-
-    /// Starts one that scrapes the program, which listens at this port.
-    pub async fn of_the_program(bed: &Bed, port: u16) -> Self {
-        let job = format!("- job_name: evenkeel\n  static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n");
-        Prometheus::with(bed, 0, &job).await
-    }
-
-    /// What it answers to a GET.
-    pub async fn get(&self, path: &str) -> Value {
-        let client = kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
-        client.request(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap()
-    }
-
-    async fn with(bed: &Bed, count: u32, more: &str) -> Self {
         let mut config = format!(
             "global: {{scrape_interval: {SCRAPES}}}\n\
              scrape_configs:\n\
              - job_name: kubelet\n\
-             \x20 static_configs:{}\n",
-            if count == 0 { " []" } else { "" }
+             \x20 static_configs:\n"
         );
         let kubelet = bed.kubelets();
         for i in 1..=count {
@@ -50,8 +36,27 @@ impl Prometheus {
             let labels = format!("{{node: n{i}, __metrics_path__: {path}}}");
             writeln!(config, "  - {{targets: ['{kubelet}'], labels: {labels}}}").unwrap();
         }
-        config.push_str(more);
-        let (config, port) = (bed.write("prometheus.yml", &config), bed.port(2));
+        Prometheus::configured(bed, &config).await
+    }
+
+    /// Starts one that scrapes the program every second, as deploy/components/monitoring has it scraped, by these rules.
+    pub async fn of_the_program(bed: &Bed, rules: &Path) -> Self {
+        let config = format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
+             rule_files: ['{}']\n\
+             scrape_configs:\n\
+             - job_name: evenkeel\n\
+             \x20 honor_labels: true\n\
+             \x20 static_configs:\n\
+             \x20 - {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
+            rules.display(),
+            bed.port(0),
+        );
+        Prometheus::configured(bed, &config).await
+    }
+
+    async fn configured(bed: &Bed, config: &str) -> Self {
+        let (config, port) = (bed.write("prometheus.yml", config), bed.port(2));
         let log = std::fs::File::create(bed.dir.join("prometheus.log")).unwrap();
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
@@ -69,6 +74,16 @@ impl Prometheus {
         })
         .await;
         it
+    }
+
+    /// The data that it answers with.
+    pub async fn get(&self, path: &str, query: &[(&str, &str)]) -> Value {
+        let url = Url::parse_with_params(&format!("{}{path}", self.url()), query).unwrap();
+        let client = kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
+        let asked = url.as_str().strip_prefix(&self.url()).unwrap();
+        let request = http::Request::get(asked).body(Vec::new()).unwrap();
+        let answer: Value = client.request(request).await.unwrap_or_else(|error| panic!("{query:?}: {error}"));
+        answer["data"].clone()
     }
 
     /// A meddler before it.

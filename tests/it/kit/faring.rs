@@ -3,15 +3,22 @@
 //! `not-started`, `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
 //! `requires=disk:ssd`, `prefers=disk:ssd*60`, `avoids=web@zone` (app web, in the same zone; the same node where it says
 //! nothing), `scheduler=packer` (who places it), `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of its
-//! app, maxSkew 1; `soft`, `domains=3`), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
+//! app, maxSkew 1; `soft`, `domains=3`), `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
 //! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
 
 use evenkeel::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::snapshot::facts::{
     Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates, Toleration,
 };
+use evenkeel::units::{Amount, quantity};
 
 use super::{Words, noon, pairs};
+
+/// `limit=1/1Gi`: of cpu and of memory, with `-` where there is none.
+pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
+    let each = words.get("limit").into_iter().flat_map(|text| ["cpu", "memory"].into_iter().zip(text.split('/')));
+    each.filter(|(_, text)| *text != "-").map(|(r, text)| (r.to_owned(), quantity::amount(r, text).unwrap())).collect()
+}
 
 pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     if let Some(phase) = words.get("phase") {

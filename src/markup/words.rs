@@ -6,8 +6,14 @@ use crate::units::Ratio;
 
 /// A text as it may stand between tags and within quotes. Names are anyone's choice: nothing in them may be markup, and
 /// nothing may turn the direction of what follows.
-pub(super) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    escape(text, &mut out);
+    out
+}
+
+/// The same, at the end of another text.
+pub(super) fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
@@ -20,22 +26,21 @@ pub(super) fn escaped(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
 }
 
 /// Whether a character changes the direction of writing: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
 const fn turns(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// `37 %`, with a space that does not break.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let ratio = Ratio::new(share.max(0.0)).unwrap_or_default();
     ratio.to_string().replace('%', "\u{202f}%")
 }
 
 /// `45s`, `20m`, `1h20m`, `2d4h`: the two largest units that say something.
-pub(super) fn span(duration: SignedDuration) -> String {
+pub fn span(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let parts = [(seconds / 86_400, "d"), (seconds / 3_600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
     let first = parts.iter().position(|(n, _)| *n > 0).unwrap_or(3);
@@ -44,7 +49,7 @@ pub(super) fn span(duration: SignedDuration) -> String {
 }
 
 /// A name that is cut in its middle where it is longer than `most` characters: both ends tell names apart.
-pub(super) fn short(name: &str, most: usize) -> String {
+pub fn short(name: &str, most: usize) -> String {
     let count = name.chars().count();
     if count <= most || most < 3 {
         return name.to_owned();
@@ -56,7 +61,7 @@ pub(super) fn short(name: &str, most: usize) -> String {
 }
 
 /// The names of nodes for narrow places: without the domain that all have in common.
-pub(super) fn node_labels(names: &[&str], most: usize) -> Vec<String> {
+pub fn node_labels(names: &[&str], most: usize) -> Vec<String> {
     let domain = |name: &str| name.split_once('.').map(|(_, rest)| rest.to_owned());
     let shared = names.first().and_then(|first| domain(first));
     let common = names.len() > 1 && shared.is_some() && names.iter().all(|name| domain(name) == shared);
@@ -66,7 +71,7 @@ pub(super) fn node_labels(names: &[&str], most: usize) -> Vec<String> {
 }
 
 /// `1 node`, `2 nodes`.
-pub(super) fn counted(count: usize, word: &str) -> String {
+pub fn counted(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 /// A straight line from values to places.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub struct Scale {
     least: f64,
     most: f64,
     first: f64,
@@ -15,12 +15,12 @@ pub(super) struct Scale {
 
 impl Scale {
     /// From the first value at the first place to the last value at the last place.
-    pub(super) const fn new(values: (f64, f64), places: (f64, f64)) -> Self {
+    pub const fn new(values: (f64, f64), places: (f64, f64)) -> Self {
         Scale { least: values.0, most: values.1, first: places.0, last: places.1 }
     }
 
     /// The place of a value; what is beyond the scale is at its end.
-    pub(super) fn at(self, value: f64) -> f64 {
+    pub fn at(self, value: f64) -> f64 {
         let width = self.most - self.least;
         let share = if width > 0.0 { ((value - self.least) / width).clamp(0.0, 1.0) } else { 0.0 };
         self.first + share * (self.last - self.first)
@@ -28,7 +28,7 @@ impl Scale {
 }
 
 /// Round shares from zero to the end of an axis that holds `most`: at most six steps.
-pub(super) fn share_ticks(most: f64) -> Vec<f64> {
+pub fn share_ticks(most: f64) -> Vec<f64> {
     let mut tenth = 0.001;
     for _ in 0..8 {
         for step in [1.0, 2.0, 5.0].map(|part| part * tenth) {
@@ -43,7 +43,7 @@ pub(super) fn share_ticks(most: f64) -> Vec<f64> {
 }
 
 /// Round times within a length, from zero on: at most `count` of them.
-pub(super) fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDuration> {
+pub fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDuration> {
     const ROUND: [i64; 20] = [
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400,
         172_800,
@@ -56,19 +56,19 @@ pub(super) fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDurati
 }
 
 /// A number as short as a tenth of a pixel allows.
-pub(super) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let tenths = (value * 10.0).round() / 10.0;
     if tenths == 0.0 { "0".to_owned() } else { format!("{tenths}") }
 }
 
 /// How many, as a place.
 #[expect(clippy::cast_precision_loss, reason = "counts of nodes and samples, far below 2^53")]
-pub(super) const fn count(of: usize) -> f64 {
+pub const fn count(of: usize) -> f64 {
     of as f64
 }
 
 /// Lines through points; where a point is missing, the line is interrupted. A point alone is a dot.
-pub(super) fn path(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> String {
+pub fn path(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> String {
     let mut out = String::new();
     let mut run = 0;
     for point in points {
@@ -118,7 +118,7 @@ mod tests {
     fn ticks_of_time_are_round() {
         let told = |seconds: i64| {
             let ticks = time_ticks(SignedDuration::from_secs(seconds), 7);
-            ticks.iter().map(|t| super::super::words::span(*t)).collect::<Vec<_>>().join(" ")
+            ticks.iter().map(|t| crate::markup::words::span(*t)).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(told(7_200), "0s 20m 40m 1h 1h20m 1h40m 2h");
         assert_eq!(told(600), "0s 2m 4m 6m 8m 10m");

@@ -1,0 +1,101 @@
+//! Who of several instances acts: the flags of leader election, by the names that Kubernetes gives them.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use kube::Client;
+
+use crate::cluster::lease::election::Timing;
+use crate::cluster::lease::{Candidacy, Elector};
+use crate::daemon::Lead;
+
+use super::{Misuse, Shared};
+
+/// The name of the Lease where no other is given, and where descheduler would keep it.
+const NAMES: (&str, &str) = ("evenkeel", "descheduler");
+
+/// The flags; the defaults are those of descheduler.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Leader election")]
+pub(super) struct Election {
+    /// Act only while holding a Lease: of several instances one acts, the others stand by; not with --once
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
+        value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
+    leader_elect: bool,
+    /// How long a leader has to be silent before another takes over
+    #[arg(long, value_name = "DURATION", default_value = "137s", value_parser = duration)]
+    leader_elect_lease_duration: Duration,
+    /// How long a leader that cannot renew the Lease goes on; less than the lease duration
+    #[arg(long, value_name = "DURATION", default_value = "107s", value_parser = duration)]
+    leader_elect_renew_deadline: Duration,
+    /// How often the leader renews the Lease and the others look at it
+    #[arg(long, value_name = "DURATION", default_value = "26s", value_parser = duration)]
+    leader_elect_retry_period: Duration,
+    /// The name of the Lease [default: evenkeel; with --policy-config-file: descheduler]
+    #[arg(long, value_name = "NAME")]
+    leader_elect_resource_name: Option<String>,
+    /// The namespace of the Lease [default: that of the ledger]
+    #[arg(long, value_name = "NAME")]
+    leader_elect_resource_namespace: Option<String>,
+    /// What is held; there is nothing but a Lease
+    #[arg(long, value_name = "KIND", default_value = "leases", value_parser = ["leases"], hide_possible_values = true)]
+    leader_elect_resource_lock: String,
+}
+
+impl Election {
+    /// Whether there are others to be reckoned with.
+    pub(super) const fn wanted(&self) -> bool {
+        self.leader_elect
+    }
+
+    /// Our part in it, as the instance of this name.
+    pub(super) fn lead(
+        &self,
+        shared: &Shared,
+        instance: &str,
+        as_descheduler: bool,
+        client: &Client,
+    ) -> Result<Lead, Misuse> {
+        let (lease, renew) = (self.leader_elect_lease_duration, self.leader_elect_renew_deadline);
+        let timing = Timing::new(lease, renew, self.leader_elect_retry_period);
+        let timing = timing.map_err(|error| Misuse(format!("leader election: {error}")))?;
+        let usual = if as_descheduler { NAMES.1 } else { NAMES.0 };
+        let candidacy = Candidacy {
+            namespace: self.leader_elect_resource_namespace.clone().unwrap_or_else(|| shared.namespace.clone()),
+            name: self.leader_elect_resource_name.clone().unwrap_or_else(|| usual.to_owned()),
+            identity: format!("{instance}_{:016x}", chance()),
+            timing,
+        };
+        Ok(Lead::candidate(Elector::new(client.clone(), candidacy)))
+    }
+}
+
+/// A number that no other process has: a container that is started again has the same name, and is another candidate.
+fn chance() -> u64 {
+    // Seeded by the operating system.
+    RandomState::new().build_hasher().finish()
+}
+
+/// A duration as Go writes it.
+fn duration(text: &str) -> Result<Duration, String> {
+    let read: Option<SignedDuration> = text.parse().ok();
+    read.and_then(|it| Duration::try_from(it).ok()).ok_or_else(|| "expected a duration such as 15s".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_processes_have_the_same_name() {
+        assert_ne!(chance(), chance());
+    }
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        assert_eq!(duration("2m17s"), Ok(Duration::from_secs(137)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert!(duration("-5s").is_err() && duration("soon").is_err());
+    }
+}

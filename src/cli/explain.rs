@@ -1,0 +1,97 @@
+//! `evenkeel explain`: one pod, one node or one workload, from a live cluster or from a file.
+
+use std::io::Write;
+
+use jiff::SignedDuration;
+
+use crate::explain::{Explanation, Subject};
+
+use super::live::Watch;
+use super::plan::{self, Look, Looked, Output};
+use super::show::Screen;
+use super::{Misuse, Shared, complain};
+
+mod node;
+mod page;
+mod pod;
+mod spark;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel explain pod shop/web-5d9c7b-x2x4z       what each strategy and each gate says of it, and where it would land
+  evenkeel explain node n1 --look 5m               how it stands, and its pods; looks at its usage for five minutes first
+  evenkeel explain workload shop/web               its pods, its budgets and what is remembered of it
+  evenkeel explain pod shop/web-0 --from cluster.json
+
+A pod is NAMESPACE/NAME, or its name alone where no other namespace has it. A workload is what controls pods at the top, such
+as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or its name alone. A file for --from is the same as for plan; with
+the ConfigMap of the ledger in it, what was evicted before counts as well. It takes the right to read that run has, and no other.";
+
+/// Decides as plan does, and tells all that there is to tell about one thing. Nothing is evicted.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// What sort of thing
+    #[arg(value_enum)]
+    what: What,
+    /// Its name: `shop/web-0`
+    name: String,
+    #[command(flatten)]
+    look: Look,
+    /// Look at a live cluster for so long first, so that there is a window of usage to see [default: one reading, and of
+    /// Prometheus the whole window]
+    #[arg(long = "look", value_name = "DURATION", conflicts_with = "from", value_parser = duration)]
+    watch: Option<SignedDuration>,
+    /// List every node and every pod
+    #[arg(short = 'v', long)]
+    all: bool,
+    #[command(flatten)]
+    pub(super) shared: Shared,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum What {
+    #[value(aliases = ["pods", "po"])]
+    Pod,
+    #[value(aliases = ["nodes", "no"])]
+    Node,
+    #[value(aliases = ["workloads"])]
+    Workload,
+}
+
+/// Looks, explains and prints.
+pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let subject = match args.what {
+        What::Pod => Subject::Pod(args.name.clone()),
+        What::Node => Subject::Node(args.name.clone()),
+        What::Workload => Subject::Workload(args.name.clone()),
+    };
+    let watch = Watch { time: args.watch.unwrap_or_default() };
+    let Looked { engine, snapshot, now, head, warnings, .. } =
+        plan::look(&args.look, &args.shared, Some(watch), "looked at")?;
+    let explanation = engine.explain(&snapshot, &subject, now).map_err(|error| Misuse(error.to_string()))?;
+    match args.look.output {
+        Output::Text => {
+            let page = page::Page { explanation: &explanation, head: &head, all: args.all, screen: Screen::here() };
+            out.write_all(page.to_string().as_bytes())?;
+        }
+        Output::Json => {
+            for warning in &warnings {
+                complain(warning);
+            }
+            serde_json::to_writer_pretty(&mut *out, &explanation).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+/// An explanation as a page without colours, so many columns wide.
+pub fn page_of(explanation: &Explanation, width: usize) -> String {
+    page::Page { explanation, head: &[], all: false, screen: Screen { width, colours: false } }.to_string()
+}
+
+fn duration(text: &str) -> Result<SignedDuration, String> {
+    let positive = |time: &SignedDuration| *time > SignedDuration::ZERO;
+    text.parse().ok().filter(positive).ok_or_else(|| "expected a duration such as 5m".to_owned())
+}

@@ -1,0 +1,144 @@
+//! What the dashboard and the alerts ask Prometheus for.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The file of the rules, and the only place where they stand.
+pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
+
+/// The dashboard.
+pub(crate) fn dashboard() -> Value {
+    serde_json::from_str(&read("dashboards/evenkeel.json")).unwrap()
+}
+
+/// A file of the repository.
+pub(crate) fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// One query of a panel.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    /// The panel.
+    pub(crate) panel: Value,
+    /// The query among its targets.
+    pub(crate) target: Value,
+    /// In PromQL, with variables.
+    pub(crate) expr: String,
+}
+
+impl Query {
+    /// The labels by which its series are called.
+    pub(crate) fn legend(&self) -> Vec<&str> {
+        let legend = self.target["legendFormat"].as_str().unwrap();
+        legend.split("{{").skip(1).map(|rest| rest.split_once("}}").unwrap().0).collect()
+    }
+}
+
+/// Every query of every panel.
+pub(crate) fn queries() -> Vec<Query> {
+    let of_panel = |panel: Value| {
+        let targets = panel["targets"].as_array().cloned().unwrap_or_default();
+        targets.into_iter().map(move |target| {
+            let expr = target["expr"].as_str().unwrap().to_owned();
+            Query { panel: panel.clone(), target, expr }
+        })
+    };
+    dashboard()["panels"].as_array().unwrap().iter().cloned().flat_map(of_panel).collect()
+}
+
+/// A variable whose values Prometheus is asked for: `label_values(selector, label)`.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    /// Its name.
+    pub(crate) name: String,
+    /// Which series.
+    pub(crate) selector: String,
+    /// Which label of them.
+    pub(crate) label: String,
+    /// What stands for all values, where one may choose all.
+    pub(crate) all: Option<String>,
+}
+
+/// Every such variable, in the order in which Grafana asks.
+pub(crate) fn variables() -> Vec<Variable> {
+    let dashboard = dashboard();
+    let list = dashboard["templating"]["list"].as_array().unwrap().iter().filter(|v| v["type"] == "query");
+    let variable = |it: &Value| {
+        let query = it["query"]["query"].as_str().unwrap();
+        assert_eq!(it["definition"], query, "what is shown is not what is asked");
+        let inner = query.strip_prefix("label_values(").and_then(|q| q.strip_suffix(')')).expect("label_values(…)");
+        let (selector, label) = inner.rsplit_once(", ").expect("a selector and a label");
+        Variable {
+            name: it["name"].as_str().unwrap().to_owned(),
+            selector: selector.to_owned(),
+            label: label.to_owned(),
+            all: it["allValue"].as_str().map(str::to_owned),
+        }
+    };
+    list.map(variable).collect()
+}
+
+/// The groups of rules as a file of rules has them.
+pub(crate) fn groups() -> Value {
+    let rule: Value = serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
+    rule["spec"].clone()
+}
+
+/// Every alert.
+pub(crate) fn alerts() -> Vec<Value> {
+    let groups = groups();
+    groups["groups"].as_array().unwrap().iter().flat_map(|g| g["rules"].as_array().unwrap().clone()).collect()
+}
+
+/// What an alert asks: its expression, and what its annotations look up.
+pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
+    let annotations = alert["annotations"].as_object().unwrap().values();
+    let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
+    texts.chain([alert["expr"].as_str().unwrap().to_owned()]).filter(|text| text.contains("evenkeel_")).collect()
+}
+
+/// Which series a query selects.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Selector {
+    /// The metric; empty where the matchers name it.
+    pub(crate) metric: String,
+    /// Label, operator and value.
+    pub(crate) matchers: Vec<(String, String, String)>,
+}
+
+impl Selector {
+    /// As PromQL has it.
+    pub(crate) fn text(&self) -> String {
+        let matchers: Vec<String> = self.matchers.iter().map(|(l, op, v)| format!("{l}{op}\"{v}\"")).collect();
+        format!("{}{{{}}}", self.metric, matchers.join(","))
+    }
+}
+
+/// Every selector of metrics of ours, by their names: what PromQL would parse them to, as far as ours go.
+pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
+    let mut found = BTreeSet::new();
+    for (at, _) in query.match_indices("evenkeel_") {
+        let rest = &query[at..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let (metric, rest) = rest.split_at(end);
+        let inner = rest.strip_prefix('{').map(|inner| &inner[..inner.find('}').expect("a brace that ends it")]);
+        found.insert(Selector { metric: metric.to_owned(), matchers: inner.map(matchers).unwrap_or_default() });
+    }
+    found
+}
+
+fn matchers(inner: &str) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let mut rest = inner;
+    while let Some((label, more)) = rest.split_once(['=', '!']) {
+        let operator = &rest[label.len()..label.len() + more.find('"').unwrap() + 1];
+        let (value, after) = more[more.find('"').unwrap() + 1..].split_once('"').unwrap();
+        found.push((label.trim_matches([',', ' ']).to_owned(), operator.to_owned(), value.to_owned()));
+        rest = after;
+    }
+    found
+}

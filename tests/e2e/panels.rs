@@ -1,0 +1,209 @@
+//! Does the dashboard show anything? Each of its queries, and each selector of an alert, is put to a real Prometheus that
+//! scrapes the program while things happen.
+//!
+//! An alert rightly gives nothing as long as all is well, so it is taken apart: every selector of its expression, and of the
+//! queries in its annotations, has to find series, and Prometheus has to evaluate the rule without an error. What it makes of
+//! series that matter is tested in `tests/rules`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::boards::{Query, Variable, alerts, asked_by, groups, queries, selectors, variables};
+use crate::kit::bed::on_a_bed;
+use crate::kit::keel::Launch;
+use crate::kit::prometheus::Prometheus;
+use crate::kit::scene;
+use crate::kit::wait::{say, that};
+
+/// Two strategies on two bases, of which one has nothing to do; one eviction a cycle, so that others have to wait.
+const POLICY: &str = "\
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+interval: 5s
+usage: {poll: 5s, window: 40s, smoothing: mean, staleAfter: 90s, minSamples: 2}
+evictable: {minPodAge: 0s}
+limits: {perCycle: 1, perWorkload: 100%}
+steering: {taintHot: true}
+strategies:
+- lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}, sustainedFor: 10s}
+- highNodeUtilization: {basis: requests, thresholds: {cpu: 1%}}
+";
+
+/// What only an API server that errs makes it tell of.
+const TROUBLE: [&str; 2] = ["5xx|error", "source_errors"];
+/// What stands in where there is nothing to count.
+const NOUGHT: &str = " or 0 * max(evenkeel_build_info";
+/// What the dashboard shows, in seconds.
+const SHOWN: u64 = 900;
+/// How many points a panel has room for.
+const POINTS: u64 = 1000;
+
+#[test]
+fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() {
+    on_a_bed(async |bed| {
+        scene::rights_to_steer(bed);
+        scene::lopsided_beside_a_mute_node(bed).await;
+        let rules = bed.write("alerts.yaml", &groups().to_string());
+        let prometheus = Prometheus::of_the_program(bed, &rules).await;
+        let mut keel = Launch::written(bed, POLICY).await.run(&[]);
+        let start = tokio::time::Instant::now();
+        let all = questions();
+        let mut open = all.clone();
+        let trouble = |it: &Question| TROUBLE.iter().any(|word| it.text().contains(word));
+        keel.eventually("every query to return data", 240, async |_| {
+            open = unanswered(&prometheus, std::mem::take(&mut open)).await;
+            that(open.iter().all(trouble), in_words(&open))
+        })
+        .await;
+        bed.component("stop", "metrics-server");
+        keel.eventually("those of errors to return data too", 120, async |_| {
+            open = unanswered(&prometheus, std::mem::take(&mut open)).await;
+            that(open.is_empty(), in_words(&open))
+        })
+        .await;
+        say(&format!(
+            "dashboard: {} queries and selectors, each with data after {} s",
+            all.len(),
+            start.elapsed().as_secs()
+        ));
+        with_values_that_were_chosen(&prometheus).await;
+        rules_are_evaluated(&prometheus).await;
+    });
+}
+
+/// Something that has to give data.
+#[derive(Clone)]
+enum Question {
+    /// A query of a panel, where all values of each variable are chosen.
+    Panel(Box<Query>),
+    /// The values of a variable.
+    Values(Variable),
+    /// A selector of an alert.
+    Series(String),
+}
+
+impl Question {
+    /// PromQL, with variables.
+    fn text(&self) -> &str {
+        match self {
+            Question::Panel(query) => &query.expr,
+            Question::Values(variable) => &variable.selector,
+            Question::Series(selector) => selector,
+        }
+    }
+}
+
+fn in_words(questions: &[Question]) -> String {
+    questions.iter().map(Question::text).collect::<Vec<_>>().join("\n")
+}
+
+fn questions() -> Vec<Question> {
+    let series: BTreeSet<String> =
+        alerts().iter().flat_map(asked_by).flat_map(|text| selectors(&text)).map(|it| it.text()).collect();
+    let panels = queries().into_iter().map(|query| Question::Panel(Box::new(query)));
+    let questions: Vec<Question> = panels
+        .chain(variables().into_iter().map(Question::Values))
+        .chain(series.into_iter().map(Question::Series))
+        .collect();
+    assert!(questions.len() > 80, "only {}", questions.len());
+    questions
+}
+
+/// Those that gave nothing.
+async fn unanswered(prometheus: &Prometheus, open: Vec<Question>) -> Vec<Question> {
+    let mut left = Vec::new();
+    let all = everything();
+    for question in open {
+        let found = match &question {
+            Question::Panel(query) => shows(prometheus, query, &all).await,
+            Question::Values(variable) => !values(prometheus, variable, &all).await.is_empty(),
+            Question::Series(selector) => {
+                let query = format!("last_over_time({selector}[{SHOWN}s])");
+                has_figures(&prometheus.get("/api/v1/query", &[("query", &query)]).await)
+            }
+        };
+        if !found {
+            left.push(question);
+        }
+    }
+    left
+}
+
+/// What the variables stand for where everything is chosen. A variable that has no such choice is `cpu`, the resource.
+fn everything() -> BTreeMap<String, String> {
+    variables().into_iter().map(|v| (v.name, v.all.unwrap_or_else(|| "cpu".to_owned()))).collect()
+}
+
+/// The same dashboard where somebody has ticked every value by itself.
+async fn with_values_that_were_chosen(prometheus: &Prometheus) {
+    let mut chosen: BTreeMap<String, String> = BTreeMap::new();
+    for variable in variables() {
+        let values = values(prometheus, &variable, &chosen).await;
+        assert!(!values.is_empty(), "{variable:?}");
+        let text = if variable.all.is_some() { format!("({})", values.join("|")) } else { "cpu".to_owned() };
+        assert!(variable.all.is_some() || values.contains(&text), "{text} is not among {values:?}");
+        chosen.insert(variable.name, text.replace('.', "\\\\."));
+    }
+    for query in queries() {
+        assert!(shows(prometheus, &query, &chosen).await, "nothing for {}: {}", chosen["node"], query.expr);
+    }
+}
+
+/// Whether a panel would show something, and its legend name it. A figure that stands in where there is none does not count.
+async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String, String>) -> bool {
+    let expr = query.expr.split(NOUGHT).next().unwrap();
+    let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
+    let step = SHOWN.div_ceil(most).max(1);
+    let expr = filled(expr, chosen, step);
+    let now = Timestamp::now().as_second();
+    let answer = if query.target["instant"] == true {
+        prometheus.get("/api/v1/query", &[("query", &expr)]).await
+    } else {
+        let from = now - i64::try_from(SHOWN).unwrap();
+        let (start, end, step) = (from.to_string(), now.to_string(), step.to_string());
+        let range = [("query", expr.as_str()), ("start", &start), ("end", &end), ("step", &step)];
+        prometheus.get("/api/v1/query_range", &range).await
+    };
+    let series = answer["result"].as_array().unwrap();
+    for (series, label) in series.iter().flat_map(|s| query.legend().into_iter().map(move |label| (s, label))) {
+        assert!(series["metric"][label].is_string(), "{} has no {label}: {series}", query.panel["title"]);
+    }
+    has_figures(&answer)
+}
+
+/// As Grafana does it, where the data source is told that each second is scraped.
+fn filled(expr: &str, chosen: &BTreeMap<String, String>, step: u64) -> String {
+    let rate = (step + 1).max(4);
+    let mut text = expr.replace("$__rate_interval", &format!("{rate}s")).replace("$__range", &format!("{SHOWN}s"));
+    for (name, value) in chosen {
+        text = text.replace(&format!("${name}"), value);
+    }
+    assert!(!text.contains('$'), "a variable that there is not: {text}");
+    text
+}
+
+async fn values(prometheus: &Prometheus, variable: &Variable, chosen: &BTreeMap<String, String>) -> Vec<String> {
+    let selector = filled(&variable.selector, chosen, 1);
+    let path = format!("/api/v1/label/{}/values", variable.label);
+    let values = prometheus.get(&path, &[("match[]", &selector)]).await;
+    values.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+}
+
+/// Whether there is one figure that is a number.
+fn has_figures(answer: &Value) -> bool {
+    let series = answer["result"].as_array().unwrap().iter();
+    let mut points = series.flat_map(|s| s["values"].as_array().cloned().unwrap_or_else(|| vec![s["value"].clone()]));
+    points.any(|point| point[1].as_str().is_some_and(|figure| figure != "NaN"))
+}
+
+async fn rules_are_evaluated(prometheus: &Prometheus) {
+    let answer = prometheus.get("/api/v1/rules", &[]).await;
+    let rules: Vec<&Value> =
+        answer["groups"].as_array().unwrap().iter().flat_map(|g| g["rules"].as_array().unwrap()).collect();
+    assert_eq!(rules.len(), alerts().len());
+    for rule in rules {
+        assert_eq!(rule["health"], "ok", "{}: {}", rule["name"], rule["lastError"]);
+    }
+}

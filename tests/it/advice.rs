@@ -1,0 +1,226 @@
+//! Advice: workloads whose requests are far from what their pods use, and what they had better request.
+
+use std::collections::BTreeSet;
+
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
+use evenkeel::plan::{Advice, Plan};
+use evenkeel::telemetry::metrics::{Form, Metrics};
+use evenkeel::units::{Amount, quantity};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+
+use crate::kit::{Cluster, EVEN, after, parse};
+
+/// The advice as a person would note it down.
+fn said(plan: &Plan) -> String {
+    plan.advice.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn line(it: &Advice) -> String {
+    let mut parts = vec![format!("{} {} of {} pods", it.workload, it.measured, it.pods)];
+    for (resource, of) in &it.resources {
+        let text = |amount| quantity::text(resource, amount);
+        let request = of.request.map_or("none".to_owned(), text);
+        let (code, suggested, typical) = (of.direction.code(), text(of.suggested), text(of.typical));
+        parts.push(format!(
+            "{resource} {code} {request} → {suggested}, uses {typical}, wrong by {} ({})",
+            text(of.total),
+            of.wrong_by
+        ));
+    }
+    parts.join("; ")
+}
+
+/// Heavy pods that request little, as in the articles, and light ones that request much.
+const WRONG: &str = "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  agent cpu=100m memory=100Mi uses=80m/80Mi daemon owner=DaemonSet
+node n2\n  idle*2 cpu=2 memory=4Gi uses=50m/100Mi\n  agent cpu=100m memory=100Mi uses=80m/80Mi daemon owner=DaemonSet";
+
+#[test]
+fn requests_that_say_too_little_and_those_that_say_too_much_are_named_the_worst_first() {
+    assert_snapshot!(said(&Cluster::parse(WRONG).plan(EVEN)), @"
+    default/Deployment/hot 4 of 4 pods; cpu too_low 100m → 1150m, uses 1, wrong by 4200m (26%); memory too_low 100Mi → 240Mi, uses 200Mi, wrong by 560Mi (0.9%)
+    default/Deployment/idle 2 of 2 pods; cpu too_high 2 → 60m, uses 50m, wrong by 3880m (24%); memory too_high 4Gi → 128Mi, uses 100Mi, wrong by 7936Mi (12%)
+    ");
+}
+
+#[test]
+fn what_requests_nothing_has_no_request_to_be_compared() {
+    let cluster = Cluster::parse("node n1\n  web*2 uses=500m/100Mi\n  cron*3 uses=0/0\nnode n2");
+    assert_snapshot!(said(&cluster.plan(EVEN)), @"
+    default/Deployment/web 2 of 2 pods; cpu too_low none → 580m, uses 500m, wrong by 1160m (7.2%); memory too_low none → 128Mi, uses 100Mi, wrong by 256Mi (0.4%)
+    default/Deployment/cron 3 of 3 pods; cpu too_low none → 10m, uses 0, wrong by 30m (0.2%); memory too_low none → 16Mi, uses 0, wrong by 48Mi (0.1%)
+    ");
+}
+
+#[test]
+fn a_suggestion_never_exceeds_the_limit() {
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m memory=64Mi limit=500m/- uses=500m/100Mi\nnode n2");
+    assert_snapshot!(said(&cluster.plan(EVEN)), @"default/Deployment/web 2 of 2 pods; cpu too_low 100m → 500m, uses 500m, wrong by 800m (5%); memory too_low 64Mi → 128Mi, uses 100Mi, wrong by 128Mi (0.2%)");
+}
+
+#[test]
+fn what_is_near_enough_is_not_named() {
+    let near = "node n1\n  web*2 cpu=900m memory=1Gi uses=1/1Gi\nnode n2";
+    assert_eq!(said(&Cluster::parse(near).plan(EVEN)), "");
+    let strict = format!("advice: {{tolerance: 10%}}\n{EVEN}");
+    assert_snapshot!(said(&Cluster::parse(near).plan(&strict)), @"default/Deployment/web 2 of 2 pods; cpu too_low 900m → 1150m, uses 1, wrong by 500m (3.1%); memory too_low 1Gi → 1184Mi, uses 1Gi, wrong by 320Mi (0.5%)");
+    let off = format!("advice: {{top: 0}}\n{EVEN}");
+    assert_eq!(said(&Cluster::parse(WRONG).plan(&off)), "");
+}
+
+#[test]
+fn pods_of_which_too_little_is_known_say_nothing() {
+    let mut engine = Engine::new(parse(EVEN), Ledger::default());
+    let cluster = Cluster::parse(
+        "node n1\n  hot*2 cpu=100m uses=1/100Mi\n  new*2 cpu=100m age=1m uses=1/100Mi not-started no-metrics
+  mute*2 cpu=100m uses=1/100Mi no-metrics\n  down*2 cpu=100m uses=1/100Mi unready\n  bare cpu=100m uses=1/100Mi bare
+  mirror cpu=100m uses=1/100Mi mirror owner=Node\n  static cpu=100m uses=1/100Mi static\nnode n2",
+    );
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut told = Vec::new();
+    for at in [0, 15, 30] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        told.push(said(&engine.decide(&snapshot, after(at))));
+    }
+    assert_eq!(told[..2], ["", ""], "the window is still filling");
+    assert_snapshot!(told[2], @"default/Deployment/hot 2 of 2 pods; cpu too_low 100m → 1150m, uses 1, wrong by 2100m (13%); memory too_low none → 128Mi, uses 100Mi, wrong by 256Mi (0.4%)");
+    let stale = engine.decide(&snapshot, after(30 + 91));
+    assert_eq!(said(&stale), "", "the samples are stale");
+}
+
+#[test]
+fn of_a_workload_that_is_measured_in_part_the_measured_pods_tell() {
+    let cluster = Cluster::parse(
+        "node n1\n  web*3 cpu=100m uses=1/100Mi\n  web cpu=100m uses=9/100Mi unready
+  web cpu=100m uses=9/100Mi age=1m no-metrics\nnode n2",
+    );
+    assert_snapshot!(said(&cluster.plan(EVEN)), @"default/Deployment/web 3 of 5 pods; cpu too_low 100m → 1150m, uses 1, wrong by 5250m (33%); memory too_low none → 128Mi, uses 100Mi, wrong by 640Mi (1%)");
+}
+
+#[test]
+fn in_a_rollout_the_request_of_the_newest_pod_counts() {
+    let cluster = Cluster::parse(
+        "node n1\n  web*3 cpu=100m memory=128Mi uses=1/100Mi\n  web cpu=1200m memory=128Mi age=5m uses=1/100Mi\nnode n2",
+    );
+    assert_eq!(said(&cluster.plan(EVEN)), "");
+}
+
+/// The samples of cpu, a quarter of a minute apart; memory in mebibytes is the same in cores.
+fn watched(policy: &str, cores: &[f64]) -> Plan {
+    let mut engine = Engine::new(parse(policy), Ledger::default());
+    let cluster = Cluster::parse("node n1 cpu=1000 memory=1Ti\n  web cpu=1m memory=1Mi uses=1/1Gi\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut now = after(0);
+    for used in cores {
+        let mut readings = cluster.readings(now);
+        for sample in readings.pods.values_mut() {
+            sample.used.cpu = Amount::from_f64(used * 1e9);
+            sample.used.memory = Amount::from_f64(used * f64::from(1 << 30));
+        }
+        engine.observe(&snapshot, &readings, now);
+        now += SignedDuration::from_secs(15);
+    }
+    engine.decide(&snapshot, now - SignedDuration::from_secs(15))
+}
+
+#[test]
+fn a_peak_counts_for_memory_and_only_as_far_as_the_percentile_for_cpu() {
+    let mut cores = vec![1.0; 20];
+    cores[7] = 4.0;
+    let half = format!("advice: {{percentile: 50, headroom: 0%}}\n{EVEN}");
+    assert_snapshot!(said(&watched(&half, &cores)), @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 1, uses 1107m, wrong by 999m (0.1%); memory too_low 1Mi → 4Gi, uses 1134Mi, wrong by 4095Mi (0.4%)");
+    let all = format!("advice: {{percentile: 100, headroom: 0%}}\n{EVEN}");
+    assert_snapshot!(said(&watched(&all, &cores)), @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 4, uses 1107m, wrong by 3999m (0.4%); memory too_low 1Mi → 4Gi, uses 1134Mi, wrong by 4095Mi (0.4%)");
+    let advice = &watched(EVEN, &cores).advice[0];
+    assert_eq!((advice.samples, advice.span), (20, SignedDuration::from_secs(19 * 15)));
+}
+
+#[test]
+fn machines_read_amounts_as_a_manifest_has_them() {
+    let plan = Cluster::parse("node n1\n  hot*4 cpu=100m memory=100Mi limit=2/- uses=1/200Mi\nnode n2").plan(EVEN);
+    assert_snapshot!(serde_json::to_string_pretty(&plan.advice).unwrap(), @r#"
+    [
+      {
+        "workload": "default/Deployment/hot",
+        "pods": 4,
+        "measured": 4,
+        "samples": 4,
+        "span": "PT0S",
+        "resources": {
+          "cpu": {
+            "direction": "too_low",
+            "request": "100m",
+            "typical": "1",
+            "suggested": "1150m",
+            "limit": "2",
+            "total": "4200m",
+            "wrong_by": 0.2625
+          },
+          "memory": {
+            "direction": "too_low",
+            "request": "100Mi",
+            "typical": "200Mi",
+            "suggested": "240Mi",
+            "limit": null,
+            "total": "560Mi",
+            "wrong_by": 0.0085
+          }
+        }
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn metrics_count_all_and_name_the_worst() {
+    let metrics = Metrics::default();
+    let of_advice = || {
+        let text = metrics.text(Form::Classic);
+        text.lines().filter(|l| l.starts_with("evenkeel_advice")).map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    let plan = Cluster::parse(WRONG).plan(EVEN);
+    metrics.advice(&plan.advice, 1);
+    assert_snapshot!(of_advice().into_iter().collect::<Vec<_>>().join("\n"), @r#"
+    evenkeel_advice_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 0.1
+    evenkeel_advice_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 104857600.0
+    evenkeel_advice_suggested_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 1.15
+    evenkeel_advice_suggested_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 251658240.0
+    evenkeel_advice_workloads{resource="cpu",direction="too_high"} 1
+    evenkeel_advice_workloads{resource="cpu",direction="too_low"} 1
+    evenkeel_advice_workloads{resource="memory",direction="too_high"} 1
+    evenkeel_advice_workloads{resource="memory",direction="too_low"} 1
+    "#);
+    metrics.advice(&plan.advice[1..], 1);
+    assert!(of_advice().iter().all(|l| !l.contains("hot")), "what is right again leaves no series behind");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_suggestion_covers_what_it_says_and_more_use_never_lowers_it(
+        cores in proptest::collection::vec(0.0_f64..50.0, 3..20), more in 0.0_f64..5.0, which in 0_usize..20,
+        percentile in 1_u32..100, headroom in 0_u32..100,
+    ) {
+        let policy = format!("advice: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
+        let suggested = |cores: &[f64], resource: &str| {
+            let plan = watched(&policy, cores);
+            plan.advice.first().and_then(|a| a.resources.get(resource)).map_or(0, |s| s.suggested.get())
+        };
+        // As many of the samples as the percentile asks for, in thousandths less than one for what lies between two of them.
+        let mut sorted = cores.clone();
+        sorted.sort_by(f64::total_cmp);
+        let covered = cores.len() * percentile as usize / 100;
+        let least = if covered == 0 { sorted[0] } else { sorted[covered - 1] };
+        let cpu = suggested(&cores, "cpu");
+        prop_assert!(cpu as f64 >= least * 1e9 - 1.0, "{cpu} is below {least}");
+        let memory = suggested(&cores, "memory");
+        prop_assert!(memory as f64 >= sorted[sorted.len() - 1] * f64::from(1 << 30) - 1.0);
+        let mut larger = cores.clone();
+        let place = which % larger.len();
+        larger[place] += more;
+        prop_assert!(suggested(&larger, "cpu") >= cpu && suggested(&larger, "memory") >= memory);
+    }
+}

@@ -1,0 +1,147 @@
+//! The program as a process, with a policy that evicts what restarted too often.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, Command};
+
+use super::server::Server;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
+
+/// Far longer than anything here takes, and far shorter than what is told to take forever.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+const POLICY: &str = "
+apiVersion: evenkeel/v1alpha1
+kind: Policy
+interval: 1s
+usage: {poll: 1s, window: 10m, staleAfter: 1h, minSamples: 1}
+evictable: {minPodAge: 0s}
+limits: {perWorkload: 100%}
+cooldown: {rest: 1s, cap: 1s}
+strategies:
+- removePodsHavingTooManyRestarts: {podRestartThreshold: 100}
+";
+
+/// A command line in the making.
+pub(super) struct Program {
+    command: Command,
+    folder: PathBuf,
+    format: &'static str,
+}
+
+/// What a process has left behind.
+pub(super) struct Ended {
+    pub(super) code: Option<i32>,
+    pub(super) log: String,
+}
+
+/// A process, and its log line by line.
+pub(super) struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStderr>>,
+    folder: PathBuf,
+}
+
+impl Program {
+    /// One that runs on.
+    pub(super) fn daemon(server: &Server) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let folder = format!("evenkeel-otlp-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = std::env::temp_dir().join(folder);
+        std::fs::create_dir(&folder).unwrap();
+        let (policy, kubeconfig) = (folder.join("policy.yaml"), folder.join("kubeconfig"));
+        std::fs::write(&policy, POLICY).unwrap();
+        let context = "{name: c, context: {cluster: c, user: u}}";
+        let text = format!(
+            "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{context}], users: [{{name: u, user: {{}}}}],\n\
+             clusters: [{{name: c, cluster: {{server: '{}'}}}}]}}",
+            server.address()
+        );
+        std::fs::write(&kubeconfig, text).unwrap();
+        let mut command = Command::new(PROGRAM);
+        // Whoever runs the tests may have traces of their own.
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("OTEL_") || name == "RUST_LOG") {
+            command.env_remove(name);
+        }
+        command.arg("run").arg("--policy").arg(policy).arg("--kubeconfig").arg(kubeconfig);
+        command.args(["--listen", "127.0.0.1:0", "--instance", "keel-0"]);
+        command.env("OTEL_BSP_SCHEDULE_DELAY", "50");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        Program { command, folder, format: "json" }
+    }
+
+    /// One that ends after one cycle.
+    pub(super) fn once(server: &Server) -> Self {
+        let mut it = Program::daemon(server);
+        it.command.arg("--once");
+        it
+    }
+
+    pub(super) fn flag(mut self, flag: &str, value: &str) -> Self {
+        self.command.arg(format!("{flag}={value}"));
+        self
+    }
+
+    pub(super) fn format(self, format: &'static str) -> Self {
+        Program { format, ..self }
+    }
+
+    pub(super) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(super) fn start(mut self) -> Running {
+        let mut child = self.command.arg("--log-format").arg(self.format).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        Running { child, lines, folder: self.folder }
+    }
+
+    pub(super) async fn run(self) -> Ended {
+        self.start().ended().await
+    }
+}
+
+impl Running {
+    /// Waits for a line with these words, and gives it and all before it.
+    pub(super) async fn says(&mut self, words: &str) -> String {
+        let mut log = String::new();
+        let found = async {
+            while let Some(line) = self.lines.next_line().await.unwrap() {
+                log += &(line.clone() + "\n");
+                if line.contains(words) {
+                    return true;
+                }
+            }
+            false
+        };
+        assert!(tokio::time::timeout(PATIENCE, found).await.unwrap_or_default(), "nothing of {words:?}:\n{log}");
+        log
+    }
+
+    /// Asks it to end.
+    pub(super) async fn stop(self) -> Ended {
+        let id = self.child.id().unwrap().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+        self.ended().await
+    }
+
+    pub(super) async fn ended(mut self) -> Ended {
+        let all = async {
+            let mut log = String::new();
+            while let Some(line) = self.lines.next_line().await.unwrap() {
+                log += &(line + "\n");
+            }
+            let code = self.child.wait().await.unwrap().code();
+            Ended { code, log }
+        };
+        let ended = tokio::time::timeout(PATIENCE, all).await.expect("it does not end");
+        std::fs::remove_dir_all(&self.folder).unwrap();
+        ended
+    }
+}

@@ -1,0 +1,83 @@
+//! A played collector behind TLS, with a certificate of an authority that no system knows.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::serve::Listener;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::server::TlsStream;
+
+use super::collector::{Answer, Collector};
+
+/// The certificate of the authority, in a file that goes with this.
+pub(super) struct Authority(PathBuf);
+
+impl Authority {
+    pub(super) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+struct Tls {
+    tcp: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+impl Listener for Tls {
+    type Io = TlsStream<TcpStream>;
+    type Addr = std::net::SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let (stream, from) = Listener::accept(&mut self.tcp).await;
+            if let Ok(stream) = self.acceptor.accept(stream).await {
+                return (stream, from);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.tcp.local_addr()
+    }
+}
+
+/// Where it is, what it was told, and whom to trust.
+pub(super) async fn start() -> (String, Collector, Authority) {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let certificate = params.self_signed(&key).unwrap();
+    let file = std::env::temp_dir().join(format!("evenkeel-otlp-ca-{}.crt", std::process::id()));
+    std::fs::write(&file, pem(certificate.der())).unwrap();
+
+    let own = KeyPair::generate().unwrap();
+    let signed = CertificateParams::new(["localhost".to_owned()]).unwrap();
+    let signed = signed.signed_by(&own, &Issuer::new(params, key)).unwrap();
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let key = PrivateKeyDer::Pkcs8(own.serialize_der().into());
+    let mut config = builder.with_single_cert(vec![signed.der().clone()], key).unwrap();
+    config.alpn_protocols = ["h2", "http/1.1"].map(|name| name.as_bytes().to_vec()).to_vec();
+    let tcp = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let url = format!("https://localhost:{}", tcp.local_addr().unwrap().port());
+    let listener = Tls { tcp, acceptor: TlsAcceptor::from(Arc::new(config)) };
+    (url.clone(), Collector::on(listener, url, Answer::Good), Authority(file))
+}
+
+fn pem(der: &[u8]) -> String {
+    let text = serde_json::to_value(k8s_openapi::ByteString(der.to_vec())).unwrap();
+    let text: Vec<char> = text.as_str().unwrap().chars().collect();
+    let lines: Vec<String> = text.chunks(64).map(|line| line.iter().collect()).collect();
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+}
