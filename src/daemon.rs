@@ -73,6 +73,7 @@ pub enum DaemonError {
 /// Works until told to stop.
 pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
     let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+    daemon.metrics.expect(&policy);
     daemon.lead.enter();
     let ended = rounds(&mut daemon, Engine::new(policy, ledger), &stop).await;
     daemon.lead.leave().await;
@@ -94,6 +95,7 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
         if daemon.take_lead(&mut engine).await? {
             next_cycle = now;
         }
+        daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {

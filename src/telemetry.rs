@@ -98,7 +98,7 @@ const PLACES: &str = concat!(
     "evenkeel ",
     env!("CARGO_PKG_VERSION"),
     "\n/healthz  whether it is alive\n/readyz   whether it can decide\n/metrics  for Prometheus\n\
-     The status page has an address of its own, by default http://127.0.0.1:8081/ (--status-listen).\n"
+    The status page has an address of its own, by default http://127.0.0.1:8081/ (--status-listen).\n"
 );
 
 /// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.

@@ -19,6 +19,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// none.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Traces")]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct Otlp {
     /// Send traces to this collector by OTLP: cycles, their phases down to each eviction, and polls, such as
     /// http://collector:4318 [default: none are sent]
@@ -47,6 +48,7 @@ pub(super) struct Otlp {
 /// The same as descheduler takes it.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "As descheduler")]
+#[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct AsDescheduler {
     /// Send traces to this collector by gRPC
     #[arg(long, value_name = "HOST:PORT")]
@@ -73,52 +75,59 @@ impl Otlp {
     /// environment.
     pub(super) fn settings(&self, theirs: &AsDescheduler, instance: &str) -> Result<Option<Settings>, Misuse> {
         let Some(collector) = self.collector(theirs)? else { return Ok(None) };
-        let share = match (given(&theirs.otel_sample_rate), given(&self.otlp_sample_ratio)) {
+        let share = match (given(theirs.otel_sample_rate.as_deref()), given(self.otlp_sample_ratio.as_deref())) {
             (Some(text), _) => Some(ratio("--otel-sample-rate", text)?),
             (None, Some(text)) => Some(ratio("--otlp-sample-ratio", text)?),
             (None, None) => None,
         };
-        let service = given(&theirs.otel_service_name).or(given(&self.otlp_service_name));
+        let service = given(theirs.otel_service_name.as_deref()).or(given(self.otlp_service_name.as_deref()));
         Ok(Some(Settings {
             collector,
             service: service.map(str::to_owned),
-            namespace: given(&theirs.otel_trace_namespace).map(str::to_owned),
+            namespace: given(theirs.otel_trace_namespace.as_deref()).map(str::to_owned),
             instance: instance.to_owned(),
             share,
         }))
     }
 
     fn collector(&self, theirs: &AsDescheduler) -> Result<Option<Collector>, Misuse> {
-        let authority = given(&theirs.otel_transport_ca_cert).or(given(&self.otlp_ca_file)).map(PathBuf::from);
-        let (endpoint, protocol) = match (given(&theirs.otel_collector_endpoint), given(&self.otlp_endpoint)) {
-            (Some(place), _) => {
-                let scheme = if given(&theirs.otel_transport_ca_cert).is_some() { "https" } else { "http" };
-                let whole = if place.contains("://") { place.to_owned() } else { format!("{scheme}://{place}") };
-                (url("--otel-collector-endpoint", place, &whole, "an address such as collector:4317")?, Some("grpc"))
-            }
-            (None, Some(text)) => {
-                (url("--otlp-endpoint", text, text, "a URL such as http://collector:4318")?, given(&self.otlp_protocol))
-            }
-            (None, None) => return Ok(None),
-        };
+        let authority =
+            given(theirs.otel_transport_ca_cert.as_deref()).or(given(self.otlp_ca_file.as_deref())).map(PathBuf::from);
+        let (endpoint, protocol) =
+            match (given(theirs.otel_collector_endpoint.as_deref()), given(self.otlp_endpoint.as_deref())) {
+                (Some(place), _) => {
+                    let scheme =
+                        if given(theirs.otel_transport_ca_cert.as_deref()).is_some() { "https" } else { "http" };
+                    let whole = if place.contains("://") { place.to_owned() } else { format!("{scheme}://{place}") };
+                    (
+                        url("--otel-collector-endpoint", place, &whole, "an address such as collector:4317")?,
+                        Some("grpc"),
+                    )
+                }
+                (None, Some(text)) => (
+                    url("--otlp-endpoint", text, text, "a URL such as http://collector:4318")?,
+                    given(self.otlp_protocol.as_deref()),
+                ),
+                (None, None) => return Ok(None),
+            };
         let found = protocol.unwrap_or_default();
         let protocol = Protocol::named(protocol, &endpoint)
             .ok_or_else(|| Misuse(format!("--otlp-protocol: found {found:?}, expected grpc or http/protobuf")))?;
-        let headers = headers(given(&self.otlp_headers).unwrap_or_default());
+        let headers = headers(given(self.otlp_headers.as_deref()).unwrap_or_default());
         Ok(Some(Collector {
             url: protocol.place(&endpoint),
             protocol,
             authority,
             headers: headers
                 .map_err(|why| Misuse(format!("--otlp-headers: {why}; expected name=value, with commas between")))?,
-            timeout: given(&self.otlp_timeout).map_or(Ok(TIMEOUT), timeout)?,
+            timeout: given(self.otlp_timeout.as_deref()).map_or(Ok(TIMEOUT), timeout)?,
         }))
     }
 }
 
 /// A value, where it is one.
-fn given(value: &Option<String>) -> Option<&str> {
-    value.as_deref().map(str::trim).filter(|value| !value.is_empty())
+fn given(value: Option<&str>) -> Option<&str> {
+    value.map(str::trim).filter(|value| !value.is_empty())
 }
 
 fn url(flag: &str, found: &str, whole: &str, expected: &str) -> Result<Url, Misuse> {
@@ -196,7 +205,7 @@ mod tests {
                 r#"--otlp-endpoint: found "c:4317", expected a URL such as http://collector:4318"#,
             ),
             ("--otlp-endpoint http://", r#"--otlp-endpoint: found "http://", expected a URL such as"#),
-            ("--otel-collector-endpoint c:port", r#"expected an address such as collector:4317"#),
+            ("--otel-collector-endpoint c:port", "expected an address such as collector:4317"),
             ("--otlp-protocol http/json", r#"--otlp-protocol: found "http/json", expected grpc or http/protobuf"#),
             ("--otlp-sample-ratio 1.1", r#"--otlp-sample-ratio: found "1.1", expected a number from 0 to 1"#),
             ("--otel-sample-rate NaN", r#"--otel-sample-rate: found "NaN", expected a number from 0 to 1"#),

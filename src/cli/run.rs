@@ -44,15 +44,15 @@ pub(super) struct Args {
     /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
     listen: SocketAddr,
-    /// Metrics by the names of descheduler beside our own [default: true with --policy-config-file]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
-        hide_possible_values = true)]
-    descheduler_metrics: Option<bool>,
     /// Where the status page answers, to look at only; `none` for nowhere; not with --once. Where another has the address, a
     /// warning says so, and all else goes on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
     status_listen: Place,
-    /// The name under which evictions are reported in events
+    /// Metrics by the names of descheduler beside our own [default: true with --policy-config-file]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
+        hide_possible_values = true)]
+    descheduler_metrics: Option<bool>,
+    /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
     instance: String,
     #[command(flatten)]
@@ -175,13 +175,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
-    let metrics = args.metrics(&cluster);
-    metrics.begin(&policy);
     let lead = args.lead(&policy, &client)?;
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
-        metrics,
+        metrics: args.metrics(&cluster),
         cluster,
         health: Health::default(),
         board: Board::default(),

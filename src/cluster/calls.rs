@@ -8,6 +8,7 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use tower::{Layer, Service};
+use tracing::Span;
 
 /// The counters; clones share them. As a layer, it counts what goes through it.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +89,8 @@ where
             let answer = answer.await;
             if let Ok(response) = &answer {
                 open.answered(response.status().as_u16());
+                // A span that is about one request has a field for this; others let it pass.
+                Span::current().record("http.response.status_code", response.status().as_u16());
             }
             answer
         })

@@ -9,7 +9,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, 
 use kube::api::PostParams;
 use kube::{Api, Client, Error};
 use serde_json::Value;
-use tracing::Span;
 
 use crate::plan::{Move, Outcome};
 
@@ -62,8 +61,6 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
     let Err(error) = answer else { return Outcome::Evicted };
     let why = why(&error);
     let Error::Api(status) = error else { return Outcome::Unanswered(why) };
-    // Where the eviction is traced.
-    Span::current().record("http.response.status_code", status.code);
     match status.code {
         404 => Outcome::Gone,
         409 => Outcome::Changed,

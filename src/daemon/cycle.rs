@@ -1,7 +1,7 @@
 //! One cycle: settle, decide, write down, act, write down.
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{Instrument, error, info, warn};
+use tracing::{Instrument, Span, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
@@ -27,7 +27,8 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
-        let span = spans::cycle(self.engine, self.dry());
+        // Whoever stands by does nothing that could be traced.
+        let span = if self.daemon.lead.holds() { spans::cycle(self.engine, self.dry()) } else { Span::none() };
         self.round().instrument(span).await
     }
 
@@ -69,13 +70,12 @@ impl<'d> Cycle<'d> {
 
     /// The cluster as it is, with what has become of earlier moves.
     fn settle(&mut self) -> Snapshot {
-        let begun = clock();
         let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
         for settled in self.engine.settle(&snapshot, self.started) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
             self.daemon.metrics.settled(&settled);
         }
-        self.daemon.metrics.phase(Phase::Settle, since(begun));
+        self.daemon.metrics.phase(Phase::Settle, since(self.started));
         snapshot
     }
 
@@ -174,12 +174,12 @@ impl<'d> Cycle<'d> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }
-        let begun = clock();
         let text = self.engine.ledger().write();
         let saved = async {
             let saved = self.daemon.store.save(&text).await;
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
+        let begun = clock();
         let saved = saved.instrument(spans::save()).await;
         self.daemon.metrics.phase(Phase::Save, since(begun));
         saved

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 use crate::cluster::lease::election::Term;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::engine::Engine;
+use crate::telemetry::status::Part;
 
 use super::{Daemon, DaemonError, Loading, Steered};
 
@@ -79,6 +80,15 @@ impl Lead {
     /// Why it could not take over, if so.
     pub(super) fn trouble(&self) -> Option<String> {
         self.0.as_ref().and_then(|it| it.leadership.trouble().or_else(|| it.trouble.clone()))
+    }
+
+    /// The same for people.
+    pub(super) fn part(&self) -> Part {
+        match &self.0 {
+            None => Part::Alone,
+            Some(_) if self.holds() => Part::Leading,
+            Some(it) => Part::Standby(it.leadership.holder()),
+        }
     }
 
     /// Waits until the lead is taken or lost; for ever where there is no election.

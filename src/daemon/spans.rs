@@ -52,7 +52,7 @@ pub(super) fn act(moves: usize) -> Span {
     if moves == 0 { Span::none() } else { info_span!("act", "evenkeel.moves" = moves) }
 }
 
-/// One eviction. What the API server answers stands on the request below it as well.
+/// One eviction; the status of the answer comes from whoever counts requests.
 pub(super) fn evict(it: &Move) -> Span {
     info_span!(
         "evict",

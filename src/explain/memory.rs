@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::ledger::{Aim, Entry, Rest, State};
+use crate::ledger::{Aim, Ending, Entry, Rest, State};
 use crate::plan::Refusal;
 use crate::snapshot::facts::OwnerKey;
 use crate::snapshot::{PodId, WorkloadId};
@@ -91,7 +91,12 @@ fn eviction(case: &Case<'_>, entry: &Entry) -> Eviction {
         at: entry.at,
         pod: entry.pod.clone(),
         from: entry.node.clone(),
-        to: replacement.and_then(|pod| pod.node).map(|node| snapshot.node(node).name.clone()),
+        to: match entry.state {
+            State::Settled(Ending::SameNode) => Some(entry.node.clone()),
+            State::Intended | State::Evicted | State::Settled(_) => {
+                replacement.and_then(|pod| pod.node).map(|node| snapshot.node(node).name.clone())
+            }
+        },
         aim: match entry.aim {
             Aim::Move => "move",
             Aim::Renew => "renew",

@@ -13,7 +13,7 @@ impl Refusal {
     #[expect(clippy::too_many_lines, reason = "one clause for each refusal, in one place")]
     pub fn advice(&self) -> String {
         match self {
-            Refusal::Mirror | Refusal::Static => "nothing: move the manifest on the node".to_owned(),
+            Refusal::Mirror | Refusal::Static => "move its manifest on the node; no policy lets it go".to_owned(),
             Refusal::Terminating => "nothing: it is going".to_owned(),
             Refusal::DaemonSet => "`evictable.allow: [daemonSets]`; seldom of use".to_owned(),
             Refusal::SystemCritical => "`evictable.allow: [systemCritical]`, or a lower priority".to_owned(),
@@ -112,10 +112,10 @@ fn home(node: &str, pull: &Pull) -> String {
             "the soft taints of the free nodes, or a toleration of them".to_owned()
         }
         Pull::Score(ScorePlugin::NodeAffinity) => {
-            format!("a preferred node affinity that does not favour {node}, or a lower weight of it")
+            format!("a preferred node affinity that does not favour {node}")
         }
         Pull::Score(ScorePlugin::InterPodAffinity) => {
-            format!("a preferred pod affinity that does not favour {node}, or a lower weight of it")
+            format!("a preferred pod affinity that does not favour {node}")
         }
         Pull::Score(ScorePlugin::PodTopologySpread) => {
             format!("a soft topology spread that does not favour {node}")

@@ -267,9 +267,7 @@ impl Unasked {
             }
             Unasked::Parted => "nothing: it is alone once they have gone".to_owned(),
             Unasked::NoNodeAffinity => "nothing, unless it should have a node affinity".to_owned(),
-            Unasked::FewRestarts { restarts, .. } => {
-                format!("nothing while it runs well; a `podRestartThreshold` of at most {}", restarts.max(&1))
-            }
+            Unasked::FewRestarts { .. } => "nothing while it runs well, or a lower `podRestartThreshold`".to_owned(),
             Unasked::NotOld { age, least } => {
                 format!("wait {}, or a lower age in the strategy", whole(least.saturating_sub(*age)))
             }
@@ -320,8 +318,8 @@ impl fmt::Display for Unasked {
             }
             Unasked::TooLight { resource, relief, least } => write!(
                 f,
-                "too light to be worth it: it is {relief} of the {resource} that is over, less than {least}, and all pods \
-                 that are left cannot bring its node below the target"
+                "too light: it would relieve {relief} of what {resource} is over by, and where the target is out of reach \
+                 {least} is the least"
             ),
             Unasked::GoesWithNode => f.write_str("it does not keep its node from being empty"),
             Unasked::RequestsNothing => f.write_str("it requests no resource that has a threshold"),

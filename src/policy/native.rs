@@ -384,7 +384,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, advice, strategies
           | staleAfter: 1m
           | ^
         ");

@@ -7,7 +7,7 @@ use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
 use crate::cluster::calls::Calls;
 use crate::ledger::{Ledger, Settled};
-use crate::plan::{Advice, Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome};
+use crate::plan::{Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome};
 use crate::policy::{Basis, Cooldown, Policy};
 
 use self::descheduler::Descheduler;
@@ -18,7 +18,6 @@ use self::families::{
 };
 
 mod advice;
-mod begin;
 pub mod catalogue;
 mod descheduler;
 mod families;
@@ -100,35 +99,44 @@ impl Metrics {
         }
     }
 
+    /// What is going to be counted is there from the start: a series that begins at one has no increase.
+    pub fn expect(&self, policy: &Policy) {
+        let it = &self.all;
+        for strategy in policy.strategies.iter().map(|s| s.rule.name()) {
+            drop(it.planned.get_or_create(&StrategyLabels { strategy }));
+            for outcome in catalogue::EVICTIONS.words("outcome") {
+                drop(it.evictions.get_or_create(&OutcomeLabels { strategy, outcome }));
+            }
+        }
+        for ending in catalogue::SETTLED.words("ending") {
+            drop(it.settled.get_or_create(&EndingLabels { ending }));
+        }
+        for forecast in catalogue::LANDINGS.words("forecast") {
+            drop(it.landings.get_or_create(&LandingLabels { forecast }));
+        }
+        for outcome in catalogue::CYCLES.words("outcome") {
+            drop(it.cycles.get_or_create(&CycleLabels { outcome }));
+        }
+        for phase in catalogue::PHASE.words("phase") {
+            drop(it.phases.get_or_create(&PhaseLabels { phase }));
+        }
+        if policy.steering.is_on() {
+            for action in catalogue::TAINTS.words("action") {
+                for outcome in SteerOutcome::CODES {
+                    drop(it.taints.get_or_create(&TaintLabels { action, outcome }));
+                }
+            }
+        }
+    }
+
     /// Takes in whether this instance decides, or stands by. What the one that stands by knew last is no longer so, and the
     /// leader tells it now.
     pub fn leader(&self, leads: bool) {
         self.all.leader.set(i64::from(leads));
         if !leads {
-            self.forget();
+            let _whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+            self.all.forget();
         }
-    }
-
-    fn forget(&self) {
-        let _whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        let it = &self.all;
-        for gauge in [&it.halted, &it.resting, &it.repeat_offenders, &it.skipped] {
-            gauge.set(0);
-        }
-        for family in [&it.mean, &it.deviation, &it.above_mean] {
-            family.clear();
-        }
-        it.node_ratio.clear();
-        it.node_class.clear();
-        it.nodes.clear();
-        it.band.clear();
-        it.outside_band.clear();
-        it.kept.clear();
-        it.planned.clear();
-        it.idle.clear();
-        it.steered.clear();
-        it.entries.clear();
-        it.advice.take(&[], 0);
     }
 
     /// Takes in the last plan of a policy. What it no longer speaks of is gone: a node that has left leaves no series
@@ -157,13 +165,8 @@ impl Metrics {
             it.steered.get_or_create(&SteerLabels { action: steer.action.code(), code: steer.why.code() }).inc();
         }
         it.skipped.set(count(plan.skipped.len()));
-        self.advice(&plan.advice, policy.advice.top);
+        it.advice.take(&plan.advice, policy.advice.top);
         self.picture(&plan.before, policy);
-    }
-
-    /// Takes in what is advised about requests, and the first so many workloads each by itself.
-    pub fn advice(&self, advice: &[Advice], top: u32) {
-        self.all.advice.take(advice, top);
     }
 
     /// A node that two strategies of one name take for the same counts once.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Health;
 
+pub use self::facts::Part;
 use self::facts::{About, Past, Remembered, Round, Source};
 pub use self::server::serve;
 pub use self::state::State;
@@ -32,11 +33,12 @@ pub struct Board(Option<Arc<RwLock<Arc<Status>>>>);
 #[derive(Clone, Debug)]
 struct Status {
     about: Arc<About>,
+    part: Part,
     /// When the next cycle is due.
     next: Option<Timestamp>,
     sources: Vec<Source>,
     round: Option<Arc<Round>>,
-    ledger: Arc<Remembered>,
+    ledger: Option<Arc<Remembered>>,
     /// The newest last.
     history: VecDeque<Arc<Past>>,
 }
@@ -46,10 +48,11 @@ impl Board {
     pub fn new(about: About) -> Self {
         let status = Status {
             about: Arc::new(about),
+            part: Part::Alone,
             next: None,
             sources: Vec::new(),
             round: None,
-            ledger: Arc::default(),
+            ledger: None,
             history: VecDeque::new(),
         };
         Board(Some(Arc::new(RwLock::new(Arc::new(status)))))
@@ -58,6 +61,16 @@ impl Board {
     /// How the sources of usage are doing.
     pub fn sources(&self, sources: impl FnOnce() -> Vec<Source>) {
         self.change(|status| status.sources = sources());
+    }
+
+    /// What this instance is among several. One that stands by has no plan and no ledger of its own to show.
+    pub fn part(&self, part: impl FnOnce() -> Part) {
+        self.change(|status| {
+            status.part = part();
+            if matches!(status.part, Part::Standby(_)) {
+                (status.round, status.ledger) = (None, None);
+            }
+        });
     }
 
     /// When the next cycle is due.
@@ -69,7 +82,7 @@ impl Board {
     pub fn round(&self, made: impl FnOnce() -> (Round, Past, Remembered)) {
         self.change(|status| {
             let (round, past, ledger) = made();
-            (status.round, status.ledger) = (Some(Arc::new(round)), Arc::new(ledger));
+            (status.round, status.ledger) = (Some(Arc::new(round)), Some(Arc::new(ledger)));
             status.remember(past);
         });
     }
@@ -124,11 +137,12 @@ struct Look<'s> {
     now: Timestamp,
     state: State,
     about: &'s About,
+    part: &'s Part,
     next_cycle: Option<Timestamp>,
     sources: &'s [Source],
     /// The last plan.
     plan: Option<&'s Round>,
-    ledger: &'s Remembered,
+    ledger: Option<&'s Remembered>,
     /// The oldest first.
     history: Vec<&'s Past>,
 }
@@ -139,10 +153,11 @@ impl<'s> Look<'s> {
             now,
             state: State::of(status, health, now),
             about: &status.about,
+            part: &status.part,
             next_cycle: status.next,
             sources: &status.sources,
             plan: status.round.as_deref(),
-            ledger: &status.ledger,
+            ledger: status.ledger.as_deref(),
             history: status.history.iter().map(AsRef::as_ref).collect(),
         }
     }

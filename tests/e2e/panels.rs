@@ -46,7 +46,7 @@ fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() 
         scene::rights_to_steer(bed);
         scene::lopsided_beside_a_mute_node(bed).await;
         let rules = bed.write("alerts.yaml", &groups().to_string());
-        let prometheus = Prometheus::of_the_program(bed, &rules).await;
+        let prometheus = Prometheus::of_the_program(bed, Some(&rules)).await;
         let mut keel = Launch::written(bed, POLICY).await.run(&[]);
         let start = tokio::time::Instant::now();
         let all = questions();

@@ -23,7 +23,7 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
         let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
         let launch = Launch::new(bed, &policy).await;
         launch.plan();
-        let mut keel = launch.run(&[]);
+        let mut keel = launch.run(&["--leader-elect"]);
         keel.eventually("two evictions", 240, async |_| that(evictions(bed).len() >= 2, "fewer")).await;
         keel.cycles(1, 60).await;
         assert!(keel.stop(5).await.success());

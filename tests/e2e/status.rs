@@ -80,6 +80,7 @@ fn hostile(at: Timestamp) -> Board {
         evicted: 0,
         kept: Vec::new(),
         notes: Vec::new(),
+        advice: Listed::default(),
         steering: Listed::default(),
         skipped: Listed::first(10, (0..5).map(evil)),
     };

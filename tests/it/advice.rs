@@ -180,8 +180,9 @@ fn metrics_count_all_and_name_the_worst() {
         let text = metrics.text(Form::Classic);
         text.lines().filter(|l| l.starts_with("evenkeel_advice")).map(str::to_owned).collect::<BTreeSet<_>>()
     };
+    let policy = parse(&format!("advice: {{top: 1}}\n{EVEN}"));
     let plan = Cluster::parse(WRONG).plan(EVEN);
-    metrics.advice(&plan.advice, 1);
+    metrics.plan(&plan, &policy);
     assert_snapshot!(of_advice().into_iter().collect::<Vec<_>>().join("\n"), @r#"
     evenkeel_advice_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 0.1
     evenkeel_advice_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 104857600.0
@@ -192,7 +193,7 @@ fn metrics_count_all_and_name_the_worst() {
     evenkeel_advice_workloads{resource="memory",direction="too_high"} 1
     evenkeel_advice_workloads{resource="memory",direction="too_low"} 1
     "#);
-    metrics.advice(&plan.advice[1..], 1);
+    metrics.plan(&Plan { advice: plan.advice[1..].to_vec(), ..plan }, &policy);
     assert!(of_advice().iter().all(|l| !l.contains("hot")), "what is right again leaves no series behind");
 }
 

@@ -137,13 +137,16 @@ fn the_pod_is_asked_where_it_listens() {
 }
 
 #[test]
-fn the_pod_stays_when_the_cluster_is_full_and_never_runs_twice() {
+fn the_pod_stays_when_the_cluster_is_full_and_never_acts_twice() {
     let (pod, container) = pod();
     assert_eq!(pod["priorityClassName"], "system-cluster-critical");
     assert_eq!(container["resources"]["requests"], json!({"cpu": "50m", "memory": "64Mi"}));
     assert!(container["resources"]["limits"]["memory"].is_string(), "no memory limit");
     let spec = &document(DEPLOYMENT)["spec"];
-    assert_eq!((&spec["replicas"], &spec["strategy"]), (&json!(1), &json!({"type": "Recreate"})));
+    let by_and_by = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
+    assert_eq!((&spec["replicas"], &spec["strategy"]), (&json!(1), &by_and_by));
+    // Two run side by side for a while, so a lease has to say which of them acts.
+    assert!(strings(&container["args"]).contains(&"--leader-elect"));
 }
 
 #[test]
@@ -227,6 +230,8 @@ fn it_may_do_what_the_program_does() {
         "ClusterRole services: list watch",
         "Role configmaps: create",
         "Role configmaps: get update only evenkeel-ledger",
+        "Role leases.coordination.k8s.io: create",
+        "Role leases.coordination.k8s.io: get update only evenkeel",
     ];
     assert_eq!(grants.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
@@ -324,9 +329,9 @@ fn a_job_runs_the_same_pod_once() {
     let (_, container) = pod();
     let patch = document("deploy/components/once/pod.yaml")["spec"]["template"]["spec"].clone();
     assert_eq!(patch["restartPolicy"], "Never");
-    // The very same command but for these two, so that neither drifts away.
+    // The very same command but for these three, so that neither drifts away.
     let mut args = strings(&container["args"]);
-    args.retain(|a| !a.starts_with("--listen"));
+    args.retain(|a| !a.starts_with("--listen") && *a != "--leader-elect");
     args.insert(1, "--once");
     let once = &patch["containers"][0];
     assert_eq!(once["name"], container["name"]);

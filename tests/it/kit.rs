@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A pod also takes what [`faring`] says. A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
-//! `daemon`, `unready`, `emptydir`, `claim`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
+//! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
 
 mod faring;
 
@@ -244,7 +244,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
             local: words.has("emptydir"),
             claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
         },
-        resource_claims: false,
+        resource_claims: words.has("devices"),
     }
 }
 

@@ -5,6 +5,7 @@
 mod kit;
 
 mod advice;
+mod advice_effect;
 mod balance;
 mod cooldown;
 mod dashboards;
@@ -16,8 +17,8 @@ mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
-mod metrics;
 mod otlp;
+mod metrics;
 mod past;
 mod pictures;
 mod properties;

@@ -1,5 +1,8 @@
 //! Traces: the program against a played API server and a played collector.
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
 use self::collector::{Answer, Collector};
 use self::program::{Ended, Program};
 use self::server::Server;
@@ -19,7 +22,7 @@ cycle evenkeel.strategies=1 evenkeel.dry_run=false evenkeel.outcome=acted evenke
   act evenkeel.moves=2
     evict k8s.namespace.name=shop k8s.pod.name=web-1 k8s.pod.uid=uid-web-1 k8s.node.name=n1 \
 evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, 100 are too many \
-evenkeel.outcome=evicted
+http.response.status_code=201 evenkeel.outcome=evicted
       create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-1/eviction? http.status_code=201
     create http.method=POST http.url=/apis/events.k8s.io/v1/namespaces/shop/events? http.status_code=201
     evict k8s.namespace.name=shop k8s.pod.name=web-2 k8s.pod.uid=uid-web-2 k8s.node.name=n1 \
@@ -156,6 +159,32 @@ async fn a_collector_that_is_away_harms_nothing() {
         let ended = Program::once(&server).flag(flag, place).run().await;
         assert_unharmed(&server, &ended, said);
     }
+}
+
+/// Somebody who says this to whoever calls, and the flag by which it is called.
+async fn spoken_to_by(flag: &str, greeting: &'static [u8]) -> (Server, Ended) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut caller, _) = listener.accept().await.unwrap();
+            caller.write_all(greeting).await.unwrap();
+            // Until it hangs up.
+            let _ = caller.read_to_end(&mut Vec::new()).await;
+        }
+    });
+    let server = Server::start().await;
+    let ended = Program::once(&server).flag(flag, &format!("http://{address}")).run().await;
+    (server, ended)
+}
+
+#[tokio::test]
+async fn the_wrong_protocol_is_told_with_the_right_one() {
+    let (server, ended) = spoken_to_by("--otlp-endpoint", b"\0\0\0\x04\0\0\0\0\0").await;
+    assert_unharmed(&server, &ended, "; if it speaks gRPC there, say --otlp-protocol grpc");
+    let (server, ended) = spoken_to_by("--otel-collector-endpoint", b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+    let said = "; if it does not speak gRPC there, say --otlp-endpoint and its port for HTTP, such as 4318";
+    assert_unharmed(&server, &ended, said);
 }
 
 #[tokio::test]

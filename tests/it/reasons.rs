@@ -271,6 +271,7 @@ fn states() -> Vec<State> {
     vec![
         State::Starting,
         State::Waiting("the first list of every watch".to_owned()),
+        State::Standby(Some("evenkeel-1".to_owned())),
         State::Stuck(SignedDuration::from_mins(3)),
         State::Failed(why()),
         State::Halted(Halt::FewNodes(1).to_string()),
@@ -289,7 +290,7 @@ fn is_listed_state(state: &State) {
     match state {
         State::Starting | State::Waiting(_) | State::Stuck(_) | State::Failed(_) | State::Halted(_) => {}
         State::Moving { .. } | State::WouldMove { .. } | State::Uneven { .. } | State::Warming(_) => {}
-        State::Blind(_) | State::Even { .. } | State::Idle => {}
+        State::Standby(_) | State::Blind(_) | State::Even { .. } | State::Idle => {}
     }
 }
 

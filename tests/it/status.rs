@@ -10,7 +10,8 @@ use evenkeel::snapshot::Snapshot;
 use evenkeel::snapshot::facts::{OwnerKey, Skipped};
 use evenkeel::telemetry::Health;
 use evenkeel::telemetry::status::facts::{About, Remembered, Round, Source};
-use evenkeel::telemetry::status::{self, Board};
+use evenkeel::telemetry::status::{self, Board, Part};
+use evenkeel::units::quantity;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -148,6 +149,21 @@ fn what_keeps_it_from_deciding_is_told_before_all_else() {
     assert!(shown.headline(after(300)).starts_with("Uneven: "), "{}", shown.headline(after(300)));
 }
 
+#[test]
+fn one_that_stands_by_says_who_leads_and_shows_no_plan_of_its_own() {
+    let mut shown = Shown::new(parse(EVEN));
+    shown.cycle(&Cluster::parse(UNEVEN), None, noon());
+    shown.board.part(|| Part::Leading);
+    assert!(shown.html(noon()).contains(">leader</span>") && !shown.json(noon())["plan"].is_null());
+    shown.board.part(|| Part::Standby(Some("evenkeel-1".to_owned())));
+    assert_eq!(shown.headline(noon()), "Standing by: evenkeel-1 leads, and this instance does nothing");
+    let data = shown.json(noon());
+    assert_eq!(data["part"], serde_json::json!({"code": "standby", "holder": "evenkeel-1"}));
+    assert!(data["plan"].is_null() && data["ledger"].is_null());
+    let page = shown.html(noon());
+    assert!(page.contains(">standby</span>") && !page.contains("h-nodes") && !page.contains("h-ledger"), "{page}");
+}
+
 // ---- what the page shows ----
 
 #[test]
@@ -206,6 +222,26 @@ fn what_goes_what_stays_and_what_is_remembered_is_told_with_its_reason() {
 }
 
 #[test]
+fn requests_that_are_far_from_use_are_told_with_what_would_fit() {
+    let mut shown = Shown::new(parse(EVEN));
+    let plan = shown.cycle(&Cluster::parse(UNEVEN), None, noon());
+    let it = &plan.advice[0];
+    let cpu = it.resources["cpu"];
+    let (now, fits) = (cpu.request.unwrap(), cpu.suggested);
+    let row = format!(
+        "<th scope=\"row\">{}</th><td>{} of {}</td><td>{} → <b>{}</b></td>",
+        it.workload,
+        it.measured,
+        it.pods,
+        quantity::text("cpu", now),
+        quantity::text("cpu", fits)
+    );
+    let page = shown.html(noon());
+    assert!(page.contains(&row), "{row} is not in {page}");
+    assert_eq!(shown.json(noon())["plan"]["advice"]["items"][0], serde_json::json!(it));
+}
+
+#[test]
 fn the_keys_of_the_data_stay_as_they_are() {
     let mut shown = Shown::new(parse(EVEN));
     shown.cycle(&Cluster::parse(&UNEVEN.replace("no-metrics", "")), Some(&Outcome::Evicted), noon());
@@ -213,12 +249,13 @@ fn the_keys_of_the_data_stay_as_they_are() {
     shown.board.sources(|| vec![source("prometheus", None)]);
     let data = shown.json(after(1));
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(keys(&data), "about history ledger next_cycle now plan sources state");
+    assert_eq!(keys(&data), "about history ledger next_cycle now part plan sources state");
     assert_eq!(keys(&data["state"]), "code message");
     assert_eq!(keys(&data["about"]), "dry_run exact instance policy started version");
     assert_eq!(keys(&data["sources"][0]), "error in_use name newest_sample read");
     let plan = &data["plan"];
-    let expected = "at balance basis classes dry_run evicted halted kept moves nodes notes skipped steering took_ms";
+    let expected =
+        "advice at balance basis classes dry_run evicted halted kept moves nodes notes skipped steering took_ms";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
     assert_eq!(keys(&plan["nodes"]["items"][0]), "class loads name pool verdicts");

@@ -8,7 +8,7 @@ use crate::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
 use crate::plan::{SteerValue, Word};
 use crate::units::Amount;
 
-use super::page::{Page, folded};
+use super::page::{Page, folded, to_change};
 use super::pod::budgets;
 use super::spark;
 
@@ -111,13 +111,16 @@ impl Page<'_> {
         let mut last: Option<String> = None;
         for (head, pod) in heads.iter().zip(pods) {
             let said = foremost(&pod.words);
-            let sentence = said.map_or(String::new(), |said| said.word.to_string());
+            let sentence = said.map_or(String::new(), |said| match said.word {
+                Word::Kept(_) => format!("stays: {}", said.word),
+                Word::Moved { .. } | Word::Unasked(_) => said.word.to_string(),
+            });
             let repeated = last.as_ref() == Some(&sentence);
             let told = if repeated { "the same".to_owned() } else { sentence.clone() };
             let ink = said.map_or(Ink::Dim, |said| Page::ink(&said.word));
             self.wide(f, &format!("{head:width$}"), &told, ink)?;
             if let Some(advice) = said.and_then(|said| said.word.advice()).filter(|_| !repeated && kept(pod)) {
-                self.wide(f, &" ".repeat(width), &format!("to change that: {advice}"), Ink::Dim)?;
+                self.wide(f, &" ".repeat(width), &to_change(&advice), Ink::Dim)?;
             }
             last = Some(sentence);
         }

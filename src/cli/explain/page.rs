@@ -10,9 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::spark;
 
-/// What would have to change stands behind these words.
-const ADVICE: &str = "to change that: ";
-
 /// An explanation, and how to show it.
 pub(super) struct Page<'e> {
     pub(super) explanation: &'e Explanation,
@@ -72,7 +69,7 @@ impl Page<'_> {
     /// What would have to change, under what was said.
     pub(super) fn advice(&self, f: &mut fmt::Formatter<'_>, indent: usize, advice: Option<&str>) -> fmt::Result {
         let Some(advice) = advice else { return Ok(()) };
-        self.beside(f, &" ".repeat(indent), &format!("{ADVICE}{advice}"), Some(Ink::Dim))
+        self.beside(f, &" ".repeat(indent), &to_change(advice), Some(Ink::Dim))
     }
 
     pub(super) fn halted(&self, f: &mut fmt::Formatter<'_>, halted: Option<&Told>) -> fmt::Result {
@@ -97,23 +94,35 @@ impl Page<'_> {
                 |word: &str, amount: Option<Amount>| amount.map(|a| format!("{word} {}", text(a))).unwrap_or_default();
             // One sample has no course.
             let course = |amount: Option<Amount>| amount.filter(|_| amounts.len() > 1);
-            vec![
+            let line = if amounts.len() > 1 { spark::line(&amounts) } else { String::new() };
+            let window = vec![
                 name.to_owned(),
-                if amounts.len() > 1 { spark::line(&amounts) } else { String::new() },
+                line,
                 told("min", course(amounts.iter().min().copied())),
                 told("now", amounts.last().copied()),
                 told("max", course(amounts.iter().max().copied())),
+            ];
+            let figures = vec![
                 told(if load.estimated { "estimated" } else { "smoothed" }, load.smoothed.as_ref().map(of)),
                 told("requests", Some(of(&load.requests))),
                 told("of", load.allocatable.as_ref().map(of)),
-            ]
+            ];
+            (window, figures)
         };
-        let rows = vec![
+        let rows = [
             row("cpu", |used| used.cpu_nanocores, spark::cores),
             row("memory", |used| used.memory_bytes, spark::bytes),
         ];
-        for line in columns(&without_empty(rows)) {
-            writeln!(f, "{line}")?;
+        let whole = without_empty(rows.iter().map(|(window, figures)| [&window[..], figures].concat()).collect());
+        let whole = columns(&whole);
+        if whole.iter().all(|line| line.chars().count() <= self.screen.width) {
+            whole.iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        } else {
+            let windows = columns(&without_empty(rows.iter().map(|(window, _)| window.clone()).collect()));
+            let figures = columns(&without_empty(rows.iter().map(|(_, figures)| figures.clone()).collect()));
+            for (window, figures) in windows.iter().zip(figures) {
+                writeln!(f, "{window}\n        {figures}")?;
+            }
         }
         let Some(why) = &load.unknown else { return Ok(()) };
         self.beside(f, "unknown: ", &why.message, Some(Ink::Doubt))?;
@@ -127,15 +136,18 @@ impl Page<'_> {
             self.advice(f, 7, rest.advice.as_deref())?;
         }
         if let Some(useless) = &it.useless {
-            let times =
-                if useless.times == 1 { "once".to_owned() } else { format!("{} times in a row", useless.times) };
+            let moves = if useless.times == 1 {
+                "the last move".to_owned()
+            } else {
+                format!("the last {} moves", useless.times)
+            };
             let left = useless.until.duration_since(now);
             let rests = if left > SignedDuration::ZERO {
                 format!("rests for another {}", short(left))
             } else {
-                "rested".to_owned()
+                format!("rested until {:.0}", useless.until)
             };
-            writeln!(f, "a move did not help {times}; {rests}, until {:.0}", useless.until)?;
+            writeln!(f, "{moves} did not help; the workload {rests}")?;
         }
         if it.away > 0 {
             let most = it.most_away.map(|most| format!(", of {most} that may be")).unwrap_or_default();
@@ -169,6 +181,14 @@ impl Page<'_> {
     }
 }
 
+/// What would have to change, or that nothing has to.
+pub(super) fn to_change(advice: &str) -> String {
+    match advice.strip_prefix("nothing") {
+        Some(rest) => format!("nothing to change{rest}"),
+        None => format!("to change that: {advice}"),
+    }
+}
+
 /// `goes`, `stays` or `not asked`.
 pub(super) const fn verb(said: &Said) -> &'static str {
     match said.word {
@@ -180,7 +200,7 @@ pub(super) const fn verb(said: &Said) -> &'static str {
 
 fn smoothing(load: &Load) -> &'static str {
     match load.smoothing {
-        "half_life" => "a mean in which older samples count less",
+        "half_life" => "a mean that fades with age",
         "percentile" => "a percentile of them",
         "max" => "the largest",
         _ => "their mean",

@@ -46,7 +46,8 @@ impl Page<'_> {
         let ink = if matches!(said.word, Word::Unasked(_)) { Ink::Bold } else { Page::ink(&said.word) };
         let line = match &said.word {
             Word::Moved { .. } => format!("{}: it {}", said.strategy, said.word),
-            Word::Kept(_) | Word::Unasked(_) => format!("{}: it {}: {}", said.strategy, verb(said), said.word),
+            Word::Kept(_) => format!("{}: it stays: {}", said.strategy, said.word),
+            Word::Unasked(_) => format!("{}: it is not asked to go: {}", said.strategy, said.word),
         };
         self.beside(f, "", &line, Some(ink))?;
         self.advice(f, 0, said.word.advice().as_deref())

@@ -17,8 +17,7 @@ use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;
 use crate::telemetry::Health;
-use crate::telemetry::metrics::Form;
-use crate::telemetry::metrics::Metrics;
+use crate::telemetry::metrics::{Form, Metrics};
 use crate::telemetry::status::Board;
 
 const LEDGER: &str = r#"{"entries":[],"resting":{"shop/Deployment/web":{"attempt":"2026-11-21T12:00:00Z","until":"2026-11-21T13:00:00Z","useless":1}},"version":1}"#;

@@ -2,7 +2,7 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
-use crate::plan::{Outcome, SteerOutcome};
+use crate::plan::SteerOutcome;
 
 /// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
@@ -56,6 +56,12 @@ impl About {
         let end = if self.kind == Kind::Counter { "_total" } else { "" };
         format!("{}_{}{end}", self.prefix, self.name)
     }
+
+    /// The values of a label, where these are words of our own.
+    pub(super) fn words(&self, label: &str) -> &'static [&'static str] {
+        let values = self.labels.iter().find(|Label(name, _)| *name == label).map(|Label(_, values)| *values);
+        if let Some(Values::These(words)) = values { words } else { &[] }
+    }
 }
 
 impl Kind {
@@ -77,6 +83,15 @@ const STRATEGY: Label = Label("strategy", Values::Named("the ten strategies"));
 const CLASS: Label = Label("class", Values::Listed("reasons.md#what-a-strategy-takes-a-node-for"));
 const PROFILE: Label = Label("profile", Values::Named("profiles of the policy"));
 const SOURCE: Label = Label("source", Values::These(&["metricsApi", "prometheus"]));
+const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
+const ADVISED: &[Label] = &[
+    Label("namespace", WORST),
+    Label("kind", WORST),
+    Label("workload", WORST),
+    MEASURED,
+    Label("unit", Values::These(&["core", "byte"])),
+];
+const WORST: Values = Values::Named("no more workloads than `advice.top` in the policy");
 
 const fn gauge(name: &'static str, help: &'static str, labels: &'static [Label]) -> About {
     About { prefix: PREFIX, name, kind: Kind::Gauge, help, labels }
@@ -136,7 +151,10 @@ pub(super) const HALTED: About =
 pub(super) const EVICTIONS: About = counter(
     "evictions",
     "Evictions that were tried, by what became of them",
-    &[STRATEGY, Label("outcome", Values::These(&Outcome::CODES))],
+    &[
+        STRATEGY,
+        Label("outcome", Values::These(&["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"])),
+    ],
 );
 pub(super) const SETTLED: About = counter(
     "settled_moves",
@@ -173,7 +191,7 @@ pub(super) const TAINTS: About = counter(
 pub(super) const CYCLES: About = counter(
     "cycles",
     "Cycles, by outcome",
-    &[Label("outcome", Values::These(&["acted", "idle", "dry-run", "halted", "waiting", "failed"]))],
+    &[Label("outcome", Values::These(&["acted", "idle", "halted", "dry-run", "waiting", "failed"]))],
 );
 pub(super) const CYCLE: About = histogram("cycle_duration_seconds", "How long a cycle took", &[]);
 pub(super) const PHASE: About = histogram(
@@ -207,27 +225,19 @@ pub(super) const API_REQUESTS: About = counter(
         Label("code", Values::These(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"])),
     ],
 );
-const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
-const ADVISED: &[Label] = &[
-    Label("namespace", Values::Named("workloads of the `advice.top` that are wrong by most")),
-    Label("kind", Values::Named("kinds of these workloads")),
-    Label("workload", Values::Named("these workloads")),
-    MEASURED,
-    Label("unit", Values::These(&["core", "byte"])),
-];
+pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
 pub(super) const ADVICE_WORKLOADS: About = gauge(
     "advice_workloads",
-    "Workloads whose requests are far from use, by which way",
+    "Workloads whose requests are far from what their pods use, by which way they are wrong",
     &[MEASURED, Label("direction", Values::These(&["too_high", "too_low"]))],
 );
 pub(super) const ADVICE_REQUEST: About = gauge(
     "advice_request",
-    "What a pod requests of the workloads that are wrong by most; 0 where it requests nothing",
+    "What a pod requests of the workloads that are wrong by the largest part of the cluster; 0 where it requests nothing",
     ADVISED,
 );
 pub(super) const ADVICE_SUGGESTED: About =
     gauge("advice_suggested_request", "What a pod of these workloads had better request", ADVISED);
-pub(super) const SKIPPED: About = gauge("skipped_objects", "Objects of the API that could not be read", &[]);
 
 pub(super) const DESCHEDULER_BUILD_INFO: About = About {
     prefix: DESCHEDULER_PREFIX,

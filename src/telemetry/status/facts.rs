@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::ledger::{Ending, Entry, Ledger, State};
-use crate::plan::{Kept, Note, Steer, Verdict};
+use crate::plan::{Advice, Kept, Note, Steer, Verdict};
 use crate::policy::Basis;
 use crate::snapshot::Snapshot;
 use crate::units::Ratio;
@@ -55,6 +55,19 @@ pub struct About {
     pub exact: bool,
     /// When it started.
     pub started: Timestamp,
+}
+
+/// What this instance is among several.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", content = "holder", rename_all = "snake_case")]
+pub enum Part {
+    /// There is no election.
+    #[default]
+    Alone,
+    /// It leads, and acts.
+    Leading,
+    /// Another leads, as far as is known this one.
+    Standby(Option<String>),
 }
 
 /// How a source of usage is doing.
@@ -120,6 +133,8 @@ pub struct Round {
     pub kept: Vec<Group>,
     /// Why a strategy as a whole does nothing.
     pub notes: Vec<Note>,
+    /// Workloads whose requests are far from use, the worst first.
+    pub advice: Listed<Advice>,
     /// The soft taints by which the scheduler is steered.
     pub steering: Listed<Steer>,
     /// Objects that could not be read.

@@ -11,8 +11,9 @@ use crate::markup::Html;
 use crate::markup::words::span;
 use crate::policy::Basis;
 
-use super::Look;
+use super::{Look, Part};
 
+mod advice;
 mod history;
 mod ledger;
 mod nodes;
@@ -57,9 +58,10 @@ pub(super) fn html(look: &Look<'_>) -> String {
 
 fn head(look: &Look<'_>, html: &mut Html) {
     html.tag("<p class=\"brand\" id=\"brand\"><b>evenkeel</b> ").text(look.about.version);
-    let dry = look.about.dry_run || look.plan.is_some_and(|p| p.dry_run);
     for (shown, word, why) in [
-        (dry, "dry run", "it decides, but evicts nothing and writes nothing"),
+        (*look.part == Part::Leading, "leader", "of several instances this one acts"),
+        (matches!(look.part, Part::Standby(_)), "standby", "of several instances another acts"),
+        (look.about.dry_run, "dry run", "it decides, but evicts nothing and writes nothing"),
         (look.about.exact, "exact", "it chooses as descheduler would"),
     ] {
         if shown {
@@ -93,10 +95,15 @@ fn body(look: &Look<'_>, html: &mut Html) {
     if let Some(round) = look.plan {
         nodes::section(round, html);
         plan::section(look, round, html);
+        advice::section(round, html);
+    } else if matches!(look.part, Part::Standby(_)) {
+        html.tag("<p>What is decided, and what is remembered, shows the page of the instance that leads.</p>");
     } else {
         html.tag("<p>The first plan is shown here as soon as it is made.</p>");
     }
-    ledger::section(look, html);
+    if let Some(ledger) = look.ledger {
+        ledger::section(look, ledger, html);
+    }
     history::section(look, html);
     sources(look, html);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
+use crate::markup::words::counted;
 use crate::plan::{self, Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::units::Ratio;
 
@@ -16,6 +17,7 @@ const MOST_MOVES: usize = 200;
 const MOST_KEPT: usize = 50;
 const MOST_PLACES: usize = 5;
 const MOST_STEERED: usize = 100;
+const MOST_ADVICE: usize = 30;
 const MOST_SKIPPED: usize = 20;
 
 impl Round {
@@ -39,6 +41,7 @@ impl Round {
             evicted: outcomes.iter().filter(|o| **o == Outcome::Evicted).count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
+            advice: Listed::first(MOST_ADVICE, plan.advice.iter().cloned()),
             steering: Listed::first(MOST_STEERED, plan.steering.iter().cloned()),
             skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().map(ToString::to_string)),
         }
@@ -51,11 +54,12 @@ impl Round {
 
     /// What of it is remembered when the next one has come.
     pub fn past(&self, outcome: &'static str, message: String) -> Past {
+        let would = format!("{} would be evicted", counted(self.moves.total(), "pod"));
         Past {
             at: self.at,
             took_ms: self.took_ms,
             outcome,
-            message,
+            message: if self.dry_run && self.moves.total() > 0 { would } else { message },
             planned: self.moves.total(),
             evicted: self.evicted,
             hot: self.count("hot"),

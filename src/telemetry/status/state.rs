@@ -9,7 +9,7 @@ use crate::markup::words::{counted, span};
 
 use super::super::Health;
 use super::Status;
-use super::facts::Round;
+use super::facts::{Part, Round};
 
 /// How the daemon and the cluster are, in one word and one sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub enum State {
     Starting,
     /// It cannot decide.
     Waiting(String),
+    /// Another instance leads, this one if it is known.
+    Standby(Option<String>),
     /// It has not come round for long.
     Stuck(SignedDuration),
     /// The last cycle could not do its work.
@@ -79,10 +81,16 @@ impl State {
         if let Some(why) = health.waiting_for() {
             return State::Waiting(why);
         }
+        if let Part::Standby(holder) = &status.part {
+            return State::Standby(holder.clone());
+        }
         if let Some(past) = status.history.back().filter(|past| past.outcome == "failed") {
             return State::Failed(past.message.clone());
         }
-        status.round.as_deref().map_or(State::Starting, |round| State::after(round, status.ledger.open, now))
+        status
+            .round
+            .as_deref()
+            .map_or(State::Starting, |round| State::after(round, status.ledger.as_ref().map_or(0, |l| l.open), now))
     }
 
     fn after(round: &Round, awaited: usize, now: Timestamp) -> Self {
@@ -113,6 +121,7 @@ impl State {
         match self {
             State::Starting => "starting",
             State::Waiting(_) => "waiting",
+            State::Standby(_) => "standby",
             State::Stuck(_) => "stuck",
             State::Failed(_) => "failed",
             State::Halted(_) => "halted",
@@ -139,6 +148,10 @@ impl fmt::Display for State {
         match self {
             State::Starting => f.write_str("Starting: nothing was decided yet"),
             State::Waiting(why) => write!(f, "Waiting: {why}"),
+            State::Standby(Some(holder)) => write!(f, "Standing by: {holder} leads, and this instance does nothing"),
+            State::Standby(None) => {
+                f.write_str("Standing by: nobody is known to lead, and this instance does nothing yet")
+            }
             State::Stuck(overdue) => write!(f, "Stuck: the loop has been overdue for {}", span(*overdue)),
             State::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
             State::Halted(why) => write!(f, "Halted: {why}"),

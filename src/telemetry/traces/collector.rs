@@ -112,6 +112,20 @@ fn seconds(time: Duration) -> impl fmt::Display {
 }
 
 impl Trouble {
+    /// Of which kind it is, with its code where it has one. The words may differ each time.
+    pub(super) const fn kind(&self) -> (&'static str, u32) {
+        match self {
+            Trouble::File { .. } => ("file", 0),
+            Trouble::Tls(_) => ("tls", 0),
+            Trouble::Down(_) => ("down", 0),
+            Trouble::Slow(_) => ("slow", 0),
+            Trouble::Refused { code, .. } => ("refused", *code as u32),
+            Trouble::Status { code, .. } => ("status", *code),
+            Trouble::Rejected { .. } => ("rejected", 0),
+            Trouble::Nonsense(_) => ("nonsense", 0),
+        }
+    }
+
     /// Whether the same spans may be taken later.
     pub fn may_pass(&self) -> bool {
         match self {
@@ -212,7 +226,7 @@ impl Collector {
             Protocol::Http => message.to_vec(),
         };
         let sent = client.post(self.url.clone()).headers(headers).body(body).send().await;
-        self.judge(sent.map_err(|error| unreached(&error))?.into()).await
+        self.judge(sent.map_err(|error| self.unreached(&error))?.into()).await
     }
 
     /// What an answer means.
@@ -234,6 +248,30 @@ impl Collector {
                 grpc::unframed(&bytes).map_or(Ok(()), taken)
             }
         }
+    }
+
+    /// Why no answer came, and what to do about the commonest of it.
+    fn unreached(&self, error: &reqwest::Error) -> Trouble {
+        let text = said(&causes(error));
+        if text.contains("certificate expired") {
+            return Trouble::Tls(format!("it has a certificate that has expired: {text}"));
+        }
+        if text.contains("UnknownIssuer") || text.contains("BadSignature") {
+            let hint =
+                "it has a certificate of an authority that is not trusted; give that authority's by --otlp-ca-file";
+            return Trouble::Tls(format!("{hint}: {text}"));
+        }
+        if text.contains("certificate") {
+            return Trouble::Tls(format!("it cannot be reached by TLS: {text}"));
+        }
+        let hint = match self.protocol {
+            _ if error.is_connect() => "",
+            Protocol::Http => "; if it speaks gRPC there, say --otlp-protocol grpc",
+            Protocol::Grpc => {
+                "; if it does not speak gRPC there, say --otlp-endpoint and its port for HTTP, such as 4318"
+            }
+        };
+        Trouble::Down(text + hint)
     }
 }
 
@@ -269,21 +307,4 @@ fn certificates(file: &Path) -> Result<Vec<Certificate>, Trouble> {
     let text = std::fs::read(file).map_err(|error| broken(error.to_string()))?;
     let found = Certificate::from_pem_bundle(&text).map_err(|error| broken(said(&causes(&error))))?;
     if found.is_empty() { Err(broken("there is no certificate in it".to_owned())) } else { Ok(found) }
-}
-
-/// Why no answer came, and what to do about the commonest of it.
-fn unreached(error: &reqwest::Error) -> Trouble {
-    let text = said(&causes(error));
-    if text.contains("certificate expired") {
-        return Trouble::Tls(format!("it has a certificate that has expired: {text}"));
-    }
-    if text.contains("UnknownIssuer") || text.contains("BadSignature") {
-        return Trouble::Tls(format!(
-            "it has a certificate of an authority that is not trusted; give that authority's by --otlp-ca-file: {text}"
-        ));
-    }
-    if text.contains("certificate") {
-        return Trouble::Tls(format!("it cannot be reached by TLS: {text}"));
-    }
-    Trouble::Down(text)
 }

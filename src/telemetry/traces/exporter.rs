@@ -46,8 +46,8 @@ struct Sender {
 /// How it goes.
 #[derive(Debug, Default)]
 struct Standing {
-    /// Why spans are lost, as far as it has been logged. Empty while they are taken.
-    told: BTreeSet<String>,
+    /// The kinds of trouble for which spans are lost, as far as it has been logged. Empty while they are taken.
+    told: BTreeSet<(&'static str, u32)>,
     /// How many are lost since then.
     lost: usize,
 }
@@ -134,7 +134,7 @@ impl Sender {
             }
             Err(trouble) => {
                 standing.lost += if let Trouble::Rejected { spans, .. } = trouble { *spans } else { spans };
-                if standing.told.insert(trouble.to_string()) {
+                if standing.told.insert(trouble.kind()) {
                     warn!(
                         "spans are lost while the collector {endpoint} does not take them; all else goes on: {trouble}"
                     );

@@ -118,6 +118,11 @@ impl Launch {
         self.shown.map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
     }
 
+    /// The same, answering at another of the ports that are free: for a second instance.
+    pub fn at(self, port: u16) -> Self {
+        Launch { port, ..self }
+    }
+
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(PROGRAM);
         command.arg(verb).arg("--policy").arg(&self.policy).arg("--kubeconfig").arg(&self.kubeconfig);
@@ -250,9 +255,14 @@ impl Keel {
         self.child.wait().unwrap();
     }
 
+    /// Sends it a signal: STOP, CONT and so on.
+    pub fn signal(&self, name: &str) {
+        super::bed::run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
+    }
+
     /// Asks it to end, and waits until it has.
     pub async fn stop(&mut self, seconds: u64) -> ExitStatus {
-        super::bed::run(Command::new("kill").args(["-TERM", &self.child.id().to_string()]));
+        self.signal("TERM");
         self.ended(seconds).await
     }
 

@@ -40,16 +40,16 @@ impl Prometheus {
     }
 
     /// Starts one that scrapes the program every second, as deploy/components/monitoring has it scraped, by these rules.
-    pub async fn of_the_program(bed: &Bed, rules: &Path) -> Self {
+    pub async fn of_the_program(bed: &Bed, rules: Option<&Path>) -> Self {
+        let rules = rules.map(|path| format!("'{}'", path.display())).unwrap_or_default();
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
-             rule_files: ['{}']\n\
+             rule_files: [{rules}]\n\
              scrape_configs:\n\
              - job_name: evenkeel\n\
              \x20 honor_labels: true\n\
              \x20 static_configs:\n\
              \x20 - {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
-            rules.display(),
             bed.port(0),
         );
         Prometheus::configured(bed, &config).await

@@ -4,15 +4,14 @@ use crate::markup::Html;
 use crate::markup::words::{counted, span};
 
 use super::super::Look;
-use super::super::facts::Eviction;
+use super::super::facts::{Eviction, Listed, Remembered, Resting};
 use super::plan::wide;
 use super::{ago, fold, left_out};
 
 const OPEN: usize = 12;
 
 /// The section.
-pub(super) fn section(look: &Look<'_>, html: &mut Html) {
-    let ledger = look.ledger;
+pub(super) fn section(look: &Look<'_>, ledger: &Remembered, html: &mut Html) {
     html.tag("<section aria-labelledby=\"h-ledger\"><h2 id=\"h-ledger\">Ledger</h2>");
     if ledger.entries.items.is_empty() && ledger.resting.items.is_empty() {
         html.tag("<p>No eviction is remembered, and no workload rests.</p></section>\n");
@@ -20,7 +19,7 @@ pub(super) fn section(look: &Look<'_>, html: &mut Html) {
     }
     html.tag("<p class=\"facts\">").text(counted(ledger.entries.total(), "eviction")).tag(" remembered, ");
     html.text(counted(ledger.open, "replacement")).tag(" awaited, ");
-    html.text(counted(ledger.resting.total(), "workload")).tag(" at rest since its moves did not help.</p>");
+    html.text(counted(ledger.resting.total(), "workload")).tag(" at rest after moves that did not help.</p>");
     let (open, folded) = ledger.entries.items.split_at(ledger.entries.items.len().min(OPEN));
     if !open.is_empty() {
         html.add(&table(look, open, "w-ledger"));
@@ -31,7 +30,7 @@ pub(super) fn section(look: &Look<'_>, html: &mut Html) {
         html.add(&fold("ledger", "rest", &summary, &table(look, folded, "w-ledger-rest")));
     }
     left_out(ledger.entries.more, "evictions", html);
-    resting(look, html);
+    resting(look, &ledger.resting, html);
     html.tag("</section>\n");
 }
 
@@ -63,8 +62,7 @@ fn mark(state: &str) -> &'static str {
     }
 }
 
-fn resting(look: &Look<'_>, html: &mut Html) {
-    let resting = &look.ledger.resting;
+fn resting(look: &Look<'_>, resting: &Listed<Resting>, html: &mut Html) {
     if resting.items.is_empty() {
         return;
     }

@@ -67,8 +67,11 @@ fn balance(round: &Round, html: &mut Html) {
     for (i, (resource, Change { before, after })) in round.balance.iter().enumerate() {
         html.tag(if i == 0 { "" } else { " · " }).text(resource).tag(" <b>").text(before).tag("</b>");
         if let Some(after) = after.filter(|_| round.moves.total() > 0) {
-            html.tag(" → ").text(after).tag(" when all has landed as foreseen");
+            html.tag(" → ").text(after);
         }
+    }
+    if round.moves.total() > 0 {
+        html.tag(", when all has landed as foreseen");
     }
     html.tag("</p>");
 }
@@ -165,7 +168,7 @@ impl<'r> Bars<'r> {
         if let (Some(latest), Some(actual)) = (load.latest, load.actual)
             && (latest.get() - actual.get()).abs() >= TELLING
         {
-            html.tag(" · newest ").text(percent(latest.get()));
+            html.tag(" · last measured ").text(percent(latest.get()));
         }
         if let (Some(low), Some(high)) = (load.low, load.high) {
             html.tag("<span class=\"sr\">, band from ").text(low).tag(" to ").text(high).tag("</span>");

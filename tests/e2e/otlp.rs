@@ -1,0 +1,74 @@
+//! Traces of real evictions: as many as the API server has on record, each in its place.
+
+use crate::kit::audit::{eviction_calls, evictions};
+use crate::kit::bed::on_a_bed;
+use crate::kit::keel::{Launch, Policy};
+use crate::kit::scene;
+use crate::kit::usage::{in_words, used};
+use crate::kit::wait::{say, that};
+
+use self::collector::{Answer, Collector};
+
+#[path = "../it/otlp/collector.rs"]
+mod collector;
+
+#[test]
+fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
+    on_a_bed(async |bed| {
+        scene::rights(bed);
+        let collector = Collector::start(Answer::Status(503)).await;
+        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+        let mut keel = Launch::new(bed, &policy).await.run(&["--otlp-endpoint", &collector.url()]);
+        // While there is nothing to do yet, it is away, and then it hangs.
+        keel.says(&["it refuses them with 503"], 1, 90).await;
+        collector.answers(Answer::Silence);
+        keel.says(&["no answer within 10 s"], 1, 90).await;
+        collector.answers(Answer::Good);
+        keel.says(&["takes spans again"], 1, 90).await;
+
+        scene::late_nodes(bed).await;
+        keel.eventually("every node at its target", 420, async |_| {
+            let used = used(bed).await;
+            that(used.highest() <= 50.0, in_words(&used.percentages()))
+        })
+        .await;
+        keel.cycles(1, 60).await;
+        assert!(keel.stop(30).await.success());
+
+        let (asked, made) = (eviction_calls(bed), evictions(bed));
+        let (all, cycles) = (collector.trees(""), collector.trees("cycle"));
+        let spans: Vec<&str> = all.lines().filter(|line| line.trim_start().starts_with("evict ")).collect();
+        let good = spans.iter().filter(|line| line.contains(" evenkeel.outcome=evicted")).count();
+        say(&format!(
+            "traces: {} evictions on record, {good} such spans, of {} lines",
+            made.len(),
+            all.lines().count()
+        ));
+        assert!(!made.is_empty());
+        assert_eq!((spans.len(), good), (asked.len(), made.len()), "{all}");
+        for it in &made {
+            let name = format!(" k8s.pod.name={} ", it.name);
+            assert_eq!(spans.iter().filter(|line| line.contains(&name)).count(), 1, "{name}: {all}");
+        }
+        assert_eq!(below_act_below_cycle(&cycles), spans.len(), "{cycles}");
+        assert_eq!(collector.orphans(), 0, "{all}");
+        assert_eq!(collector.resource()["service.name"], "evenkeel");
+        assert!(collector.requests().iter().all(|(path, _)| path == "/v1/traces"));
+        // Each such request has gone through, and has a span of its own below.
+        assert_eq!(all.matches("/eviction? http.status_code=201").count(), made.len(), "{all}");
+    });
+}
+
+/// How many evictions stand where they should.
+fn below_act_below_cycle(cycles: &str) -> usize {
+    let (mut phase, mut found) = ("", 0);
+    for line in cycles.lines() {
+        match line.len() - line.trim_start().len() {
+            0 => phase = "",
+            2 => phase = line.trim_start(),
+            4 if line.trim_start().starts_with("evict ") => found += usize::from(phase.starts_with("act ")),
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,98 @@
+//! What advice is worth: the scheduler spreads by itself once requests say what pods use.
+
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
+use evenkeel::plan::Advice;
+use evenkeel::policy::Policy;
+use evenkeel::simulate;
+use evenkeel::simulate::scenario::Scenario;
+use evenkeel::simulate::trace::Trace;
+use evenkeel::units::Ratio;
+
+use crate::kit::parse;
+
+/// Ten nodes with thirty services of one pod each, which request a tenth of the core that they use, and five that request
+/// three cores and hardly use any: the nodes of these look full to the scheduler, and the others empty.
+fn scene() -> Scenario {
+    let pod = |name: &str, requests: &str, uses: &str| {
+        format!(
+            "- {{name: {name}, replicas: 1, requests: {{cpu: {requests}, memory: 100Mi}}, \
+             usage: {{cpu: {{steady: {uses}, noise: 3%}}, memory: 80Mi}}}}\n"
+        )
+    };
+    let mut text = "name: wrong-requests\nabout: requests that do not say what pods use\nduration: 30m\n\
+        nodes: [{name: n, count: 10, cpu: 8, memory: 32Gi}]\nworkloads:\n\
+        - {name: agent, namespace: kube-system, kind: DaemonSet, requests: {cpu: 100m, memory: 80Mi}}\n"
+        .to_owned();
+    text.extend((1..=5).map(|n| pod(&format!("batch-{n}"), "3", "50m")));
+    text.extend((1..=30).map(|n| pod(&format!("shop-{n}"), "100m", "1000m")));
+    Scenario::parse("scene.yaml", &text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Nothing is evicted.
+const WATCHING: &str =
+    "dryRun: true\nstrategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
+
+#[test]
+fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
+    let policy = parse(WATCHING);
+    let wrong = scene();
+    let advice = advice(&wrong, &policy);
+    assert_eq!(advice.len(), 35, "every one of them, and not the agent");
+    let right = with(&wrong, &advice);
+    // Among equals the scheduler draws lots: so it is not luck.
+    for seed in 1..=5 {
+        let before = run(&Scenario { seed, ..wrong.clone() }, &policy);
+        let after = run(&Scenario { seed, ..right.clone() }, &policy);
+        assert_eq!(before.summary.evictions + after.summary.evictions, 0);
+        assert!(deviation(&before) > 0.35 && fullest(&before) > 0.85, "{:?}", before.summary.after);
+        assert!(deviation(&after) < 0.02 && fullest(&after) < 0.45, "{:?}", after.summary.after);
+    }
+}
+
+/// What runs stays where it is: there the requests only keep pods that come later away from the full nodes.
+#[test]
+fn requests_alone_do_not_move_what_runs() {
+    let policy = parse(WATCHING);
+    let late = Scenario::parse("late-nodes", Scenario::built_in("late-nodes").unwrap()).unwrap();
+    let before = run(&late, &policy);
+    let after = run(&with(&late, &advice(&late, &policy)), &policy);
+    assert!(fullest(&before) > 0.9 && fullest(&after) < 0.85, "{} became {}", fullest(&before), fullest(&after));
+    assert!(fullest(&after) > 0.6, "so that it still takes a rebalancer");
+}
+
+fn run(scenario: &Scenario, policy: &Policy) -> Trace {
+    simulate::run(scenario, policy.clone(), "policy.yaml", |_| {})
+}
+
+/// Standard deviation of the nodes' cpu by real usage, at the end.
+fn deviation(trace: &Trace) -> f64 {
+    trace.summary.after["cpu"].deviation.get()
+}
+
+/// The fullest node's cpu by real usage, at the end.
+fn fullest(trace: &Trace) -> f64 {
+    let last = trace.nodes.iter().filter_map(|n| n.actual["cpu"].last().copied().flatten());
+    last.map(Ratio::get).fold(0.0, f64::max)
+}
+
+fn advice(scenario: &Scenario, policy: &Policy) -> Vec<Advice> {
+    let (snapshot, readings) = simulate::at_start(scenario, policy);
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    let now = readings.nodes.values().map(|s| s.at).max().unwrap();
+    engine.observe_steady(&snapshot, &readings, now);
+    engine.decide(&snapshot, now).advice
+}
+
+/// The same scenario with the requests that are suggested.
+fn with(scenario: &Scenario, advice: &[Advice]) -> Scenario {
+    let mut scenario = scenario.clone();
+    for it in advice {
+        let key = &it.workload;
+        let workload =
+            scenario.workloads.iter_mut().find(|w| w.namespace == key.namespace && w.name == key.name).unwrap();
+        workload.requests.retain(|(name, _)| !it.resources.contains_key(name.as_str()));
+        workload.requests.extend(it.resources.iter().map(|(name, s)| ((*name).to_owned(), s.suggested)));
+    }
+    scenario
+}
