@@ -129,14 +129,9 @@ impl Metrics {
         }
     }
 
-    /// Takes in whether this instance decides, or stands by. What the one that stands by knew last is no longer so, and the
-    /// leader tells it now.
+    /// Takes in whether this instance decides, or stands by.
     pub fn leader(&self, leads: bool) {
         self.all.leader.set(i64::from(leads));
-        if !leads {
-            let _whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-            self.all.forget();
-        }
     }
 
     /// Takes in the last plan of a policy. What it no longer speaks of is gone: a node that has left leaves no series

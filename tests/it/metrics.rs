@@ -241,23 +241,6 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, 
     "#);
 }
 
-/// Two instances that both told of the nodes would be counted twice.
-#[test]
-fn who_stands_by_tells_of_no_plan() {
-    let metrics = Metrics::default();
-    let (plan, policy) = eventful();
-    metrics.leader(true);
-    metrics.plan(&plan, &policy);
-    metrics.ledger(&Ledger::default(), &policy.cooldown, noon());
-    assert!(metrics.text(Form::Classic).contains("node=\"n1\""));
-    metrics.leader(false);
-    let text = metrics.text(Form::Classic);
-    for about in ALL.iter().filter(|a| a.kind == Kind::Gauge && !a.labels.is_empty() && a.name != "build_info") {
-        assert!(!text.contains(&format!("\n{}{{", about.full_name())), "{text}");
-    }
-    assert!(text.contains("\nevenkeel_leader 0\n"));
-}
-
 #[test]
 fn what_is_known_of_the_cluster_halting_and_idling_is_told() {
     let metrics = Metrics::default();

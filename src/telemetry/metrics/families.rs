@@ -222,27 +222,6 @@ impl Families {
         families.registry = Arc::new(r);
         families
     }
-
-    /// Tells of no plan and no ledger any more; what was counted stays.
-    pub(super) fn forget(&self) {
-        for gauge in [&self.halted, &self.resting, &self.repeat_offenders, &self.skipped] {
-            gauge.set(0);
-        }
-        for family in [&self.mean, &self.deviation, &self.above_mean] {
-            family.clear();
-        }
-        self.node_ratio.clear();
-        self.node_class.clear();
-        self.nodes.clear();
-        self.band.clear();
-        self.outside_band.clear();
-        self.idle.clear();
-        self.planned.clear();
-        self.kept.clear();
-        self.entries.clear();
-        self.steered.clear();
-        self.advice.take(&[], 0);
-    }
 }
 
 /// From a cycle in which nothing changes to one in which every eviction waits for its answer.
