@@ -2,7 +2,7 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
-use crate::plan::SteerOutcome;
+use crate::plan::{Outcome, SteerOutcome};
 
 /// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
@@ -151,10 +151,7 @@ pub(super) const HALTED: About =
 pub(super) const EVICTIONS: About = counter(
     "evictions",
     "Evictions that were tried, by what became of them",
-    &[
-        STRATEGY,
-        Label("outcome", Values::These(&["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"])),
-    ],
+    &[STRATEGY, Label("outcome", Values::These(&Outcome::CODES))],
 );
 pub(super) const SETTLED: About = counter(
     "settled_moves",
