@@ -14,7 +14,7 @@ use crate::snapshot::facts::OwnerKey;
 use crate::snapshot::{NodeId, Pod, PodId, Snapshot};
 
 mod settle;
-mod standing;
+mod tally;
 
 pub use settle::Settled;
 

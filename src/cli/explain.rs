@@ -9,7 +9,7 @@ use crate::explain::{Explanation, Subject};
 use super::live::Watch;
 use super::plan::{self, Look, Looked, Output};
 use super::show::Screen;
-use super::{Misuse, Shared, complain};
+use super::{Shared, complain};
 
 mod node;
 mod page;
@@ -18,14 +18,15 @@ mod spark;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel explain pod shop/web-5d9c7b-x2x4z       what each strategy and each gate says of it, and where it would land
-  evenkeel explain node n1 --look 5m               how it stands, and its pods; looks at its usage for five minutes first
-  evenkeel explain workload shop/web               its pods, its budgets and what is remembered of it
-  evenkeel explain pod shop/web-0 --from cluster.json
+  evenkeel explain pod shop/web-5d9c7b-x2x4z     why it goes or stays, and where it would land
+  evenkeel explain node n1 --look 5m             how it stands; watches its usage for 5 minutes
+  evenkeel explain workload shop/web             its pods, its budgets, what is remembered of it
+  evenkeel explain pod web-0 --from cluster.json
 
-A pod is NAMESPACE/NAME, or its name alone where no other namespace has it. A workload is what controls pods at the top, such
-as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or its name alone. A file for --from is the same as for plan; with
-the ConfigMap of the ledger in it, what was evicted before counts as well. It takes the right to read that run has, and no other.";
+A pod is NAMESPACE/NAME, or its name alone where no other namespace has it. A workload is what
+controls pods at the top, such as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or
+its name alone. A file for --from is one for plan; with the ConfigMap of the ledger in it, earlier
+evictions count as well. It needs no right that plan does not need.";
 
 /// Decides as plan does, and tells all that there is to tell about one thing. Nothing is evicted.
 #[derive(Debug, clap::Args)]
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let watch = Watch { time: args.watch.unwrap_or_default() };
     let Looked { engine, snapshot, now, head, warnings, .. } =
         plan::look(&args.look, &args.shared, Some(watch), "looked at")?;
-    let explanation = engine.explain(&snapshot, &subject, now).map_err(|error| Misuse(error.to_string()))?;
+    let explanation = engine.explain(&snapshot, &subject, now)?;
     match args.look.output {
         Output::Text => {
             let page = page::Page { explanation: &explanation, head: &head, all: args.all, screen: Screen::here() };

@@ -50,7 +50,7 @@ pub(super) async fn look(shared: &Shared, policy: &Policy, watch: Option<Watch>)
     head.insert(0, format!("the cluster as it is: {counts}"));
     let by = match readings.len() {
         1 => "one reading, where run would watch for longer".to_owned(),
-        polls => format!("{polls} readings, each taken for what it is"),
+        polls => format!("{polls} readings"),
     };
     head.insert(1, format!("time: {now:.0}; usage by {by}"));
     Ok(Seen { snapshot, readings, ledger, now, head })

@@ -11,7 +11,7 @@ use kube::{Client, Error};
 
 use crate::hearsay::causes;
 
-use super::calls::Calls;
+use crate::calls::Calls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -163,7 +163,7 @@ fn is_kind(kind: &str, word: &str) -> bool {
     kind == long || long.strip_suffix('s') == Some(kind.as_str())
 }
 
-/// Names that begin like what was asked for come first, then those that are a few letters away.
+/// Names that begin like what was asked for; where there is none, those that are a few letters away.
 fn unknown(subject: &Subject, names: BTreeSet<String>, hint: Option<String>) -> NotFound {
     let asked = subject.name();
     let begins = |name: &str| {
@@ -178,7 +178,9 @@ fn unknown(subject: &Subject, names: BTreeSet<String>, hint: Option<String>) -> 
         .filter(|(distance, _)| *distance <= within)
         .collect();
     alike.sort();
-    near.extend(alike.into_iter().map(|(_, name)| name));
+    if near.is_empty() {
+        near.extend(alike.into_iter().map(|(_, name)| name));
+    }
     near.truncate(MOST_NEAR);
     NotFound { kind: subject.kind(), asked: asked.to_owned(), several: false, near, hint }
 }

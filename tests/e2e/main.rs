@@ -24,6 +24,7 @@ mod crash;
 mod disruption;
 mod advice;
 mod doubt;
+mod explain;
 mod job;
 mod leader;
 mod otlp;

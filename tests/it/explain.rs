@@ -356,7 +356,7 @@ fn a_pod_on_a_page() {
     draw less
 
     Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
-    cpu     ▃▄▅▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
+    cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
     memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
     Gates  each asked by itself, as if LowNodeUtilization named the pod now
@@ -401,7 +401,7 @@ strategies:
     no strategy asks for it
 
     Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
-    cpu     ▃▄▅▇█  min 40m    now 100m   max 100m   smoothed 82m    requests 100m
+    cpu     ▃▄▆▇█  min 40m    now 100m   max 100m   smoothed 82m    requests 100m
     memory  █████  min 100Mi  now 100Mi  max 100Mi  smoothed 100Mi  requests 256Mi
 
     Strategies  what each says of it, in order
@@ -428,7 +428,7 @@ fn a_node_on_a_page() {
     Node n1  Ready, 5 pods
 
     Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
-    cpu     ▃▄▅▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
+    cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
     memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
     Strategies  what those make of it that look at nodes as a whole; before → after this cycle's moves
@@ -507,4 +507,48 @@ fn a_name_that_two_namespaces_have_is_asked_back() {
     );
     assert!(engine.explain(&snapshot, &Subject::Workload("deployments/web".to_owned()), noon()).is_err());
     assert!(engine.explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon()).is_ok());
+}
+
+fn program(arguments: &[&str]) -> std::process::Output {
+    let root = env!("CARGO_MANIFEST_DIR");
+    std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel")).current_dir(root).args(arguments).output().unwrap()
+}
+
+#[test]
+fn the_readme_shows_what_it_says() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let (_, after) = readme.split_once("```sh\nevenkeel explain ").unwrap();
+    let (command, after) = after.split_once("\n```\n\n```text\n").unwrap();
+    let (shown, _) = after.split_once("```").unwrap();
+    let arguments: Vec<&str> = ["explain"].into_iter().chain(command.split(' ')).collect();
+    let said = String::from_utf8(program(&arguments).stdout).unwrap();
+    assert!(said.contains(shown), "{said}");
+}
+
+#[test]
+fn a_ledger_in_the_file_counts() {
+    let cluster = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/late-nodes.yaml")).unwrap();
+    let pod = "default/hot-6f9c7d8b54-5pztx";
+    let said = |name: &str, data: &str| {
+        let map =
+            format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}");
+        let file = format!("{}/{name}.yaml", env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(&file, format!("{cluster}\n{map}")).unwrap();
+        program(&["explain", "pod", pod, "--from", &file, "--namespace", "kube-system"])
+    };
+    let useless = r#"{"version":1,"entries":[],"resting":{"default/Deployment/hot":{"useless":2,"until":"2026-11-21T07:48:00Z","attempt":"2026-11-21T07:00:00Z"}}}"#;
+    let data = format!("data: {{ledger.json: '{useless}'}}\n");
+    let page = String::from_utf8(said("evenkeel-ledger", &data).stdout).unwrap();
+    assert!(page.contains("ledger: configmap kube-system/evenkeel-ledger of the file"), "{page}");
+    assert!(page.contains("the last 2 moves of its workload did not help; it rests for another 18m"), "{page}");
+    // Under another name it is another program's.
+    let page = String::from_utf8(said("other-ledger", &data).stdout).unwrap();
+    assert!(page.contains("ledger: left out of account: --namespace and --ledger say which counts; the file has kube-system/other-ledger"), "{page}");
+    assert!(page.contains("LowNodeUtilization: it moves"), "{page}");
+    let broken = said("evenkeel-ledger", "data: {ledger.json: '{}'}\n");
+    let error = String::from_utf8(broken.stderr).unwrap();
+    assert!(
+        !broken.status.success() && error.contains("configmap kube-system/evenkeel-ledger: not a ledger"),
+        "{error}"
+    );
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::cluster::calls::Calls;
+use evenkeel::calls::Calls;
 use evenkeel::cluster::client::from_config;
 use evenkeel::engine::Engine;
 use evenkeel::ledger::{Ending, Landed, Ledger, Settled};

@@ -365,6 +365,13 @@ fn the_page_of_reasons_is_as_the_program_speaks() {
     assert!(written == document(), "docs/reasons.md is not current: UPDATE_DOCS=1 cargo test --test it reasons");
 }
 
+/// Counters are there for each from the start.
+#[test]
+fn every_outcome_is_in_the_list_of_labels() {
+    assert_eq!(outcomes().iter().map(Outcome::code).collect::<Vec<_>>(), Outcome::CODES);
+    assert_eq!(steer_outcomes().iter().map(SteerOutcome::code).collect::<Vec<_>>(), SteerOutcome::CODES);
+}
+
 #[test]
 fn no_two_refusals_share_a_code_and_each_tells_what_would_have_to_change() {
     let refusals = refusals();

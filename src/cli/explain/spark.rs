@@ -14,7 +14,7 @@ pub(super) fn line(samples: &[Amount]) -> String {
         let sum: f64 = part.iter().map(|amount| amount.as_f64()).sum();
         let mean = Amount::from_f64(sum / count(part.len()));
         let share = mean.share_of(most).unwrap_or_default().get();
-        let height = BLOCKS.iter().zip(1_u8..).take_while(|(_, step)| f64::from(*step) / 8.0 <= share + 1e-9).count();
+        let height = BLOCKS.iter().zip(1_u8..).take_while(|(_, step)| (f64::from(*step) - 0.5) / 8.0 <= share).count();
         BLOCKS[height.saturating_sub(1)]
     };
     samples.chunks(each).map(block).collect()

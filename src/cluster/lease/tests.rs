@@ -263,7 +263,7 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
             }
             let (method, uri) = (request.method().to_string(), request.uri().to_string());
             let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
-            let (code, text) = kept.answer(&method, &uri, &String::from_utf8(body.to_vec()).unwrap());
+            let (code, text) = kept.answer(&method, &uri, std::str::from_utf8(&body).unwrap());
             axum::response::Response::builder().status(code).body(axum::body::Body::from(text)).unwrap()
         }
     });

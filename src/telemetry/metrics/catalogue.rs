@@ -2,6 +2,8 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
+use crate::plan::Outcome;
+
 /// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
 /// The prefix of the names that descheduler has.
@@ -149,10 +151,7 @@ pub(super) const HALTED: About =
 pub(super) const EVICTIONS: About = counter(
     "evictions",
     "Evictions that were tried, by what became of them",
-    &[
-        STRATEGY,
-        Label("outcome", Values::These(&["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"])),
-    ],
+    &[STRATEGY, Label("outcome", Values::These(&Outcome::CODES))],
 );
 pub(super) const SETTLED: About = counter(
     "settled_moves",

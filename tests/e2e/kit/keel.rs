@@ -162,6 +162,25 @@ impl Launch {
         String::from_utf8(stdout).unwrap()
     }
 
+    /// `evenkeel explain`, as a person sees it.
+    pub fn explain_text(&self, more: &[&str]) -> String {
+        let Output { status, stdout, stderr } = self.command("explain").args(more).output().unwrap();
+        assert!(status.success(), "explain {more:?}: {status}: {}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stdout).unwrap()
+    }
+
+    /// `evenkeel explain -o json`.
+    pub fn explain(&self, what: &[&str]) -> Value {
+        serde_json::from_str(&self.explain_text(&[what, &["-o", "json"]].concat())).unwrap()
+    }
+
+    /// What `evenkeel explain` says where there is no such thing.
+    pub fn explain_error(&self, what: &[&str]) -> String {
+        let output = self.command("explain").args(what).output().unwrap();
+        assert!(!output.status.success(), "explain {what:?} found something");
+        String::from_utf8(output.stderr).unwrap()
+    }
+
     /// `evenkeel plan -o json`.
     pub fn plan(&self) -> Value {
         serde_json::from_str(&self.plan_text(&[])).unwrap()

@@ -1,6 +1,11 @@
-//! What is told of the ledger: who rests, and how many evictions stand how.
+//! What the ledger comes to: for pages, figures and explanations, which decide nothing by it.
 
-use super::{Cooldown, Entry, Ledger, OwnerKey, State, Timestamp};
+use jiff::Timestamp;
+
+use crate::policy::Cooldown;
+use crate::snapshot::facts::OwnerKey;
+
+use super::{Entry, Ledger, State};
 
 impl Ledger {
     /// How many workloads rest since their moves did not help.
