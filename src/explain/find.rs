@@ -90,7 +90,8 @@ pub(super) fn find(snapshot: &Snapshot, subject: &Subject) -> Result<Found, NotF
         Subject::Pod(_) => {
             let meant = |pod: &PodId| name_of_pod(snapshot, *pod) == asked || snapshot.pod(*pod).name == asked;
             let name = |pod: PodId| name_of_pod(snapshot, pod);
-            only(subject, snapshot.pod_ids().filter(meant).map(|pod| (pod, name(pod))).collect(), || {
+            let found: Vec<(PodId, String)> = snapshot.pod_ids().filter(meant).map(|pod| (pod, name(pod))).collect();
+            only(subject, &found, || {
                 let hint = workloads(snapshot, asked).first().map(|id| instead(snapshot, *id));
                 unknown(subject, snapshot.pod_ids().map(name).collect(), hint)
             })
@@ -98,8 +99,8 @@ pub(super) fn find(snapshot: &Snapshot, subject: &Subject) -> Result<Found, NotF
         }
         Subject::Workload(_) => {
             let name = |id: WorkloadId| snapshot.workload(id).key.to_string();
-            let found = workloads(snapshot, asked).into_iter().map(|id| (id, name(id))).collect();
-            only(subject, found, || {
+            let found: Vec<_> = workloads(snapshot, asked).into_iter().map(|id| (id, name(id))).collect();
+            only(subject, &found, || {
                 let pod = snapshot.pod_ids().find(|pod| name_of_pod(snapshot, *pod) == asked);
                 let hint = pod.map(|_| format!("{asked} is a pod: `explain pod {asked}`"));
                 let short = snapshot.workloads.iter().map(|w| format!("{}/{}", w.key.namespace, w.key.name));
@@ -121,8 +122,8 @@ fn instead(snapshot: &Snapshot, id: WorkloadId) -> String {
 }
 
 /// The one that is found, where it is one.
-fn only<T: Copy>(subject: &Subject, found: Vec<(T, String)>, none: impl FnOnce() -> NotFound) -> Result<T, NotFound> {
-    match found.as_slice() {
+fn only<T: Copy>(subject: &Subject, found: &[(T, String)], none: impl FnOnce() -> NotFound) -> Result<T, NotFound> {
+    match found {
         [(one, _)] => Ok(*one),
         [] => Err(none()),
         several => Err(NotFound {

@@ -123,7 +123,7 @@ fn home(node: &str, pull: &Pull) -> String {
     };
     match pull {
         Pull::Unscored => mend,
-        _ => format!("{mend}; or `steering`, by which hot nodes draw less"),
+        Pull::Lot | Pull::Score(_) => format!("{mend}; or `steering`, by which hot nodes draw less"),
     }
 }
 

@@ -280,16 +280,14 @@ impl Unasked {
 }
 
 fn node_advice(class: &Class) -> String {
-    let otherwise = match class {
-        Class::InUse => "nothing: its node stays, unless its `thresholds` are higher",
-        _ => "nothing: its node needs no relief, unless its `targetThresholds` are lower",
+    // What keeps a node from taking pods is not what keeps its own pods there.
+    let takes_none = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
+    let otherwise = if matches!(class, Class::InUse | Class::InUseCordoned) {
+        "nothing: its node stays, unless its `thresholds` are higher"
+    } else {
+        "nothing: its node needs no relief, unless its `targetThresholds` are lower"
     };
-    match class {
-        // What keeps a node from taking pods is not what keeps its own pods there.
-        Class::ColdCordoned | Class::InUseCordoned => None,
-        other => other.advice(),
-    }
-    .unwrap_or_else(|| otherwise.to_owned())
+    class.advice().filter(|_| !takes_none).unwrap_or_else(|| otherwise.to_owned())
 }
 
 impl fmt::Display for Unasked {

@@ -36,10 +36,9 @@ strategies:
 ";
 
 fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> OfPod {
-    match engine.explain(snapshot, &Subject::Pod(name.to_owned()), noon()).unwrap() {
-        Explanation::Pod(it) => *it,
-        other => panic!("{other:?}"),
-    }
+    let explanation = engine.explain(snapshot, &Subject::Pod(name.to_owned()), noon()).unwrap();
+    let Explanation::Pod(it) = explanation else { panic!("{explanation:?}") };
+    *it
 }
 
 fn clusters() -> impl Strategy<Value = String> {
@@ -340,14 +339,14 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
     (engine, snapshot)
 }
 
-fn page(policy: &str, subject: Subject, width: usize) -> String {
+fn page(policy: &str, subject: &Subject, width: usize) -> String {
     let (engine, snapshot) = dead_loop(policy);
-    page_of(&engine.explain(&snapshot, &subject, noon()).unwrap(), width)
+    page_of(&engine.explain(&snapshot, subject, noon()).unwrap(), width)
 }
 
 #[test]
 fn a_pod_on_a_page() {
-    assert_snapshot!(page(EVEN, Subject::Pod("default/hot-1".to_owned()), 100), @r#"
+    assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r#"
 
     Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
     LowNodeUtilization: it stays: would return to n1: its preferred node affinity outweighs the free
@@ -393,7 +392,7 @@ strategies:
 - podLifeTime: {maxPodLifeTimeSeconds: 604800, namespaces: {include: [batch]}}
 - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}
 ";
-    let page = page(several, Subject::Pod("hot-5".to_owned()), 80);
+    let page = page(several, &Subject::Pod("hot-5".to_owned()), 80);
     assert_snapshot!(page.split("\n\nGates").next().unwrap(), @r#"
 
     Pod default/hot-5  on n2, of Deployment hot, Ready, 1h old, PodDisruptionBudget
@@ -423,7 +422,7 @@ strategies:
 
 #[test]
 fn a_node_on_a_page() {
-    assert_snapshot!(page(EVEN, Subject::Node("n1".to_owned()), 100), @r#"
+    assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r#"
 
     Node n1  Ready, 5 pods
 
@@ -450,7 +449,7 @@ fn a_node_on_a_page() {
 
 #[test]
 fn a_workload_on_a_page() {
-    assert_snapshot!(page(EVEN, Subject::Workload("default/deploy/hot".to_owned()), 80), @r#"
+    assert_snapshot!(page(EVEN, &Subject::Workload("default/deploy/hot".to_owned()), 80), @r#"
 
     Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use evenkeel::ledger::Ending;
 use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked};
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
@@ -300,6 +301,22 @@ fn is_listed_state(state: &State) {
     }
 }
 
+const fn endings() -> [Ending; 6] {
+    [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced]
+}
+
+/// Whoever adds an ending adds it to the list above too.
+const fn is_listed_ending(ending: Ending) {
+    match ending {
+        Ending::Helped
+        | Ending::Renewed
+        | Ending::SameNode
+        | Ending::HotNode
+        | Ending::NeverReady
+        | Ending::NotReplaced => {}
+    }
+}
+
 fn document() -> String {
     let mut doc = String::from(
         "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. Codes are stable; sentences are for people and\nmay get better. A test keeps this page as the program speaks.\n",
@@ -320,7 +337,7 @@ fn document() -> String {
         let advice = class.advice().unwrap_or_default();
         let _ = writeln!(doc, "| `{}` | {class} | {advice} |", class.code());
     }
-    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
         let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.advice());
@@ -333,7 +350,13 @@ fn document() -> String {
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## How a move went\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | it says | the workload rests for it |\n|---|---|---|\n";
+    for ending in endings() {
+        is_listed_ending(ending);
+        let rests = if ending.useless() { "yes" } else { "no" };
+        let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
+    }
+    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for why in steer_reasons() {
         is_listed_steer_reason(&why);
         let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.advice().unwrap_or_default());

@@ -129,8 +129,8 @@ fn one_sentence_tells_how_the_cluster_is() {
     let alone = "Halted: ready and selected nodes: 1; it takes two to move anything";
     assert_eq!(at_first("node n1", EVEN, None), alone);
     let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
-    let loose = "node n1\n web cpu=100m uses=100m bare\nnode n2\n api*4 cpu=1 uses=1\n";
-    let stays = "Not packed: 1 node is underused, and the pod that would help must stay: it has no owner that would make it anew";
+    let loose = "node n1\n web*2 cpu=100m uses=100m\nnode n2\n api*4 cpu=1 uses=1\nbudget web allows=0";
+    let stays = "Not packed: 1 node is underused, and the 2 pods that would help must stay: PodDisruptionBudget web allows no disruption now; and 1 other reason";
     assert_eq!(at_first(loose, pack, None), stays);
     assert_eq!(at_first(even, pack, None), "Packed: of 2 nodes none is to be emptied");
     assert_eq!(at_first(two, "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]", None), "Nothing to do");

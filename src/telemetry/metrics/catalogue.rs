@@ -2,7 +2,7 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
-use crate::plan::Outcome;
+use crate::plan::{Outcome, SteerOutcome};
 
 /// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
@@ -183,10 +183,7 @@ pub(super) const STEERED: About = gauge(
 pub(super) const TAINTS: About = counter(
     "taint_changes",
     "Changes of taints that were tried, by what became of them",
-    &[
-        Label("action", Values::These(&["add", "remove"])),
-        Label("outcome", Values::Listed("reasons.md#what-became-of-a-taint")),
-    ],
+    &[Label("action", Values::These(&["add", "remove"])), Label("outcome", Values::These(&SteerOutcome::CODES))],
 );
 pub(super) const CYCLES: About = counter(
     "cycles",

@@ -153,8 +153,10 @@ impl State {
 
 /// Why no pod goes although nodes are hot.
 fn why(round: &Round) -> String {
-    let mostly = if round.kept.len() > 1 { "mostly: " } else { "" };
-    let kept = round.kept.first().map(|group| format!("{mostly}{}", group.message));
+    let kept = round.kept.first().map(|group| match round.kept.len() - 1 {
+        0 => group.message.clone(),
+        others => format!("{}; and {}", group.message, counted(others, "other reason")),
+    });
     kept.or_else(|| round.notes.first().map(|note| note.why.to_string())).unwrap_or_default()
 }
 
@@ -182,10 +184,10 @@ impl fmt::Display for State {
                 write!(f, "Dry run: {}{} would be evicted", are_hot(*hot), counted(*planned, "pod"))
             }
             State::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {} hot, {}: {why}", are(*hot), stay(*kept))
+                write!(f, "Uneven: {} hot, {}", are(*hot), stay(*kept, why))
             }
             State::Unpacked { underused, kept, why } => {
-                write!(f, "Not packed: {} underused, {}: {why}", are(*underused), stay(*kept))
+                write!(f, "Not packed: {} underused, {}", are(*underused), stay(*kept, why))
             }
             State::Packed(nodes) => write!(f, "Packed: of {} none is to be emptied", counted(*nodes, "node")),
             State::Warming(nodes) => {
@@ -210,12 +212,13 @@ impl fmt::Display for State {
     }
 }
 
-fn stay(kept: usize) -> String {
-    match kept {
+fn stay(kept: usize, why: &str) -> String {
+    let who = match kept {
         0 => "and nothing is done".to_owned(),
         1 => "and the pod that would help must stay".to_owned(),
         kept => format!("and the {kept} pods that would help must stay"),
-    }
+    };
+    if why.is_empty() { who } else { format!("{who}: {why}") }
 }
 
 fn are(nodes: usize) -> String {

@@ -31,7 +31,7 @@ b.bad::before{content:none}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px;margin:2px 0 6px}
 th{text-align:left;font-weight:600}thead th{color:var(--soft);font-weight:500;font-size:12.5px;border-bottom:1px solid var(--rule);padding:4px 14px 5px 0;vertical-align:bottom}
 td,tbody th{padding:6px 14px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top;overflow-wrap:anywhere}thead th{overflow-wrap:anywhere}.facts b.bad{color:var(--hot)}
-.rows{min-width:720px}.rows tbody th{min-width:110px}.when{white-space:nowrap}tbody th.when{font-weight:400}
+.rows{min-width:720px}.rows thead th{overflow-wrap:normal}time{white-space:nowrap}.rows tbody th{min-width:110px}.when{white-space:nowrap}tbody th.when{font-weight:400}
 .nodes{table-layout:fixed}.nodes th:first-child{width:17%}.nodes .class{width:27%}.nodes thead th:nth-child(2){width:27%}
 .nodes td,.nodes tbody th{padding-top:5px;padding-bottom:4px}
 .figures{display:block;font-size:12.5px;color:var(--soft);line-height:1.3}.figures b{color:var(--ink)}.narrow{display:none}
