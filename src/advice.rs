@@ -64,9 +64,6 @@ const KINDS: [Kind; 2] = [
 /// what a workload needs. Static and mirror pods do not count, for no workload has their requests.
 pub fn advise(world: World<'_>, samples: &Samples<'_>) -> Vec<Advice> {
     let (rules, snapshot) = (&world.policy.advice, world.snapshot);
-    if !rules.is_on() {
-        return Vec::new();
-    }
     let whole = KINDS.map(|kind| snapshot.nodes.iter().map(|n| n.allocatable[kind.id]).sum());
     let measured = |id: PodId| match world.usage.pods.get(id.0)? {
         PodUsage::Known(used) if snapshot.pod(id).serves() => Some(Measured { used: *used, samples: samples[id.0]? }),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
-use tracing_subscriber::filter::{EnvFilter, FilterExt, FilterFn};
+use tracing_subscriber::filter::{EnvFilter, FilterExt, FilterFn, LevelFilter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
@@ -194,7 +194,8 @@ impl Shared {
         })?;
         // Our spans are for traces: lines stay as short as they are. Each has its own filter, so that a quiet log is no
         // reason for a trace with holes.
-        let filter = filter.and(FilterFn::new(|it| it.is_event() || !traces::is_ours(it)));
+        let not_ours = FilterFn::new(|it| it.is_event() || !traces::is_ours(it));
+        let filter = filter.and(not_ours.with_max_level_hint(LevelFilter::TRACE));
         let lines = fmt::layer().with_writer(io::stderr);
         let lines = match format {
             LogFormat::Text => lines.with_ansi(io::stderr().is_terminal() && !plain()).with_filter(filter).boxed(),

@@ -17,11 +17,10 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::objects::{Kind, Objects};
 use crate::snapshot::places::Places;
 
-use self::calls::Calls;
 use self::client::ConnectError;
 use self::watch::{Feed, WATCHED};
+use crate::calls::Calls;
 
-pub mod calls;
 pub mod client;
 pub mod events;
 pub mod evict;

@@ -8,7 +8,7 @@ use crate::advice;
 use crate::draft::{Draft, HotSince, World};
 use crate::explain::{self, Case, Explanation, NotFound, Subject};
 use crate::ledger::{Aim, Entry, Ledger, Settled};
-use crate::plan::{Halt, Move, Outcome, Plan};
+use crate::plan::{Advice, Halt, Move, Outcome, Plan};
 use crate::policy::{LowNodeUtilization, Policy, Strategy};
 use crate::snapshot::{NodeId, Snapshot};
 use crate::steer;
@@ -108,7 +108,7 @@ impl Engine {
         let world = draft.world;
         let (moves, kept, verdicts, notes) = draft.finish();
         let steering = steer::steer(world, &verdicts, halted.as_ref());
-        let advice = advice::advise(world, &self.history.samples(snapshot));
+        let advice = self.advice(world);
         let skipped = snapshot.skipped.clone();
         Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, advice, skipped }
     }
@@ -160,6 +160,13 @@ impl Engine {
 
     fn world<'w>(&'w self, snapshot: &'w Snapshot, usage: &'w Usage, now: Timestamp) -> World<'w> {
         World { policy: &self.policy, snapshot, usage, ledger: &self.ledger, hot_since: &self.hot_since, now }
+    }
+
+    fn advice(&self, world: World<'_>) -> Vec<Advice> {
+        if !self.policy.advice.is_on() {
+            return Vec::new();
+        }
+        advice::advise(world, &self.history.samples(world.snapshot))
     }
 
     /// Which strategy, by position, finds which nodes above a target.

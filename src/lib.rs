@@ -39,6 +39,7 @@ pub mod engine;
 pub mod simulate;
 // ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
 pub mod hearsay;
+pub mod calls;
 pub mod cluster;
 pub mod source;
 pub mod telemetry;

@@ -16,8 +16,12 @@ struct File {
 }
 
 impl File {
-    /// The text up to the unit tests.
+    /// The text up to the unit tests; nothing of a file that holds only those.
     fn product(&self) -> &str {
+        let inside = self.path.strip_prefix(source()).unwrap();
+        if inside.iter().any(|part| part == "tests" || part == "tests.rs") {
+            return "";
+        }
         self.text.split("#[cfg(test)]").next().unwrap()
     }
 }

@@ -10,12 +10,16 @@ use crate::cluster::lease::election::Timing;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::Lead;
 
-use super::{Misuse, Shared};
+use super::{Misuse, run};
 
 /// The name of the Lease where no other is given, and where descheduler would keep it.
 const NAMES: (&str, &str) = ("evenkeel", "descheduler");
 
+const ONCE: &str = "--leader-elect makes no sense for a single run: leave out one of the two; with --policy-config-file, \
+                    which runs once by itself, give a --descheduling-interval";
+
 /// The flags; the defaults are those of descheduler.
+#[expect(clippy::struct_field_names, reason = "the flags are named after them")]
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Leader election")]
 pub(super) struct Election {
@@ -44,30 +48,30 @@ pub(super) struct Election {
 }
 
 impl Election {
-    /// Whether there are others to be reckoned with.
-    pub(super) const fn wanted(&self) -> bool {
-        self.leader_elect
-    }
-
-    /// Our part in it, as the instance of this name.
-    pub(super) fn lead(
-        &self,
-        shared: &Shared,
-        instance: &str,
-        as_descheduler: bool,
-        client: &Client,
-    ) -> Result<Lead, Misuse> {
+    /// The durations, where others are to be reckoned with. `once` is a single run.
+    pub(super) fn timing(&self, once: bool) -> Result<Option<Timing>, Misuse> {
+        if !self.leader_elect {
+            return Ok(None);
+        }
+        if once {
+            return Err(Misuse(ONCE.to_owned()));
+        }
         let (lease, renew) = (self.leader_elect_lease_duration, self.leader_elect_renew_deadline);
         let timing = Timing::new(lease, renew, self.leader_elect_retry_period);
-        let timing = timing.map_err(|error| Misuse(format!("leader election: {error}")))?;
-        let usual = if as_descheduler { NAMES.1 } else { NAMES.0 };
+        timing.map(Some).map_err(|error| Misuse(format!("leader election: {error}")))
+    }
+
+    /// Our part, as the instance of this name.
+    pub(super) fn lead(&self, timing: Timing, args: &run::Args, client: &Client) -> Lead {
+        let usual = if args.as_descheduler() { NAMES.1 } else { NAMES.0 };
+        let namespace = self.leader_elect_resource_namespace.as_ref().unwrap_or(&args.shared.namespace);
         let candidacy = Candidacy {
-            namespace: self.leader_elect_resource_namespace.clone().unwrap_or_else(|| shared.namespace.clone()),
+            namespace: namespace.clone(),
             name: self.leader_elect_resource_name.clone().unwrap_or_else(|| usual.to_owned()),
-            identity: format!("{instance}_{:016x}", chance()),
+            identity: format!("{}_{:016x}", args.instance, chance()),
             timing,
         };
-        Ok(Lead::candidate(Elector::new(client.clone(), candidacy)))
+        Lead::candidate(Elector::new(client.clone(), candidacy))
     }
 }
 
@@ -85,7 +89,42 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Only {
+        #[command(flatten)]
+        election: Election,
+    }
+
+    fn timing(line: &str, once: bool) -> Result<Option<Timing>, String> {
+        let line = format!("evenkeel {line}");
+        let only = Only::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{e}"));
+        only.election.timing(once).map_err(|misuse| misuse.to_string())
+    }
+
+    #[test]
+    fn unless_it_is_asked_for_there_is_no_election() {
+        for line in ["", "--leader-elect=false", "--leader-elect-lease-duration 15s"] {
+            assert_eq!(timing(line, true), Ok(None), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_durations_are_those_of_descheduler() {
+        let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
+        assert_eq!(timing("--leader-elect", false), Ok(Timing::new(lease, renew, retry).ok()));
+        let error = timing("--leader-elect=true --leader-elect-lease-duration 15s", false).unwrap_err();
+        assert_eq!(error, "leader election: the renew deadline is 107s, expected less than the lease duration of 15s");
+    }
+
+    #[test]
+    fn a_single_run_has_nobody_to_hand_over_to() {
+        let error = timing("--leader-elect", true).unwrap_err();
+        assert!(error.starts_with("--leader-elect makes no sense for a single run: "), "{error}");
+    }
 
     #[test]
     fn no_two_processes_have_the_same_name() {

@@ -23,7 +23,7 @@ use super::{Misuse, Shared, file, live, policy, runtime};
 pub(super) struct Args {
     #[command(flatten)]
     look: Look,
-    /// List every node and every pod that stays
+    /// List every node, every pod that stays and every workload whose requests are far from use
     #[arg(short = 'v', long)]
     all: bool,
     #[command(flatten)]

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::lease::election::Timing;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
@@ -54,7 +55,7 @@ pub(super) struct Args {
     descheduler_metrics: Option<bool>,
     /// The name under which evictions are reported in events, and a Lease is held
     #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
-    instance: String,
+    pub(super) instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
@@ -127,22 +128,19 @@ impl Args {
         self.once || self.flags.once()
     }
 
+    /// Whether it stands in for descheduler.
+    pub(super) const fn as_descheduler(&self) -> bool {
+        self.flags.policy_config_file.is_some()
+    }
+
     /// Our part among several instances.
-    fn lead(&self, policy: &Policy, client: &Client) -> anyhow::Result<Lead> {
-        if !self.election.wanted() {
-            return Ok(Lead::default());
-        }
-        if self.once() {
-            let why = "--leader-elect makes no sense for a single run: leave it out, or --once; with --policy-config-file give a --descheduling-interval";
-            return Err(Misuse(why.to_owned()).into());
-        }
-        let as_descheduler = self.flags.policy_config_file.is_some();
-        let lead = self.election.lead(&self.shared, &self.instance, as_descheduler, client)?;
+    fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
+        let Some(timing) = timing else { return Lead::default() };
         if self.dry_run || policy.dry_run {
             info!("a dry run writes nothing, not even a lease: it decides whether or not another instance leads");
-            return Ok(Lead::default());
+            return Lead::default();
         }
-        Ok(lead)
+        self.election.lead(timing, self, client)
     }
 }
 
@@ -168,6 +166,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Runs until told to stop.
 pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
+    let timing = args.election.timing(args.once())?;
     let policy = args.policy()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;
@@ -175,7 +174,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
-    let lead = args.lead(&policy, &client)?;
+    let lead = args.lead(timing, &policy, &client);
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
         usage: Feed::new(&policy.usage, &client),
@@ -204,7 +203,8 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     if let Place::At(address) = args.status_listen {
         daemon.board = show(address, args.about(&policy), &daemon.health, &stop).await;
     }
-    let ended = daemon::run(daemon, policy, stop.clone()).await;
+    // Too large for the stack.
+    let ended = Box::pin(daemon::run(daemon, policy, stop.clone())).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
@@ -244,4 +244,36 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
 #[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
 fn clock() -> Timestamp {
     Timestamp::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_page_is_somewhere_or_nowhere() {
+        assert!(matches!(place("[::1]:8081"), Ok(Place::At(_))));
+        assert!(matches!((place("none"), place("off")), (Ok(Place::Nowhere), Ok(Place::Nowhere))));
+        assert_eq!(place("8081").unwrap_err(), "expected an address such as 127.0.0.1:8081, or none");
+    }
+
+    #[tokio::test]
+    async fn without_its_address_there_is_no_page_and_that_is_all() {
+        let about = || About {
+            version: "0.1.0",
+            instance: String::new(),
+            policy: String::new(),
+            dry_run: false,
+            exact: false,
+            started: clock(),
+        };
+        let (health, stop) = (Health::default(), CancellationToken::new());
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = taken.local_addr().unwrap();
+        let told = async || show(address, about(), &health, &stop).await.json(&health, clock());
+        assert_eq!(told().await, None);
+        drop(taken);
+        assert!(told().await.is_some());
+        stop.cancel();
+    }
 }

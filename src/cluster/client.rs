@@ -11,7 +11,7 @@ use kube::{Client, Error};
 
 use crate::hearsay::causes;
 
-use super::calls::Calls;
+use crate::calls::Calls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -81,6 +81,8 @@ pub(crate) mod tests {
     use axum::body::Body;
     use axum::extract::Request;
     use axum::http::Response;
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::Registry;
     use std::sync::{Arc, Mutex};
 
     /// What a fake API server was asked: method, path and query, and body.
@@ -158,5 +160,46 @@ pub(crate) mod tests {
     async fn a_kubeconfig_that_is_not_there_is_named() {
         let error = connect(Some(Path::new("/nowhere/config")), &Calls::default()).await.err().unwrap();
         assert!(error.to_string().starts_with("cannot use the kubeconfig /nowhere/config: "), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_goes_through_the_client_is_counted_whether_or_not_it_is_answered() {
+        let router = Router::new().fallback(async |request: Request| {
+            if request.uri().path().contains("slow") {
+                std::future::pending::<()>().await;
+            }
+            let code = if request.method() == http::Method::POST { 429 } else { 200 };
+            Response::builder().status(code).body(Body::from("{}")).unwrap()
+        });
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let calls = Calls::default();
+        let client = from_config(Config::new(url.parse().unwrap()), &calls).unwrap();
+        let ask = |method: &str, path: &str| {
+            let request = http::Request::builder().method(method).uri(path).body(Vec::new()).unwrap();
+            let client = client.clone();
+            async move { client.request_text(request).await }
+        };
+        ask("GET", "/api/v1/pods?limit=500").await.unwrap();
+        ask("GET", "/api/v1/pods?watch=true&timeoutSeconds=290").await.unwrap();
+        ask("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction").await.unwrap_err();
+        let slow = ask("GET", "/api/v1/nodes/slow");
+        tokio::time::timeout(std::time::Duration::from_millis(50), slow).await.unwrap_err();
+        let mut registry = Registry::default();
+        registry.register("api_requests", "Requests", calls.counted());
+        let mut out = String::new();
+        text::encode(&mut out, &registry).unwrap();
+        let mut lines: Vec<&str> = out.lines().filter(|l| !l.starts_with('#')).collect();
+        lines.sort_unstable();
+        assert_eq!(
+            lines,
+            [
+                r#"api_requests_total{verb="create",resource="pods/eviction",code="4xx"} 1"#,
+                r#"api_requests_total{verb="get",resource="nodes",code="error"} 1"#,
+                r#"api_requests_total{verb="list",resource="pods",code="2xx"} 1"#,
+                r#"api_requests_total{verb="watch",resource="pods",code="2xx"} 1"#,
+            ]
+        );
     }
 }

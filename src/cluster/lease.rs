@@ -190,11 +190,10 @@ impl Elector {
         for _ in 0..CALLS {
             match self.give_back().await {
                 Ok(()) if led => return info!("the lead is given back"),
-                Ok(()) => return,
+                Err(Failed::Trouble(why)) if led => return warn!("{why}; others take over when the lease has run out"),
                 // By a renewal of ours that nobody had heard of, or by whoever leads now.
                 Err(Failed::Overtaken) => self.election.unsure(),
-                Err(Failed::Trouble(why)) if led => return warn!("{why}; others take over when the lease has run out"),
-                Err(Failed::Trouble(_)) => return,
+                Ok(()) | Err(Failed::Trouble(_)) => return,
             }
         }
     }

@@ -1,7 +1,7 @@
 //! One cycle: settle, decide, write down, act, write down.
 
 use jiff::{SignedDuration, Timestamp};
-use tracing::{Instrument, Span, error, info, warn};
+use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
@@ -27,8 +27,11 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
-        // Whoever stands by does nothing that could be traced.
-        let span = if self.daemon.lead.holds() { spans::cycle(self.engine, self.dry()) } else { Span::none() };
+        if !self.daemon.lead.holds() {
+            self.daemon.stand_by(self.engine.policy(), self.started);
+            return Ok(());
+        }
+        let span = spans::cycle(self.engine, self.dry());
         self.round().instrument(span).await
     }
 
@@ -43,11 +46,7 @@ impl<'d> Cycle<'d> {
         }
         match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
-            None if self.daemon.lead.holds() => self.daemon.health.ready(),
-            None => self.daemon.stand_by(),
-        }
-        if !self.daemon.lead.holds() {
-            return Ok(());
+            None => self.daemon.health.ready(),
         }
         let before = self.engine.ledger().clone();
         let snapshot = spans::settle().in_scope(|| self.settle());

@@ -4,6 +4,7 @@
 //! decides nothing, writes nothing and takes away no taint. One that loses the lead stands by again, and does not end as
 //! programs made with client-go do: a new process would have to fill its windows anew.
 
+use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -11,6 +12,7 @@ use tracing::{info, warn};
 use crate::cluster::lease::election::Term;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::engine::Engine;
+use crate::policy::Policy;
 use crate::telemetry::status::Part;
 
 use super::{Daemon, DaemonError, Loading, Steered};
@@ -31,7 +33,7 @@ struct Candidate {
 
 enum Stage {
     /// Not yet a candidate.
-    Waiting(Elector),
+    Waiting(Box<Elector>),
     Running(JoinHandle<()>, CancellationToken),
     Over,
 }
@@ -46,7 +48,7 @@ enum Told {
 impl Lead {
     /// To be won in this election.
     pub fn candidate((elector, leadership): (Elector, Leadership)) -> Self {
-        let stage = Stage::Waiting(elector);
+        let stage = Stage::Waiting(Box::new(elector));
         Lead(Some(Candidate { leadership, stage, term: None, trouble: None, told: None }))
     }
 
@@ -134,7 +136,7 @@ impl Daemon {
         self.metrics.leader(false);
         if term.is_none() {
             it.tell_standby();
-            // The taints are the affair of whoever leads, who knows them by their key.
+            // The plan and the taints are the affair of whoever leads, who knows our taints by their key.
             self.steered = Steered::default();
             return Ok(false);
         }
@@ -155,9 +157,11 @@ impl Daemon {
         Ok(true)
     }
 
-    /// Whether it could take over at any time.
-    pub(super) fn stand_by(&self) {
-        match self.lead.trouble() {
+    /// Tells probes whether it could take over at any time.
+    pub(super) fn stand_by(&self, policy: &Policy, now: Timestamp) {
+        let cut_off = self.cluster.cut_off(now).map(|it| it.to_string());
+        let blind = || self.usage.blind().filter(|_| policy.weighs_usage()).map(|why| format!("usage: {why}"));
+        match cut_off.or_else(blind).or_else(|| self.lead.trouble()) {
             Some(why) => self.health.waiting(why),
             None => self.health.standby(),
         }

@@ -28,7 +28,8 @@ pub(super) fn picture(draft: &Draft<'_>) -> Picture {
     let spans = spans(draft);
     let basis = spans.first().map_or(Basis::Actual, |span| span.basis);
     let weighed = weighed(&spans);
-    let nodes = snapshot.node_ids().map(|node| node_picture(draft, node, basis, (&spans, &weighed))).collect();
+    let own = measured_by(&spans, basis);
+    let nodes = snapshot.node_ids().map(|n| node_picture(draft, n, basis, (own.get(&n).copied(), &weighed))).collect();
     let outside = first_outside(draft, &spans);
     let known = |r: ResourceId| snapshot.node_ids().filter_map(|n| draft.ratio(n, r, basis)).collect::<Vec<_>>();
     let named = |r: &ResourceId| snapshot.resources.name(*r).to_owned();
@@ -37,15 +38,25 @@ pub(super) fn picture(draft: &Draft<'_>) -> Picture {
     Picture { basis, nodes, balance, pools }
 }
 
+/// What each node is measured by on a basis: the first that has it.
+fn measured_by(spans: &[Span], basis: Basis) -> BTreeMap<NodeId, &Span> {
+    let mut own = BTreeMap::new();
+    for span in spans.iter().filter(|span| span.basis == basis) {
+        for node in &span.nodes {
+            own.entry(*node).or_insert(span);
+        }
+    }
+    own
+}
+
 fn node_picture(
     draft: &Draft<'_>,
     node: NodeId,
     basis: Basis,
-    (spans, weighed): (&[Span], &BTreeSet<ResourceId>),
+    (span, weighed): (Option<&Span>, &BTreeSet<ResourceId>),
 ) -> NodePicture {
     let name = |r: &ResourceId| draft.world.snapshot.resources.name(*r).to_owned();
     let ratios = |basis: Basis| weighed.iter().map(|r| (name(r), draft.ratio(node, *r, basis))).collect();
-    let span = spans.iter().find(|span| span.basis == basis && span.nodes.contains(&node));
     let measured = [ResourceId::CPU, ResourceId::MEMORY];
     NodePicture {
         name: draft.world.snapshot.node(node).name.clone(),

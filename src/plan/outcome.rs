@@ -22,6 +22,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every label that there is.
+    pub const CODES: [&'static str; 7] = ["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"];
+
     /// The stable label.
     pub const fn code(&self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
-use crate::cluster::calls::Calls;
+use crate::calls::Calls;
 use crate::ledger::{Ledger, Settled};
 use crate::plan::{Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome};
 use crate::policy::{Basis, Cooldown, Policy};
@@ -21,6 +21,7 @@ mod advice;
 pub mod catalogue;
 mod descheduler;
 mod families;
+mod standby;
 mod text;
 
 pub use text::Form;
@@ -132,6 +133,9 @@ impl Metrics {
     /// Takes in whether this instance decides, or stands by.
     pub fn leader(&self, leads: bool) {
         self.all.leader.set(i64::from(leads));
+        if !leads {
+            self.fall_silent();
+        }
     }
 
     /// Takes in the last plan of a policy. What it no longer speaks of is gone: a node that has left leaves no series

@@ -21,3 +21,24 @@ fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {
         run(Command::new("promtool").args(["test", "rules"]).arg(&copy));
     }
 }
+
+#[test]
+fn the_manifests_of_monitoring_go_where_the_others_go() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("monitoring");
+    std::fs::create_dir_all(&folder).unwrap();
+    // kustomize takes relative paths alone.
+    let up = "../".repeat(folder.components().count() - 1);
+    let deploy = format!("{up}{}/deploy", env!("CARGO_MANIFEST_DIR").trim_start_matches('/'));
+    let text = format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: balance\n\
+         resources: [{deploy}/base]\ncomponents: [{deploy}/components/monitoring]\n"
+    );
+    std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
+    let built = run(Command::new("kubectl").arg("kustomize").arg(&folder));
+    for kind in ["Deployment", "Service", "ServiceMonitor", "PrometheusRule"] {
+        let kind = format!("kind: {kind}\n");
+        let one = built.split("\n---\n").filter(|m| m.contains(&kind)).collect::<Vec<_>>();
+        assert!(one.len() == 1 && one[0].contains("\n  namespace: balance\n"), "{kind}: {one:?}");
+    }
+    assert!(built.contains("{{ $labels.job }}"), "kustomize has changed the templates of the alerts");
+}

@@ -203,22 +203,22 @@ proptest! {
     #[test]
     fn a_suggestion_covers_what_it_says_and_more_use_never_lowers_it(
         cores in proptest::collection::vec(0.0_f64..50.0, 3..20), more in 0.0_f64..5.0, which in 0_usize..20,
-        percentile in 1_u32..100, headroom in 0_u32..100,
+        percentile in 1_usize..100, headroom in 0_u32..100,
     ) {
         let policy = format!("advice: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
         let suggested = |cores: &[f64], resource: &str| {
             let plan = watched(&policy, cores);
-            plan.advice.first().and_then(|a| a.resources.get(resource)).map_or(0, |s| s.suggested.get())
+            plan.advice.first().and_then(|a| a.resources.get(resource)).map_or(0.0, |s| s.suggested.as_f64())
         };
-        // As many of the samples as the percentile asks for, in thousandths less than one for what lies between two of them.
+        // As many of the samples as the percentile asks for; between two of them it may lie anywhere.
         let mut sorted = cores.clone();
         sorted.sort_by(f64::total_cmp);
-        let covered = cores.len() * percentile as usize / 100;
+        let covered = cores.len() * percentile / 100;
         let least = if covered == 0 { sorted[0] } else { sorted[covered - 1] };
         let cpu = suggested(&cores, "cpu");
-        prop_assert!(cpu as f64 >= least * 1e9 - 1.0, "{cpu} is below {least}");
+        prop_assert!(cpu >= least * 1e9 - 1.0, "{cpu} is below {least}");
         let memory = suggested(&cores, "memory");
-        prop_assert!(memory as f64 >= sorted[sorted.len() - 1] * f64::from(1 << 30) - 1.0);
+        prop_assert!(memory >= sorted[sorted.len() - 1] * f64::from(1 << 30) - 1.0);
         let mut larger = cores.clone();
         let place = which % larger.len();
         larger[place] += more;

@@ -54,6 +54,10 @@ impl Watch {
         plan.moves.len()
     }
 
+    fn standing(&self) -> [(&'static str, usize); 3] {
+        self.engine.ledger().by_standing(&self.policy().cooldown, self.now)
+    }
+
     fn ending(&self) -> Vec<String> {
         self.engine.ledger().entries().iter().map(|e| format!("{:?}", e.state)).collect()
     }
@@ -82,6 +86,25 @@ fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time()
     }
     let rests: Vec<_> = evicted_at.windows(2).map(|w| (w[1] - w[0]) / 60).collect();
     assert_eq!(rests, [10, 20, 40, 60, 60], "minutes between evictions, up to the cap of an hour");
+}
+
+#[test]
+fn whose_moves_do_not_help_again_and_again_is_counted() {
+    let mut watch = Watch::new(HOT, &one_at_a_time());
+    let mut seen = Vec::new();
+    while watch.engine.ledger().repeat_offenders() == 0 {
+        if watch.act("n1") > 0 {
+            seen.push(watch.standing());
+        }
+        watch.pass(15);
+        seen.push(watch.standing());
+        assert!(watch.now < after(3600), "{seen:?}");
+    }
+    seen.dedup();
+    let [open, resting, settled] = ["open", "resting", "settled"];
+    let states = |counts: [usize; 3]| [(open, counts[0]), (resting, counts[1]), (settled, counts[2])];
+    assert_eq!(seen, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]].map(states));
+    assert_eq!(watch.engine.ledger().resting(watch.now), 1);
 }
 
 #[test]

@@ -1,44 +1,138 @@
-//! The Grafana dashboard: every metric that it asks for is one that the program exposes.
+//! The Grafana dashboard and the alerts ask for what the program exposes, and the dashboard is laid out well.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::telemetry::metrics::catalogue::ALL;
+use evenkeel::engine::Engine;
+use evenkeel::ledger::Ledger;
+use evenkeel::telemetry::metrics::catalogue::{ALL, About, Values};
 use evenkeel::telemetry::metrics::{Form, Metrics};
 use serde_json::Value;
 
-use crate::kit::{Cluster, EVEN, parse};
+use crate::boards::{Selector, alerts, asked_by, dashboard, queries, read, selectors, variables};
+use crate::kit::{Cluster, EVEN, noon, parse};
 
-fn dashboard() -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards/evenkeel.json");
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+/// What Prometheus gives each series of a target, and Kubernetes' service discovery besides.
+const OF_THE_TARGET: [&str; 4] = ["cluster", "namespace", "job", "instance"];
+
+/// Every selector of the dashboard.
+fn shown() -> BTreeSet<Selector> {
+    let of_variables = variables().into_iter().map(|v| v.selector);
+    queries().into_iter().map(|q| q.expr).chain(of_variables).flat_map(|text| selectors(&text)).collect()
 }
 
-fn names(text: &str) -> BTreeSet<String> {
-    let ends = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
-    let name = |part: &str| format!("evenkeel_{}", &part[..part.find(ends).unwrap_or(part.len())]);
-    text.split("evenkeel_").skip(1).map(name).collect()
+/// Every selector of the alerts.
+fn watched() -> BTreeSet<Selector> {
+    alerts().iter().flat_map(asked_by).flat_map(|text| selectors(&text)).collect()
+}
+
+fn exposed() -> BTreeMap<String, &'static About> {
+    ALL.iter().map(|about| (about.full_name(), *about)).collect()
+}
+
+/// The name of the metric of which this is a series.
+fn base(name: &str) -> &str {
+    ["_bucket", "_sum", "_count"].iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name)
 }
 
 #[test]
-fn every_metric_of_the_dashboard_is_exposed_and_every_exposed_one_is_shown() {
-    let exposed: BTreeSet<String> = ALL.iter().map(|about| about.full_name()).collect();
-    let queries: Vec<String> = dashboard()["panels"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|p| p["targets"].as_array().unwrap())
-        .map(|t| t["expr"].as_str().unwrap().to_owned())
-        .collect();
-    let asked: BTreeSet<String> = queries.iter().flat_map(|q| names(q)).collect();
-    let base = |name: &String| {
-        ["_bucket", "_sum", "_count"].iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name).to_owned()
-    };
-    let asked: BTreeSet<String> = asked.iter().map(base).collect();
-    let unknown: Vec<_> = asked.difference(&exposed).collect();
-    assert!(unknown.is_empty(), "not exposed: {unknown:?}");
-    let hidden: Vec<_> = exposed.difference(&asked).collect();
+fn every_metric_that_is_asked_for_is_exposed_and_every_exposed_one_is_shown() {
+    let exposed = exposed();
+    for selector in shown().iter().chain(&watched()) {
+        assert!(exposed.contains_key(base(&selector.metric)), "{} is not exposed", selector.metric);
+    }
+    let of_panels: BTreeSet<String> =
+        queries().iter().flat_map(|q| selectors(&q.expr)).map(|s| base(&s.metric).to_owned()).collect();
+    let hidden: Vec<_> = exposed.keys().filter(|name| !of_panels.contains(*name)).collect();
     assert!(hidden.is_empty(), "exposed and shown nowhere: {hidden:?}");
+}
+
+#[test]
+fn every_label_that_is_asked_for_is_one_that_the_metric_has_with_a_value_that_there_is() {
+    let exposed = exposed();
+    for selector in shown().iter().chain(&watched()) {
+        let about = exposed[base(&selector.metric)];
+        for (label, _, value) in &selector.matchers {
+            if OF_THE_TARGET.contains(&label.as_str()) {
+                continue;
+            }
+            let known = about.labels.iter().find(|it| it.0 == label);
+            let Some(known) = known else { panic!("{} has no label {label}", selector.text()) };
+            for word in value.split('|').filter(|word| !word.starts_with('$') && *word != ".*") {
+                let there = match known.1 {
+                    Values::These(values) => values.contains(&word),
+                    Values::Listed(_) => read("docs/reasons.md").contains(&format!("| `{word}` |")),
+                    Values::Named(_) => false,
+                };
+                assert!(there, "{}: {label} is never {word}", selector.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_summed_by_is_a_label_and_what_a_legend_names_is_summed_by() {
+    let exposed = exposed();
+    for query in queries() {
+        let title = &query.panel["title"];
+        let asked = selectors(&query.expr);
+        let mut labels: BTreeSet<&str> = BTreeSet::from(["le"]);
+        labels.extend(OF_THE_TARGET);
+        labels.extend(asked.iter().flat_map(|s| exposed[base(&s.metric)].labels.iter().map(|l| l.0)));
+        let mut kept = BTreeSet::new();
+        for part in query.expr.split("by (").skip(1) {
+            kept.extend(part.split_once(')').unwrap().0.split(", "));
+        }
+        for label in &kept {
+            assert!(labels.contains(label), "{title}: no metric has {label}");
+        }
+        for label in query.legend() {
+            assert!(kept.contains(label), "{title}: {label} is not kept");
+        }
+    }
+}
+
+#[test]
+fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used() {
+    for selector in queries().iter().flat_map(|q| selectors(&q.expr)) {
+        for of_the_target in ["job", "instance"] {
+            let wanted = (of_the_target.to_owned(), "=~".to_owned(), format!("${of_the_target}"));
+            assert!(selector.matchers.contains(&wanted), "{} is of any {of_the_target}", selector.text());
+        }
+    }
+    let asked: Vec<Selector> = shown().into_iter().collect();
+    let uses = |word: &str| asked.iter().any(|s| s.matchers.iter().any(|m| m.2 == word));
+    let known: BTreeSet<String> = variables().iter().map(|v| format!("${}", v.name)).collect();
+    assert!(known.iter().all(|word| uses(word)), "of no effect: one of {known:?}");
+    for (_, operator, value) in asked.iter().flat_map(|s| &s.matchers).filter(|m| m.2.starts_with('$')) {
+        assert!(known.contains(value), "{value} is no variable");
+        // What may be several values is matched as such.
+        let several = variables().iter().any(|v| format!("${}", v.name) == *value && v.all.is_some());
+        assert_eq!(operator, if several { "=~" } else { "=" }, "{value}");
+    }
+    for variable in variables() {
+        let metric = &selectors(&variable.selector).iter().next().unwrap().metric.clone();
+        let known = exposed()[metric].labels.iter().any(|label| label.0 == variable.label);
+        assert!(known || OF_THE_TARGET.contains(&variable.label.as_str()), "{metric} has no {}", variable.label);
+    }
+    for variable in variables().iter().filter(|v| v.name != "resource") {
+        assert_eq!(variable.all.as_deref(), Some(".*"), "{} cannot be all", variable.name);
+    }
+}
+
+#[test]
+fn every_class_of_a_node_has_a_colour_and_no_two() {
+    let page = read("docs/reasons.md");
+    let (_, section) = page.split_once("## What a strategy takes a node for").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    let mut all: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    let query = queries().into_iter().find(|q| q.panel["title"] == "Hot or cold, by node").unwrap();
+    let shown = selectors(&query.expr);
+    let classes = shown.iter().flat_map(|s| s.matchers.iter().filter(|m| m.0 == "class"));
+    let mut coloured: Vec<&str> = classes.flat_map(|m| m.2.split('|')).collect();
+    all.sort_unstable();
+    coloured.sort_unstable();
+    assert_eq!(coloured, all);
 }
 
 #[test]
@@ -52,19 +146,110 @@ fn a_node_that_has_left_leaves_no_series_behind() {
     );
 }
 
+/// Of two instances only the one that decides tells of a plan.
+#[test]
+fn who_stands_by_tells_of_no_plan_and_no_ledger() {
+    let policy = parse(&format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"));
+    let cluster = Cluster::parse(
+        "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m owner=StatefulSet\nnode n2\nnode n3 unready",
+    );
+    let snapshot = cluster.snapshot(&policy);
+    let mut engine = Engine::new(policy.clone(), Ledger::default());
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let plan = engine.decide(&snapshot, noon());
+    engine.intend(&snapshot, &plan.moves, noon());
+    let metrics = Metrics::default();
+    metrics.leader(false);
+    let silent = metrics.text(Form::Classic);
+    metrics.leader(true);
+    metrics.plan(&plan, &policy);
+    metrics.ledger(engine.ledger(), &policy.cooldown, noon());
+    for told in ["node_class{", "kept_pods{", "planned_moves{", "steered_nodes{", "band_ratio{", "ledger_entries{"] {
+        assert!(
+            metrics.text(Form::Classic).contains(told),
+            "the plan says nothing of {told}: {}",
+            metrics.text(Form::Classic)
+        );
+    }
+    metrics.leader(false);
+    assert_eq!(metrics.text(Form::Classic), silent);
+}
+
+#[test]
+fn rows_answer_the_questions_of_the_night_in_order() {
+    let dashboard = dashboard();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let rows: Vec<&str> = panels.iter().filter(|p| p["type"] == "row").map(|p| p["title"].as_str().unwrap()).collect();
+    assert_eq!(
+        rows,
+        [
+            "Is the cluster even?",
+            "Which nodes are hot or cold?",
+            "What was moved, and did it help?",
+            "What was refused, and why?",
+            "Would better requests help?",
+            "Is evenkeel itself healthy?",
+        ]
+    );
+    // Panels stand in reading order, so that each belongs to the row before it.
+    let places: Vec<(u64, u64)> = panels.iter().map(|p| (at(p, "y"), at(p, "x"))).collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+fn at(panel: &Value, key: &str) -> u64 {
+    panel["gridPos"][key].as_u64().unwrap()
+}
+
 #[test]
 fn panels_do_not_overlap_and_each_says_what_it_shows() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
-    let mut cells = BTreeSet::new();
+    let (mut cells, mut ids) = (BTreeSet::new(), BTreeSet::new());
     for panel in panels {
-        assert!(panel["description"].as_str().is_some_and(|d| d.len() > 10), "{}", panel["title"]);
-        let at = |key: &str| panel["gridPos"][key].as_u64().unwrap();
-        assert!(at("x") + at("w") <= 24);
-        for x in at("x")..at("x") + at("w") {
-            for y in at("y")..at("y") + at("h") {
+        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{} has the number of another", panel["title"]);
+        assert!(at(panel, "x") + at(panel, "w") <= 24);
+        for x in at(panel, "x")..at(panel, "x") + at(panel, "w") {
+            for y in at(panel, "y")..at(panel, "y") + at(panel, "h") {
                 assert!(cells.insert((x, y)), "{} overlaps another panel", panel["title"]);
             }
+        }
+        let Some(targets) = panel["targets"].as_array() else {
+            assert_eq!(panel["type"], "row", "{} asks for nothing", panel["title"]);
+            continue;
+        };
+        assert!(panel["description"].as_str().is_some_and(|d| d.len() > 20), "{}", panel["title"]);
+        let letters: BTreeSet<&str> = targets.iter().map(|t| t["refId"].as_str().unwrap()).collect();
+        assert_eq!(letters.len(), targets.len(), "{}: two queries of one letter", panel["title"]);
+    }
+}
+
+/// A column that nothing gives would be empty, and one that is given another name is looked for in vain.
+#[test]
+fn the_columns_of_tables_are_there() {
+    let dashboard = dashboard();
+    for table in dashboard["panels"].as_array().unwrap().iter().filter(|p| p["type"] == "table") {
+        let targets = table["targets"].as_array().unwrap();
+        let mut columns: BTreeSet<String> = BTreeSet::from(["Time".to_owned()]);
+        for target in targets {
+            assert_eq!((&target["format"], &target["instant"]), (&"table".into(), &true.into()), "{}", table["title"]);
+            let (_, labels) = target["expr"].as_str().unwrap().split_once("by (").unwrap();
+            columns.extend(labels.split_once(')').unwrap().0.split(", ").map(str::to_owned));
+            let letter = target["refId"].as_str().unwrap();
+            columns.insert(if targets.len() == 1 { "Value".to_owned() } else { format!("Value #{letter}") });
+        }
+        let steps = table["transformations"].as_array().unwrap();
+        let options = &steps.iter().find(|t| t["id"] == "organize").unwrap()["options"];
+        let named = |part: &str| options[part].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+        for part in ["excludeByName", "indexByName", "renameByName"] {
+            assert!(named(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
+        }
+        let renamed = options["renameByName"].as_object().unwrap();
+        let names: BTreeSet<&str> =
+            columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
+        let overridden = table["fieldConfig"]["overrides"].as_array().unwrap().iter().map(|o| &o["matcher"]["options"]);
+        let sorted = table["options"]["sortBy"].as_array().unwrap().iter().map(|s| &s["displayName"]);
+        for column in overridden.chain(sorted) {
+            assert!(names.contains(column.as_str().unwrap()), "{}: no column {column}", table["title"]);
         }
     }
 }

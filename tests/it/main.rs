@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, helpers included")]
 
+#[path = "../boards/kit.rs"]
+mod boards;
 mod kit;
 
 mod advice;
@@ -17,6 +19,7 @@ mod gates;
 mod high_node_utilization;
 mod ledger;
 mod low_node_utilization;
+mod monitoring;
 mod otlp;
 mod metrics;
 mod past;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use evenkeel::ledger::Ending;
 use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked};
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
@@ -277,6 +278,8 @@ fn states() -> Vec<State> {
         State::Moving { evicted: 3, planned: 4, ago: SignedDuration::from_secs(40), hot: 2, awaited: 2 },
         State::WouldMove { planned: 3, hot: 2 },
         State::Uneven { hot: 1, kept: 7, why: Refusal::NoBudget.to_string() },
+        State::Unpacked { underused: 2, kept: 1, why: Refusal::Bare.to_string() },
+        State::Packed(5),
         State::Warming(1),
         State::Blind(4),
         State::Even { even: 9, cold: 3, unknown: 0 },
@@ -289,7 +292,28 @@ fn is_listed_state(state: &State) {
     match state {
         State::Starting | State::Waiting(_) | State::Stuck(_) | State::Failed(_) | State::Halted(_) => {}
         State::Moving { .. } | State::WouldMove { .. } | State::Uneven { .. } | State::Warming(_) => {}
-        State::Standby(_) | State::Blind(_) | State::Even { .. } | State::Idle => {}
+        State::Unpacked { .. }
+        | State::Packed(_)
+        | State::Standby(_)
+        | State::Blind(_)
+        | State::Even { .. }
+        | State::Idle => {}
+    }
+}
+
+const fn endings() -> [Ending; 6] {
+    [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced]
+}
+
+/// Whoever adds an ending adds it to the list above too.
+const fn is_listed_ending(ending: Ending) {
+    match ending {
+        Ending::Helped
+        | Ending::Renewed
+        | Ending::SameNode
+        | Ending::HotNode
+        | Ending::NeverReady
+        | Ending::NotReplaced => {}
     }
 }
 
@@ -313,7 +337,7 @@ fn document() -> String {
         let advice = class.advice().unwrap_or_default();
         let _ = writeln!(doc, "| `{}` | {class} | {advice} |", class.code());
     }
-    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
         let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.advice());
@@ -326,7 +350,13 @@ fn document() -> String {
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## How a move went\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | it says | the workload rests for it |\n|---|---|---|\n";
+    for ending in endings() {
+        is_listed_ending(ending);
+        let rests = if ending.useless() { "yes" } else { "no" };
+        let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
+    }
+    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for why in steer_reasons() {
         is_listed_steer_reason(&why);
         let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.advice().unwrap_or_default());
@@ -356,6 +386,12 @@ fn the_page_of_reasons_is_as_the_program_speaks() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(written == document(), "docs/reasons.md is not current: UPDATE_DOCS=1 cargo test --test it reasons");
+}
+
+/// Counters are there for each from the start.
+#[test]
+fn every_outcome_of_a_taint_is_in_the_list_of_labels() {
+    assert_eq!(steer_outcomes().iter().map(SteerOutcome::code).collect::<Vec<_>>(), SteerOutcome::CODES);
 }
 
 #[test]

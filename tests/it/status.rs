@@ -128,6 +128,11 @@ fn one_sentence_tells_how_the_cluster_is() {
     assert_eq!(at_first("node n1 no-metrics\nnode n2 no-metrics", EVEN, None), "Blind: of 2 nodes nothing is known");
     let alone = "Halted: ready and selected nodes: 1; it takes two to move anything";
     assert_eq!(at_first("node n1", EVEN, None), alone);
+    let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
+    let loose = "node n1\n web*2 cpu=100m uses=100m\nnode n2\n api*4 cpu=1 uses=1\nbudget web allows=0";
+    let stays = "Not packed: 1 node is underused, and the 2 pods that would help must stay: PodDisruptionBudget web allows no disruption now; and 1 other reason";
+    assert_eq!(at_first(loose, pack, None), stays);
+    assert_eq!(at_first(even, pack, None), "Packed: of 2 nodes none is to be emptied");
     assert_eq!(at_first(two, "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]", None), "Nothing to do");
 }
 
@@ -342,6 +347,10 @@ fn no_name_and_no_message_is_markup() {
     }
     let (pool, why) = (EVIL.to_owned(), Idle::Unmeasurable(EVIL.to_owned()));
     plan.notes.push(Note { strategy: "LowNodeUtilization", pool, why });
+    for advice in &mut plan.advice {
+        advice.workload = OwnerKey { namespace: EVIL.to_owned(), kind: EVIL.to_owned(), name: EVIL.to_owned() };
+    }
+    assert!(!plan.advice.is_empty());
     plan.steering[0].node = EVIL.to_owned();
     plan.steering[0].why = SteerReason::Unsure(EVIL.to_owned());
     let bad = |word: &str| word.to_owned() + EVIL;

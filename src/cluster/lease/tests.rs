@@ -1,11 +1,18 @@
 //! The calls that are made, against an API server that keeps one Lease.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::Client;
 use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::*;
+use super::election::{Election, Timing};
+use super::{Candidacy, Elector, Failed, Leadership, Standing};
 use crate::cluster::client::tests::{Asked, client_of, fake, serve, status};
 
 const PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases";
@@ -263,7 +270,7 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
             }
             let (method, uri) = (request.method().to_string(), request.uri().to_string());
             let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
-            let (code, text) = kept.answer(&method, &uri, &String::from_utf8(body.to_vec()).unwrap());
+            let (code, text) = kept.answer(&method, &uri, std::str::from_utf8(&body).unwrap());
             axum::response::Response::builder().status(code).body(axum::body::Body::from(text)).unwrap()
         }
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::*;
+use super::{Candidate, Daemon, Lead, Stage, Steered};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::{Asked, fake, status};
 use crate::cluster::evict::tests::planned;
@@ -13,6 +13,7 @@ use crate::cluster::lease::tests::Ruler;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::cycle::Cycle;
 use crate::daemon::{Feed, Told as Said};
+use crate::engine::Engine;
 use crate::ledger::Ledger;
 use crate::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;

@@ -2,6 +2,8 @@
 //!
 //! What is registered, and `docs/metrics.md`, are made from this list.
 
+use crate::plan::{Outcome, SteerOutcome};
+
 /// The prefix of our own names.
 pub const PREFIX: &str = "evenkeel";
 /// The prefix of the names that descheduler has.
@@ -149,10 +151,7 @@ pub(super) const HALTED: About =
 pub(super) const EVICTIONS: About = counter(
     "evictions",
     "Evictions that were tried, by what became of them",
-    &[
-        STRATEGY,
-        Label("outcome", Values::These(&["evicted", "refused", "gone", "changed", "failed", "unanswered", "untried"])),
-    ],
+    &[STRATEGY, Label("outcome", Values::These(&Outcome::CODES))],
 );
 pub(super) const SETTLED: About = counter(
     "settled_moves",
@@ -184,10 +183,7 @@ pub(super) const STEERED: About = gauge(
 pub(super) const TAINTS: About = counter(
     "taint_changes",
     "Changes of taints that were tried, by what became of them",
-    &[
-        Label("action", Values::These(&["add", "remove"])),
-        Label("outcome", Values::Listed("reasons.md#what-became-of-a-taint")),
-    ],
+    &[Label("action", Values::These(&["add", "remove"])), Label("outcome", Values::These(&SteerOutcome::CODES))],
 );
 pub(super) const CYCLES: About = counter(
     "cycles",

@@ -14,7 +14,7 @@ use prometheus_client::registry::{Metric, Registry};
 
 use super::advice::AdviceMetrics;
 use super::catalogue::{self, About};
-use crate::cluster::calls::Calls;
+use crate::calls::Calls;
 
 /// A gauge of shares or times.
 pub(super) type Fraction = Gauge<f64, AtomicU64>;

@@ -1,6 +1,6 @@
 //! What the status page and `/status.json` tell, as plain data. Every list that grows with the cluster is bounded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -273,9 +273,8 @@ impl Remembered {
     /// The ledger as it is, with the nodes of a snapshot that may be a little older.
     pub fn of(ledger: &Ledger, snapshot: &Snapshot, rest: SignedDuration, now: Timestamp) -> Self {
         let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
-        let replacements: BTreeMap<&str, ()> =
-            newest.iter().filter_map(|e| Some((e.replacement.as_deref()?, ()))).collect();
-        let found = snapshot.pods.iter().filter(|p| replacements.contains_key(p.uid.as_str()));
+        let replacements: BTreeSet<&str> = newest.iter().filter_map(|e| e.replacement.as_deref()).collect();
+        let found = snapshot.pods.iter().filter(|p| replacements.contains(p.uid.as_str()));
         let found: BTreeMap<&str, (Option<String>, Timestamp)> =
             found.map(|p| (p.uid.as_str(), (p.node.map(|n| snapshot.node(n).name.clone()), p.created))).collect();
         let entry = |e: &&Entry| {

@@ -68,8 +68,8 @@ fn head(look: &Look<'_>, html: &mut Html) {
             html.tag(" <span class=\"badge\" title=\"").text(why).tag("\">").text(word).tag("</span>");
         }
     }
-    html.tag("</p>\n<h1 id=\"headline\" role=\"status\" class=\"state ").text(look.state.code()).tag("\">");
-    html.text(&look.state).tag("</h1>\n<p class=\"facts\" id=\"facts\">");
+    html.tag("</p>\n<div role=\"status\"><h1 id=\"headline\" class=\"state ").text(look.state.code()).tag("\">");
+    html.text(&look.state).tag("</h1></div>\n<p class=\"facts\" id=\"facts\">");
     match look.plan {
         Some(plan) => html.tag("Decided ").add(&ago(look, plan.at)),
         None => html.tag("Nothing decided yet"),

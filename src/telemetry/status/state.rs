@@ -55,6 +55,17 @@ pub enum State {
         /// Why most of them stay, or why nothing is done.
         why: String,
     },
+    /// Nodes are underused, and no pod can go.
+    Unpacked {
+        /// So many.
+        underused: usize,
+        /// How many pods would have to go.
+        kept: usize,
+        /// Why most of them stay, or why nothing is done.
+        why: String,
+    },
+    /// Of so many nodes none is to be emptied.
+    Packed(usize),
     /// Nodes are above a target, but not for long enough.
     Warming(usize),
     /// Of no node the usage is known.
@@ -97,7 +108,9 @@ impl State {
         let (hot, planned) = (round.count("hot"), round.moves.total());
         let sum = |codes: &[&str]| codes.iter().map(|code| round.count(code)).sum::<usize>();
         let unknown = sum(&["unknown", "doubtful", "not-ready"]);
-        let (even, cold) = (sum(&["even", "in-use", "in-use-cordoned"]), sum(&["cold", "cold-cordoned", "underused"]));
+        let (even, cold, underused) = (sum(&["even"]), sum(&["cold", "cold-cordoned"]), sum(&["underused"]));
+        let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
+        let kept = round.kept.iter().map(|g| g.pods.total()).sum();
         if let Some(why) = &round.halted {
             return State::Halted(why.clone());
         }
@@ -106,11 +119,11 @@ impl State {
             (1.., _, _) => {
                 State::Moving { evicted: round.evicted, planned, ago: now.duration_since(round.at), hot, awaited }
             }
-            (_, 1.., _) => {
-                State::Uneven { hot, kept: round.kept.iter().map(|g| g.pods.total()).sum(), why: why(round) }
-            }
+            (_, 1.., _) => State::Uneven { hot, kept, why: why(round) },
             (_, _, warming @ 1..) => State::Warming(warming),
-            _ if even + cold > 0 => State::Even { even, cold, unknown },
+            _ if underused > 0 => State::Unpacked { underused, kept, why: why(round) },
+            _ if even + cold > 0 => State::Even { even: even + in_use, cold, unknown },
+            _ if in_use > 0 => State::Packed(in_use),
             _ if unknown > 0 => State::Blind(unknown),
             _ => State::Idle,
         }
@@ -128,6 +141,8 @@ impl State {
             State::Moving { .. } => "moving",
             State::WouldMove { .. } => "would-move",
             State::Uneven { .. } => "uneven",
+            State::Unpacked { .. } => "unpacked",
+            State::Packed(_) => "packed",
             State::Warming(_) => "warming",
             State::Blind(_) => "blind",
             State::Even { .. } => "even",
@@ -138,8 +153,10 @@ impl State {
 
 /// Why no pod goes although nodes are hot.
 fn why(round: &Round) -> String {
-    let mostly = if round.kept.len() > 1 { "mostly: " } else { "" };
-    let kept = round.kept.first().map(|group| format!("{mostly}{}", group.message));
+    let kept = round.kept.first().map(|group| match round.kept.len() - 1 {
+        0 => group.message.clone(),
+        others => format!("{}; and {}", group.message, counted(others, "other reason")),
+    });
     kept.or_else(|| round.notes.first().map(|note| note.why.to_string())).unwrap_or_default()
 }
 
@@ -167,13 +184,12 @@ impl fmt::Display for State {
                 write!(f, "Dry run: {}{} would be evicted", are_hot(*hot), counted(*planned, "pod"))
             }
             State::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {} hot, ", are(*hot))?;
-                match kept {
-                    0 => write!(f, "and nothing is done: {why}"),
-                    1 => write!(f, "and the pod that would help must stay: {why}"),
-                    kept => write!(f, "and the {kept} pods that would help must stay: {why}"),
-                }
+                write!(f, "Uneven: {} hot, {}", are(*hot), stay(*kept, why))
             }
+            State::Unpacked { underused, kept, why } => {
+                write!(f, "Not packed: {} underused, {}", are(*underused), stay(*kept, why))
+            }
+            State::Packed(nodes) => write!(f, "Packed: of {} none is to be emptied", counted(*nodes, "node")),
             State::Warming(nodes) => {
                 write!(f, "Watching: {} above a target, but not for long enough", are(*nodes))
             }
@@ -194,6 +210,15 @@ impl fmt::Display for State {
             State::Idle => f.write_str("Nothing to do"),
         }
     }
+}
+
+fn stay(kept: usize, why: &str) -> String {
+    let who = match kept {
+        0 => "and nothing is done".to_owned(),
+        1 => "and the pod that would help must stay".to_owned(),
+        kept => format!("and the {kept} pods that would help must stay"),
+    };
+    if why.is_empty() { who } else { format!("{who}: {why}") }
 }
 
 fn are(nodes: usize) -> String {

@@ -1,6 +1,13 @@
 //! What one candidate does, rule by rule; then three of them with bad clocks and a bad network.
 
-use super::*;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::LeaseSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use tokio::time::Instant;
+
+use super::{Election, Step, Timing};
 
 mod many;
 

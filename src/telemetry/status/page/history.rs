@@ -91,9 +91,9 @@ fn table(look: &Look<'_>, cycles: &[&Past], id: &'static str) -> Html {
         html.tag(if ["failed", "halted", "waiting"].contains(&past.outcome) { "bad" } else { "plain" }).tag("\">");
         html.text(past.outcome).tag("</span></td><td>").text(past.evicted);
         if past.planned != past.evicted {
-            html.tag(" of ").text(past.planned);
+            html.tag("&nbsp;of&nbsp;").text(past.planned);
         }
-        html.tag("</td><td>").text(past.hot).tag("</td><td>").text(past.took_ms).tag(" ms</td><td>");
+        html.tag("</td><td>").text(past.hot).tag("</td><td>").text(past.took_ms).tag("&nbsp;ms</td><td>");
         html.text(&past.message).tag("</td></tr>");
     }
     html.tag("</tbody></table></div>");

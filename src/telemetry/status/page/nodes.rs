@@ -21,6 +21,8 @@ const TELLING: f64 = 0.03;
 struct Bars<'r> {
     resources: Vec<&'r str>,
     basis: Basis,
+    /// Whether nodes are of several pools.
+    pools: bool,
     /// The share at the end of a bar.
     top: f64,
 }
@@ -84,7 +86,8 @@ impl<'r> Bars<'r> {
         let others = named.iter().copied().filter(|r| !["cpu", "memory"].contains(r));
         let shares = loads().flat_map(|(_, l)| [l.actual, l.requests, l.high]).flatten();
         let top = shares.map(Ratio::get).fold(1.0, f64::max);
-        Bars { resources: basic.chain(others).collect(), basis: round.basis, top }
+        let pools: BTreeSet<&str> = round.nodes.items.iter().filter_map(|n| n.pool.as_deref()).collect();
+        Bars { pools: pools.len() > 1, resources: basic.chain(others).collect(), basis: round.basis, top }
     }
 
     fn table(&self, nodes: &[Node]) -> Html {
@@ -108,7 +111,11 @@ impl<'r> Bars<'r> {
     }
 
     fn row(&self, node: &Node, html: &mut Html) {
-        html.tag("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">").text(&node.name).tag("</th>");
+        html.tag("<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">").text(&node.name);
+        if let Some(pool) = node.pool.as_ref().filter(|_| self.pools) {
+            html.tag("<small>pool ").text(pool).tag("</small>");
+        }
+        html.tag("</th>");
         html.tag("<td role=\"cell\" class=\"class\">");
         match node.class {
             Some(code) => html.tag("<span class=\"tag ").tag(look(code)).tag("\">").text(code).tag("</span>"),

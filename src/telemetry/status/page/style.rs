@@ -15,7 +15,7 @@ p{margin:0 0 8px;overflow-wrap:anywhere}a{color:var(--idle)}
 .brand{color:var(--soft);font-size:13px;margin:0 0 10px}.brand b{color:var(--ink)}
 .badge{border:1px solid var(--rule);border-radius:999px;padding:1px 9px;margin-left:6px;color:var(--ink);background:var(--card)}
 h1{font-size:24px;line-height:1.25;margin:0 0 6px;letter-spacing:-.01em;overflow-wrap:anywhere;max-width:60ch;border-left:5px solid var(--even);padding-left:14px}
-h1.uneven,h1.moving,h1.would-move{border-color:var(--h6)}h1.even,h1.idle{border-color:var(--idle)}
+h1.uneven,h1.unpacked,h1.moving,h1.would-move{border-color:var(--h6)}h1.even,h1.packed,h1.idle{border-color:var(--idle)}
 h1.failed,h1.halted,h1.stuck,h1.waiting,h1.blind{border-color:var(--hot)}
 h2{font-size:18px;margin:34px 0 6px;padding-top:16px;border-top:1px solid var(--rule)}h3{font-size:15px;margin:18px 0 4px}
 .facts,.hint,.soft,small,.when,footer{color:var(--soft)}.facts b{color:var(--ink)}.hint,footer{font-size:13px;max-width:100ch}
@@ -31,7 +31,7 @@ b.bad::before{content:none}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px;margin:2px 0 6px}
 th{text-align:left;font-weight:600}thead th{color:var(--soft);font-weight:500;font-size:12.5px;border-bottom:1px solid var(--rule);padding:4px 14px 5px 0;vertical-align:bottom}
 td,tbody th{padding:6px 14px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top;overflow-wrap:anywhere}thead th{overflow-wrap:anywhere}.facts b.bad{color:var(--hot)}
-.rows{min-width:720px}.rows tbody th{min-width:110px}.when{white-space:nowrap}tbody th.when{font-weight:400}
+.rows{min-width:720px}.rows thead th{overflow-wrap:normal}time{white-space:nowrap}.rows tbody th{min-width:110px}.when{white-space:nowrap}tbody th.when{font-weight:400}
 .nodes{table-layout:fixed}.nodes th:first-child{width:17%}.nodes .class{width:27%}.nodes thead th:nth-child(2){width:27%}
 .nodes td,.nodes tbody th{padding-top:5px;padding-bottom:4px}
 .figures{display:block;font-size:12.5px;color:var(--soft);line-height:1.3}.figures b{color:var(--ink)}.narrow{display:none}

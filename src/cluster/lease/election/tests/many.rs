@@ -8,7 +8,7 @@ use proptest::prelude::{Just, Strategy, prop_assert};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::*;
+use super::{Duration, Election, Instant, LeaseSpec, Step, Timestamp, stamp, timing};
 
 const COUNT: usize = 3;
 /// What happens, happens before this; then there is calm. Milliseconds of true time.

@@ -164,12 +164,7 @@ const fn class(code: u16) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use kube::config::Config;
-    use prometheus_client::encoding::text;
-    use prometheus_client::registry::Registry;
-
     use super::*;
-    use crate::cluster::client::from_config;
 
     #[test]
     fn a_path_tells_the_resource_and_never_the_name() {
@@ -191,46 +186,5 @@ mod tests {
         ] {
             assert_eq!(resource(path), expected, "{path}");
         }
-    }
-
-    #[tokio::test]
-    async fn what_goes_through_the_client_is_counted_whether_or_not_it_is_answered() {
-        let router = axum::Router::new().fallback(async |request: axum::extract::Request| {
-            if request.uri().path().contains("slow") {
-                std::future::pending::<()>().await;
-            }
-            let code = if request.method() == Method::POST { 429 } else { 200 };
-            axum::http::Response::builder().status(code).body(axum::body::Body::from("{}")).unwrap()
-        });
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        let calls = Calls::default();
-        let client = from_config(Config::new(url.parse().unwrap()), &calls).unwrap();
-        let ask = |method: &str, path: &str| {
-            let request = Request::builder().method(method).uri(path).body(Vec::new()).unwrap();
-            let client = client.clone();
-            async move { client.request_text(request).await }
-        };
-        ask("GET", "/api/v1/pods?limit=500").await.unwrap();
-        ask("GET", "/api/v1/pods?watch=true&timeoutSeconds=290").await.unwrap();
-        ask("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction").await.unwrap_err();
-        let slow = ask("GET", "/api/v1/nodes/slow");
-        tokio::time::timeout(std::time::Duration::from_millis(50), slow).await.unwrap_err();
-        let mut registry = Registry::default();
-        registry.register("api_requests", "Requests", calls.counted());
-        let mut out = String::new();
-        text::encode(&mut out, &registry).unwrap();
-        let mut lines: Vec<&str> = out.lines().filter(|l| !l.starts_with('#')).collect();
-        lines.sort_unstable();
-        assert_eq!(
-            lines,
-            [
-                r#"api_requests_total{verb="create",resource="pods/eviction",code="4xx"} 1"#,
-                r#"api_requests_total{verb="get",resource="nodes",code="error"} 1"#,
-                r#"api_requests_total{verb="list",resource="pods",code="2xx"} 1"#,
-                r#"api_requests_total{verb="watch",resource="pods",code="2xx"} 1"#,
-            ]
-        );
     }
 }
