@@ -135,7 +135,7 @@ fn matchers(inner: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     let mut rest = inner;
     while let Some((label, more)) = rest.split_once(['=', '!']) {
-        let operator = &rest[label.len()..label.len() + more.find('"').unwrap() + 1];
+        let operator = &rest[label.len()..=label.len() + more.find('"').unwrap()];
         let (value, after) = more[more.find('"').unwrap() + 1..].split_once('"').unwrap();
         found.push((label.trim_matches([',', ' ']).to_owned(), operator.to_owned(), value.to_owned()));
         rest = after;
