@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::boards::{Query, Variable, alerts, asked_by, groups, queries, selectors, variables};
@@ -15,7 +14,7 @@ use crate::kit::bed::on_a_bed;
 use crate::kit::keel::Launch;
 use crate::kit::prometheus::Prometheus;
 use crate::kit::scene;
-use crate::kit::wait::{say, that};
+use crate::kit::wait::{present, say, that};
 
 /// Two strategies on two bases, of which one has nothing to do; one eviction a cycle, so that others have to wait.
 const POLICY: &str = "\
@@ -159,7 +158,7 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);
-    let now = Timestamp::now().as_second();
+    let now = present().as_second();
     let answer = if query.target["instant"] == true {
         prometheus.get("/api/v1/query", &[("query", &expr)]).await
     } else {
