@@ -2,11 +2,8 @@
 
 use std::io::Write;
 
-use jiff::SignedDuration;
-
 use crate::explain::{Explanation, Subject};
 
-use super::live::Watch;
 use super::plan::{self, Look, Looked, Output};
 use super::show::Screen;
 use super::{Shared, complain};
@@ -39,10 +36,6 @@ pub(super) struct Args {
     name: String,
     #[command(flatten)]
     look: Look,
-    /// Look at a live cluster for so long first, so that there is a window of usage to see [default: one reading, and of
-    /// Prometheus the whole window]
-    #[arg(long = "look", value_name = "DURATION", conflicts_with = "from", value_parser = duration)]
-    watch: Option<SignedDuration>,
     /// List every node and every pod
     #[arg(short = 'v', long)]
     all: bool,
@@ -67,9 +60,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         What::Node => Subject::Node(args.name.clone()),
         What::Workload => Subject::Workload(args.name.clone()),
     };
-    let watch = Watch { time: args.watch.unwrap_or_default() };
-    let Looked { engine, snapshot, now, head, warnings, .. } =
-        plan::look(&args.look, &args.shared, Some(watch), "looked at")?;
+    let Looked { engine, snapshot, now, head, warnings, .. } = plan::look(&args.look, &args.shared, "looked at")?;
     let explanation = engine.explain(&snapshot, &subject, now)?;
     match args.look.output {
         Output::Text => {
@@ -90,9 +81,4 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 /// An explanation as a page without colours, so many columns wide.
 pub fn page_of(explanation: &Explanation, width: usize) -> String {
     page::Page { explanation, head: &[], all: false, screen: Screen { width, colours: false } }.to_string()
-}
-
-fn duration(text: &str) -> Result<SignedDuration, String> {
-    let positive = |time: &SignedDuration| *time > SignedDuration::ZERO;
-    text.parse().ok().filter(positive).ok_or_else(|| "expected a duration such as 5m".to_owned())
 }

@@ -19,25 +19,15 @@ use super::plan::Seen;
 /// How long the first list of everything may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// More than one look.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Watch {
-    /// For so long, poll by poll.
-    pub(super) time: SignedDuration,
-}
-
-/// What a live cluster shows now. With a watch, also the window of a source that has a past, and what is seen by waiting.
-pub(super) async fn look(shared: &Shared, policy: &Policy, watch: Option<Watch>) -> anyhow::Result<Seen> {
+/// What a live cluster shows now, what it shows while we watch for so long before, and the window of a source that has a past.
+pub(super) async fn look(shared: &Shared, policy: &Policy, watch: SignedDuration) -> anyhow::Result<Seen> {
     let cluster = Cluster::connect(shared.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
     let _stop_with_us = stop.clone().drop_guard();
     cluster.start(&stop);
     listed(&cluster).await?;
     let mut head = Vec::new();
-    let mut readings = match watch {
-        Some(watch) => watched(&cluster, policy, watch, &mut head).await,
-        None => Vec::new(),
-    };
+    let mut readings = watched(&cluster, policy, watch, &mut head).await;
     let newest = usage(&cluster, policy, &mut head).await;
     readings.push((present(), newest));
     let ledger = remembered(&cluster, shared).await.unwrap_or_else(|error| {
@@ -60,7 +50,7 @@ pub(super) async fn look(shared: &Shared, policy: &Policy, watch: Option<Watch>)
 async fn watched(
     cluster: &Cluster,
     policy: &Policy,
-    watch: Watch,
+    watch: SignedDuration,
     head: &mut Vec<String>,
 ) -> Vec<(Timestamp, Readings)> {
     let source = Source::first(&policy.usage, cluster.client());
@@ -68,7 +58,7 @@ async fn watched(
         head.push(format!("usage: the window is not to be had: {error}"));
         Vec::new()
     });
-    let end = present().saturating_add(watch.time).unwrap_or(Timestamp::MAX);
+    let end = present().saturating_add(watch).unwrap_or(Timestamp::MAX);
     let poll = policy.usage.poll.unsigned_abs();
     while present() < end {
         if let Ok(newest) = source.read(&cluster.places()).await {

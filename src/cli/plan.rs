@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::Engine;
 use crate::ledger::Ledger;
@@ -13,11 +13,10 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::facts::Skipped;
 use crate::usage::Readings;
 
-use super::live::Watch;
 use super::show::{Page, Screen};
 use super::{Misuse, Shared, file, live, policy, runtime};
 
-/// Looks once and takes what it sees for steady: how long a node has been hot is not asked.
+/// Takes what it sees for steady: how long a node has been hot is not asked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = file::HOW_TO)]
 pub(super) struct Args {
@@ -39,6 +38,9 @@ pub(super) struct Look {
     /// With --from: take this for the present, RFC 3339 or Unix seconds [default: when the newest metrics were taken]
     #[arg(long, value_name = "TIME", requires = "from", value_parser = moment)]
     now: Option<Timestamp>,
+    /// Watch a live cluster for so long first, poll by poll [default: one reading, and of Prometheus the whole window]
+    #[arg(long = "look", value_name = "DURATION", conflicts_with = "from", value_parser = duration)]
+    watch: Option<SignedDuration>,
     /// As tables for people, or all of it for machines
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(super) output: Output,
@@ -80,7 +82,7 @@ pub(super) struct Looked {
 }
 
 /// Looks at a file or at a live cluster; at the latter for as long as it is told, and into the past where the source has one.
-pub(super) fn look(look: &Look, shared: &Shared, watch: Option<Watch>, what_for: &str) -> anyhow::Result<Looked> {
+pub(super) fn look(look: &Look, shared: &Shared, what_for: &str) -> anyhow::Result<Looked> {
     let mut chosen = policy::read_or_built_in(shared.policy.as_deref())?;
     if look.exact {
         chosen.policy = chosen.policy.exactly();
@@ -89,7 +91,7 @@ pub(super) fn look(look: &Look, shared: &Shared, watch: Option<Watch>, what_for:
     chosen.policy = known;
     let mut seen = match &look.from {
         Some(path) => from_file(path, &chosen.policy, look.now, shared)?,
-        None => runtime()?.block_on(live::look(shared, &chosen.policy, watch))?,
+        None => runtime()?.block_on(live::look(shared, &chosen.policy, look.watch.unwrap_or_default()))?,
     };
     if let Some(bad) = chosen.policy.bad_class(&seen.snapshot.classes) {
         return Err(Misuse(bad.to_string()).into());
@@ -112,7 +114,7 @@ pub(super) fn look(look: &Look, shared: &Shared, watch: Option<Watch>, what_for:
 
 /// Makes the plan and prints it.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Looked { engine, snapshot, now, head, warnings, skipped } = look(&args.look, &args.shared, None, "plan for")?;
+    let Looked { engine, snapshot, now, head, warnings, skipped } = look(&args.look, &args.shared, "plan for")?;
     let mut plan = engine.decide(&snapshot, now);
     plan.skipped.extend(skipped);
     match args.look.output {
@@ -172,6 +174,11 @@ fn ledger_of_file(
 #[expect(clippy::disallowed_methods, reason = "an edge: the time of a plan is that of its making")]
 fn present() -> Timestamp {
     Timestamp::now()
+}
+
+fn duration(text: &str) -> Result<SignedDuration, String> {
+    let positive = |time: &SignedDuration| *time > SignedDuration::ZERO;
+    text.parse().ok().filter(positive).ok_or_else(|| "expected a duration such as 5m".to_owned())
 }
 
 /// RFC 3339, or seconds since 1970.

@@ -60,6 +60,10 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
         say(&format!("Prometheus and metrics-server: at most {:.1} % apart, {}", furthest.0 * 100.0, furthest.1));
         assert!(furthest.0 <= 0.02, "{asked:#?} {told:#?}");
 
+        // A plan is made from the window too, and not from what is used at this moment.
+        let advice = &Launch::written(bed, &by_prometheus).await.plan()["advice"][0];
+        assert!(advice["samples"].as_u64() >= advice["measured"].as_u64().map(|pods| pods * 2), "{advice}");
+
         // One that has just started knows the window that it has not seen, and acts in its very first cycle.
         let launch = Launch::written(bed, &SLOWLY.by(&source(&prometheus.url()))).await;
         for run in 1..=2 {
