@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::boards::{Query, Variable, alerts, asked_by, groups, queries, selectors, variables};
@@ -159,7 +158,7 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);
-    let now = Timestamp::now().as_second();
+    let now = clock(prometheus).await;
     let answer = if query.target["instant"] == true {
         prometheus.get("/api/v1/query", &[("query", &expr)]).await
     } else {
@@ -173,6 +172,12 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
         assert!(series["metric"][label].is_string(), "{} has no {label}: {series}", query.panel["title"]);
     }
     has_figures(&answer)
+}
+
+/// The time by Prometheus' own clock, in whole seconds.
+async fn clock(prometheus: &Prometheus) -> i64 {
+    let answer = prometheus.get("/api/v1/query", &[("query", "time() - time() % 1")]).await;
+    answer["result"][1].as_str().unwrap().parse().unwrap()
 }
 
 /// As Grafana does it, where the data source is told that each second is scraped.
