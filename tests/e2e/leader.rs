@@ -11,7 +11,7 @@ use crate::kit::ledger;
 use crate::kit::proxy::{Proxy, Stage};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::kit::wait::{present, say, that};
 
 const EVICTION: &str = "/eviction";
 const LEADING: &str = "\"message\":\"leading: ";
@@ -140,7 +140,7 @@ fn a_leader_that_is_told_to_stop_hands_over_at_once() {
         other.says(&[STANDING_BY], 1, 60).await;
         one.says(&[TRIED], 2, 180).await;
         assert!(one.stop(30).await.success());
-        let ended = Timestamp::now();
+        let ended = present();
         other.says(&[LEADING], 1, 60).await;
         let after = time(&other.lines(LEADING)[0]["timestamp"]).duration_since(ended);
         even(bed, &mut other).await;

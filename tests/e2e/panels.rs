@@ -14,7 +14,7 @@ use crate::kit::bed::on_a_bed;
 use crate::kit::keel::Launch;
 use crate::kit::prometheus::Prometheus;
 use crate::kit::scene;
-use crate::kit::wait::{say, that};
+use crate::kit::wait::{present, say, that};
 
 /// Two strategies on two bases, of which one has nothing to do; one eviction a cycle, so that others have to wait.
 const POLICY: &str = "\
@@ -158,7 +158,7 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);
-    let now = clock(prometheus).await;
+    let now = present().as_second();
     let answer = if query.target["instant"] == true {
         prometheus.get("/api/v1/query", &[("query", &expr)]).await
     } else {
@@ -172,12 +172,6 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
         assert!(series["metric"][label].is_string(), "{} has no {label}: {series}", query.panel["title"]);
     }
     has_figures(&answer)
-}
-
-/// The time by Prometheus' own clock, in whole seconds.
-async fn clock(prometheus: &Prometheus) -> i64 {
-    let answer = prometheus.get("/api/v1/query", &[("query", "time() - time() % 1")]).await;
-    answer["result"][1].as_str().unwrap().parse().unwrap()
 }
 
 /// As Grafana does it, where the data source is told that each second is scraped.

@@ -244,12 +244,12 @@ fn the_columns_of_tables_are_there() {
             assert!(columns_of(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
         }
         let renamed = options["renameByName"].as_object().unwrap();
-        let names: BTreeSet<&str> =
+        let headings: BTreeSet<&str> =
             columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
         let overridden = table["fieldConfig"]["overrides"].as_array().unwrap().iter().map(|o| &o["matcher"]["options"]);
         let sorted = table["options"]["sortBy"].as_array().unwrap().iter().map(|s| &s["displayName"]);
         for column in overridden.chain(sorted) {
-            assert!(names.contains(column.as_str().unwrap()), "{}: no column {column}", table["title"]);
+            assert!(headings.contains(column.as_str().unwrap()), "{}: no column {column}", table["title"]);
         }
     }
 }

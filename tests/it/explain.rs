@@ -369,9 +369,9 @@ fn a_pod_on_a_page() {
 
     Landing  where its replacement would land, by the scheduler's scores
     n1 (home)  100%  score 768  its own node: nothing is gained
-          NodeAffinity 200, NodeResourcesFit 93, PodTopologySpread 100
+          NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
     n2           0%  score 672  helps; the node would be 18% full
-          NodeAffinity 0, NodeResourcesFit 97, PodTopologySpread 200
+          NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
     the same on all: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation, TaintToleration
     drawn home: its preferred node affinity outweighs the free nodes
     cannot take it: n3 is cordoned

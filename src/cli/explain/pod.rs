@@ -125,7 +125,7 @@ impl Page<'_> {
         let deciding: Vec<&str> = plugins.iter().filter(told).copied().collect();
         let alike: Vec<&str> = plugins.iter().filter(|plugin| !deciding.contains(plugin)).copied().collect();
         let parts =
-            |fit: &Fit| deciding.iter().map(|p| format!("{p} {}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
+            |fit: &Fit| deciding.iter().map(|p| format!("{p}={}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
         let scored = nodes.iter().any(|fit| fit.score != 0);
         let row = |fit: &&Fit| {
             let name = if fit.home { format!("{} (home)", fit.node) } else { fit.node.clone() };

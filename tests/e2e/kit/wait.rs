@@ -25,3 +25,9 @@ pub fn say(figure: &str) {
     // Not eprintln: the test harness would keep it to itself.
     std::io::stderr().write_all(format!("      {figure}\n").as_bytes()).unwrap();
 }
+
+/// The time, as the programs under test read it.
+#[expect(clippy::disallowed_methods, reason = "what is tried runs by the real clock")]
+pub fn present() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}
