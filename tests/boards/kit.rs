@@ -134,11 +134,12 @@ pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
 fn matchers(inner: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     let mut rest = inner;
-    while let Some((label, more)) = rest.split_once(['=', '!']) {
-        let operator = &rest[label.len()..=label.len() + more.find('"').unwrap()];
-        let (value, after) = more[more.find('"').unwrap() + 1..].split_once('"').unwrap();
+    while let Some((before, after)) = rest.split_once('"') {
+        let (value, more) = after.split_once('"').expect("a quote that ends it");
+        let at = before.find(['=', '!']).expect("an operator");
+        let (label, operator) = before.split_at(at);
         found.push((label.trim_matches([',', ' ']).to_owned(), operator.to_owned(), value.to_owned()));
-        rest = after;
+        rest = more;
     }
     found
 }

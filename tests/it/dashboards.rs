@@ -239,9 +239,9 @@ fn the_columns_of_tables_are_there() {
         }
         let steps = table["transformations"].as_array().unwrap();
         let options = &steps.iter().find(|t| t["id"] == "organize").unwrap()["options"];
-        let named = |part: &str| options[part].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+        let columns_of = |part: &str| options[part].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
         for part in ["excludeByName", "indexByName", "renameByName"] {
-            assert!(named(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
+            assert!(columns_of(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
         }
         let renamed = options["renameByName"].as_object().unwrap();
         let headings: BTreeSet<&str> =
