@@ -11,11 +11,12 @@ use crate::kit::ledger;
 use crate::kit::proxy::{Proxy, Stage};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{present, say, that};
+use crate::kit::wait::{say, that};
 
 const EVICTION: &str = "/eviction";
 const LEADING: &str = "\"message\":\"leading: ";
 const STANDING_BY: &str = "\"message\":\"standing by: ";
+const GIVEN_BACK: &str = "\"message\":\"the lead is given back\"";
 const TRIED: &str = "\"message\":\"eviction: ";
 const UNTRIED: &str = "\"outcome\":\"untried\"";
 
@@ -28,6 +29,15 @@ fn lease(duration: &str, deadline: &str) -> Vec<String> {
 
 fn run(launch: &Launch, flags: &[String]) -> Keel {
     launch.run(&flags.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Waits until it has said so many lines with these words, counted from its start: it may be quicker than we are.
+async fn said(keel: &mut Keel, words: &[&str], lines: usize, seconds: u64) {
+    let what = format!("{lines} lines with {words:?}");
+    keel.eventually(&what, seconds, async |keel| {
+        that(keel.count(words) >= lines, format!("{} so far", keel.count(words)))
+    })
+    .await;
 }
 
 /// How many evictions it asked for.
@@ -66,9 +76,9 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
         let mut one = run(&Launch::by(bed, &Policy::USUAL, &proxy.url()).await, &flags);
         // At the worst moment: a pod is gone, and nobody has been told.
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
-        one.says(&[LEADING], 1, 60).await;
+        said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(&Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)), &flags);
-        other.says(&[STANDING_BY, " leads\""], 1, 60).await;
+        said(&mut other, &[STANDING_BY, " leads\""], 1, 60).await;
         hold.caught(120).await;
         assert!(leads(&one).await && !leads(&other).await);
         assert_eq!(other.probe("/readyz").await, Ok(200), "who stands by is ready to");
@@ -76,7 +86,7 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
         one.kill_9();
         let last = spec(bed).await;
 
-        other.says(&[LEADING], 1, 120).await;
+        said(&mut other, &[LEADING], 1, 120).await;
         let taken = time(&other.lines(LEADING)[0]["timestamp"]);
         let silent = taken.duration_since(time(&last["renewTime"]));
         assert!(silent.as_secs() >= 15, "taken over after {silent:#}, from a leader that may have lived");
@@ -103,17 +113,17 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
         let proxy = Proxy::start(bed).await;
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         let mut one = run(&Launch::by(bed, &Policy::USUAL, &proxy.url()).await, &flags);
-        one.says(&[LEADING], 1, 60).await;
+        said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(&Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)), &flags);
-        other.says(&[STANDING_BY], 1, 60).await;
+        said(&mut other, &[STANDING_BY], 1, 60).await;
         hold.caught(120).await;
         // It has more moves to make, and is told that the first was made while it sleeps.
         one.signal("STOP");
         hold.release();
-        other.says(&[LEADING], 1, 120).await;
+        said(&mut other, &[LEADING], 1, 120).await;
         one.signal("CONT");
-        one.says(&[TRIED, UNTRIED], 1, 60).await;
-        one.says(&[STANDING_BY], 1, 60).await;
+        said(&mut one, &[TRIED, UNTRIED], 1, 60).await;
+        said(&mut one, &[STANDING_BY], 1, 60).await;
         assert_eq!(one.probe("/readyz").await, Ok(200));
         assert!(!leads(&one).await && leads(&other).await);
 
@@ -135,14 +145,14 @@ fn a_leader_that_is_told_to_stop_hands_over_at_once() {
         let flags = lease("1h", "50m");
         let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
         let mut one = run(&Launch::new(bed, &policy).await, &flags);
-        one.says(&[LEADING], 1, 60).await;
+        said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(&Launch::new(bed, &policy).await.at(bed.port(2)), &flags);
-        other.says(&[STANDING_BY], 1, 60).await;
-        one.says(&[TRIED], 2, 180).await;
+        said(&mut other, &[STANDING_BY], 1, 60).await;
+        said(&mut one, &[TRIED], 2, 180).await;
         assert!(one.stop(30).await.success());
-        let ended = present();
-        other.says(&[LEADING], 1, 60).await;
-        let after = time(&other.lines(LEADING)[0]["timestamp"]).duration_since(ended);
+        said(&mut other, &[LEADING], 1, 60).await;
+        let at = |keel: &Keel, words: &str| time(&keel.lines(words)[0]["timestamp"]);
+        let after = at(&other, LEADING).duration_since(at(&one, GIVEN_BACK));
         even(bed, &mut other).await;
         other.cycles(2, 60).await;
 
@@ -152,7 +162,7 @@ fn a_leader_that_is_told_to_stop_hands_over_at_once() {
         let asked = (calls(&one), calls(&other));
         assert_eq!(eviction_calls(bed).len(), asked.0 + asked.1);
         assert!(asked.0 >= 2 && asked.1 >= 1, "{asked:?}");
-        say(&format!("leader stopped: the other led {after:#} after it had ended, with a retry period of 1 s"));
+        say(&format!("leader stopped: the other led {after:#} after it had given back, with a retry period of 1 s"));
         assert!(other.stop(30).await.success());
         assert_eq!(spec(bed).await.get("holderIdentity"), None, "the last one gives it back too");
     });
