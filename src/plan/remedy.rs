@@ -168,6 +168,7 @@ impl Idle {
     pub fn advice(&self) -> String {
         match self {
             Idle::NothingHot => "nothing: no node needs relief by its `targetThresholds`".to_owned(),
+            Idle::NotForLong(_) => "wait, or a shorter `sustainedFor`".to_owned(),
             Idle::NothingCold(_) => "a node below its thresholds: more nodes, or higher `thresholds`".to_owned(),
             Idle::AllCold => "nothing: no node needs relief; fewer nodes would do".to_owned(),
             Idle::FewCold { cold, .. } => {

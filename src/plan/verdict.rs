@@ -144,6 +144,8 @@ pub struct Note {
 pub enum Idle {
     /// No node is above a target.
     NothingHot,
+    /// So many nodes are above a target, but none for long enough.
+    NotForLong(usize),
     /// So many nodes are hot, but none is below its thresholds.
     NothingCold(usize),
     /// Every node is below its thresholds.
@@ -168,6 +170,7 @@ impl Idle {
     pub const fn code(&self) -> &'static str {
         match self {
             Idle::NothingHot => "nothing-hot",
+            Idle::NotForLong(_) => "not-for-long",
             Idle::NothingCold(_) => "nothing-cold",
             Idle::AllCold => "all-cold",
             Idle::FewCold { .. } => "few-cold",
@@ -182,14 +185,8 @@ impl fmt::Display for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Idle::NothingHot => f.write_str("no node is above its target"),
-            Idle::NothingCold(hot) => {
-                let nodes = if *hot == 1 {
-                    "1 node is above its target"
-                } else {
-                    &format!("{hot} nodes are above their targets")
-                };
-                write!(f, "{nodes}, but no node is below its thresholds to take pods")
-            }
+            Idle::NotForLong(nodes) => write!(f, "{}, but not yet for long enough", above(*nodes)),
+            Idle::NothingCold(hot) => write!(f, "{}, but no node is below its thresholds to take pods", above(*hot)),
             Idle::AllCold => f.write_str("every node is below its thresholds: the cluster is idle, not uneven"),
             Idle::FewCold { cold, more_than } => {
                 write!(f, "nodes below their thresholds: {cold}; numberOfNodes asks for more than {more_than}")
@@ -201,6 +198,10 @@ impl fmt::Display for Idle {
             Idle::Unmeasurable(resource) => write!(f, "metrics tell of cpu and memory, and nothing of {resource}"),
         }
     }
+}
+
+fn above(nodes: usize) -> String {
+    if nodes == 1 { "1 node is above its target".to_owned() } else { format!("{nodes} nodes are above their targets") }
 }
 
 impl Serialize for Note {

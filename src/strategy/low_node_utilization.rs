@@ -35,6 +35,8 @@ pub struct Band {
     low: Marks,
     high: Marks,
     hot: Vec<NodeId>,
+    /// How many are above a target, but not for long enough.
+    warming: usize,
     cold: usize,
     /// Why nothing is done with it; `None` where something is.
     idle: Option<Idle>,
@@ -284,7 +286,17 @@ impl Band {
         };
         let low = marks(&pool.thresholds, Ratio::minus);
         let high = marks(&pool.targets, Ratio::plus);
-        Band { name: pool.name.clone(), nodes, low, high, hot: Vec::new(), cold: 0, idle: None, takers: Rc::new([]) }
+        Band {
+            name: pool.name.clone(),
+            nodes,
+            low,
+            high,
+            hot: Vec::new(),
+            warming: 0,
+            cold: 0,
+            idle: None,
+            takers: Rc::new([]),
+        }
     }
 
     fn room(&self, basis: Basis) -> Room {
@@ -298,6 +310,7 @@ impl Band {
         };
         let (hot, cold) = (of(|c| matches!(c, Class::Hot { .. })), of(|c| matches!(c, Class::Cold)));
         self.takers = self.nodes.iter().copied().filter(|n| !hot.contains(n)).collect();
+        self.warming = of(|c| matches!(c, Class::Warming { .. })).len();
         self.hot = hot;
         self.cold = cold.len();
     }
@@ -307,6 +320,9 @@ impl Band {
         let cold = self.cold;
         if self.nodes.is_empty() {
             return None;
+        }
+        if self.hot.is_empty() && self.warming > 0 {
+            return Some(Idle::NotForLong(self.warming));
         }
         if self.hot.is_empty() {
             return Some(if cold == self.nodes.len() { Idle::AllCold } else { Idle::NothingHot });

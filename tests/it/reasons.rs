@@ -117,6 +117,7 @@ fn is_listed_class(class: &Class) {
 fn idles() -> Vec<Idle> {
     vec![
         Idle::NothingHot,
+        Idle::NotForLong(3),
         Idle::NothingCold(2),
         Idle::AllCold,
         Idle::FewCold { cold: 1, more_than: 1 },
@@ -129,8 +130,8 @@ fn idles() -> Vec<Idle> {
 #[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
 fn is_listed_idle(idle: &Idle) {
     match idle {
-        Idle::NothingHot | Idle::NothingCold(_) | Idle::AllCold | Idle::FewCold { .. } => {}
-        Idle::NothingUnderused | Idle::NoDestination | Idle::Unmeasurable(_) => {}
+        Idle::NothingHot | Idle::NotForLong(_) | Idle::NothingCold(_) | Idle::AllCold => {}
+        Idle::FewCold { .. } | Idle::NothingUnderused | Idle::NoDestination | Idle::Unmeasurable(_) => {}
     }
 }
 

@@ -83,11 +83,15 @@ fn a_node_is_hot_only_when_it_stays_so() {
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
-    let mut said = Vec::new();
+    let (mut said, mut idle) = (Vec::new(), Vec::new());
     for at in (0..=120).step_by(30) {
         engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
-        said.push(nodes(&engine.decide(&snapshot, after(at))).lines().next().unwrap().to_owned());
+        let plan = engine.decide(&snapshot, after(at));
+        said.push(nodes(&plan).lines().next().unwrap().to_owned());
+        idle.extend(plan.notes.iter().map(|note| note.why.to_string()));
     }
+    // While it waits it does not say that no node is above its target.
+    assert_eq!(idle, ["1 node is above its target, but not yet for long enough"; 2]);
     assert_eq!(
         said,
         [
