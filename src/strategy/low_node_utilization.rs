@@ -28,7 +28,7 @@ pub struct Running {
 }
 
 /// One pool of nodes, and the marks that they are measured by.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Band {
     name: String,
     nodes: Vec<NodeId>,
@@ -286,17 +286,7 @@ impl Band {
         };
         let low = marks(&pool.thresholds, Ratio::minus);
         let high = marks(&pool.targets, Ratio::plus);
-        Band {
-            name: pool.name.clone(),
-            nodes,
-            low,
-            high,
-            hot: Vec::new(),
-            warming: 0,
-            cold: 0,
-            idle: None,
-            takers: Rc::new([]),
-        }
+        Band { name: pool.name.clone(), nodes, low, high, ..Band::default() }
     }
 
     fn room(&self, basis: Basis) -> Room {
