@@ -7,6 +7,7 @@ use crate::policy::{Basis, Rule};
 use crate::snapshot::{NodeId, PodId};
 use crate::units::{Ratio, ResourceId};
 
+use super::low_node_utilization::unfit;
 use super::{
     Running, failed_pods, high_node_utilization, inter_pod_anti_affinity, node_affinity, node_taints, pod_life_time,
     remove_duplicates, too_many_restarts, topology_spread,
@@ -170,5 +171,17 @@ impl Turn<'_, '_> {
     /// Whether an answer about another pod ended the strategy for this pod's node, or for the cycle.
     pub(super) fn is_late(&self, pod: PodId) -> bool {
         matches!(self.late(pod), Unasked::Late(_))
+    }
+}
+
+/// The node on which a pod serves and is to stay, where that node can be weighed by requests; or why it does not count.
+pub(super) fn serves(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, Unasked> {
+    let it = draft.world.snapshot.pod(pod);
+    let node = it.node.ok_or(Unasked::Nowhere)?;
+    match unfit(draft, Basis::Requests, node) {
+        Some(class) => Err(Unasked::Node(class)),
+        None if it.terminating => Err(Unasked::Terminating),
+        None if it.finished() => Err(Unasked::Finished),
+        None => Ok(node),
     }
 }

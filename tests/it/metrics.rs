@@ -17,6 +17,7 @@ use evenkeel::telemetry::metrics::{Form, Metrics, Phase};
 use jiff::SignedDuration;
 
 use crate::kit::{Cluster, EVEN, noon, parse, text};
+use crate::reasons::outcomes;
 
 const POLICY: &str = "
 steering: {taintHot: true}
@@ -183,23 +184,13 @@ fn what_will_be_counted_is_there_from_the_start() {
 
 #[test]
 fn the_words_of_labels_are_the_codes_of_the_types() {
-    let why = String::new;
-    let outcomes = [
-        Outcome::Evicted,
-        Outcome::Refused(why()),
-        Outcome::Gone,
-        Outcome::Changed,
-        Outcome::Failed(why()),
-        Outcome::Unanswered(why()),
-        Outcome::Untried,
-    ];
     let words = |name: &str, label: &str| {
         let about = ALL.iter().find(|a| a.full_name() == name).unwrap();
         let values = about.labels.iter().find(|Label(l, _)| *l == label).map(|Label(_, values)| *values);
         let Some(Values::These(words)) = values else { panic!("{name} has no words for {label}") };
         words.to_vec()
     };
-    assert_eq!(words("evenkeel_evictions_total", "outcome"), outcomes.map(|o| o.code()));
+    assert_eq!(words("evenkeel_evictions_total", "outcome"), outcomes().iter().map(Outcome::code).collect::<Vec<_>>());
     let endings =
         [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced];
     assert_eq!(words("evenkeel_settled_moves_total", "ending"), endings.map(Ending::code));

@@ -203,7 +203,8 @@ fn halts() -> Vec<Halt> {
     vec![Halt::FewNodes(1), Halt::NotReady { not_ready: 3, of: 5, most }, Halt::Pending { pending: 30, of: 60, most }]
 }
 
-fn outcomes() -> Vec<Outcome> {
+/// One of each thing that may become of an eviction.
+pub(crate) fn outcomes() -> Vec<Outcome> {
     let why = || "what it said".to_owned();
     vec![
         Outcome::Evicted,

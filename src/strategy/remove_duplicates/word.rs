@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::draft::Draft;
 use crate::gate;
 use crate::plan::Unasked;
-use crate::policy::{Basis, RemoveDuplicates};
+use crate::policy::RemoveDuplicates;
 use crate::snapshot::{NodeId, PodId};
 use crate::strategy::Turn;
-use crate::strategy::low_node_utilization::unfit;
+use crate::strategy::turn::serves;
 
 use super::{Group, Key, Running, Table, counts, doubled, keys, left_out, nodes, table};
 
@@ -38,16 +38,10 @@ fn of_pod(
     pod: PodId,
 ) -> Unasked {
     let (draft, it) = (turn.before, turn.before.world.snapshot.pod(pod));
-    let Some(node) = it.node else { return Unasked::Nowhere };
-    if let Some(class) = unfit(draft, Basis::Requests, node) {
-        return Unasked::Node(class);
-    }
-    if it.terminating {
-        return Unasked::Terminating;
-    }
-    if it.finished() {
-        return Unasked::Finished;
-    }
+    let node = match serves(draft, pod) {
+        Ok(node) => node,
+        Err(why) => return why,
+    };
     if let Some(why) = left_out(rule, it) {
         return why;
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::gate;
 use crate::plan::Unasked;
-use crate::policy::{Basis, TopologySpread};
+use crate::policy::TopologySpread;
 use crate::snapshot::PodId;
 use crate::strategy::Turn;
 
 use super::super::exact_spread;
-use super::super::low_node_utilization::unfit;
+use super::super::turn::serves;
 use super::{Constraint, Place, Running, constraints, counts, helps, in_scope, nodes, places};
 
 /// The places of a constraint, as they were when the strategy began.
@@ -45,15 +45,8 @@ fn of_pod(
     pod: PodId,
 ) -> Unasked {
     let (draft, it) = (turn.before, turn.before.world.snapshot.pod(pod));
-    let Some(node) = it.node else { return Unasked::Nowhere };
-    if let Some(class) = unfit(draft, Basis::Requests, node) {
-        return Unasked::Node(class);
-    }
-    if it.terminating {
-        return Unasked::Terminating;
-    }
-    if it.finished() {
-        return Unasked::Finished;
+    if let Err(why) = serves(draft, pod) {
+        return why;
     }
     if !in_scope(rule, it) {
         return rule.scope.leaves_out(it).unwrap_or(Unasked::Labels);
