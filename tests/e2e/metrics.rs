@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::kit::audit::evictions;
 use crate::kit::bed::{on_a_bed, run_with};
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::keel::{Keel, Launch, Policy};
 use crate::kit::prometheus::Prometheus;
 use crate::kit::scene;
 use crate::kit::usage::used;
@@ -55,7 +55,7 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
         assert_eq!(calls[r#"verb="create",resource="pods/eviction",code="2xx""#], made.to_string(), "{calls:#?}");
         let other: Vec<_> = calls.keys().filter(|labels| labels.contains("other")).collect();
         assert!(other.is_empty(), "requests whose resource has no name: {other:?}");
-        scraped(&prometheus, &families(&text)).await;
+        scraped(&prometheus, &mut keel).await;
         assert!(keel.stop(10).await.success());
 
         let mut keel = launch.run(&["--descheduler-metrics"]);
@@ -66,18 +66,24 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
     });
 }
 
-/// Prometheus, which asks for OpenMetrics, takes all in and knows what each is.
-async fn scraped(prometheus: &Prometheus, told: &BTreeSet<String>) {
+/// Prometheus, which asks for OpenMetrics, takes in all that there is and knows what each is, once it has scraped it.
+async fn scraped(prometheus: &Prometheus, keel: &mut Keel) {
+    keel.eventually("Prometheus to know every metric for what it is", 60, async |keel| {
+        let told = families(&keel.metrics().await);
+        let metadata = prometheus.get("/api/v1/metadata", &[]).await;
+        let known = |about: &About| {
+            // OpenMetrics calls a counter's family without its ending.
+            let name = about.full_name();
+            metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"] == about.kind.label()
+        };
+        let told = ALL.iter().filter(|about| told.contains(&about.full_name()));
+        let otherwise: Vec<_> = told.filter(|about| !known(about)).map(|about| about.full_name()).collect();
+        that(otherwise.is_empty(), format!("not so {otherwise:?}: {metadata}"))
+    })
+    .await;
     let targets = prometheus.get("/api/v1/targets", &[]).await;
     let target = &targets["activeTargets"][0];
     assert_eq!((&target["health"], &target["lastError"]), (&Value::from("up"), &Value::from("")), "{target}");
-    let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-    for about in ALL.iter().filter(|a| told.contains(&a.full_name())) {
-        // OpenMetrics calls a counter's family without its ending.
-        let name = about.full_name();
-        let family = &metadata[name.strip_suffix("_total").unwrap_or(&name)];
-        assert_eq!(family[0]["type"], about.kind.label(), "{name}: {family}");
-    }
 }
 
 fn families(text: &str) -> BTreeSet<String> {
