@@ -36,13 +36,14 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
             that(missing.is_empty() && highest <= 50.0, format!("no {missing:?} yet, and a node at {highest} %"))
         })
         .await;
-        let made = evictions(bed).len();
         keel.eventually("word of where all have landed", 120, async |keel| {
             let landings = samples(&keel.metrics().await, "evenkeel_landings_total");
             let told: usize = landings.values().map(|count| count.parse::<usize>().unwrap()).sum();
+            let made = evictions(bed).len();
             that(told == made, format!("{told} of {made}"))
         })
         .await;
+        let made = evictions(bed).len();
         let text = keel.metrics().await;
         assert_eq!(run_with(Command::new("promtool").args(["check", "metrics"]), &text), "", "{text}");
         let landed = samples(&text, "evenkeel_landings_total");

@@ -112,13 +112,13 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
 
 /// Twelve light pods of three workloads, four on each of n1 to n3, and both pods of a fourth on n1.
 async fn light_pods(bed: &Bed, nodes: u32) {
-    scene::cordon(bed, &scene::names(4, nodes));
+    scene::cordon(bed, &scene::names(4, nodes)).await;
     for (name, replicas) in [("web", 6), ("api", 3), ("shop", 3)] {
         scene::deployment(bed, name, replicas, "80m").await;
         let spread = rounds::spread(bed, name).await;
         assert!(spread.len() == 3 && spread.values().all(|n| *n == replicas as usize / 3), "{name}: {spread:?}");
     }
-    scene::uncordon(bed, &scene::names(4, nodes));
+    scene::uncordon(bed, &scene::names(4, nodes)).await;
     on(bed, ("n1", nodes), "pair", (2, "50m"), &json!({})).await;
 }
 
@@ -141,9 +141,9 @@ async fn a_kept_pod(bed: &Bed, node: &str, nodes: u32) {
 /// A Deployment all of whose pods are on one of so many nodes.
 async fn on(bed: &Bed, (node, nodes): (&str, u32), name: &str, (replicas, cpu): (u32, &str), more: &Value) {
     let others: Vec<String> = scene::names(1, nodes).into_iter().filter(|n| n != node).collect();
-    scene::cordon(bed, &others);
+    scene::cordon(bed, &others).await;
     scene::deployment_with(bed, name, replicas, cpu, more).await;
-    scene::uncordon(bed, &others);
+    scene::uncordon(bed, &others).await;
 }
 
 /// The names of the pods in namespace default, node by node.

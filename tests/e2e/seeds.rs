@@ -33,13 +33,13 @@ fn forty_on_one_of_four_nodes_are_spread() {
         scene::nodes(bed, 4).await;
         bed.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
         let closed = ["n1", "n2", "n4"].map(str::to_owned);
-        scene::cordon(bed, &closed);
+        scene::cordon(bed, &closed).await;
         let launch = Launch::written(bed, &policy(SHIPPED)).await;
         // The article has 5m.
         let mut keel = launch.as_descheduler(&["--descheduling-interval", "2s", "--v", "3"]);
         scene::deployment(bed, "nginx", 40, "10m").await;
         assert_eq!(sizes(bed, "nginx").await, [40]);
-        scene::uncordon(bed, &closed);
+        scene::uncordon(bed, &closed).await;
         keel.eventually("thirty of them elsewhere", 240, async |_| {
             let now = spread(bed, "nginx").await;
             that(now.get("n3").is_some_and(|n| *n == 10), in_words(&now))
@@ -61,9 +61,9 @@ fn the_flags_of_its_manifests_are_understood() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::nodes(bed, 3).await;
-        scene::cordon(bed, &scene::names(2, 3));
+        scene::cordon(bed, &scene::names(2, 3)).await;
         scene::deployment(bed, "web", 6, "10m").await;
-        scene::uncordon(bed, &scene::names(2, 3));
+        scene::uncordon(bed, &scene::names(2, 3)).await;
         let launch = Launch::written(bed, &policy(SHIPPED)).await;
         let mut keel = launch.as_descheduler(&["--descheduling-interval", "5m", "--v", "3"]);
         keel.says(&["cycle: "], 1, 60).await;
@@ -128,9 +128,9 @@ async fn one_of_three_moves_to_a_node_that_joins(bed: &Bed) {
 /// A master and two workers, one of them cordoned while six pods start; then a CronJob.
 async fn six_on_one_of_two_workers_are_evened_out(bed: &Bed) {
     bed.kubectl(&["taint", "node", "n1", "node-role.kubernetes.io/master:NoSchedule"]);
-    scene::cordon(bed, &scene::names(3, 3));
+    scene::cordon(bed, &scene::names(3, 3)).await;
     scene::deployment(bed, "web1", 6, "10m").await;
-    scene::uncordon(bed, &scene::names(3, 3));
+    scene::uncordon(bed, &scene::names(3, 3)).await;
     assert_eq!(sizes(bed, "web1").await, [6]);
     let runs = carry_out(bed, "RemoveDuplicates", SHIPPED, "web1").await;
     assert_eq!(runs.iter().sum::<usize>(), 3);
@@ -142,9 +142,9 @@ async fn six_on_one_of_two_workers_are_evened_out(bed: &Bed) {
 /// Seven pods that request a core each on a node of eight, by a policy that weighs requests and nothing else.
 async fn by_requests_a_full_node_gives_to_the_others(bed: &Bed) {
     scene::nodes(bed, 4).await;
-    scene::cordon(bed, &scene::names(2, 4));
+    scene::cordon(bed, &scene::names(2, 4)).await;
     scene::deployment_with(bed, "busy", 7, "10m", &requests("1000m")).await;
-    scene::uncordon(bed, &scene::names(2, 4));
+    scene::uncordon(bed, &scene::names(2, 4)).await;
     let runs = carry_out(bed, "LowNodeUtilization", "v1alpha1-utilization", "busy").await;
     assert_eq!(runs.iter().sum::<usize>(), 4, "three of a core each come to less than half of eight");
     let after = spread(bed, "busy").await;

@@ -61,9 +61,9 @@ async fn a_topology_spread_constraint_is_kept(bed: &Bed) {
         "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "even"}}, "nodeTaintsPolicy": "Honor",
     });
-    scene::cordon(bed, &scene::names(3, 4));
+    scene::cordon(bed, &scene::names(3, 4)).await;
     scene::deployment_with(bed, "even", 6, "10m", &json!({"topologySpreadConstraints": [constraint]})).await;
-    scene::uncordon(bed, &scene::names(3, 4));
+    scene::uncordon(bed, &scene::names(3, 4)).await;
     carry_out(bed, "RemovePodsViolatingTopologySpreadConstraint", "topology-spread", 2).await;
     let after = spread(bed, "even").await;
     assert!(after.len() == 4 && after.values().all(|n| *n <= 2), "{after:?}");
@@ -74,9 +74,9 @@ async fn a_topology_spread_constraint_is_kept(bed: &Bed) {
 async fn a_node_with_little_on_it_is_emptied(bed: &Bed) {
     let scheduler = scene::packing_scheduler(bed);
     on_n1(bed, "many", 4, &requests("1000m")).await;
-    scene::cordon(bed, &["n1", "n3", "n4"].map(str::to_owned));
+    scene::cordon(bed, &["n1", "n3", "n4"].map(str::to_owned)).await;
     scene::deployment_with(bed, "few", 2, "10m", &requests("500m")).await;
-    scene::uncordon(bed, &["n1", "n3", "n4"].map(str::to_owned));
+    scene::uncordon(bed, &["n1", "n3", "n4"].map(str::to_owned)).await;
     let launch = Launch::written(bed, &policy("high-node-utilization")).await.with_scheduler(scheduler);
     carry_out_by(bed, &launch, "HighNodeUtilization", 2).await;
     assert_eq!(spread(bed, "few").await, BTreeMap::from([("n1".to_owned(), 2)]));
@@ -175,9 +175,9 @@ async fn carry_out_by(bed: &Bed, launch: &Launch, strategy: &str, most: usize) -
 
 /// A Deployment all of whose pods are on n1, while other nodes are open again.
 async fn on_n1(bed: &Bed, name: &str, replicas: u32, more: &Value) {
-    scene::cordon(bed, &scene::names(2, 4));
+    scene::cordon(bed, &scene::names(2, 4)).await;
     scene::deployment_with(bed, name, replicas, "10m", more).await;
-    scene::uncordon(bed, &scene::names(2, 4));
+    scene::uncordon(bed, &scene::names(2, 4)).await;
     assert_eq!(spread(bed, name).await.into_keys().collect::<Vec<_>>(), ["n1"]);
 }
 

@@ -49,13 +49,7 @@ impl Player<'_> {
         for workload in self.scenario.workloads.iter().filter(|w| w.from.is_none()) {
             self.place(workload).await;
         }
-        // A node that is Ready before the others would get all pods that nobody has placed.
-        eventually("every node to be Ready", LONG, async || {
-            let nodes = self.bed.list("/api/v1/nodes").await;
-            let late: Vec<String> = nodes.iter().filter(|n| !takes_pods(n)).map(name).collect();
-            that(late.is_empty(), format!("not {late:?}"))
-        })
-        .await;
+        scene::ready(self.bed).await;
         self.bed.component("start", "scheduler");
         eventually("every pod to serve", LONG, async || {
             let pods = self.bed.list("/api/v1/pods").await;
@@ -241,14 +235,6 @@ impl Player<'_> {
         let spec = self.scenario.nodes.iter().find(|n| n.name == node).unwrap();
         spec.allocatable.iter().find(|(name, _)| name == "cpu").unwrap().1
     }
-}
-
-/// Whether a node is Ready, and no taint of the time before keeps pods away.
-fn takes_pods(node: &Value) -> bool {
-    let conditions = node["status"]["conditions"].as_array();
-    let ready = conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
-    let unready = |taint: &Value| taint["key"].as_str().is_some_and(|key| key.starts_with("node.kubernetes.io/"));
-    ready && !node["spec"]["taints"].as_array().is_some_and(|taints| taints.iter().any(unready))
 }
 
 fn uid(pod: &Value) -> String {

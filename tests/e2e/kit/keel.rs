@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -197,15 +198,16 @@ pub struct Keel {
     child: Child,
     port: u16,
     log: Arc<Mutex<Vec<String>>>,
+    /// They end with the last line.
+    readers: Vec<JoinHandle<()>>,
 }
 
 impl Keel {
     fn start(mut command: Command, port: u16) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
-        collect(child.stdout.take().unwrap(), &log);
-        collect(child.stderr.take().unwrap(), &log);
-        Keel { child, port, log }
+        let readers = vec![collect(child.stdout.take().unwrap(), &log), collect(child.stderr.take().unwrap(), &log)];
+        Keel { child, port, log, readers }
     }
 
     /// Every line that it has said so far.
@@ -285,10 +287,12 @@ impl Keel {
         self.ended(seconds).await
     }
 
-    /// Waits until it ends by itself.
+    /// Waits until it has ended by itself, and all that it said is in its log.
     pub async fn ended(&mut self, seconds: u64) -> ExitStatus {
         eventually("the end of the program", seconds, async || {
-            self.child.try_wait().unwrap().ok_or_else(|| "it runs".to_owned())
+            let status = self.child.try_wait().unwrap().ok_or_else(|| "it runs".to_owned())?;
+            that(self.readers.iter().all(JoinHandle::is_finished), "its last lines are not read yet")?;
+            Ok(status)
         })
         .await
     }
@@ -332,11 +336,11 @@ impl Drop for Keel {
     }
 }
 
-fn collect(from: impl Read + Send + 'static, log: &Arc<Mutex<Vec<String>>>) {
+fn collect(from: impl Read + Send + 'static, log: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     let log = Arc::clone(log);
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             log.lock().unwrap().push(line);
         }
-    });
+    })
 }

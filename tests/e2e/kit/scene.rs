@@ -13,13 +13,16 @@ use super::wait::{eventually, that};
 const LONG: u64 = 120;
 /// The name of the node without metrics, where there is one.
 pub const MUTE: &str = "mute";
+/// What the control plane itself taints nodes with.
+const NODE_TAINTS: &str = "node.kubernetes.io/";
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// That many nodes of 8 cores, n1 and up, each with its agent of 100m.
 pub async fn nodes(bed: &Bed, count: u32) {
     let nodes = bed::run(Command::new(format!("{TESTBED}/nodes.sh")).arg(count.to_string()));
     let agent = std::fs::read_to_string(format!("{TESTBED}/agent.yaml")).unwrap();
     bed.apply(&format!("{nodes}---\n{agent}"));
-    bed.kubectl(&["wait", "--for=condition=Ready", "node", "--all", "--timeout=60s"]);
+    ready(bed).await;
     eventually("an agent on every node", LONG, async || {
         let pods = bed.list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent").await;
         let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
@@ -84,11 +87,34 @@ pub fn make_use(bed: &Bed, pod: &Value, millicores: u32) {
 }
 
 /// A node that metrics-server cannot read.
-fn mute_node(bed: &Bed) {
+async fn mute_node(bed: &Bed) {
     let node = bed::run(Command::new(format!("{TESTBED}/nodes.sh")).args(["1", "8", "32Gi", MUTE]));
     let node = node.replace(&format!("{MUTE}1"), MUTE).replace(&format!("nodes/{MUTE}/metrics"), "nowhere");
     bed.apply(&node);
-    bed.kubectl(&["wait", "--for=condition=Ready", "node", MUTE, "--timeout=60s"]);
+    ready(bed).await;
+}
+
+/// Waits until every node takes pods: one that does so before the others would get all of them.
+pub async fn ready(bed: &Bed) {
+    eventually("every node to be Ready", LONG, async || {
+        let nodes = bed.list("/api/v1/nodes").await;
+        let late: Vec<String> = nodes.iter().filter(|n| !takes_pods(n)).map(usage::name).collect();
+        that(late.is_empty(), format!("not {late:?}"))
+    })
+    .await;
+}
+
+/// Whether a node is Ready, and no taint of the time before keeps pods away; one that was cordoned on purpose may.
+fn takes_pods(node: &Value) -> bool {
+    let conditions = node["status"]["conditions"].as_array();
+    let ready = conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
+    let unready = |key: &&String| key.starts_with(NODE_TAINTS) && *key != UNSCHEDULABLE;
+    ready && !taint_keys(node).iter().any(|key| unready(&key))
+}
+
+fn taint_keys(node: &Value) -> Vec<String> {
+    let taints = node["spec"]["taints"].as_array().into_iter().flatten();
+    taints.filter_map(|taint| taint["key"].as_str()).map(str::to_owned).collect()
 }
 
 pub fn node_of(pod: &Value) -> String {
@@ -96,19 +122,27 @@ pub fn node_of(pod: &Value) -> String {
 }
 
 /// Closes these nodes to new pods.
-pub fn cordon(bed: &Bed, nodes: &[String]) {
-    schedulable(bed, "cordon", nodes);
+pub async fn cordon(bed: &Bed, nodes: &[String]) {
+    schedulable(bed, false, nodes).await;
 }
 
 /// Opens these nodes to new pods.
-pub fn uncordon(bed: &Bed, nodes: &[String]) {
-    schedulable(bed, "uncordon", nodes);
+pub async fn uncordon(bed: &Bed, nodes: &[String]) {
+    schedulable(bed, true, nodes).await;
 }
 
-fn schedulable(bed: &Bed, verb: &str, nodes: &[String]) {
-    let mut args = vec![verb];
+async fn schedulable(bed: &Bed, yes: bool, nodes: &[String]) {
+    let mut args = vec![if yes { "uncordon" } else { "cordon" }];
     args.extend(nodes.iter().map(String::as_str));
     bed.kubectl(&args);
+    // The taint that goes with it comes and goes a moment later, by another hand.
+    eventually("the taint to follow", LONG, async || {
+        let all = bed.list("/api/v1/nodes").await;
+        let its = all.iter().filter(|n| nodes.contains(&usage::name(n)));
+        let late: Vec<_> = its.filter(|n| taint_keys(n).iter().any(|key| key == UNSCHEDULABLE) == yes).collect();
+        that(late.is_empty(), format!("{} nodes", late.len()))
+    })
+    .await;
 }
 
 /// The names n`from` to n`to`.
@@ -120,9 +154,9 @@ pub fn names(from: u32, to: u32) -> Vec<String> {
 /// pods bring every node to 50 % of its CPU or less; moves of light pods change nothing.
 pub async fn late_nodes(bed: &Bed) {
     nodes(bed, 10).await;
-    cordon(bed, &names(4, 10));
+    cordon(bed, &names(4, 10)).await;
     deployment(bed, "hot", 20, "1000m").await;
-    uncordon(bed, &names(4, 10));
+    uncordon(bed, &names(4, 10)).await;
     deployment(bed, "cold", 60, "50m").await;
     settle(bed).await;
 }
@@ -135,23 +169,23 @@ pub async fn lopsided(bed: &Bed) {
 /// The same with so many heavy pods: all but three have to move.
 pub async fn lopsided_by(bed: &Bed, heavy: u32) {
     nodes(bed, 4).await;
-    cordon(bed, &names(2, 4));
+    cordon(bed, &names(2, 4)).await;
     deployment(bed, "hot", heavy, "1000m").await;
-    uncordon(bed, &names(2, 4));
+    uncordon(bed, &names(2, 4)).await;
     settle(bed).await;
 }
 
 /// The same, and as much on a node that nobody can measure.
 pub async fn lopsided_beside_a_mute_node(bed: &Bed) {
     nodes(bed, 4).await;
-    mute_node(bed);
-    cordon(bed, &names(2, 4));
-    cordon(bed, &[MUTE.to_owned()]);
+    mute_node(bed).await;
+    cordon(bed, &names(2, 4)).await;
+    cordon(bed, &[MUTE.to_owned()]).await;
     deployment(bed, "hot", 6, "1000m").await;
-    cordon(bed, &names(1, 1));
-    uncordon(bed, &[MUTE.to_owned()]);
+    cordon(bed, &names(1, 1)).await;
+    uncordon(bed, &[MUTE.to_owned()]).await;
     deployment(bed, "silent", 6, "1000m").await;
-    uncordon(bed, &names(1, 4));
+    uncordon(bed, &names(1, 4)).await;
     settle(bed).await;
 }
 
