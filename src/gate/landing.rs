@@ -165,14 +165,17 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
     targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
 }
 
-/// What is on its way out is not counted where it is, but goes on using the node until it has ended.
+/// By usage, what is on its way out goes on using the node until it has ended, and what is on its way here is yet to come.
 fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
-    let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
-    let measured = basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource);
-    let snapshot = draft.world.snapshot;
-    let ending = snapshot.node(node).pods.iter().filter(|p| measured && snapshot.pod(**p).terminating);
-    let ending: Amount = ending.filter_map(|p| draft.weight(*p, resource, basis)).sum();
-    draft.ratio_with(node, resource, basis, more.plus(ending))
+    let mut more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
+        let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
+        let there = snapshot.node(node);
+        let ending = there.pods.iter().copied().filter(|p| snapshot.pod(*p).terminating);
+        let uncounted = ending.chain(ledger.awaited(snapshot, &there.name));
+        more = more.plus(uncounted.filter_map(|p| draft.weight(p, resource, basis)).sum());
+    }
+    draft.ratio_with(node, resource, basis, more)
 }
 
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
