@@ -172,7 +172,7 @@ fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: Resou
         let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
         let there = snapshot.node(node);
         let ending = there.pods.iter().copied().filter(|p| snapshot.pod(*p).terminating);
-        let uncounted = ending.chain(ledger.awaited(snapshot, &there.name));
+        let uncounted = ending.chain(ledger.yet_to_come(snapshot, &there.name));
         more = more.plus(uncounted.filter_map(|p| draft.weight(p, resource, basis)).sum());
     }
     draft.ratio_with(node, resource, basis, more)

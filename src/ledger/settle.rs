@@ -57,7 +57,7 @@ impl Ledger {
     /// The pods whose like is still to come to this node, as far as was foreseen, and is not to be seen on any: the
     /// replacement itself as long as it waits for a node, and until it is made the evicted pod, as long as that ends. A
     /// StatefulSet waits for so long.
-    pub fn awaited(&self, snapshot: &Snapshot, node: &str) -> impl Iterator<Item = PodId> {
+    pub fn yet_to_come(&self, snapshot: &Snapshot, node: &str) -> impl Iterator<Item = PodId> {
         let open = |e: &&Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
         let here = self.entries.iter().filter(open).filter(move |e| e.foreseen.iter().any(|name| name == node));
         here.filter_map(|entry| match &entry.replacement {
