@@ -12,6 +12,7 @@ use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
 use crate::scheduler::{self, Forecast, Scored};
 use crate::snapshot::NodeId;
 use crate::units::{Amount, Ratio, ResourceId};
+use crate::usage::Unmeasured;
 
 /// Where the candidate's replacement would land, if that is good enough.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
@@ -139,7 +140,8 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
     if room.nodes.contains(&node) { Ok(most) } else { Err(Flaw::Elsewhere(node)) }
 }
 
-/// A node that is, or would be, hot by usage would only give the pod away again.
+/// A node that is, or would be, hot by usage would only give the pod away again. One whose usage is not known may take pods
+/// all the same, unless it will be known in a moment: what has just been started does not act blindly.
 pub(super) fn stays_cool(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -147,7 +149,12 @@ pub(super) fn stays_cool(
     targets: &[(ResourceId, Ratio)],
 ) -> Result<(), Flaw> {
     for &(resource, target) in targets {
-        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else { continue };
+        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else {
+            if matches!(draft.world.usage.unmeasured(node), Some(Unmeasured::Few { .. })) {
+                return Err(Flaw::Unknown(node));
+            }
+            continue;
+        };
         if ratio > target {
             return Err(Flaw::Hot { node, resource, ratio, target, basis: Basis::Actual });
         }
