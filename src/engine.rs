@@ -205,7 +205,7 @@ fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
     }
     // What has scheduling gates waits for whoever set them, as in a queue of jobs, and not for room.
     let open = || snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
-    let pending = open().filter(|p| p.node.is_none() && now.duration_since(p.created) > PENDING_GRACE).count();
+    let pending = open().filter(|p| p.facts().node.is_none() && now.duration_since(p.created) > PENDING_GRACE).count();
     let of = open().count();
     let most = policy.safety.max_pending;
     (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })

@@ -231,20 +231,23 @@ fn a_cluster_that_is_unwell_is_not_touched() {
 
 #[test]
 fn pods_that_are_held_back_do_not_make_a_cluster_unwell_as_those_do_that_find_no_room() {
-    let plan = |gated: bool| {
+    let plan = |gated: bool, node: Option<&str>| {
         let mut cluster = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2");
         let snapshot = cluster.snapshot(&parse(EVEN));
         for number in 0..6 {
             let name = format!("job-{number}");
-            let mut pod = Pod { uid: name.clone(), name, node: None, gated, ..(**snapshot.pod(PodId(0))).clone() };
+            let node = node.map(str::to_owned);
+            let mut pod = Pod { uid: name.clone(), name, node, gated, ..(**snapshot.pod(PodId(0))).clone() };
             (pod.phase, pod.ready, pod.started) = (Phase::Pending, false, None);
             cluster.objects.apply(Object::Pod(Box::new(pod)));
         }
         cluster.plan(EVEN)
     };
-    assert!(matches!(plan(false).halted, Some(Halt::Pending { pending: 6, of: 12, .. })));
-    assert_eq!(plan(true).halted, None);
-    assert!(!plan(true).moves.is_empty());
+    assert!(matches!(plan(false, None).halted, Some(Halt::Pending { pending: 6, of: 12, .. })));
+    assert_eq!(plan(true, None).halted, None);
+    assert!(!plan(true, None).moves.is_empty());
+    // Their node has just gone, or cannot be read.
+    assert_eq!(plan(false, Some("n3")).halted, None);
 }
 
 #[test]
