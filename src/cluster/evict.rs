@@ -64,7 +64,9 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
     match status.code {
         404 => Outcome::Gone,
         409 => Outcome::Changed,
-        429 => Outcome::Refused(why),
+        401 | 408 => Outcome::Failed(why),
+        // A budget, a webhook or a right that is missing: it is about this pod, and says nothing of the others.
+        400..500 => Outcome::Refused(why),
         // Something between us and the pod gave up waiting, or answered in the API server's stead: the eviction may have
         // gone through behind it.
         0 | 502 | 504 => Outcome::Unanswered(why),
@@ -135,7 +137,9 @@ pub(crate) mod tests {
             (404, Outcome::Gone),
             (409, Outcome::Changed),
             (429, Outcome::Refused(said())),
-            (403, Outcome::Failed(said())),
+            (403, Outcome::Refused(said())),
+            (422, Outcome::Refused(said())),
+            (401, Outcome::Failed(said())),
             (500, Outcome::Failed(said())),
             (503, Outcome::Failed(said())),
             (502, Outcome::Unanswered(said())),

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Outcome {
     /// The API server accepted the eviction.
     Evicted,
-    /// 429: a budget, or the server's own load, forbids it now.
+    /// 429: a budget, or the server's own load, forbids it now. Or another 4xx: a webhook does, or a right is missing.
     Refused(String),
     /// 404: the pod had gone.
     Gone,
