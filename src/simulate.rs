@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::engine::Engine;
 use crate::ledger::Ledger;
-use crate::plan::{Outcome, Plan};
+use crate::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::policy::Policy;
 use crate::snapshot::Snapshot;
 use crate::usage::Readings;
@@ -119,9 +119,10 @@ impl<'s> Run<'s> {
 
     /// What a plan asks of the cluster is done here, and nowhere else.
     fn act(&mut self, plan: &Plan, recorder: &mut Recorder) {
-        for steer in plan.steering.iter().filter(|s| s.action.is_change()) {
-            controllers::steer(&mut self.cluster, steer);
-        }
+        // In the order of the daemon: a move may count on a taint that goes.
+        let (removed, added): (Vec<&Steer>, Vec<&Steer>) =
+            plan.steering.iter().filter(|s| s.action.is_change()).partition(|s| s.action == SteerAction::Remove);
+        added.into_iter().for_each(|steer| controllers::steer(&mut self.cluster, steer));
         let grace = self.engine.policy().grace_period;
         let mut erred = false;
         for it in &plan.moves {
@@ -134,6 +135,7 @@ impl<'s> Run<'s> {
         if !plan.moves.is_empty() {
             self.cluster.settle_down(self.engine.policy());
         }
+        removed.into_iter().for_each(|steer| controllers::steer(&mut self.cluster, steer));
     }
 }
 

@@ -55,6 +55,39 @@ fn events(trace: &Trace) -> String {
     trace.events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// Nodes to be emptied of which, as maxNodes says, one more or less may have the taint while pods leave them.
+const EMPTYING: &str = "
+name: emptying
+about: Steering around more nodes than it may
+duration: 10m
+seed: 26
+scheduler: MostAllocated
+nodes: [{name: n, count: 9, cpu: 16, memory: 64Gi, base: {cpu: 200m, memory: 1Gi}, zones: [a, b]}]
+workloads:
+- {name: w0, kind: StatefulSet, ending: 2m, replicas: 2, requests: {cpu: 100m, memory: 128Mi}, usage: {cpu: 600m, memory: 1Gi}, on: [n9]}
+- {name: w5, replicas: 3, requests: {cpu: 400m, memory: 128Mi}, usage: {cpu: 600m, memory: 100Mi}, on: [n5, n4, n7]}
+- {name: w6, replicas: 2, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 50m, memory: 1Gi}, on: [n1]}
+- {name: w7, replicas: 3, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 900m, memory: 100Mi}, on: [n1]}
+- {name: w10, replicas: 6, requests: {cpu: 50m, memory: 128Mi}, usage: {cpu: 900m, memory: 1Gi}}
+policy:
+  apiVersion: evenkeel/v1alpha1
+  kind: Policy
+  steering: {taintHot: true, taintEmptying: true, maxNodes: 60%}
+  limits: {perWorkload: 1}
+  strategies:
+  - lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}
+  - highNodeUtilization: {basis: actual, thresholds: {cpu: 35%, memory: 40%}}
+";
+
+#[test]
+fn taints_go_after_the_moves_that_count_on_them_as_on_a_real_cluster() {
+    let scenario = scenario(EMPTYING);
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{EMPTYING}") };
+    let trace = by(&scenario, (**policy).clone());
+    assert_eq!(trace.summary.foreseen, (10, 10));
+    assert!(events(&trace).contains("is steered around no more"), "{}", events(&trace));
+}
+
 #[test]
 fn late_nodes_take_what_the_full_ones_can_spare() {
     let trace = built_in("late-nodes");
