@@ -25,6 +25,8 @@ pub mod trouble;
 
 /// However seldom polls are, usage that comes later than this is hardly better than none.
 const LONGEST_LOOK: Duration = Duration::from_secs(30);
+/// By which headers Mimir and Thanos are told of the tenant. One that has nothing looks like one that does not exist.
+const TENANT_HEADERS: [&str; 2] = ["X-Scope-OrgID", "THANOS-TENANT"];
 /// More moments than these tell no more of a window.
 const MOST_STEPS: i32 = 60;
 
@@ -152,7 +154,8 @@ impl Prometheus {
 
     fn hint(&self) -> String {
         let range = self.policy.range();
-        let tenant = self.policy.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("X-Scope-OrgID"));
+        let of_tenants = |name: &str| TENANT_HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name));
+        let tenant = self.policy.headers.iter().find(|(name, _)| of_tenants(name));
         let tenant = tenant.map(|(name, value)| format!(", and is {value:?} the tenant ({name})")).unwrap_or_default();
         format!(
             "does it scrape the kubelets, at least twice in {range:#}{tenant}? `scrapeInterval`, `matchers` and `queries` say what is looked for"
