@@ -64,7 +64,8 @@ impl Engine {
         let mut hot = HotSince::new();
         for (position, node) in self.hot_nodes(snapshot, now) {
             let key = (position, snapshot.node(node).name.clone());
-            let since = self.hot_since.get(&key).copied().unwrap_or(now);
+            // Not later than now, should the clock have been set back.
+            let since = self.hot_since.get(&key).copied().unwrap_or(now).min(now);
             hot.insert(key, since);
         }
         self.hot_since = hot;

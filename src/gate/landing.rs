@@ -165,9 +165,14 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
     targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
 }
 
+/// What is on its way out is not counted where it is, but goes on using the node until it has ended.
 fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
     let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
-    draft.ratio_with(node, resource, basis, more)
+    let measured = basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource);
+    let snapshot = draft.world.snapshot;
+    let ending = snapshot.node(node).pods.iter().filter(|p| measured && snapshot.pod(**p).terminating);
+    let ending: Amount = ending.filter_map(|p| draft.weight(*p, resource, basis)).sum();
+    draft.ratio_with(node, resource, basis, more.plus(ending))
 }
 
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
