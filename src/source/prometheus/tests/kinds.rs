@@ -1,4 +1,5 @@
-//! What stores other than Prometheus 2 have answered, as recorded: VictoriaMetrics 1.150, Mimir of April 2026.
+//! What stores other than Prometheus 2 have answered, as recorded: Prometheus 3.14, Thanos 0.42.4, VictoriaMetrics
+//! 1.150, a VictoriaMetrics cluster 1.100 and Mimir of April 2026.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -27,6 +28,14 @@ async fn a_prefix_that_is_missing_or_too_much_is_told_from_other_trouble() {
     assert_snapshot!(trouble(plain(404, "404 page not found")).await, @"[absent] has no /api/v1/query (404): the url must be that of Prometheus, without /api/v1, but with its prefix where it has one, such as /prometheus of Mimir or /select/0/prometheus of a VictoriaMetrics cluster");
     let single = trouble(plain(400, r#"unsupported path requested: "/select/0/prometheus/api/v1/query""#));
     assert!(single.await.starts_with("[absent] has no /api/v1/query (400): "));
+    for why in [
+        r#"auth error: cannot parse accountID from "v1": strconv.ParseUint: parsing "v1": invalid syntax"#,
+        r#"unsupported path requested: "/select/0/api/v1/query""#,
+    ] {
+        let cluster =
+            format!(r#"remoteAddr: "127.0.0.1:50144"; requestURI: /api/v1/query?query=nodeCpu&nocache=1; {why}"#);
+        assert!(trouble(plain(400, &cluster)).await.starts_with("[absent] has no /api/v1/query (400): "), "{cluster}");
+    }
 }
 
 #[tokio::test]
@@ -71,8 +80,29 @@ async fn what_is_wrong_is_not_hidden_by_the_query() {
 async fn a_cluster_of_which_a_store_is_away_answers_in_part_and_is_not_taken() {
     let part = healthy_with("isPartial", json!(true));
     assert_snapshot!(trouble(part).await, @"[partial] answers the query nodeCpu in part only, and a part taken for the whole would look idle: isPartial: true");
+    let denied = "error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113";
+    let denied = json!({"status": "error", "errorType": "503", "error": denied}).to_string();
+    assert_snapshot!(trouble((503, "application/json", denied)).await, @"[broken] fails with status 503: error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113");
     let whole = healthy_with("isPartial", json!(false));
     assert_eq!(read_with("nodeCpu", move || whole.clone()).await.unwrap().nodes.len(), 2);
+}
+
+/// Thanos is told not to answer in part. Its query-frontend passes that on, and calls its JSON plain text.
+#[tokio::test]
+async fn a_store_that_is_away_is_named_by_thanos_and_by_its_frontend() {
+    let error = "expanding series: proxy Series(): fetch series for {cluster=\"a\", prometheus_replica=\"r2\"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable";
+    let said = json!({"status": "error", "errorType": "execution", "error": error}).to_string();
+    let (thanos, frontend) = (
+        trouble((422, "application/json", said.clone())).await,
+        trouble((422, "text/plain; charset=utf-8", said)).await,
+    );
+    assert_snapshot!(thanos, @r#"[refused] does not answer the query nodeCpu: expanding series: proxy Series(): fetch series for {cluster="a", prometheus_replica="r2"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable"#);
+    assert_eq!(frontend, thanos);
+    let limit =
+        "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)";
+    assert_snapshot!(trouble(plain(400, limit)).await, @"[refused] does not answer the query nodeCpu: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
+    let asleep = json!({"status": "error", "errorType": "execution", "error": "expanding series: proxy Series(): No StoreAPIs available"});
+    assert!(trouble((422, "application/json", asleep.to_string())).await.ends_with("No StoreAPIs available"));
 }
 
 /// Prometheus 3 and Mimir keep remarks apart, Thanos does not.
@@ -98,8 +128,8 @@ async fn each_is_asked_for_the_whole_of_this_moment() {
     for (_, params, _) in asked.lock().unwrap().iter() {
         let said = |name: &str| params.get(name).map(String::as_str);
         assert_eq!(
-            (said("partial_response"), said("latency_offset"), said("nocache")),
-            (Some("false"), Some("1s"), Some("1")),
+            [said("partial_response"), said("deny_partial_response"), said("latency_offset"), said("nocache")],
+            [Some("false"), Some("1"), Some("1s"), Some("1")],
             "{params:?}"
         );
     }
