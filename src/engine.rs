@@ -105,9 +105,9 @@ impl Engine {
             }
         }
         let after = picture(&draft);
-        let world = draft.world;
+        let (world, goals) = (draft.world, draft.goals());
         let (moves, kept, verdicts, notes) = draft.finish();
-        let steering = steer::steer(world, &verdicts, halted.as_ref());
+        let steering = steer::steer(world, &verdicts, &goals, halted.as_ref());
         let advice = self.advice(world);
         let skipped = snapshot.skipped.clone();
         Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, advice, skipped }
