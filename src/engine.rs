@@ -64,7 +64,8 @@ impl Engine {
         let mut hot = HotSince::new();
         for (position, node) in self.hot_nodes(snapshot, now) {
             let key = (position, snapshot.node(node).name.clone());
-            let since = self.hot_since.get(&key).copied().unwrap_or(now);
+            // Not later than now, should the clock have been set back.
+            let since = self.hot_since.get(&key).copied().unwrap_or(now).min(now);
             hot.insert(key, since);
         }
         self.hot_since = hot;
@@ -105,9 +106,9 @@ impl Engine {
             }
         }
         let after = picture(&draft);
-        let world = draft.world;
+        let (world, goals) = (draft.world, draft.goals());
         let (moves, kept, verdicts, notes) = draft.finish();
-        let steering = steer::steer(world, &verdicts, halted.as_ref());
+        let steering = steer::steer(world, &verdicts, &goals, halted.as_ref());
         let advice = self.advice(world);
         let skipped = snapshot.skipped.clone();
         Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, advice, skipped }

@@ -86,6 +86,11 @@ pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refu
     if draft.world.policy.exact { exact_landing::find(candidate, draft) } else { landing::find(candidate, draft) }
 }
 
+/// Whether a node stays below what the policy holds to be hot by usage, once the pod has landed there.
+pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
+    landing::stays_cool(&Candidate::counted(pod, strategy), draft, node, &landing::targets(draft, node)).is_ok()
+}
+
 /// What becomes of the nodes that could take the replacement, if it landed there: how full the node would be, or why
 /// nothing would be gained. In the order of the forecast; empty in the exact mode, which does not ask.
 pub fn landings(

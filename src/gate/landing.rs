@@ -85,7 +85,7 @@ fn elsewhere(candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) -> R
 }
 
 /// Why a landing would be no good.
-enum Flaw {
+pub(super) enum Flaw {
     Home(NodeId),
     Hot { node: NodeId, resource: ResourceId, ratio: Ratio, target: Ratio, basis: Basis },
     Unknown(NodeId),
@@ -140,7 +140,7 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
 }
 
 /// A node that is, or would be, hot by usage would only give the pod away again.
-fn stays_cool(
+pub(super) fn stays_cool(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
@@ -156,7 +156,7 @@ fn stays_cool(
 }
 
 /// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean are left out.
-fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     let snapshot = draft.world.snapshot;
     let rules = draft.world.policy.strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
     let mut pools = rules.filter(|r| r.basis == Basis::Actual && !r.deviation).flat_map(|r| &r.pools);
@@ -165,9 +165,14 @@ fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
 }
 
+/// What is on its way out is not counted where it is, but goes on using the node until it has ended.
 fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
     let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
-    draft.ratio_with(node, resource, basis, more)
+    let measured = basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource);
+    let snapshot = draft.world.snapshot;
+    let ending = snapshot.node(node).pods.iter().filter(|p| measured && snapshot.pod(**p).terminating);
+    let ending: Amount = ending.filter_map(|p| draft.weight(*p, resource, basis)).sum();
+    draft.ratio_with(node, resource, basis, more.plus(ending))
 }
 
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
