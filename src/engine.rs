@@ -203,10 +203,10 @@ fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
     if share(not_ready, of) > policy.safety.max_not_ready {
         return Some(Halt::NotReady { not_ready, of, most: policy.safety.max_not_ready });
     }
-    let waits =
-        |p: &&crate::snapshot::Pod| p.node.is_none() && p.stays() && now.duration_since(p.created) > PENDING_GRACE;
-    let pending = snapshot.pods.iter().filter(waits).count();
-    let of = snapshot.pods.iter().filter(|p| p.stays()).count();
+    // What has scheduling gates waits for whoever set them, as in a queue of jobs, and not for room.
+    let open = || snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
+    let pending = open().filter(|p| p.node.is_none() && now.duration_since(p.created) > PENDING_GRACE).count();
+    let of = open().count();
     let most = policy.safety.max_pending;
     (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })
 }

@@ -16,6 +16,8 @@ mod exact_landing;
 mod landing;
 mod limits;
 
+use landing::Flaw;
+
 /// A gate, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
@@ -86,9 +88,10 @@ pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refu
     if draft.world.policy.exact { exact_landing::find(candidate, draft) } else { landing::find(candidate, draft) }
 }
 
-/// Whether a node stays below what the policy holds to be hot by usage, once the pod has landed there.
+/// Whether a node stays below what the policy holds to be hot by usage, once the pod has landed there, as far as is known.
 pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
-    landing::stays_cool(&Candidate::counted(pod, strategy), draft, node, &landing::targets(draft, node)).is_ok()
+    let pod = Candidate::counted(pod, strategy);
+    !matches!(landing::stays_cool(&pod, draft, node, &landing::targets(draft, node)), Err(Flaw::Hot { .. }))
 }
 
 /// What becomes of the nodes that could take the replacement, if it landed there: how full the node would be, or why

@@ -12,6 +12,7 @@ use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
 use crate::scheduler::{self, Forecast, Scored};
 use crate::snapshot::NodeId;
 use crate::units::{Amount, Ratio, ResourceId};
+use crate::usage::Unmeasured;
 
 /// Where the candidate's replacement would land, if that is good enough.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
@@ -139,7 +140,8 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
     if room.nodes.contains(&node) { Ok(most) } else { Err(Flaw::Elsewhere(node)) }
 }
 
-/// A node that is, or would be, hot by usage would only give the pod away again.
+/// A node that is, or would be, hot by usage would only give the pod away again. One whose usage is not known may take pods
+/// all the same, unless it will be known in a moment: what has just been started does not act blindly.
 pub(super) fn stays_cool(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -147,7 +149,12 @@ pub(super) fn stays_cool(
     targets: &[(ResourceId, Ratio)],
 ) -> Result<(), Flaw> {
     for &(resource, target) in targets {
-        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else { continue };
+        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else {
+            if matches!(draft.world.usage.unmeasured(node), Some(Unmeasured::Few { .. })) {
+                return Err(Flaw::Unknown(node));
+            }
+            continue;
+        };
         if ratio > target {
             return Err(Flaw::Hot { node, resource, ratio, target, basis: Basis::Actual });
         }
@@ -165,14 +172,17 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
     targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
 }
 
-/// What is on its way out is not counted where it is, but goes on using the node until it has ended.
+/// By usage, what is on its way out goes on using the node until it has ended, and what is on its way here is yet to come.
 fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
-    let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
-    let measured = basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource);
-    let snapshot = draft.world.snapshot;
-    let ending = snapshot.node(node).pods.iter().filter(|p| measured && snapshot.pod(**p).terminating);
-    let ending: Amount = ending.filter_map(|p| draft.weight(*p, resource, basis)).sum();
-    draft.ratio_with(node, resource, basis, more.plus(ending))
+    let mut more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
+        let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
+        let there = snapshot.node(node);
+        let ending = there.pods.iter().copied().filter(|p| snapshot.pod(*p).terminating);
+        let uncounted = ending.chain(ledger.yet_to_come(snapshot, &there.name));
+        more = more.plus(uncounted.filter_map(|p| draft.weight(p, resource, basis)).sum());
+    }
+    draft.ratio_with(node, resource, basis, more)
 }
 
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {

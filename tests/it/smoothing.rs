@@ -78,6 +78,23 @@ fn stale_and_future_samples_make_a_node_unknown() {
 }
 
 #[test]
+fn what_has_just_been_started_puts_nothing_on_a_node_that_it_does_not_know_yet() {
+    let policy = EVEN.replace("strategies: [", "strategies: [{removeDuplicates: {}}, ");
+    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=1\nnode n2\n  api cpu=0 uses=2\n  job cpu=0 uses=2");
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut said = Vec::new();
+    for at in [0, 15, 30] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        let plan = engine.decide(&snapshot, after(at));
+        said.extend(plan.kept.iter().map(|k| k.refusal.to_string()));
+        assert_eq!(plan.moves.len(), 0, "{at}");
+    }
+    let unknown = "would land on n2, whose usage is unknown";
+    assert_eq!(said, [unknown, unknown, "would land on n2, and cpu there be 62%, above the target of 50%"]);
+}
+
+#[test]
 fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
     let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
     let mut engine = Engine::new(parse(&policy), Ledger::default());
