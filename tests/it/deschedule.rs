@@ -510,6 +510,20 @@ fn neighbours_are_told_by_place_label_and_namespace() {
 }
 
 #[test]
+fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
+    let mut policy = only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
+    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(Scope { namespaces: Names::ALL, pods: None });
+    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: apart });
+    let cluster = "node n1\n web avoids=db\n db phase=Pending\nnode n2";
+    assert_eq!(moved(cluster, policy.clone()), "db-1");
+    policy.exact = true;
+    assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
+    // What has ended is gone at once.
+    policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
+    assert_eq!(moved("node n1\n web avoids=db\n db phase=Failed age=2h\nnode n2", policy), "db-1");
+}
+
+#[test]
 fn the_scope_of_anti_affinity_hides_neighbours_too() {
     let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
     let cluster = "node n1\n web avoids=db\n db\nnode n2";

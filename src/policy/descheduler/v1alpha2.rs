@@ -102,10 +102,18 @@ fn config(f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Config> {
     let args = f.field("args");
     let (mut evictable, mut rule) = (None, None);
     match plugin? {
-        Known::Evictor => evictable = Some(args.section(evictor::evictable)),
-        Known::Strategy(plugin) => rule = args.section(|f| arguments_of(plugin, f, sources)),
+        Known::Evictor => evictable = Some(args.section(|f| typed(f, evictor::evictable))),
+        Known::Strategy(plugin) => rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources))),
     }
     Some(Config { plugin: plugin?, place, evictable, rule, used: false })
+}
+
+/// Arguments may say of which kind they are, as objects of Kubernetes do; descheduler does not look at it.
+fn typed<T>(f: &mut Fields<'_, '_>, read: impl FnOnce(&mut Fields<'_, '_>) -> T) -> T {
+    let arguments = read(f);
+    f.field("apiVersion").name();
+    f.field("kind").name();
+    arguments
 }
 
 fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Rule> {
