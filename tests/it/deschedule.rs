@@ -524,6 +524,19 @@ fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
 }
 
 #[test]
+fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
+    let mut policy = only(Rule::RemoveFailedPods(failed()));
+    let restarting = Rule::RemovePodsHavingTooManyRestarts(restarts());
+    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: restarting });
+    policy.profiles[0].evictable.min_replicas = 2;
+    policy.exact = true;
+    let cluster = "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
+    assert_eq!(moved(cluster, policy.clone()), "web-1");
+    policy.strategies.remove(0);
+    assert_eq!(moved(cluster, policy), "web-2");
+}
+
+#[test]
 fn the_scope_of_anti_affinity_hides_neighbours_too() {
     let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
     let cluster = "node n1\n web avoids=db\n db\nnode n2";

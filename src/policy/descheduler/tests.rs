@@ -150,7 +150,7 @@ fn what_has_no_effect_is_a_warning() {
     let policy = profile(
         "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, {name: RemoveFailedPods}]
 plugins:
-  balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates]}
+  balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates, '*']}
   sort: {enabled: [RemoveDuplicates]}",
     )
     .unwrap();

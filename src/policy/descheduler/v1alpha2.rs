@@ -185,7 +185,10 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
 /// One extension point: the plugins enabled at it.
 fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
     f.field(name).section(|f| {
-        let disabled = f.field("disabled").list("names of plugins", known).unwrap_or_default();
+        // As in kube-scheduler's file, `*` means all.
+        let all = |spot: &Spot<'_, '_>| spot.node().is_some_and(|n| n.value == Value::Text("*".to_owned()));
+        let name = |item: Spot<'_, '_>| if all(&item) { Some(()) } else { known(item).map(|_| ()) };
+        let disabled = f.field("disabled").list("names of plugins", name).unwrap_or_default();
         if !disabled.is_empty() {
             let sentence = "this has no effect, as in descheduler: what is not enabled does not run";
             f.warn(Code::Ignored, "disabled", sentence);
