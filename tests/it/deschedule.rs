@@ -531,7 +531,10 @@ fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
     policy.profiles[0].evictable.min_replicas = 2;
     policy.exact = true;
     let cluster = "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
-    assert_eq!(moved(cluster, policy.clone()), "web-1");
+    insta::assert_snapshot!(said(cluster, policy.clone()), @r"
+    move web-1 from n1 to ?: has failed
+    keep web-2 on n1: its workload has 1 of the 2 replicas that the policy asks for
+    ");
     policy.strategies.remove(0);
     assert_eq!(moved(cluster, policy), "web-2");
 }
