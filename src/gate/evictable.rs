@@ -154,8 +154,12 @@ fn replicas(pod: PodId, workload: WorkloadId, rules: &Evictable, draft: &Draft<'
     let have = match (finished, exact) {
         // What has finished takes nothing away by going.
         (true, false) => return Ok(()),
-        // descheduler asks it of finished pods too, and then counts them.
-        (true, true) => u32::try_from(snapshot.workload(workload).pods.len()).unwrap_or(u32::MAX),
+        // descheduler asks it of finished pods too, and then counts them; one that was evicted is gone at once.
+        (true, true) => {
+            let gone = |p: &PodId| draft.moves(*p) && snapshot.pod(*p).finished();
+            let there = snapshot.workload(workload).pods.iter().filter(|p| !gone(p)).count();
+            u32::try_from(there).unwrap_or(u32::MAX)
+        }
         (false, _) => snapshot.replicas(workload),
     };
     if have < least {

@@ -180,6 +180,13 @@ pub(super) fn taints(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
 
 pub(super) fn restarts(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     let threshold = f.required("podRestartThreshold", "so many restarts that are too many").whole(1);
+    if threshold.is_some_and(|t| i32::try_from(t).is_err()) {
+        f.complain(
+            Code::OutOfRange,
+            "podRestartThreshold",
+            format!("no container restarts more than {} times", i32::MAX),
+        );
+    }
     Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {
         scope,
         threshold: threshold.unwrap_or(1),

@@ -36,7 +36,7 @@ pub(super) fn knows(version: &str) -> bool {
 pub(super) fn read(root: &Node, version: &str, report: &mut Report) -> Policy {
     report.be_lenient();
     let reader = if version == V1ALPHA1 { v1alpha1::policy } else { v1alpha2::policy };
-    report.read(root, reader)
+    report.read(&root.in_yaml_1_1(), reader)
 }
 
 /// What both formats have at the top.

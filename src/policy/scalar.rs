@@ -16,11 +16,8 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(8760);
 impl Spot<'_, '_> {
     /// `true` or `false`.
     pub(crate) fn bool(self) -> Option<bool> {
-        let lenient = self.lenient();
         self.scalar("true or false", |node| match node.value {
             Value::Bool(value) => Ok(value),
-            // descheduler's YAML is 1.1, where these are words for the same.
-            Value::Text(_) if lenient => old_bool(node.plain.as_deref().unwrap_or_default()).ok_or(Code::WrongType),
             Value::Null | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
                 Err(Code::WrongType)
             }
@@ -248,14 +245,6 @@ fn is_label_word(word: &str) -> bool {
     let ends =
         word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.ends_with(|c: char| c.is_ascii_alphanumeric());
     ends && word.len() <= 63 && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-}
-
-fn old_bool(word: &str) -> Option<bool> {
-    match word {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
-        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
-        _ => None,
-    }
 }
 
 fn text(node: &Node) -> Result<&str, Code> {

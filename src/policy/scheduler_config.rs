@@ -34,7 +34,7 @@ impl SchedulerConfig {
         let mut report = Report::default();
         // kube-scheduler, too, takes null for absent.
         report.be_lenient();
-        let profiles = report.read(&root, configuration);
+        let profiles = report.read(&root.in_yaml_1_1(), configuration);
         let warnings = report.take_warnings();
         let problems = report.close();
         if problems.is_empty() { Ok(SchedulerConfig { profiles, warnings }) } else { Err(fail(problems)) }

@@ -56,6 +56,22 @@ impl Node {
         Node { at, value: Value::Null, plain: None }
     }
 
+    /// What YAML 1.1 takes it for, which the programs of Kubernetes read: `yes` is true, `010` eight and `1_000` a
+    /// thousand.
+    pub(crate) fn in_yaml_1_1(&self) -> Self {
+        let value = match &self.value {
+            Value::List(items) => Value::List(items.iter().map(Node::in_yaml_1_1).collect()),
+            Value::Map(entries) => {
+                let of = |e: &Entry| Entry { key: e.key.clone(), at: e.at, value: e.value.in_yaml_1_1() };
+                Value::Map(entries.iter().map(of).collect())
+            }
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
+                self.plain.as_deref().and_then(older).unwrap_or_else(|| self.value.clone())
+            }
+        };
+        Node { at: self.at, value, plain: self.plain.clone() }
+    }
+
     /// How a message shows it: scalars as they are written.
     pub(crate) fn shown(&self) -> String {
         match (&self.value, &self.plain) {
@@ -286,6 +302,25 @@ fn number(text: &str) -> Option<Value> {
     whole.map(Value::Int).or_else(|| text.parse().ok().map(Value::Float))
 }
 
+/// A plain scalar that YAML 1.1 takes for something else than YAML 1.2 does.
+fn older(plain: &str) -> Option<Value> {
+    match plain {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => return Some(Value::Bool(true)),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Some(Value::Bool(false)),
+        _ => {}
+    }
+    let digits = plain.replace('_', "");
+    let (sign, bare) = digits.split_at(usize::from(digits.starts_with(['+', '-'])));
+    if !bare.starts_with(|c: char| c.is_ascii_digit()) || plain.starts_with('_') {
+        return None;
+    }
+    let in_radix = |prefix, radix| {
+        let digits = bare.strip_prefix(prefix).filter(|rest| !rest.is_empty() && !rest.starts_with(['+', '-']))?;
+        i64::from_str_radix(&format!("{sign}{digits}"), radix).ok().map(Value::Int)
+    };
+    in_radix("0b", 2).or_else(|| in_radix("0", 8)).or_else(|| number(&digits))
+}
+
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
@@ -310,6 +345,23 @@ mod tests {
         let mut lines = Vec::new();
         walk(&parse(text).unwrap(), "", &mut lines);
         lines.join("\n")
+    }
+
+    #[test]
+    fn yaml_1_1_takes_some_words_and_digits_for_something_else() {
+        let list =
+            "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, 2h, y_, 1:30, 30%]";
+        let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else { panic!("not a list") };
+        let values: Vec<String> = items.iter().map(|node| format!("{:?}", node.value)).collect();
+        assert_snapshot!(values.join(" "), @r#"Bool(true) Bool(false) Text("yes") Bool(true) Bool(true) Int(8) Int(-3) Int(15) Int(31) Int(1000) Float(10.5) Int(8) Int(0) Int(0) Text("x_1") Text("_1") Text("2h") Text("y_") Text("1:30") Text("30%")"#);
+        assert_eq!(parse("a: [{b: off}]").unwrap().in_yaml_1_1(), {
+            let mut node = parse("a: [{b: off}]").unwrap();
+            let Value::Map(entries) = &mut node.value else { panic!("not a map") };
+            let Value::List(items) = &mut entries[0].value.value else { panic!("not a list") };
+            let Value::Map(inner) = &mut items[0].value else { panic!("not a map") };
+            inner[0].value.value = Value::Bool(false);
+            node
+        });
     }
 
     fn refused(text: &str) -> String {

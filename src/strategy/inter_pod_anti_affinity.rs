@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::draft::{Candidate, Draft};
+use crate::draft::{Candidate, Draft, Landing};
 use crate::plan::{Reason, Unasked};
 use crate::policy::Scope;
 use crate::scheduler;
@@ -38,9 +38,9 @@ type Meaning = (Option<Selector>, Vec<String>, Option<Selector>, String);
 impl Running {
     pub(super) fn start(draft: &mut Draft<'_>, position: usize, scope: &Scope) -> Self {
         let snapshot = draft.world.snapshot;
-        let near = neighbours(draft, scope);
+        let near = neighbours(draft, position, scope);
         let mut carriers: Vec<PodId> = near.iter().copied().filter(|p| !snapshot.pod(*p).avoids.is_empty()).collect();
-        carriers.retain(|p| !snapshot.pod(*p).terminating);
+        carriers.retain(|p| !snapshot.pod(*p).terminating && !draft.moves(*p));
         carriers.sort_by_key(|p| (snapshot.pod(*p).node, least_important(snapshot.pod(*p)), *p));
         let mut places: BTreeMap<Meaning, usize> = BTreeMap::new();
         let mut groups = Vec::new();
@@ -82,7 +82,7 @@ impl Running {
         if it.avoids.is_empty() {
             return Unasked::NoAntiAffinity;
         }
-        let near = neighbours(draft, scope);
+        let near = neighbours(draft, turn.position, scope);
         let groups = it.avoids.iter().map(|term| group(draft.world.snapshot, term, pod, &near)).collect();
         let carrier = Carrier { pod, avoids: (0..it.avoids.len()).collect() };
         let alone = Running { position: turn.position, waiting: VecDeque::new(), groups, closed: Closed::default() };
@@ -99,7 +99,7 @@ impl Running {
         let it = snapshot.pod(carrier.pod);
         let home = it.node.filter(|_| !draft.moves(carrier.pod))?;
         it.avoids.iter().zip(&carrier.avoids).find_map(|(term, group)| {
-            let stays = |p: &&PodId| **p != carrier.pod && !draft.moves(**p);
+            let stays = |p: &&PodId| **p != carrier.pod && stays(draft, self.position, **p);
             let near =
                 |p: &&PodId| snapshot.pod(**p).node.is_some_and(|n| together(draft, &term.topology_key, home, n));
             let other = snapshot.pod(*self.groups[*group].iter().filter(stays).find(near)?);
@@ -110,14 +110,21 @@ impl Running {
 }
 
 /// The pods that are compared: those of the scope alone, on the nodes that are looked at.
-fn neighbours(draft: &Draft<'_>, scope: &Scope) -> Vec<PodId> {
+fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
     let snapshot = draft.world.snapshot;
     // descheduler takes a neighbour that is on its way out for one that stays.
     let counts = |p: &PodId| draft.world.policy.exact || !snapshot.pod(*p).terminating;
     let on = nodes(draft).into_iter().flat_map(|n| snapshot.node(n).pods.iter().copied());
-    let mut pods: Vec<PodId> = on.filter(|p| counts(p) && !draft.moves(*p) && scope.admits(snapshot.pod(*p))).collect();
+    let near = |p: &PodId| counts(p) && stays(draft, position, *p) && scope.admits(snapshot.pod(*p));
+    let mut pods: Vec<PodId> = on.filter(near).collect();
     pods.sort_unstable();
     pods
+}
+
+/// Whether a pod stays a neighbour. To descheduler what another strategy has evicted is on its way out, and so one still.
+fn stays(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
+    let elsewhere = |(by, _): (&Candidate, &Landing)| draft.world.policy.exact && by.strategy != position;
+    draft.move_of(pod).is_none_or(elsewhere)
 }
 
 /// Those of `near`, which are sorted by namespace, that a term of this pod means.

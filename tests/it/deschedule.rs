@@ -510,6 +510,36 @@ fn neighbours_are_told_by_place_label_and_namespace() {
 }
 
 #[test]
+fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
+    let mut policy = only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
+    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(Scope { namespaces: Names::ALL, pods: None });
+    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: apart });
+    let cluster = "node n1\n web avoids=db\n db phase=Pending\nnode n2";
+    assert_eq!(moved(cluster, policy.clone()), "db-1");
+    policy.exact = true;
+    assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
+    // What has ended is gone at once.
+    policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
+    assert_eq!(moved("node n1\n web avoids=db\n db phase=Failed age=2h\nnode n2", policy), "db-1");
+}
+
+#[test]
+fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
+    let mut policy = only(Rule::RemoveFailedPods(failed()));
+    let restarting = Rule::RemovePodsHavingTooManyRestarts(restarts());
+    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: restarting });
+    policy.profiles[0].evictable.min_replicas = 2;
+    policy.exact = true;
+    let cluster = "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
+    insta::assert_snapshot!(said(cluster, policy.clone()), @r"
+    move web-1 from n1 to ?: has failed
+    keep web-2 on n1: its workload has 1 of the 2 replicas that the policy asks for
+    ");
+    policy.strategies.remove(0);
+    assert_eq!(moved(cluster, policy), "web-2");
+}
+
+#[test]
 fn the_scope_of_anti_affinity_hides_neighbours_too() {
     let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
     let cluster = "node n1\n web avoids=db\n db\nnode n2";

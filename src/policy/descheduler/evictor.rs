@@ -32,7 +32,7 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         pod_selector: f.field("labelSelector").selector(),
         priority_below,
         min_replicas: f.field("minReplicas").whole(0).unwrap_or(1).max(1),
-        min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).unwrap_or(SignedDuration::ZERO),
+        min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).map_or(SignedDuration::ZERO, started),
         protected: protections(f),
         destinations: f.field("nodeSelector").text_selector(),
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
@@ -43,6 +43,12 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         f.warn(Code::Ignored, "priorityThreshold", sentence);
     }
     evictable
+}
+
+/// Whatever the age that is asked for, descheduler asks with it that the pod has started. Of no age at all that is what
+/// is left, and the shortest there is asks the same.
+fn started(least: SignedDuration) -> SignedDuration {
+    least.max(SignedDuration::from_nanos(1))
 }
 
 /// A priority, as a value or by the name of its class.

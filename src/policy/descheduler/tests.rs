@@ -150,7 +150,7 @@ fn what_has_no_effect_is_a_warning() {
     let policy = profile(
         "pluginConfig: [{name: RemoveDuplicates}, {name: RemoveDuplicates}, {name: RemoveFailedPods}]
 plugins:
-  balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates]}
+  balance: {enabled: [RemoveDuplicates], disabled: [RemoveDuplicates, '*']}
   sort: {enabled: [RemoveDuplicates]}",
     )
     .unwrap();
@@ -236,6 +236,36 @@ strategies:
     params: {nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}
   RemoveFailedPods: {enabled: false, params: {whatever: 1}}
 ";
+
+#[test]
+fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
+    let of = |args: &str| evictor(args).map(|policy| policy.profiles[0].evictable.node_fit);
+    assert_eq!(of("{nodeFit: on, labelSelector: {matchLabels: {a: 'y'}}}"), Ok(true));
+    assert_snapshot!(first(evictor("{labelSelector: {matchLabels: {tier: y}}}")), @r#"policy.yaml:4:110: profiles[0].pluginConfig[1].args.labelSelector.matchLabels.tier: found y, expected text; write "y", with quotes"#);
+    assert_snapshot!(first(plugin("balance", "RemoveDuplicates", "{namespaces: {exclude: [1_000]}}")), @r#"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found 1_000, expected text; write "1_000", with quotes"#);
+    let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0].evictable.min_replicas;
+    assert_eq!(replicas, 8);
+    let restarts = plugin("deschedule", "RemovePodsHavingTooManyRestarts", "{podRestartThreshold: 2147483648}");
+    assert_snapshot!(first(restarts), @"policy.yaml:4:65: profiles[0].pluginConfig[0].args.podRestartThreshold: no container restarts more than 2147483647 times");
+}
+
+#[test]
+fn arguments_may_say_of_which_kind_they_are() {
+    let args = "{apiVersion: descheduler/v1alpha2, kind: DefaultEvictorArgs, nodeFit: true}";
+    assert!(evictor(args).unwrap().profiles[0].evictable.node_fit);
+    assert!(plugin("deschedule", "PodLifeTime", "{kind: PodLifeTimeArgs, maxPodLifeTimeSeconds: 5}").is_ok());
+    assert!(plugin("deschedule", "PodLifeTime", "{kind: 5, maxPodLifeTimeSeconds: 5}").is_err());
+}
+
+#[test]
+fn an_age_of_nothing_asks_that_a_pod_has_started() {
+    let age = |args: &str| evictor(args).unwrap().profiles[0].evictable.min_pod_age;
+    assert_eq!(age("{}"), SignedDuration::ZERO);
+    assert_eq!(age("{minPodAge: 0s}"), SignedDuration::from_nanos(1));
+    assert_eq!(age("{minPodAge: 5m}"), SignedDuration::from_mins(5));
+    let native = evictor("{minPodAge: 0s}").unwrap().to_native();
+    assert_eq!(parse(&native).unwrap().profiles[0].evictable.min_pod_age, SignedDuration::from_nanos(1), "{native}");
+}
 
 #[test]
 fn the_old_format_makes_a_profile_of_each_strategy() {

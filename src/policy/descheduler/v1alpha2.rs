@@ -102,10 +102,18 @@ fn config(f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Config> {
     let args = f.field("args");
     let (mut evictable, mut rule) = (None, None);
     match plugin? {
-        Known::Evictor => evictable = Some(args.section(evictor::evictable)),
-        Known::Strategy(plugin) => rule = args.section(|f| arguments_of(plugin, f, sources)),
+        Known::Evictor => evictable = Some(args.section(|f| typed(f, evictor::evictable))),
+        Known::Strategy(plugin) => rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources))),
     }
     Some(Config { plugin: plugin?, place, evictable, rule, used: false })
+}
+
+/// Arguments may say of which kind they are, as objects of Kubernetes do; descheduler does not look at it.
+fn typed<T>(f: &mut Fields<'_, '_>, read: impl FnOnce(&mut Fields<'_, '_>) -> T) -> T {
+    let arguments = read(f);
+    f.field("apiVersion").name();
+    f.field("kind").name();
+    arguments
 }
 
 fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Rule> {
@@ -177,7 +185,10 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
 /// One extension point: the plugins enabled at it.
 fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
     f.field(name).section(|f| {
-        let disabled = f.field("disabled").list("names of plugins", known).unwrap_or_default();
+        // As in kube-scheduler's file, `*` means all.
+        let all = |spot: &Spot<'_, '_>| spot.node().is_some_and(|n| n.value == Value::Text("*".to_owned()));
+        let name = |item: Spot<'_, '_>| if all(&item) { Some(()) } else { known(item).map(|_| ()) };
+        let disabled = f.field("disabled").list("names of plugins", name).unwrap_or_default();
         if !disabled.is_empty() {
             let sentence = "this has no effect, as in descheduler: what is not enabled does not run";
             f.warn(Code::Ignored, "disabled", sentence);
