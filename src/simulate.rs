@@ -122,7 +122,9 @@ impl<'s> Run<'s> {
         // In the order of the daemon: a move may count on a taint that goes.
         let (removed, added): (Vec<&Steer>, Vec<&Steer>) =
             plan.steering.iter().filter(|s| s.action.is_change()).partition(|s| s.action == SteerAction::Remove);
-        added.into_iter().for_each(|steer| controllers::steer(&mut self.cluster, steer));
+        for steer in added {
+            controllers::steer(&mut self.cluster, steer);
+        }
         let grace = self.engine.policy().grace_period;
         let mut erred = false;
         for it in &plan.moves {
@@ -135,7 +137,9 @@ impl<'s> Run<'s> {
         if !plan.moves.is_empty() {
             self.cluster.settle_down(self.engine.policy());
         }
-        removed.into_iter().for_each(|steer| controllers::steer(&mut self.cluster, steer));
+        for steer in removed {
+            controllers::steer(&mut self.cluster, steer);
+        }
     }
 }
 
