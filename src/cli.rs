@@ -36,7 +36,7 @@ Examples:
   evenkeel plan                              what would be moved in the current cluster, and why
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
   evenkeel explain pod shop/web-0            why a pod goes or stays, and what would have to change
-  evenkeel simulate                          a policy at work on a cluster in memory, hours in moments
+  evenkeel simulate                          hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          whether a policy is sound
   evenkeel run --policy policy.yaml          keep the cluster even
   evenkeel run --policy policy.yaml --dry-run --once

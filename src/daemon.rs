@@ -87,6 +87,7 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
         let now = clock();
+        (next_poll, next_cycle) = (in_reach(next_poll, now, poll), in_reach(next_cycle, now, interval));
         if now >= next_poll {
             daemon.observe(&mut engine).await;
             daemon.board.sources(|| daemon.usage.told());
@@ -241,6 +242,11 @@ fn after(now: Timestamp, wait: SignedDuration) -> Timestamp {
     now.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }
 
+/// What is due later than it could be if the wait began now: the clock was set back, and is not waited for.
+fn in_reach(due: Timestamp, now: Timestamp, wait: SignedDuration) -> Timestamp {
+    due.min(after(now, wait))
+}
+
 async fn sleep_until(due: Timestamp, stop: &CancellationToken) {
     let wait = Duration::try_from(due.duration_since(clock())).unwrap_or(Duration::ZERO);
     tokio::select! {
@@ -257,4 +263,18 @@ fn since(then: Timestamp) -> SignedDuration {
 #[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
 fn clock() -> Timestamp {
     Timestamp::now()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_is_not_waited_for() {
+        let (noon, minute) = ("2026-11-21T12:00:00Z".parse().unwrap(), SignedDuration::from_mins(1));
+        let due = after(noon, minute);
+        assert_eq!(in_reach(due, noon, minute), due);
+        let an_hour_ago = noon - SignedDuration::from_hours(1);
+        assert_eq!(in_reach(due, an_hour_ago, minute), after(an_hour_ago, minute));
+    }
 }

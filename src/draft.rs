@@ -1,7 +1,7 @@
 //! The world as it is, and the draft of a plan: the world plus what is decided so far.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use jiff::Timestamp;
@@ -277,6 +277,11 @@ impl<'w> Draft<'w> {
     pub fn lots(&self) -> Vec<NodeId> {
         let drawn = self.accepted.iter().filter(|(_, landing)| landing.among.len() > 1);
         drawn.flat_map(|(_, landing)| landing.among.iter().copied()).collect()
+    }
+
+    /// The nodes that moves so far may land on.
+    pub fn goals(&self) -> BTreeSet<NodeId> {
+        self.accepted.iter().flat_map(|(_, landing)| landing.among.iter().copied().chain(landing.on)).collect()
     }
 
     /// Writes down a move, and shifts the pod's load.

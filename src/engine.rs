@@ -64,7 +64,8 @@ impl Engine {
         let mut hot = HotSince::new();
         for (position, node) in self.hot_nodes(snapshot, now) {
             let key = (position, snapshot.node(node).name.clone());
-            let since = self.hot_since.get(&key).copied().unwrap_or(now);
+            // Not later than now, should the clock have been set back.
+            let since = self.hot_since.get(&key).copied().unwrap_or(now).min(now);
             hot.insert(key, since);
         }
         self.hot_since = hot;
@@ -105,9 +106,9 @@ impl Engine {
             }
         }
         let after = picture(&draft);
-        let world = draft.world;
+        let (world, goals) = (draft.world, draft.goals());
         let (moves, kept, verdicts, notes) = draft.finish();
-        let steering = steer::steer(world, &verdicts, halted.as_ref());
+        let steering = steer::steer(world, &verdicts, &goals, halted.as_ref());
         let advice = self.advice(world);
         let skipped = snapshot.skipped.clone();
         Plan { at: now, halted, steering, moves, kept, nodes: verdicts, notes, before, after, advice, skipped }
@@ -202,10 +203,10 @@ fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
     if share(not_ready, of) > policy.safety.max_not_ready {
         return Some(Halt::NotReady { not_ready, of, most: policy.safety.max_not_ready });
     }
-    let waits =
-        |p: &&crate::snapshot::Pod| p.node.is_none() && p.stays() && now.duration_since(p.created) > PENDING_GRACE;
-    let pending = snapshot.pods.iter().filter(waits).count();
-    let of = snapshot.pods.iter().filter(|p| p.stays()).count();
+    // What has scheduling gates waits for whoever set them, as in a queue of jobs, and not for room.
+    let open = || snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
+    let pending = open().filter(|p| p.node.is_none() && now.duration_since(p.created) > PENDING_GRACE).count();
+    let of = open().count();
     let most = policy.safety.max_pending;
     (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })
 }

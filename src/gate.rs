@@ -16,6 +16,8 @@ mod exact_landing;
 mod landing;
 mod limits;
 
+use landing::Flaw;
+
 /// A gate, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
@@ -84,6 +86,12 @@ pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), 
 /// Where a candidate would land, whatever the moment says: for strategies that move some pods together or not at all.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     if draft.world.policy.exact { exact_landing::find(candidate, draft) } else { landing::find(candidate, draft) }
+}
+
+/// Whether a node stays below what the policy holds to be hot by usage, once the pod has landed there, as far as is known.
+pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
+    let pod = Candidate::counted(pod, strategy);
+    !matches!(landing::stays_cool(&pod, draft, node, &landing::targets(draft, node)), Err(Flaw::Hot { .. }))
 }
 
 /// What becomes of the nodes that could take the replacement, if it landed there: how full the node would be, or why

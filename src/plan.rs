@@ -173,7 +173,8 @@ impl Reason {
 
     /// Whether it would merely be better elsewhere: no reason to put it on a node that is hot by usage.
     pub const fn is_a_preference(&self) -> bool {
-        matches!(self, Reason::Duplicate { .. } | Reason::Skewed { .. } | Reason::LessPreferred { .. })
+        let balances = matches!(self, Reason::HotNode { .. } | Reason::UnderusedNode { .. });
+        balances || matches!(self, Reason::Duplicate { .. } | Reason::Skewed { .. } | Reason::LessPreferred { .. })
     }
 }
 

@@ -91,8 +91,8 @@ impl<'s> Run<'s> {
         let snapshot = self.cluster.snapshot();
         let used = metrics::used(&self.cluster, &snapshot);
         self.metrics.sample(&self.cluster, &used);
-        recorder.note(&self.cluster, &used);
         let now = self.cluster.now;
+        recorder.note(now, &snapshot, &used);
         if let Some(readings) = self.metrics.newest(now) {
             self.engine.observe(&snapshot, readings, now);
         }

@@ -5,7 +5,8 @@
 //! own TaintToleration gives it the weight 3. cluster-autoscaler marks candidates for deletion in the same way.
 //!
 //! Two phases make it safe: this only says which taints there should be, and everything else that is decided looks at
-//! the taints that the nodes have. A taint that could not be set makes no decision wrong.
+//! the taints that the nodes have. A taint that could not be set makes no decision wrong. One that could is there before the
+//! replacements look for a place: so a node that the plan counts on to take pods is not closed to them by the same plan.
 //!
 //! A node has cooled when every ratio is a tenth of its target below that target. The margin keeps a node that hovers
 //! about its target from getting and losing the taint in turns; in contrast to a time it needs no memory, so that after a
@@ -35,14 +36,16 @@ struct Wish {
     distance: Ratio,
 }
 
-/// What is to be done about the taints, by node.
-pub fn steer(world: World<'_>, verdicts: &[Verdict], halted: Option<&Halt>) -> Vec<Steer> {
+/// What is to be done about the taints, by node, in a plan with these verdicts and with moves that may land on `goals`.
+pub fn steer(world: World<'_>, verdicts: &[Verdict], goals: &BTreeSet<NodeId>, halted: Option<&Halt>) -> Vec<Steer> {
     let tainted = tainted(world.snapshot);
     let asked = world.policy.steering.clone();
     if tainted.is_empty() && !asked.is_on() {
         return Vec::new();
     }
     let mut wishes = if halted.is_some() { Vec::new() } else { wishes(world, &asked, verdicts, &tainted) };
+    let stays = |wish: &Wish| tainted.get(&wish.node).copied().flatten() == Some(wish.value);
+    wishes.retain(|wish| stays(wish) || wish.value != SteerValue::Emptying || !goals.contains(&wish.node));
     let most = asked.max_nodes.map_or(u32::MAX, |share| share.of(selected(world)));
     let withheld = wishes.split_off(wishes.len().min(usize::try_from(most).unwrap_or(usize::MAX)));
     let mut steering: BTreeMap<NodeId, (SteerAction, SteerReason)> = BTreeMap::new();
@@ -51,8 +54,7 @@ pub fn steer(world: World<'_>, verdicts: &[Verdict], halted: Option<&Halt>) -> V
         steering.insert(*node, (SteerAction::Remove, why));
     }
     for wish in wishes {
-        let has = tainted.get(&wish.node).copied().flatten() == Some(wish.value);
-        let action = if has { SteerAction::Keep(wish.value) } else { SteerAction::Add(wish.value) };
+        let action = if stays(&wish) { SteerAction::Keep(wish.value) } else { SteerAction::Add(wish.value) };
         steering.insert(wish.node, (action, wish.why));
     }
     for Wish { node, value, .. } in withheld {

@@ -22,8 +22,8 @@ use crate::usage::import as metrics;
 
 /// How a file comes about that a plan can be made from.
 pub(super) const HOW_TO: &str = "\
-A file for --from: `evenkeel snapshot -o cluster.json` records one. Without evenkeel, kubectl does, as JSON, which is faster
-to read than YAML; the second command adds the usage:
+A file for --from: `evenkeel snapshot -o cluster.json` records one. Without evenkeel, kubectl does,
+as JSON, which is faster to read than YAML; the second command adds the usage:
   kubectl get nodes,pods,pdb,rs,ns,pvc,pv,services,priorityclasses -A -o json > cluster.json
   kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io -A -o json >> cluster.json";
 

@@ -28,7 +28,8 @@ Examples:
   evenkeel simulate --from cluster.json             your own cluster, with its usage as it was then
   evenkeel simulate --policy a.yaml --policy b.yaml two policies side by side
   evenkeel simulate --html page.html                the run as a page with pictures
-  evenkeel simulate --show late-nodes > mine.yaml   a scenario to change; evenkeel simulate mine.yaml runs it";
+  evenkeel simulate --show late-nodes > mine.yaml   a scenario to change
+  evenkeel simulate mine.yaml                       it, changed";
 
 /// Runs a cluster in memory through hours in moments, and shows what a policy does to it.
 #[derive(Debug, clap::Args)]

@@ -19,8 +19,9 @@ mod rename;
 mod strip;
 
 const NOTES: &str = "\
-Only the fields that a plan needs are kept: no environment, argument or command of a container, no Secret, no ConfigMap, no
-annotation but those that say whether a pod may be evicted. Names are kept, unless --scramble makes up others.
+Only the fields that a plan needs are kept: no environment, argument or command of a container,
+no Secret, no ConfigMap, no annotation but those that say whether a pod may be evicted. Names are
+kept, unless --scramble makes up others.
 
 Examples:
   evenkeel snapshot -o cluster.json

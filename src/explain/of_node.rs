@@ -129,7 +129,7 @@ pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
     let it = snapshot.node(node);
     let pods = heaviest_first(case, it.pods.clone());
     let decided = Decided::new(case, &pods, Some(node));
-    let steering = steer::steer(case.world, decided.draft.verdicts(), case.halted);
+    let steering = steer::steer(case.world, decided.draft.verdicts(), &decided.draft.goals(), case.halted);
     let doubt = it.doubt.as_ref().map(|doubt| Told::class(&crate::plan::Class::Doubtful(doubt.clone())));
     let lands = |pod: &PodId| decided.draft.landing(*pod) == Some(node);
     OfNode {

@@ -12,6 +12,7 @@ use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
 use crate::scheduler::{self, Forecast, Scored};
 use crate::snapshot::NodeId;
 use crate::units::{Amount, Ratio, ResourceId};
+use crate::usage::Unmeasured;
 
 /// Where the candidate's replacement would land, if that is good enough.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
@@ -85,7 +86,7 @@ fn elsewhere(candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) -> R
 }
 
 /// Why a landing would be no good.
-enum Flaw {
+pub(super) enum Flaw {
     Home(NodeId),
     Hot { node: NodeId, resource: ResourceId, ratio: Ratio, target: Ratio, basis: Basis },
     Unknown(NodeId),
@@ -139,15 +140,21 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
     if room.nodes.contains(&node) { Ok(most) } else { Err(Flaw::Elsewhere(node)) }
 }
 
-/// A node that is, or would be, hot by usage would only give the pod away again.
-fn stays_cool(
+/// A node that is, or would be, hot by usage would only give the pod away again. One whose usage is not known may take pods
+/// all the same, unless it will be known in a moment: what has just been started does not act blindly.
+pub(super) fn stays_cool(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
     targets: &[(ResourceId, Ratio)],
 ) -> Result<(), Flaw> {
     for &(resource, target) in targets {
-        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else { continue };
+        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else {
+            if matches!(draft.world.usage.unmeasured(node), Some(Unmeasured::Few { .. })) {
+                return Err(Flaw::Unknown(node));
+            }
+            continue;
+        };
         if ratio > target {
             return Err(Flaw::Hot { node, resource, ratio, target, basis: Basis::Actual });
         }
@@ -156,7 +163,7 @@ fn stays_cool(
 }
 
 /// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean are left out.
-fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     let snapshot = draft.world.snapshot;
     let rules = draft.world.policy.strategies.iter().filter_map(|s| LowNodeUtilization::of(&s.rule));
     let mut pools = rules.filter(|r| r.basis == Basis::Actual && !r.deviation).flat_map(|r| &r.pools);
@@ -165,8 +172,16 @@ fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     targets.filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target))).collect()
 }
 
+/// By usage, what is on its way out goes on using the node until it has ended, and what is on its way here is yet to come.
 fn after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
-    let more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    let mut more = draft.weight(candidate.pod, resource, basis).unwrap_or(Amount::ZERO);
+    if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
+        let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
+        let there = snapshot.node(node);
+        let ending = there.pods.iter().copied().filter(|p| snapshot.pod(*p).terminating);
+        let uncounted = ending.chain(ledger.yet_to_come(snapshot, &there.name));
+        more = more.plus(uncounted.filter_map(|p| draft.weight(p, resource, basis)).sum());
+    }
     draft.ratio_with(node, resource, basis, more)
 }
 

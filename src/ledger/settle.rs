@@ -54,6 +54,21 @@ impl Ledger {
         settled
     }
 
+    /// The pods whose like is still to come to this node, as far as was foreseen, and is not to be seen on any: the
+    /// replacement itself as long as it waits for a node, and until it is made the evicted pod, as long as that ends. A
+    /// StatefulSet waits for so long.
+    pub fn yet_to_come(&self, snapshot: &Snapshot, node: &str) -> impl Iterator<Item = PodId> {
+        let open = |e: &&Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
+        let here = self.entries.iter().filter(open).filter(move |e| e.foreseen.iter().any(|name| name == node));
+        here.filter_map(|entry| match &entry.replacement {
+            Some(uid) => find(snapshot, &entry.workload, uid).filter(|id| snapshot.pod(*id).node.is_none()),
+            None => snapshot.find_pod(&entry.workload.namespace, &entry.pod).filter(|id| {
+                let pod = snapshot.pod(*id);
+                pod.uid == entry.uid && pod.terminating
+            }),
+        })
+    }
+
     /// Which of several equal replacements replaces which pod, nobody can tell: what was foreseen for one was for each.
     fn landed(&self, entry: &Entry, to: &str) -> Landed {
         let twins = self.entries.iter().filter(|e| e.is_twin_of(entry));

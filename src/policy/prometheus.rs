@@ -81,24 +81,24 @@ pub struct Queries {
 impl Default for Queries {
     fn default() -> Self {
         let one_of = |parts: &[&str]| parts.join(" or on() ");
-        let by = "by (node, instance, namespace, pod)";
+        let by = "by (cluster, node, instance, namespace, pod)";
         let container = r#"container!="",container!="POD",pod!="",$matchers"#;
-        let each = "by (node, instance, namespace, pod, container)";
+        let each = "by (cluster, node, instance, namespace, pod, container)";
         Queries {
             node_cpu: one_of(&[
-                "max by (node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
-                r#"max by (node, instance) (irate(container_cpu_usage_seconds_total{id="/",$matchers}[$range]))"#,
-                "sum by (node, instance) (max by (node, instance, cpu, mode) (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
+                "max by (cluster, node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
+                r#"max by (cluster, node, instance) (irate(container_cpu_usage_seconds_total{id="/",$matchers}[$range]))"#,
+                "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
             ]),
             node_memory: one_of(&[
-                "max by (node, instance) (node_memory_working_set_bytes{$matchers})",
-                r#"max by (node, instance) (container_memory_working_set_bytes{id="/",$matchers})"#,
-                "max by (node, instance) (node_memory_MemTotal_bytes{$matchers} - node_memory_MemAvailable_bytes{$matchers})",
+                "max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})",
+                r#"max by (cluster, node, instance) (container_memory_working_set_bytes{id="/",$matchers})"#,
+                "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - node_memory_MemAvailable_bytes{$matchers})",
             ]),
             node_time: Some(one_of(&[
-                "max by (node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))",
-                r#"max by (node, instance) (timestamp(container_cpu_usage_seconds_total{id="/",$matchers}))"#,
-                "max by (node, instance) (timestamp(node_memory_MemTotal_bytes{$matchers}))",
+                "max by (cluster, node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))",
+                r#"max by (cluster, node, instance) (timestamp(container_cpu_usage_seconds_total{id="/",$matchers}))"#,
+                "max by (cluster, node, instance) (timestamp(node_memory_MemTotal_bytes{$matchers}))",
             ])),
             pod_cpu: one_of(&[
                 &format!("max {by} (irate(pod_cpu_usage_seconds_total{{$matchers}}[$range]))"),
@@ -117,6 +117,10 @@ impl Default for Queries {
 }
 
 impl Prometheus {
+    /// The label by which a store of several clusters tells them apart, as the dashboards of kube-prometheus-stack and Mimir
+    /// take it. The default queries keep it.
+    pub const CLUSTER_LABEL: &str = "cluster";
+
     /// How long the queries look back for two scrapes at least.
     pub fn range(&self) -> SignedDuration {
         self.scrape_interval.saturating_mul(4)

@@ -31,6 +31,8 @@ pub(super) struct Cluster {
     agenda: BTreeSet<(Timestamp, Name)>,
     resources: Vec<String>,
     snapshot: Option<Rc<Snapshot>>,
+    /// Whether something has changed since budgets were counted.
+    pub(super) uncounted: bool,
     /// Pods came, went or changed since the controllers looked.
     pub(super) stirred: bool,
     serial: u64,
@@ -112,6 +114,7 @@ impl Cluster {
             agenda: BTreeSet::new(),
             resources: policy.resources().into_iter().map(str::to_owned).collect(),
             snapshot: None,
+            uncounted: true,
             stirred: true,
             serial: 0,
             next_node: 0,
@@ -129,7 +132,7 @@ impl Cluster {
     /// Takes in an object as it is from now on.
     pub(super) fn apply(&mut self, object: Object) {
         self.objects.apply(object);
-        self.snapshot = None;
+        (self.snapshot, self.uncounted) = (None, true);
     }
 
     pub(super) fn tell(&mut self, what: String) {
@@ -246,7 +249,7 @@ impl Cluster {
         if life.gone_at == Some(at) {
             self.pods.remove(name);
             self.objects.delete(ObjectKind::Pod, name);
-            (self.snapshot, self.stirred) = (None, true);
+            (self.snapshot, self.uncounted, self.stirred) = (None, true, true);
         } else if life.done_at == Some(at) && !life.facts.terminating {
             self.change_pod(name, |life| {
                 (life.facts.phase, life.facts.ready) = (Phase::Succeeded, false);

@@ -268,7 +268,7 @@ fn make(cluster: &mut Cluster, work: usize, name: String, role: Rc<Role>) {
 
 /// The disruption controller counts who is healthy, and what that leaves.
 pub(super) fn budgets(cluster: &mut Cluster) {
-    if cluster.budgets.is_empty() {
+    if cluster.budgets.is_empty() || !cluster.uncounted {
         return;
     }
     let mut healthy = vec![0_u32; cluster.budgets.len()];
@@ -286,4 +286,5 @@ pub(super) fn budgets(cluster: &mut Cluster) {
             cluster.apply(Object::Budget(facts));
         }
     }
+    cluster.uncounted = false;
 }

@@ -9,7 +9,8 @@ use crate::engine::picture::balance;
 use crate::ledger::{Ending, Settled};
 use crate::plan::{Balance, Class, Move, Outcome, Plan};
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Policy, Rule};
-use crate::units::{Amount, Ratio};
+use crate::snapshot::{Node, Snapshot};
+use crate::units::{Amount, Ratio, ResourceId};
 use crate::usage::Measure;
 
 use super::cluster::Cluster;
@@ -71,15 +72,15 @@ impl Recorder {
         }
     }
 
-    /// Takes down how things stand, if a point of the series is due.
-    pub(super) fn note(&mut self, cluster: &Cluster, used: &Used<'_>) {
-        self.trace.end = cluster.now;
-        if cluster.now < self.next {
+    /// Takes down how things stand, if a point of the series is due. The snapshot is that of the cluster as it is.
+    pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
+        self.trace.end = now;
+        if now < self.next {
             return;
         }
         self.next = self.next.saturating_add(self.trace.step).unwrap_or(Timestamp::MAX);
         let resources = self.resources.clone();
-        let states = states(&resources, cluster, used);
+        let states = states(&resources, snapshot, used);
         for name in states.keys() {
             if !self.nodes.contains_key(*name) {
                 self.nodes.insert((*name).to_owned(), self.blank(name));
@@ -244,39 +245,43 @@ fn foreseen<'e>(all: &'e [Eviction], one: &'e Eviction) -> impl Iterator<Item = 
 /// A node at one time.
 struct State<'r> {
     pods: u32,
-    actual: BTreeMap<&'static str, Ratio>,
+    actual: BTreeMap<&'r str, Ratio>,
     requests: BTreeMap<&'r str, Ratio>,
 }
 
 /// How each node is now.
-fn states<'c>(resources: &'c BTreeSet<String>, cluster: &'c Cluster, used: &Used<'_>) -> BTreeMap<&'c str, State<'c>> {
-    let mut requested: BTreeMap<&str, (u32, BTreeMap<&str, Amount>)> = BTreeMap::new();
-    for life in cluster.pods.values().filter(|life| !life.facts.finished()) {
-        let Some(node) = life.facts.node.as_deref() else { continue };
-        let (pods, sums) = requested.entry(node).or_default();
-        *pods += 1;
-        for (resource, amount) in &life.facts.requests {
-            let sum = sums.entry(resource.as_str()).or_default();
-            *sum = sum.plus(*amount);
-        }
-        let sum = sums.entry("pods").or_default();
-        *sum = sum.plus(Amount::ONE);
-    }
-    let state = |(name, machine): (&'c String, &'c super::cluster::Machine)| {
-        let whole = |r: &str| machine.facts.allocatable.iter().find(|(n, _)| n == r).map(|(_, amount)| *amount);
-        let (pods, sums) = requested.get(name.as_str()).cloned().unwrap_or_default();
-        let share = |r: &str| sums.get(r).copied().unwrap_or_default().share_of(whole(r)?);
-        let measured = used.nodes.get(name.as_str());
-        let real = |r: &str, of: fn(&Measure) -> Amount| measured.and_then(|m| of(m).share_of(whole(r)?));
-        let actual = [("cpu", real("cpu", |m| m.cpu)), ("memory", real("memory", |m| m.memory))];
-        let state = State {
-            pods,
-            actual: actual.into_iter().filter_map(|(r, ratio)| Some((r, ratio?))).collect(),
-            requests: resources.iter().filter_map(|r| Some((r.as_str(), share(r)?))).collect(),
-        };
-        (name.as_str(), state)
+fn states<'c>(
+    resources: &'c BTreeSet<String>,
+    snapshot: &'c Snapshot,
+    used: &Used<'_>,
+) -> BTreeMap<&'c str, State<'c>> {
+    let find = |name: &'c str| Some((name, snapshot.resources.find(name)?));
+    let weighed: Vec<(&str, ResourceId)> = resources.iter().filter_map(|name| find(name)).collect();
+    let measured = [find("cpu").map(|r| (r, cpu as Part)), find("memory").map(|r| (r, memory as Part))];
+    let state = |node: &'c Node| {
+        let pods = || node.pods.iter().map(|pod| &snapshot.pod(*pod).requests);
+        let sum = |r: ResourceId| pods().fold(Amount::ZERO, |sum, requests| sum.plus(requests[r]));
+        let real = used.nodes.get(node.name.as_str());
+        let actual = measured
+            .iter()
+            .flatten()
+            .filter_map(|((name, r), part)| Some((*name, part(real?).share_of(node.allocatable[*r])?)));
+        let requests = weighed.iter().filter_map(|(name, r)| Some((*name, sum(*r).share_of(node.allocatable[*r])?)));
+        let count = u32::try_from(node.pods.len()).unwrap_or(u32::MAX);
+        (node.name.as_str(), State { pods: count, actual: actual.collect(), requests: requests.collect() })
     };
-    cluster.nodes.iter().map(state).collect()
+    snapshot.nodes.iter().map(state).collect()
+}
+
+/// One resource of what is used.
+type Part = fn(&Measure) -> Amount;
+
+const fn cpu(of: &Measure) -> Amount {
+    of.cpu
+}
+
+const fn memory(of: &Measure) -> Amount {
+    of.memory
 }
 
 /// What the first strategy that balances or packs weighs, and its bounds where all nodes have the same.

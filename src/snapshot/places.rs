@@ -11,6 +11,11 @@ pub struct Places {
 }
 
 impl Places {
+    /// Whether no node is known.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// Adds a node with its internal addresses.
     pub fn add(&mut self, name: &str, addresses: &[String]) {
         self.names.insert(name.to_owned());

@@ -25,6 +25,8 @@ pub mod trouble;
 
 /// However seldom polls are, usage that comes later than this is hardly better than none.
 const LONGEST_LOOK: Duration = Duration::from_secs(30);
+/// By which headers Mimir and Thanos are told of the tenant. One that has nothing looks like one that does not exist.
+const TENANT_HEADERS: [&str; 2] = ["X-Scope-OrgID", "THANOS-TENANT"];
 /// More moments than these tell no more of a window.
 const MOST_STEPS: i32 = 60;
 
@@ -116,7 +118,11 @@ impl Prometheus {
         let answers = stream::iter(questions).map(|(set, query)| self.answer(set, query, moments));
         let mut answers = answers.buffered(at_once);
         while let Some((set, answer)) = answers.try_next().await? {
-            frames.take(set, answer);
+            let other = frames.take(set, answer)?;
+            // Of the past there may be nothing but what is gone.
+            if let (Moments::One(_), Some(example), false) = (moments, other, places.is_empty()) {
+                return Err(Trouble::Foreign { query: set.name(), example });
+            }
         }
         Ok(frames.finish())
     }
@@ -125,16 +131,14 @@ impl Prometheus {
     async fn answer(&self, set: Set, query: &str, moments: Moments) -> Result<(Set, Answer), Trouble> {
         let query = self.policy.rendered(query);
         let seconds = |millis: i64| format!("{}.{:03}", millis / 1000, millis % 1000);
-        // Thanos: rather an error than a part.
-        let part = ("partial_response", "false");
         let text = match moments {
             Moments::One(at) => {
                 let at = seconds(at);
-                self.asker.ask("/api/v1/query", &[("query", &query), ("time", &at), part], set.name()).await?
+                self.asker.ask("/api/v1/query", &[("query", &query), ("time", &at)], set.name()).await?
             }
             Moments::Many { from, to, step } => {
                 let (from, to, step) = (seconds(from), seconds(to), seconds(step));
-                let params = [("query", query.as_str()), ("start", &from), ("end", &to), ("step", &step), part];
+                let params = [("query", query.as_str()), ("start", &from), ("end", &to), ("step", &step)];
                 self.asker.ask("/api/v1/query_range", &params, set.name()).await?
             }
         };
@@ -150,8 +154,11 @@ impl Prometheus {
 
     fn hint(&self) -> String {
         let range = self.policy.range();
+        let of_tenants = |name: &str| TENANT_HEADERS.iter().any(|header| header.eq_ignore_ascii_case(name));
+        let tenant = self.policy.headers.iter().find(|(name, _)| of_tenants(name));
+        let tenant = tenant.map(|(name, value)| format!(", and is {value:?} the tenant ({name})")).unwrap_or_default();
         format!(
-            "does it scrape the kubelets, at least twice in {range:#}? `scrapeInterval`, `matchers` and `queries` say what is looked for"
+            "does it scrape the kubelets, at least twice in {range:#}{tenant}? `scrapeInterval`, `matchers` and `queries` say what is looked for"
         )
     }
 }

@@ -45,9 +45,11 @@ pub(super) fn choose(
             if filled.contains(&source) || taken(&chosen, source) {
                 continue;
             }
-            // Nodes in use first, and then those that are underused, but less so.
-            let later = sources[behind + 1..].iter().filter(|n| !bare.contains(n));
-            let goals: Vec<NodeId> = takers.iter().chain(later).copied().collect();
+            // Nodes in use first, and then those that are underused, but less so. Those that have the taint come last, for
+            // who is filled is not emptied: the taints would go round.
+            let mut later: Vec<NodeId> = sources[behind + 1..].iter().copied().filter(|n| !bare.contains(n)).collect();
+            later.sort_by_key(|n| has(*n));
+            let goals: Vec<NodeId> = takers.iter().chain(&later).copied().collect();
             if let Some((after, landed)) = empty(&ahead, position, rule, (source, has(source)), &goals) {
                 let why = if landed.is_empty() { SteerReason::Empty } else { SteerReason::Emptying };
                 chosen.push((source, why));
@@ -92,7 +94,7 @@ fn empty<'w>(
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
     let (mut after, mut landed) = (ahead.trial(), Vec::new());
     for pod in pods {
-        let goal = goals.iter().copied().find(|goal| takes(&after, rule, pod, *goal))?;
+        let goal = goals.iter().copied().find(|goal| takes(&after, (position, rule), pod, *goal))?;
         let candidate = Candidate { pod, strategy: position, reason: Reason::Counted, room: None };
         after.accept(candidate, Landing { on: Some(goal), among: Vec::new() });
         landed.push(goal);
@@ -100,15 +102,16 @@ fn empty<'w>(
     Some((after, landed))
 }
 
-/// Whether a node has room for a pod, without being filled above what the strategy allows by what it uses.
-fn takes(after: &Draft<'_>, rule: &HighNodeUtilization, pod: PodId, goal: NodeId) -> bool {
+/// Whether a node has room for a pod, without being filled above what the strategy, or another of the policy, allows by
+/// what it uses.
+fn takes(after: &Draft<'_>, (position, rule): (usize, &HighNodeUtilization), pod: PodId, goal: NodeId) -> bool {
     let below = |name: &str, ceiling: Ratio| {
         let Some(resource) = after.world.snapshot.resources.find(name) else { return true };
         let more = after.weight(pod, resource, Basis::Actual).unwrap_or_default();
         after.ratio_with(goal, resource, Basis::Actual, more).is_none_or(|ratio| ratio <= ceiling)
     };
     let cool = rule.ceilings.iter().all(|(name, ceiling)| below(name, *ceiling));
-    cool && scheduler::fits(after, pod, goal).is_ok()
+    cool && gate::stays_cool(pod, position, after, goal) && scheduler::fits(after, pod, goal).is_ok()
 }
 
 /// Whether a pod may go, now or later. While the replacements of those that have left a node are on their way, others may

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The file of the rules, and the only place where they stand.
 pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
@@ -38,7 +38,7 @@ impl Query {
     }
 }
 
-/// Every query of every panel.
+/// Every query of every panel, and those of the marks on the graphs.
 pub(crate) fn queries() -> Vec<Query> {
     let of_panel = |panel: Value| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
@@ -47,7 +47,13 @@ pub(crate) fn queries() -> Vec<Query> {
             Query { panel: panel.clone(), target, expr }
         })
     };
-    dashboard()["panels"].as_array().unwrap().iter().cloned().flat_map(of_panel).collect()
+    let of_mark = |mark: Value| {
+        let expr = mark["expr"].as_str().unwrap().to_owned();
+        Query { panel: json!({"title": mark["name"]}), target: json!({"legendFormat": mark["textFormat"]}), expr }
+    };
+    let dashboard = dashboard();
+    let panels = dashboard["panels"].as_array().unwrap().iter().cloned().flat_map(of_panel);
+    panels.chain(dashboard["annotations"]["list"].as_array().unwrap().iter().cloned().map(of_mark)).collect()
 }
 
 /// A variable whose values Prometheus is asked for: `label_values(selector, label)`.

@@ -32,8 +32,8 @@ strategies:
 
 /// What only an API server that errs makes it tell of.
 const TROUBLE: [&str; 2] = ["5xx|error", "source_errors"];
-/// What stands in where there is nothing to count.
-const NOUGHT: &str = " or 0 * max(evenkeel_build_info";
+/// What stands in where there is nothing to count, or nothing is known.
+const STAND_INS: [&str; 2] = [" or 0 * count(", " or vector("];
 /// What the dashboard shows, in seconds.
 const SHOWN: u64 = 900;
 /// How many points a panel has room for.
@@ -154,7 +154,7 @@ async fn with_values_that_were_chosen(prometheus: &Prometheus) {
 
 /// Whether a panel would show something, and its legend name it. A figure that stands in where there is none does not count.
 async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String, String>) -> bool {
-    let expr = query.expr.split(NOUGHT).next().unwrap();
+    let expr = STAND_INS.iter().fold(query.expr.as_str(), |expr, it| expr.split(it).next().unwrap());
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);

@@ -243,10 +243,43 @@ const RESOURCE: Setup = Setup {
     expected: &[("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0), ("podCpu", POD, 1.5)],
 };
 
+/// Two replicas of Prometheus in one store that does not know them for replicas: nothing counts twice.
+const REPLICAS: Setup = Setup {
+    series: &[
+        (
+            r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r1",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "0+15x20",
+        ),
+        (
+            r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r2",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
+            "0+15x20",
+        ),
+        (
+            r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
+            "0+15x20",
+        ),
+        (
+            r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
+            "0+15x20",
+        ),
+        (r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#, "100x20"),
+        (r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#, "30x20"),
+        (r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#, "100x20"),
+        (r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#, "30x20"),
+    ],
+    expected: &[
+        ("nodeCpu", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 0.5),
+        ("nodeMemory", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 70.0),
+        ("podCpu", r#"{cluster="a",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#, 0.5),
+    ],
+};
+
 #[test]
 fn the_default_queries_work_on_all_that_is_commonly_scraped() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for (name, setup) in [("stack", KUBE_PROMETHEUS_STACK), ("cadvisor", CADVISOR), ("resource", RESOURCE)] {
+    for (name, setup) in
+        [("stack", KUBE_PROMETHEUS_STACK), ("cadvisor", CADVISOR), ("resource", RESOURCE), ("replicas", REPLICAS)]
+    {
         let series: Vec<_> =
             setup.series.iter().map(|(series, values)| json!({"series": series, "values": values})).collect();
         let expected = setup.expected.iter().map(|(query, labels, value)| {

@@ -196,6 +196,42 @@ fn rows_answer_the_questions_of_the_night_in_order() {
     assert!(places.is_sorted(), "{places:?}");
 }
 
+/// Before any row, where one looks first.
+#[test]
+fn the_first_line_answers_each_question_by_one_figure() {
+    let dashboard = dashboard();
+    let panels = dashboard["panels"].as_array().unwrap().iter().take_while(|p| p["type"] != "row");
+    let figures: Vec<&str> = panels.map(|p| p["title"].as_str().unwrap()).collect();
+    assert_eq!(figures, ["Hot nodes", "Left alone", "Spread", "Evicted", "Helped", "Leaders", "Failures", "Usage age"]);
+}
+
+/// Grafana goes on showing the last figure that there was, and so says that all is well of a program that has died.
+#[test]
+fn no_figure_outlives_what_it_tells_of() {
+    for query in queries().into_iter().filter(|q| q.panel["type"] == "stat" && q.target["instant"] != true) {
+        let title = &query.panel["title"];
+        assert_eq!(query.panel["options"]["reduceOptions"]["calcs"], serde_json::json!(["last"]), "{title}");
+        assert!(query.expr.contains(" or vector("), "{title}: nothing stands in");
+    }
+}
+
+/// What Grafana makes of them is seen only where it draws: by thresholds it prints "1+" in the stead of a word, it draws
+/// what is transparent black, and what a graph says where it has nothing it prints on the axis too.
+#[test]
+fn bars_of_states_say_words_and_axes_do_not() {
+    let dashboard = dashboard();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let defaults = &panel["fieldConfig"]["defaults"];
+        if panel["type"] == "state-timeline" {
+            assert_eq!(defaults["color"]["mode"], "fixed", "{}", panel["title"]);
+            assert!(!defaults["mappings"].to_string().contains("transparent"), "{}", panel["title"]);
+        }
+        if panel["type"] == "timeseries" {
+            assert!(defaults["noValue"].is_null(), "{}", panel["title"]);
+        }
+    }
+}
+
 fn at(panel: &Value, key: &str) -> u64 {
     panel["gridPos"][key].as_u64().unwrap()
 }

@@ -1,7 +1,6 @@
 //! Explanations: what every strategy and every gate says of a pod, and what would have to change.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use evenkeel::cli::page_of;
 use evenkeel::engine::Engine;
@@ -16,7 +15,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, EVEN, noon, parse, text};
+use crate::kit::{Cluster, EVEN, noon, parse, rolled, text};
 
 /// Every strategy there is, in an order in which each finds something to do.
 const ALL: &str = "
@@ -42,10 +41,7 @@ fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> OfPod {
 }
 
 fn clusters() -> impl Strategy<Value = String> {
-    let mark = prop::sample::select(vec![
-        "",
-        "",
-        "",
+    const PODS: [&str; 19] = [
         "daemon",
         "bare",
         "emptydir",
@@ -65,30 +61,10 @@ fn clusters() -> impl Strategy<Value = String> {
         "requires=disk:ssd",
         "tolerates=a=:NoSchedule",
         "image=x",
-    ]);
-    let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
-        format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
-    });
-    let kind = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "cordoned",
-        "no-metrics",
-        "not-ready",
-        "taint=a:NoSchedule",
-        "taint=b:PreferNoSchedule",
-        "cpu=64",
-    ]);
-    let node = (prop::collection::vec(pod, 0..12), kind, 0..3_u8);
-    prop::collection::vec(node, 2..8).prop_map(|nodes| {
-        let mut text = String::new();
-        for (position, (pods, kind, zone)) in nodes.iter().enumerate() {
-            let _ = write!(text, "node n{position} labels=zone:z{zone} {kind}\n{}", pods.concat());
-        }
-        text + "budget app0 namespace=ns0 allows=1\n"
-    })
+    ];
+    const NODES: [&str; 6] =
+        ["cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule", "taint=b:PreferNoSchedule", "cpu=64"];
+    rolled::clusters((3, 4), &PODS, &NODES)
 }
 
 proptest! {

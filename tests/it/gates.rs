@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, EVEN, text};
+use crate::kit::{Cluster, EVEN, nodes, text};
 
 /// A hot node with one pod of the kind under test, its sibling elsewhere, and a cold node.
 fn answer(pod: &str, policy: &str) -> String {
@@ -163,6 +163,17 @@ fn a_node_that_the_scheduler_would_not_choose_is_no_room() {
         let said = text(&cluster.plan(EVEN));
         assert!(said.contains(why), "{said}");
     }
+}
+
+#[test]
+fn what_ends_on_a_node_uses_it_until_it_has_ended() {
+    // A minute or an hour from now job-1 will be gone; until then n2 is no place for four cores more.
+    let plan = Cluster::parse("node n1\n web*2 cpu=100m uses=3\nnode n2\n job cpu=0 uses=4 terminating").plan(EVEN);
+    assert!(nodes(&plan).contains("n2: at or below every threshold"));
+    assert_snapshot!(text(&plan), @r"
+    keep web-1 on n1: would land on n2, and cpu there be 88%, above the target of 50%
+    keep web-2 on n1: would land on n2, and cpu there be 88%, above the target of 50%
+    ");
 }
 
 #[test]

@@ -61,6 +61,17 @@ fn by_requests_too_the_ceiling_of_usage_holds() {
 }
 
 #[test]
+fn no_node_is_filled_above_what_another_strategy_would_take_away_again() {
+    let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
+    let policy = BY_USAGE.replace("}}]", &format!("}}}}, {low}]"));
+    let cluster = Cluster::parse("node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4");
+    assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
+    keep web-1 on n1: would land on n2, and cpu there be 62%, above the target of 60%
+    default: no node is above its target
+    ");
+}
+
+#[test]
 fn a_node_without_metrics_is_neither_emptied_nor_filled() {
     let plan =
         plan("node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3");

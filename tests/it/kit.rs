@@ -11,6 +11,7 @@
 //! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
 
 mod faring;
+pub(crate) mod rolled;
 
 use std::collections::BTreeMap;
 

@@ -27,6 +27,26 @@ fn what_is_written_reads_back_the_same() {
 }
 
 #[test]
+fn what_is_yet_to_come_to_a_node_counts_there_already() {
+    // db-1 goes from n1 to n2. As of a StatefulSet, its like is made only once it has ended.
+    let cluster = Cluster::parse("node n1\n db cpu=4 uses=3 terminating\nnode n2\nnode n3\n web*2 cpu=100m uses=3");
+    let snapshot = cluster.snapshot(&parse(EVEN));
+    let plan = |ledger: Ledger| {
+        let (engine, snapshot) = cluster.seen(parse(EVEN), ledger);
+        engine.decide(&snapshot, noon())
+    };
+    let mut ledger = Ledger::default();
+    assert_eq!(plan(ledger.clone()).moves[0].may_land, ["n2"]);
+    let db = snapshot.find_pod("default", "db-1").unwrap();
+    ledger.intend(&snapshot, db, (Aim::Move, &["n2".to_owned()]), noon());
+    ledger.evicted("uid-default-db-1");
+    assert_snapshot!(text(&plan(ledger)), @r"
+    keep web-1 on n3: would land on n2, and cpu there be 75%, above the target of 50%
+    keep web-2 on n3: would land on n2, and cpu there be 75%, above the target of 50%
+    ");
+}
+
+#[test]
 fn what_is_not_a_ledger_is_refused_with_the_place_of_the_mistake() {
     let error = |text: &str| Ledger::parse(text).unwrap_err().to_string();
     assert_snapshot!(error("{}"), @"not a ledger: missing field `version` at line 1 column 2");

@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::plan::Plan;
+use evenkeel::plan::{Halt, Plan};
+use evenkeel::snapshot::PodId;
+use evenkeel::snapshot::facts::{Phase, Pod};
+use evenkeel::snapshot::objects::Object;
 use evenkeel::units::Ratio;
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, EVEN, nodes, text};
+use crate::kit::{Cluster, EVEN, nodes, parse, text};
 
 /// Three hot nodes with heavy pods; seven that came late, with light ones.
 fn late_nodes() -> Cluster {
@@ -224,6 +227,24 @@ fn a_cluster_that_is_unwell_is_not_touched() {
     )
     .plan(EVEN);
     assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
+}
+
+#[test]
+fn pods_that_are_held_back_do_not_make_a_cluster_unwell_as_those_do_that_find_no_room() {
+    let plan = |gated: bool| {
+        let mut cluster = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2");
+        let snapshot = cluster.snapshot(&parse(EVEN));
+        for number in 0..6 {
+            let name = format!("job-{number}");
+            let mut pod = Pod { uid: name.clone(), name, node: None, gated, ..(**snapshot.pod(PodId(0))).clone() };
+            (pod.phase, pod.ready, pod.started) = (Phase::Pending, false, None);
+            cluster.objects.apply(Object::Pod(Box::new(pod)));
+        }
+        cluster.plan(EVEN)
+    };
+    assert!(matches!(plan(false).halted, Some(Halt::Pending { pending: 6, of: 12, .. })));
+    assert_eq!(plan(true).halted, None);
+    assert!(!plan(true).moves.is_empty());
 }
 
 #[test]

@@ -1,57 +1,22 @@
 //! What must hold of every plan, whatever the cluster.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use evenkeel::plan::Plan;
 use evenkeel::units::Ratio;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, text};
+use crate::kit::{Cluster, rolled, text};
 
 const POLICY: &str = "
 limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 50%, memory: 60%}}}]
 ";
 
-/// Up to eight nodes with up to twelve pods each, of all sorts.
 fn clusters() -> impl Strategy<Value = String> {
-    let mark = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "daemon",
-        "bare",
-        "emptydir",
-        "mirror",
-        "stay",
-        "no-metrics",
-        "unready",
-        "age=10s",
-    ]);
-    let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
-        format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
-    });
-    let kind = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "cordoned",
-        "no-metrics",
-        "not-ready",
-        "taint=a:NoSchedule",
-        "cpu=4",
-    ]);
-    let node = (prop::collection::vec(pod, 0..12), kind);
-    prop::collection::vec(node, 2..8).prop_map(|nodes| {
-        let mut text = String::new();
-        for (position, (pods, kind)) in nodes.iter().enumerate() {
-            let _ = write!(text, "node n{position} {kind}\n{}", pods.concat());
-        }
-        text + "budget app0 namespace=ns0 allows=1\n"
-    })
+    const PODS: [&str; 8] = ["daemon", "bare", "emptydir", "mirror", "stay", "no-metrics", "unready", "age=10s"];
+    const NODES: [&str; 5] = ["cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule", "cpu=4"];
+    rolled::clusters((4, 4), &PODS, &NODES)
 }
 
 fn counts<'p>(plan: &'p Plan, by: impl Fn(&'p evenkeel::plan::Move) -> String) -> BTreeMap<String, usize> {

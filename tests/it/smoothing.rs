@@ -78,6 +78,39 @@ fn stale_and_future_samples_make_a_node_unknown() {
 }
 
 #[test]
+fn what_has_just_been_started_puts_nothing_on_a_node_that_it_does_not_know_yet() {
+    let policy = EVEN.replace("strategies: [", "strategies: [{removeDuplicates: {}}, ");
+    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=1\nnode n2\n  api cpu=0 uses=2\n  job cpu=0 uses=2");
+    let snapshot = cluster.snapshot(engine.policy());
+    let mut said = Vec::new();
+    for at in [0, 15, 30] {
+        engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
+        let plan = engine.decide(&snapshot, after(at));
+        said.extend(plan.kept.iter().map(|k| k.refusal.to_string()));
+        assert_eq!(plan.moves.len(), 0, "{at}");
+    }
+    let unknown = "would land on n2, whose usage is unknown";
+    assert_eq!(said, [unknown, unknown, "would land on n2, and cpu there be 62%, above the target of 50%"]);
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
+    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
+    let mut engine = Engine::new(parse(&policy), Ledger::default());
+    let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
+    let snapshot = cluster.snapshot(engine.policy());
+    // The third look finds it hot. Then our clock goes back by a minute, and that of the metrics does not.
+    for (ours, theirs) in [(0, 0), (30, 30), (60, 60), (30, 90), (60, 120), (90, 150)] {
+        engine.observe(&snapshot, &cluster.readings(after(theirs)), after(ours));
+    }
+    assert_eq!(
+        nodes(&engine.decide(&snapshot, after(90))).lines().next(),
+        Some("n1: hot: cpu 75% is above the target 50%")
+    );
+}
+
+#[test]
 fn a_node_is_hot_only_when_it_stays_so() {
     let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
     let mut engine = Engine::new(parse(&policy), Ledger::default());

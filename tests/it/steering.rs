@@ -264,6 +264,8 @@ fn what_would_make_every_other_node_hot_is_not_to_be_emptied() {
     let cluster = |uses: &str| format!("node n1\n web*2 cpu=100m uses=700m\nnode n2\n api*2 cpu=2 uses={uses}");
     assert_eq!(of(&cluster("2700m"), EMPTYING), "");
     assert!(of(&cluster("2400m"), EMPTYING).starts_with("n1 add emptying"));
+    let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
+    assert_eq!(of(&cluster("2400m"), &EMPTYING.replace("}}]", &format!("}}}}, {low}]"))), "");
 }
 
 #[test]
@@ -277,6 +279,42 @@ fn where_every_node_is_underused_the_emptier_ones_go_to_the_fuller_ones() {
           web cpu=500m
     ";
     assert_snapshot!(of(cluster, EMPTYING), @"n3 add emptying: it is to be emptied: pods had better land elsewhere");
+}
+
+#[test]
+fn who_has_the_taint_is_not_filled_to_empty_another_so_that_the_taints_do_not_go_round() {
+    let cluster = format!(
+        "
+        node n1 {EMPTYING_TAINT}
+          web cpu=500m
+        node n2 {EMPTYING_TAINT}
+          api cpu=600m
+        node n3
+          shop*2 cpu=500m
+        "
+    );
+    assert_snapshot!(of(&cluster, EMPTYING), @"
+    n1 keep emptying: it is to be emptied: pods had better land elsewhere
+    n2 keep emptying: it is to be emptied: pods had better land elsewhere
+    ");
+}
+
+#[test]
+fn a_node_that_is_to_take_a_pod_is_not_closed_to_it_by_the_same_plan() {
+    let cluster = format!(
+        "
+        node n1 {EMPTYING_TAINT}
+          web cpu=500m
+        node n2
+          api cpu=600m
+        node n3
+          shop*2 cpu=1
+        "
+    );
+    let plan = Cluster::parse(&cluster).plan(EMPTYING);
+    let moves: Vec<_> = plan.moves.iter().map(|m| (m.pod.as_str(), m.to.as_deref().unwrap())).collect();
+    assert_eq!(moves, [("web-1", "n2")]);
+    assert_snapshot!(steering(&plan), @"n1 keep emptying: it is to be emptied: pods had better land elsewhere");
 }
 
 #[test]

@@ -51,7 +51,14 @@ struct Envelope<'t> {
     error: String,
     #[serde(default)]
     warnings: Option<Vec<String>>,
+    /// VictoriaMetrics: whether some of its stores did not answer.
+    #[serde(default)]
+    is_partial: bool,
 }
+
+/// How Prometheus 3 begins a remark on a query that takes nothing from its answer. Prometheus and Mimir list those apart, as
+/// `infos`; Thanos lists them among its warnings.
+const REMARK: &str = "PromQL info: ";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -103,8 +110,11 @@ fn open<'t>(query: &'static str, text: &'t str) -> Result<(String, &'t RawValue)
         let Envelope { error_type, error, .. } = envelope;
         return Err(Trouble::Refused { query, why: said(&format!("{error_type}: {error}")) });
     }
-    if let Some(warning) = envelope.warnings.unwrap_or_default().into_iter().next() {
+    if let Some(warning) = envelope.warnings.unwrap_or_default().into_iter().find(|text| !text.starts_with(REMARK)) {
         return Err(Trouble::Partial { query, warning: said(&warning) });
+    }
+    if envelope.is_partial {
+        return Err(Trouble::Partial { query, warning: "isPartial: true".to_owned() });
     }
     let data = envelope.data.ok_or_else(|| Trouble::Nonsense("no `data`".to_owned()))?;
     let result = data.result.ok_or_else(|| Trouble::Nonsense("no `data.result`".to_owned()))?;

@@ -15,6 +15,16 @@ use super::trouble::Trouble;
 
 /// The longest answer that is read. Of 150,000 pods, one query gives a sixth of it.
 const MOST: usize = 256 << 20;
+/// What some need to be told so as to answer as Prometheus does, which itself passes over it.
+const MANNERS: [(&str, &str); 4] = [
+    // Thanos, and VictoriaMetrics: rather an error than a part.
+    ("partial_response", "false"),
+    ("deny_partial_response", "1"),
+    // VictoriaMetrics: what is known now, where it would else give what was known half a minute ago for now; and for the
+    // moments that are asked about, where it would else choose some that it has in its cache.
+    ("latency_offset", "1s"),
+    ("nocache", "1"),
+];
 /// Of an answer that is an error, so much is of interest.
 const MOST_OF_ERROR: usize = 64 << 10;
 
@@ -75,19 +85,25 @@ impl Asker {
             } else {
                 first
             };
-            self.judge(path, name, response).await
+            self.judge(path, params, name, response).await
         };
         tokio::time::timeout(self.timeout, answer).await.unwrap_or(Err(Trouble::Slow(self.timeout)))
     }
 
     async fn send(&self, path: &str, params: &[(&str, &str)]) -> Result<Response, Trouble> {
         let mut url = Url::parse(&format!("{}{path}", self.policy.url)).map_err(|e| Trouble::Down(e.to_string()))?;
-        url.query_pairs_mut().extend_pairs(params);
+        url.query_pairs_mut().extend_pairs(params).extend_pairs(MANNERS);
         self.authorised(self.client()?.get(url))?.send().await.map_err(|error| unreached(&error))
     }
 
     /// Turns whatever is no good answer into what to do about it.
-    async fn judge(&self, path: &str, name: &'static str, response: Response) -> Result<String, Trouble> {
+    async fn judge(
+        &self,
+        path: &str,
+        params: &[(&str, &str)],
+        name: &'static str,
+        response: Response,
+    ) -> Result<String, Trouble> {
         let status = response.status();
         let header = |header: HeaderName| {
             let value = response.headers().get(header).and_then(|v| v.to_str().ok());
@@ -98,7 +114,8 @@ impl Asker {
             return Err(Trouble::Moved(if location.is_empty() { "another place".to_owned() } else { location }));
         }
         let kind = header(CONTENT_TYPE);
-        let json = kind.split(';').next().is_some_and(|k| k.trim().eq_ignore_ascii_case("application/json"));
+        let is = |type_: &str| kind.split(';').next().is_some_and(|k| k.trim().eq_ignore_ascii_case(type_));
+        let (json, plain) = (is("application/json"), is("text/plain"));
         if status.is_success() {
             if !json {
                 return Err(Trouble::Page(if kind.is_empty() { "something".to_owned() } else { kind }));
@@ -106,13 +123,22 @@ impl Asker {
             return body(response, self.most).await;
         }
         let text = body(response, MOST_OF_ERROR).await.unwrap_or_default();
-        let why = if json { error_of(&text) } else { String::new() };
-        Err(self.refusal(path, name, status, why))
+        // The query-frontend of Thanos calls its JSON plain text.
+        let why = match error_of(&text).filter(|_| json || plain) {
+            Some(why) => why,
+            None if plain => text,
+            None => String::new(),
+        };
+        Err(self.refusal(path, name, status, said(&without_query(&why, params))))
     }
 
     fn refusal(&self, path: &str, name: &'static str, status: StatusCode, why: String) -> Trouble {
         let colon = if why.is_empty() { String::new() } else { format!(": {why}") };
         match (status, &self.policy.login) {
+            (code, _) if is_of_tenants(&why) => Trouble::Tenant { code: code.as_u16(), why },
+            (code, _) if code == StatusCode::NOT_FOUND || (code.is_client_error() && knows_no_path(&why)) => {
+                Trouble::Absent { code: code.as_u16(), path: path.to_owned() }
+            }
             (StatusCode::UNAUTHORIZED, None) => {
                 Trouble::Unauthorized("; write bearerTokenFile or basicAuth".to_owned() + &colon)
             }
@@ -120,8 +146,7 @@ impl Asker {
                 Trouble::Unauthorized(format!(", which were read anew from {file}{colon}"))
             }
             (StatusCode::FORBIDDEN, _) => Trouble::Forbidden(colon),
-            (StatusCode::NOT_FOUND, _) => Trouble::Absent { path: path.to_owned() },
-            // Of an answer with one of these, Prometheus says in JSON what is wrong with the question.
+            // With one of these, it is said what is wrong with the question.
             (StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY, _) if !why.is_empty() => {
                 Trouble::Refused { query: name, why }
             }
@@ -212,10 +237,29 @@ async fn body(mut response: Response, most: usize) -> Result<String, Trouble> {
     String::from_utf8(bytes).map_err(|_| Trouble::Nonsense("it is no UTF-8".to_owned()))
 }
 
-fn error_of(text: &str) -> String {
-    let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+fn error_of(text: &str) -> Option<String> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
     let found = ["error", "message"].iter().find_map(|key| value.get(key)?.as_str());
-    said(found.unwrap_or_default())
+    found.map(str::to_owned)
+}
+
+/// What is wrong, without the query in it: VictoriaMetrics begins with that, or with the whole of what it was asked, and a
+/// long one would leave no room for the rest.
+fn without_query(why: &str, params: &[(&str, &str)]) -> String {
+    let asked = why.strip_prefix("remoteAddr: ").and_then(|rest| rest.split_once("requestURI: ")?.1.split_once("; "));
+    let why = asked.map_or(why, |(_, rest)| rest);
+    let query = params.iter().find(|(name, query)| *name == "query" && query.len() > 20).map(|(_, query)| *query);
+    query.map_or_else(|| why.to_owned(), |query| why.replace(&format!("{query:?}"), "…").replace(query, "…"))
+}
+
+/// What Mimir says where the tenant is missing, is none, or is several where it takes one.
+fn is_of_tenants(why: &str) -> bool {
+    why.starts_with("no org id") || why.contains("tenant ID")
+}
+
+/// VictoriaMetrics says so with another status than 404; a cluster of it takes the first parts of the path for a tenant.
+fn knows_no_path(why: &str) -> bool {
+    why.starts_with("unsupported path requested") || why.contains("cannot parse accountID")
 }
 
 /// Why no answer came, and what to do about the commonest of it.

@@ -1,18 +1,21 @@
 //! Lays the answers to all queries beside each other: what was used by which node and pod, and when that was taken.
 //!
 //! A figure counts only where cpu, memory and time are there. What is told twice and differently is taken with care: the
-//! larger use, the earlier time.
+//! larger use, the earlier time. What is told of several clusters is not taken at all.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::hearsay::said;
+use crate::policy;
 use crate::snapshot::facts::Skipped;
 use crate::snapshot::places::Places;
 use crate::units::Amount;
 use crate::usage::{Measure, Readings, Sample};
 
 use super::answer::{Answer, Labels, Series};
+use super::trouble::Trouble;
 
 /// No machine has so many cores, and none so many bytes of memory: a query that gives more gives something else.
 const MOST_CORES: f64 = 1e6;
@@ -75,6 +78,8 @@ pub(super) struct Rules<'r> {
 pub(super) struct Frames<'r> {
     rules: Rules<'r>,
     by_moment: BTreeMap<i64, Frame>,
+    /// The cluster that series of our nodes are said to be of, once one says so.
+    cluster: Option<String>,
     skipped: BTreeMap<(Set, String), (Labels, usize)>,
 }
 
@@ -101,20 +106,41 @@ enum About {
 
 impl<'r> Frames<'r> {
     pub(super) fn new(rules: Rules<'r>) -> Self {
-        Frames { rules, by_moment: BTreeMap::new(), skipped: BTreeMap::new() }
+        Frames { rules, by_moment: BTreeMap::new(), cluster: None, skipped: BTreeMap::new() }
     }
 
-    /// Takes in the answer to one query.
-    pub(super) fn take(&mut self, set: Set, answer: Answer) {
+    /// Takes in the answer to one query; returns what stands there in our stead where nothing of it is about us.
+    pub(super) fn take(&mut self, set: Set, answer: Answer) -> Result<Option<String>, Trouble> {
         for (labels, why) in answer.refused {
             self.skip(set, why, labels);
         }
+        let (mut ours, mut other) = (false, None);
         for series in answer.series {
             match self.about(set, &series.labels) {
-                Ok(about) => self.lay_down(set, &about, series),
-                Err(why) => self.skip(set, why.to_owned(), series.labels),
+                Ok(about) => {
+                    self.of_one_cluster(&series.labels)?;
+                    self.lay_down(set, &about, series);
+                    ours = true;
+                }
+                Err(why) => {
+                    other.get_or_insert_with(|| format!("{} ({why})", shown(&series.labels)));
+                    self.skip(set, why.to_owned(), series.labels);
+                }
             }
         }
+        Ok(other.filter(|_| !ours))
+    }
+
+    /// Nodes of two clusters may have one name, and so may their pods: which of them a series is about, nobody knows.
+    fn of_one_cluster(&mut self, labels: &Labels) -> Result<(), Trouble> {
+        const LABEL: &str = policy::Prometheus::CLUSTER_LABEL;
+        let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else { return Ok(()) };
+        let known = self.cluster.get_or_insert_with(|| cluster.clone());
+        if known == cluster {
+            return Ok(());
+        }
+        let (one, other) = (said(known.as_str().min(cluster)), said(known.as_str().max(cluster)));
+        Err(Trouble::Clusters { label: LABEL, one, other })
     }
 
     fn skip(&mut self, set: Set, why: String, labels: Labels) {
@@ -251,5 +277,5 @@ fn moment(seconds: f64) -> Option<Timestamp> {
 /// `{node="n1"}`, not too long.
 fn shown(labels: &Labels) -> String {
     let labels = labels.iter().take(4).map(|(name, value)| format!("{name}={value:?}"));
-    crate::hearsay::said(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
+    said(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
 }

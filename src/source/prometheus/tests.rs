@@ -21,6 +21,8 @@ use crate::units::Amount;
 use crate::usage::Readings;
 
 mod bad_answers;
+mod clusters;
+mod kinds;
 mod tls;
 
 /// When the played Prometheus is asked: 2026-01-01T00:00:00Z.
@@ -306,14 +308,17 @@ async fn a_token_that_was_replaced_is_read_anew() {
     assert!(with_token.read(&places()).await.is_ok());
     *accepted.lock().unwrap() = "Bearer two".to_owned();
     let refused = with_token.read(&places()).await.unwrap_err().to_string();
-    assert_eq!(refused, format!("does not accept our credentials (401), which were read anew from {}", token.name()));
+    assert_eq!(
+        refused,
+        format!("does not accept our credentials (401), which were read anew from {}: no", token.name())
+    );
     token.write("two");
     assert!(with_token.read(&places()).await.is_ok(), "without a restart");
     token.write("");
     let empty = with_token.read(&places()).await.unwrap_err().to_string();
     assert_eq!(empty, format!("bearerTokenFile: cannot use {}: it is empty", token.name()));
     let without = prometheus(&url, "").read(&places()).await.unwrap_err().to_string();
-    assert_eq!(without, "does not accept our credentials (401); write bearerTokenFile or basicAuth");
+    assert_eq!(without, "does not accept our credentials (401); write bearerTokenFile or basicAuth: no");
     let missing = prometheus(&url, "bearerTokenFile: /nowhere/token,").read(&places()).await.unwrap_err().to_string();
     assert!(missing.starts_with("bearerTokenFile: cannot use /nowhere/token: No such file"), "{missing}");
 }

@@ -27,6 +27,14 @@ pub enum Trouble {
     /// It does not know us.
     #[error("does not accept our credentials (401){0}")]
     Unauthorized(String),
+    /// It keeps tenants apart, and was not told well of which.
+    #[error("keeps tenants apart ({code}: {why}); `headers: {{X-Scope-OrgID: …}}` names the one to ask")]
+    Tenant {
+        /// The status.
+        code: u16,
+        /// What it said.
+        why: String,
+    },
     /// It knows us, and does not let us.
     #[error("forbids us to ask (403){0}")]
     Forbidden(String),
@@ -34,8 +42,12 @@ pub enum Trouble {
     #[error("sends us to {0}; if that is Prometheus, write it as url")]
     Moved(String),
     /// There is no API.
-    #[error("has no {path} (404): the url must be that of Prometheus, without /api/v1")]
+    #[error(
+        "has no {path} ({code}): the url must be that of Prometheus, without /api/v1, but with its prefix where it has one, such as /prometheus of Mimir or /select/0/prometheus of a VictoriaMetrics cluster"
+    )]
     Absent {
+        /// The status.
+        code: u16,
         /// What was asked for.
         path: String,
     },
@@ -77,6 +89,28 @@ pub enum Trouble {
         /// What it gave.
         found: String,
     },
+    /// Usage of machines that are none of ours.
+    #[error(
+        "answers the query {query} with nothing about this cluster, but with {example}: does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?"
+    )]
+    Foreign {
+        /// Its name in the policy.
+        query: &'static str,
+        /// The labels of a series.
+        example: String,
+    },
+    /// Our nodes by name, but of several clusters.
+    #[error(
+        "tells of nodes that are called as ours in several clusters, {label}={one:?} and {label}={other:?}: say by `matchers` which is this one, such as '{label}={one:?}'"
+    )]
+    Clusters {
+        /// The label that tells clusters apart.
+        label: &'static str,
+        /// One value of it.
+        one: String,
+        /// Another.
+        other: String,
+    },
     /// More than we take.
     #[error("answers with more than {} MiB; narrow the query by `matchers`", .0 >> 20)]
     Huge(usize),
@@ -98,13 +132,15 @@ impl Trouble {
             Trouble::Down(_) => "down",
             Trouble::Tls(_) => "tls",
             Trouble::Slow(_) => "slow",
-            Trouble::Unauthorized(_) => "unauthorized",
+            Trouble::Unauthorized(_) | Trouble::Tenant { .. } => "unauthorized",
             Trouble::Forbidden(_) => "forbidden",
             Trouble::Moved(_) | Trouble::Page(_) | Trouble::Nonsense(_) | Trouble::Shape { .. } => "nonsense",
             Trouble::Absent { .. } => "absent",
             Trouble::Broken { .. } => "broken",
             Trouble::Refused { .. } => "refused",
             Trouble::Partial { .. } => "partial",
+            Trouble::Foreign { .. } => "foreign",
+            Trouble::Clusters { .. } => "clusters",
             Trouble::Huge(_) => "huge",
             Trouble::Empty { .. } => "empty",
         }
@@ -118,6 +154,7 @@ impl Trouble {
             Trouble::File { .. }
             | Trouble::Tls(_)
             | Trouble::Unauthorized(_)
+            | Trouble::Tenant { .. }
             | Trouble::Forbidden(_)
             | Trouble::Moved(_)
             | Trouble::Absent { .. }
@@ -126,6 +163,8 @@ impl Trouble {
             | Trouble::Page(_)
             | Trouble::Nonsense(_)
             | Trouble::Shape { .. }
+            | Trouble::Foreign { .. }
+            | Trouble::Clusters { .. }
             | Trouble::Huge(_)
             | Trouble::Empty { .. } => false,
         }

@@ -112,10 +112,10 @@ async fn no_bad_answer_becomes_a_number() {
     a time that is none: nodeMemory {node="n1"} cannot be read: no time
     a native histogram: nodeMemory {node="n1"} cannot be read: no number, but perhaps a histogram
     an item that is no series: nodeMemory {} cannot be read: no series
-    no label of a node: nodeMemory {} cannot be read: no label that tells the node
-    a node of another cluster: nodeMemory {instance="10.0.0.1:1",node="x"} cannot be read: no node of this cluster
+    no label of a node: [foreign] answers the query nodeMemory with nothing about this cluster, but with {} (no label that tells the node): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?
+    a node of another cluster: [foreign] answers the query nodeMemory with nothing about this cluster, but with {instance="10.0.0.1:1",node="x"} (no node of this cluster): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?
     a time that is past all clocks: nodeTime {node="n1"} cannot be read: no time
-    a pod without a namespace: podCpu {pod="web"} cannot be read: no labels namespace and pod
+    a pod without a namespace: [foreign] answers the query podCpu with nothing about this cluster, but with {pod="web"} (no labels namespace and pod): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?
     a scalar: [nonsense] answers the query nodeCpu with scalar, where a vector of series is needed
     a string: [nonsense] answers the query nodeCpu with string, where a vector of series is needed
     nothing: [empty] gives nothing for the query podCpu: does it scrape the kubelets, at least twice in 2m? `scrapeInterval`, `matchers` and `queries` say what is looked for
@@ -130,8 +130,8 @@ async fn no_bad_answer_becomes_a_number() {
     a page: [nonsense] answers with text/html; charset=utf-8 in place of JSON: is the url that of Prometheus, and is there a login in front of it?
     a number as a page: [nonsense] answers with text/plain in place of JSON: is the url that of Prometheus, and is there a login in front of it?
     elsewhere: [nonsense] sends us to another place; if that is Prometheus, write it as url
-    forbidden: [forbidden] forbids us to ask (403)
-    another path: [absent] has no /api/v1/query (404): the url must be that of Prometheus, without /api/v1
+    forbidden: [forbidden] forbids us to ask (403): no
+    another path: [absent] has no /api/v1/query (404): the url must be that of Prometheus, without /api/v1, but with its prefix where it has one, such as /prometheus of Mimir or /select/0/prometheus of a VictoriaMetrics cluster
     too many requests: [broken] fails with status 429: Too Many Requests
     an overload: [broken] fails with status 503: query timed out
     a broken gateway: [broken] fails with status 502: Bad Gateway
