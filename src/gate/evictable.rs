@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 
 use crate::draft::{Candidate, Draft};
 use crate::plan::Refusal;
-use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, StorageClasses};
+use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 use crate::snapshot::facts::Phase;
 use crate::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 
@@ -43,7 +43,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     protected(pod, &rules.protected, snapshot)?;
     priority(pod, rules, snapshot)?;
     age(pod, rules, draft)?;
-    pod.workload.map_or(Ok(()), |workload| replicas(candidate.pod, workload, rules, draft))
+    pod.workload.map_or(Ok(()), |workload| replicas(candidate, workload, rules, draft))
 }
 
 /// Nothing is decided about a pod by figures that are not known, or on a node of which they may be wrong.
@@ -147,17 +147,27 @@ fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
     if age < least { Err(Refusal::Young { age, least }) } else { Ok(()) }
 }
 
-fn replicas(pod: PodId, workload: WorkloadId, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
-    let (snapshot, exact) = (draft.world.snapshot, draft.world.policy.exact);
+/// Whether descheduler sees no more of a pod: one that had ended is gone as soon as it is evicted. It counts when it
+/// lists the pods of a node, save for PodLifeTime, which lists those of all nodes before it evicts one.
+fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
+    let snapshot = draft.world.snapshot;
+    let node = |p: PodId| snapshot.pod(p).node;
+    let by_node = !matches!(draft.strategy(candidate.strategy).rule, Rule::PodLifeTime(_));
+    let listed_before =
+        |by: &Candidate| by.strategy == candidate.strategy && !(by_node && node(pod) != node(candidate.pod));
+    snapshot.pod(pod).finished() && draft.move_of(pod).is_some_and(|(by, _)| !listed_before(by))
+}
+
+fn replicas(candidate: &Candidate, workload: WorkloadId, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
+    let (snapshot, exact, pod) = (draft.world.snapshot, draft.world.policy.exact, candidate.pod);
     let least = rules.min_replicas;
     let finished = snapshot.pod(pod).finished();
     let have = match (finished, exact) {
         // What has finished takes nothing away by going.
         (true, false) => return Ok(()),
-        // descheduler asks it of finished pods too, and then counts them; one that was evicted is gone at once.
+        // descheduler asks it of finished pods too, and then counts them.
         (true, true) => {
-            let gone = |p: &PodId| draft.moves(*p) && snapshot.pod(*p).finished();
-            let there = snapshot.workload(workload).pods.iter().filter(|p| !gone(p)).count();
+            let there = snapshot.workload(workload).pods.iter().filter(|p| !gone(**p, candidate, draft)).count();
             u32::try_from(there).unwrap_or(u32::MAX)
         }
         (false, _) => snapshot.replicas(workload),

@@ -536,7 +536,15 @@ fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
     keep web-2 on n1: its workload has 1 of the 2 replicas that the policy asks for
     ");
     policy.strategies.remove(0);
-    assert_eq!(moved(cluster, policy), "web-2");
+    assert_eq!(moved(cluster, policy.clone()), "web-2");
+    // Nodes are listed in turn, and by PodLifeTime all at once.
+    let apart = "node n1\n web phase=Failed restarts=200\nnode n2\n web phase=Failed restarts=200";
+    insta::assert_snapshot!(said(apart, policy.clone()), @r"
+    move web-1 from n1 to ?: restarted 200 times, 100 are too many
+    keep web-2 on n2: its workload has 1 of the 2 replicas that the policy asks for
+    ");
+    policy.strategies[0].rule = Rule::PodLifeTime(PodLifeTime { states: names(&["Failed"]), ..life_time() });
+    assert_eq!(moved(apart, policy), "web-1 web-2");
 }
 
 #[test]
