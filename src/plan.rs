@@ -1,5 +1,6 @@
 //! What was decided: moves, refusals and the picture before and after, as plain data that can be printed or carried out.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -56,6 +57,19 @@ pub struct Plan {
     pub advice: Vec<Advice>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
+}
+
+impl Plan {
+    /// What goes without saying only where every node could be weighed: how many are left alone, as the end of a sentence.
+    pub fn aside(&self) -> String {
+        let unsure = |v: &&Verdict| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_));
+        let alone: BTreeSet<&str> = self.nodes.iter().filter(unsure).map(|v| v.node.as_str()).collect();
+        match alone.len() {
+            0 => String::new(),
+            1 => "; 1 node is left alone".to_owned(),
+            n => format!("; {n} nodes are left alone"),
+        }
+    }
 }
 
 /// One eviction.

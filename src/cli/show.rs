@@ -380,7 +380,7 @@ mod tests {
              standard deviation  fullest above mean  mean
         cpu  2%                  3%                  50%
 
-        nothing to do: no node is above its target
+        nothing to do: no node that is weighed is above its target
         "#);
     }
 
@@ -485,6 +485,11 @@ mod tests {
         );
         let blind = Plan { nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))], ..quiet() };
         assert_eq!(last_line(&blind), "nothing can be decided: no node's usage is known");
+        let mute = [blind.nodes, quiet().nodes].concat();
+        assert_eq!(
+            last_line(&Plan { nodes: mute, ..quiet() }),
+            "nothing to do: no node that is weighed is above its target; 1 node is left alone"
+        );
     }
 
     #[test]

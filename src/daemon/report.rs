@@ -125,7 +125,7 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
         }
         0 => {
             let notes: Vec<String> = plan.notes.iter().map(|n| n.why.to_string()).collect();
-            format!("nothing to do: {}", notes.join("; "))
+            format!("nothing to do: {}{}", notes.join("; "), plan.aside())
         }
         planned => format!("{evicted} of {} evicted", pods(planned)),
     }

@@ -184,10 +184,10 @@ impl Idle {
 impl fmt::Display for Idle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Idle::NothingHot => f.write_str("no node is above its target"),
+            Idle::NothingHot => f.write_str("no node that is weighed is above its target"),
             Idle::NotForLong(nodes) => write!(f, "{}, but not yet for long enough", above(*nodes)),
             Idle::NothingCold(hot) => write!(f, "{}, but no node is below its thresholds to take pods", above(*hot)),
-            Idle::AllCold => f.write_str("every node is below its thresholds: the cluster is idle, not uneven"),
+            Idle::AllCold => f.write_str("every node that is weighed is below its thresholds: idle, not uneven"),
             Idle::FewCold { cold, more_than } => {
                 write!(f, "nodes below their thresholds: {cold}; numberOfNodes asks for more than {more_than}")
             }

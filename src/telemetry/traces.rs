@@ -27,7 +27,7 @@ mod exporter;
 mod grpc;
 
 /// How long the last spans may take when the program ends.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Our name where none is given.
 const SERVICE: &str = "evenkeel";
@@ -89,7 +89,7 @@ impl Traces {
             .with_filter(filter)
     }
 
-    /// Sends what is left, for two seconds at most. It blocks, and the runtime must still run.
+    /// Sends what is left, for ten seconds at most: a third of what Kubernetes gives a pod to end. It blocks, and the runtime must still run.
     pub fn stop(&self) {
         self.ending.cancel();
         // What was lost has been told by whoever lost it.

@@ -67,7 +67,7 @@ fn no_node_is_filled_above_what_another_strategy_would_take_away_again() {
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4");
     assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
     keep web-1 on n1: would land on n2, and cpu there be 62%, above the target of 60%
-    default: no node is above its target
+    default: no node that is weighed is above its target
     ");
 }
 

@@ -36,7 +36,7 @@ fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
 #[test]
 fn by_requests_the_same_cluster_is_even_and_every_node_says_so() {
     let plan = late_nodes().plan(&EVEN.replace("thresholds: {cpu: 30%}", "basis: requests, thresholds: {cpu: 30%}"));
-    assert_snapshot!(text(&plan), @"default: every node is below its thresholds: the cluster is idle, not uneven");
+    assert_snapshot!(text(&plan), @"default: every node that is weighed is below its thresholds: idle, not uneven");
     assert_eq!(plan.nodes.len(), 10);
     assert!(nodes(&plan).lines().all(|l| l.ends_with("at or below every threshold: may take pods")));
 }

@@ -206,7 +206,7 @@ async fn a_collector_that_hangs_is_not_waited_for() {
         let (server, collector) = (Server::start().await, Collector::start(Answer::Silence).await);
         // The program is given up on long before these five minutes are over.
         let program = Program::once(&server).flag(flag, &collector.url()).flag("--otlp-timeout", "5m");
-        assert_unharmed(&server, &program.run().await, "all else goes on: no answer within 0.9 s");
+        assert_unharmed(&server, &program.run().await, "all else goes on: no answer within 4 s");
     }
 }
 

@@ -90,8 +90,8 @@ impl Page<'_> {
         let pool = |pool: &str| if several { format!("pool {pool}: ") } else { String::new() };
         let notes: Vec<String> = self.plan.notes.iter().map(|n| format!("{}{}", pool(&n.pool), n.why)).collect();
         match (notes.is_empty(), hot.is_empty()) {
-            (false, _) => format!("nothing to do: {}", notes.join("; ")),
-            (true, true) => "nothing to do: no node is above its target".to_owned(),
+            (false, _) => format!("nothing to do: {}{}", notes.join("; "), self.plan.aside()),
+            (true, true) => format!("nothing to do: no node is above its target{}", self.plan.aside()),
             (true, false) => format!("nothing can be done: no pod's leaving would relieve {}", names(hot, MOST_NAMES)),
         }
     }

@@ -23,7 +23,7 @@ use super::collector::{Collector, Trouble};
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How long one batch may still take when the program ends. There may be two: the one that is on its way, and the last.
-const LAST: Duration = Duration::from_millis(900);
+const LAST: Duration = Duration::from_secs(4);
 
 /// Sends batches, one at a time.
 #[derive(Debug)]
