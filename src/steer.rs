@@ -109,7 +109,8 @@ fn wishes(
     hot
 }
 
-/// Nodes that are hot for long enough, and those that had the taint for it and have not cooled yet.
+/// Nodes that are hot for long enough, and those that had the taint for it and have not cooled yet, or are left by pods
+/// whose replacements have no node yet.
 fn hot(now: &Draft<'_>, verdicts: &[Verdict], has: impl Fn(NodeId) -> bool) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
     let mut wishes: BTreeMap<NodeId, (SteerReason, Ratio)> = BTreeMap::new();
@@ -127,8 +128,21 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has: impl Fn(NodeId) -> bool) -> V
             wishes.insert(node, (why, ratio.minus(*target)));
         }
     }
+    // A StatefulSet makes the replacement when the pod has ended, which may take minutes: it would come back.
+    let open = |node: &NodeId| now.world.ledger.is_left_open(snapshot, &snapshot.node(*node).name);
+    let trusted = |node: &NodeId| unsure(verdicts, &snapshot.node(*node).name).is_none();
+    for node in snapshot.node_ids().filter(|node| has(*node) && trusted(node) && open(node)) {
+        wishes.entry(node).or_insert((SteerReason::Unlanded, Ratio::ZERO));
+    }
     let wish = |(node, (why, distance))| Wish { node, value: SteerValue::Hot, why, distance };
     wishes.into_iter().map(wish).collect()
+}
+
+/// The verdict by which a node is left alone, if there is one.
+fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
+    let unsure =
+        |class: &Class| matches!(class, Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected);
+    verdicts.iter().find(|v| v.node == node && unsure(&v.class))
 }
 
 /// Why a node that has the taint should not have it.
@@ -150,10 +164,7 @@ fn why_not(
     if let Some(halt) = halted {
         return SteerReason::Unsure(halt.to_string());
     }
-    let it = &world.snapshot.node(node).name;
-    let unsure =
-        |class: &Class| matches!(class, Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected);
-    match verdicts.iter().find(|v| v.node == *it && unsure(&v.class)) {
+    match unsure(verdicts, &world.snapshot.node(node).name) {
         Some(verdict) => SteerReason::Unsure(verdict.class.to_string()),
         None if value == Some(SteerValue::Hot) => SteerReason::Cooled,
         None => SteerReason::NotEmptied,

@@ -58,8 +58,7 @@ impl Ledger {
     /// replacement itself as long as it waits for a node, and until it is made the evicted pod, as long as that ends. A
     /// StatefulSet waits for so long.
     pub fn yet_to_come(&self, snapshot: &Snapshot, node: &str) -> impl Iterator<Item = PodId> {
-        let open = |e: &&Entry| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear;
-        let here = self.entries.iter().filter(open).filter(move |e| e.foreseen.iter().any(|name| name == node));
+        let here = self.replacing().filter(move |e| e.foreseen.iter().any(|name| name == node));
         here.filter_map(|entry| match &entry.replacement {
             Some(uid) => find(snapshot, &entry.workload, uid).filter(|id| snapshot.pod(*id).node.is_none()),
             None => snapshot.find_pod(&entry.workload.namespace, &entry.pod).filter(|id| {
@@ -67,6 +66,21 @@ impl Ledger {
                 pod.uid == entry.uid && pod.terminating
             }),
         })
+    }
+
+    /// Whether the replacement of a pod that left this node is yet to be made, or to get a node.
+    pub fn is_left_open(&self, snapshot: &Snapshot, node: &str) -> bool {
+        let waits = |id: PodId| snapshot.pod(id).node.is_none();
+        let unplaced = |e: &Entry| match &e.replacement {
+            Some(uid) => find(snapshot, &e.workload, uid).is_none_or(waits),
+            None => true,
+        };
+        self.replacing().filter(|e| e.node == node).any(unplaced)
+    }
+
+    /// Evictions of which it is not known yet how their replacements do.
+    fn replacing(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
     }
 
     /// Which of several equal replacements replaces which pod, nobody can tell: what was foreseen for one was for each.

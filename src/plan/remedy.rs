@@ -203,6 +203,7 @@ impl SteerReason {
                 Some("what keeps its usage from being known, or the cluster from being well".to_owned())
             }
             SteerReason::Hot { .. }
+            | SteerReason::Unlanded
             | SteerReason::Emptying
             | SteerReason::Empty
             | SteerReason::Cooled

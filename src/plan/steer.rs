@@ -106,6 +106,8 @@ pub enum SteerReason {
         /// At or below this it has cooled.
         cool: Ratio,
     },
+    /// It has cooled, but the replacement of a pod that left it has no node yet.
+    Unlanded,
     /// It is to be emptied.
     Emptying,
     /// It is empty, and stays so.
@@ -130,6 +132,7 @@ impl SteerReason {
         match self {
             SteerReason::Hot { .. } => "hot",
             SteerReason::Cooling { .. } => "cooling",
+            SteerReason::Unlanded => "unlanded",
             SteerReason::Emptying => "emptying",
             SteerReason::Empty => "empty",
             SteerReason::Enough(_) => "enough",
@@ -150,6 +153,9 @@ impl fmt::Display for SteerReason {
             }
             SteerReason::Cooling { resource, ratio, cool } => {
                 write!(f, "it was hot, and {resource} {ratio} is not at or below {cool} yet")
+            }
+            SteerReason::Unlanded => {
+                f.write_str("it has cooled, but the replacement of a pod that left it has no node yet")
             }
             SteerReason::Emptying => f.write_str("it is to be emptied: pods had better land elsewhere"),
             SteerReason::Empty => f.write_str("it is empty, and had better stay so until it is switched off"),

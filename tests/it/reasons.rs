@@ -222,6 +222,7 @@ fn steer_reasons() -> Vec<SteerReason> {
     vec![
         SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) },
         SteerReason::Cooling { resource: "cpu".to_owned(), ratio: ratio(57.0), cool: ratio(54.0) },
+        SteerReason::Unlanded,
         SteerReason::Emptying,
         SteerReason::Empty,
         SteerReason::Enough(3),
@@ -237,7 +238,11 @@ fn steer_reasons() -> Vec<SteerReason> {
 fn is_listed_steer_reason(why: &SteerReason) {
     match why {
         SteerReason::Hot { .. } | SteerReason::Cooling { .. } | SteerReason::Emptying | SteerReason::Empty => {}
-        SteerReason::Enough(_) | SteerReason::Cooled | SteerReason::NotEmptied | SteerReason::Unsure(_) => {}
+        SteerReason::Enough(_)
+        | SteerReason::Unlanded
+        | SteerReason::Cooled
+        | SteerReason::NotEmptied
+        | SteerReason::Unsure(_) => {}
         SteerReason::NotAsked | SteerReason::Ending => {}
     }
 }

@@ -88,6 +88,33 @@ fn taints_go_after_the_moves_that_count_on_them_as_on_a_real_cluster() {
     assert!(events(&trace).contains("is steered around no more"), "{}", events(&trace));
 }
 
+/// Pods that prefer the node that they make hot, and take their time to end; only then are they made anew.
+const ENDING: &str = "
+name: ending
+about: A StatefulSet that is steered around the node it prefers
+duration: 2h
+nodes: [{name: n, count: 4, cpu: 8, memory: 32Gi}]
+workloads:
+- {name: db, kind: StatefulSet, ending: 8m, replicas: 7, requests: {cpu: 100m, memory: 100Mi}, usage: {cpu: 1100m, memory: 200Mi}, nodeAffinity: {preferred: [{weight: 100, nodes: kubernetes.io/hostname=n1}]}, on: [n1]}
+policy:
+  apiVersion: evenkeel/v1alpha1
+  kind: Policy
+  steering: {taintHot: true, maxNodes: none}
+  limits: {perWorkload: 100%}
+  strategies:
+  - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}
+";
+
+#[test]
+fn a_taint_stays_until_the_replacement_that_counts_on_it_has_landed() {
+    let scenario = scenario(ENDING);
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{ENDING}") };
+    let trace = by(&scenario, (**policy).clone());
+    let summary = &trace.summary;
+    assert_eq!((summary.evictions, summary.helped, summary.foreseen), (4, 4, (4, 4)), "{}", events(&trace));
+    assert!(events(&trace).contains("is steered around no more: it has cooled"), "{}", events(&trace));
+}
+
 #[test]
 fn late_nodes_take_what_the_full_ones_can_spare() {
     let trace = built_in("late-nodes");
