@@ -89,7 +89,8 @@ impl Traces {
             .with_filter(filter)
     }
 
-    /// Sends what is left, for ten seconds at most: a third of what Kubernetes gives a pod to end. It blocks, and the runtime must still run.
+    /// Sends what is left, for ten seconds at most: a third of what Kubernetes gives a pod to end. It blocks, and the
+    /// runtime must still run.
     pub fn stop(&self) {
         self.ending.cancel();
         // What was lost has been told by whoever lost it.
