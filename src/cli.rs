@@ -12,7 +12,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
-use crate::telemetry::traces::{self, Traces};
+use crate::daemon::telemetry::traces::{self, Traces};
 
 mod descheduler;
 mod election;
@@ -80,7 +80,12 @@ enum Command {
 #[command(next_help_heading = "Cluster and log")]
 struct Shared {
     /// The policy: what to balance, within which bounds, and which pods may go
-    #[arg(long, value_name = "FILE", env = "EVENKEEL_POLICY", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "EVENKEEL_POLICY",
+        hide_env_values = true
+    )]
     policy: Option<PathBuf>,
     #[command(flatten)]
     scheduler: scheduler::Scheduler,
@@ -88,7 +93,13 @@ struct Shared {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The namespace that holds the ledger
-    #[arg(long, value_name = "NAME", env = "POD_NAMESPACE", hide_env_values = true, default_value = "kube-system")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "POD_NAMESPACE",
+        hide_env_values = true,
+        default_value = "kube-system"
+    )]
     namespace: String,
     /// The ConfigMap in which earlier evictions are remembered
     #[arg(long, value_name = "NAME", default_value = "evenkeel-ledger")]
@@ -133,16 +144,27 @@ pub fn main() -> ExitCode {
         }
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let done = cli.command.run(&mut out).and_then(|()| out.flush().map_err(Into::into));
+    let done = cli
+        .command
+        .run(&mut out)
+        .and_then(|()| out.flush().map_err(Into::into));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // The reader has seen enough, as in `| head`.
-        Err(error) if error.downcast_ref().is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe) => {
+        Err(error)
+            if error
+                .downcast_ref()
+                .is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe) =>
+        {
             ExitCode::SUCCESS
         }
         Err(error) => {
             complain(&format!("{error:#}"));
-            if error.is::<Misuse>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            if error.is::<Misuse>() {
+                ExitCode::from(2)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
@@ -165,11 +187,13 @@ impl Command {
                 done
             }
             Command::Plan(args) => {
-                args.shared.start_log("warn", args.shared.log_format, None)?;
+                args.shared
+                    .start_log("warn", args.shared.log_format, None)?;
                 plan::run(args, out)
             }
             Command::Explain(args) => {
-                args.shared.start_log("warn", args.shared.log_format, None)?;
+                args.shared
+                    .start_log("warn", args.shared.log_format, None)?;
                 explain::run(args, out)
             }
             Command::Simulate(args) => simulate::run(args, out),
@@ -186,11 +210,18 @@ impl Command {
 }
 
 impl Shared {
-    fn start_log(&self, otherwise: &str, format: LogFormat, traces: Option<&Traces>) -> anyhow::Result<()> {
+    fn start_log(
+        &self,
+        otherwise: &str,
+        format: LogFormat,
+        traces: Option<&Traces>,
+    ) -> anyhow::Result<()> {
         let level = self.log_level.as_deref().unwrap_or(otherwise);
         // kube's client logs an error for every connection that fails; the watches say it once, in our words.
         let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
-            Misuse(format!("log level: found {level:?}, expected error, warn, info, debug or trace: {error}"))
+            Misuse(format!(
+                "log level: found {level:?}, expected error, warn, info, debug or trace: {error}"
+            ))
         })?;
         // Our spans are for traces: lines stay as short as they are. Each has its own filter, so that a quiet log is no
         // reason for a trace with holes.
@@ -198,17 +229,26 @@ impl Shared {
         let filter = filter.and(not_ours.with_max_level_hint(LevelFilter::TRACE));
         let lines = fmt::layer().with_writer(io::stderr);
         let lines = match format {
-            LogFormat::Text => lines.with_ansi(io::stderr().is_terminal() && !plain()).with_filter(filter).boxed(),
+            LogFormat::Text => lines
+                .with_ansi(io::stderr().is_terminal() && !plain())
+                .with_filter(filter)
+                .boxed(),
             LogFormat::Json => lines.json().flatten_event(true).with_filter(filter).boxed(),
         };
-        let started = tracing_subscriber::registry().with(lines).with(traces.map(Traces::layer)).try_init();
+        let started = tracing_subscriber::registry()
+            .with(lines)
+            .with(traces.map(Traces::layer))
+            .try_init();
         started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
     }
 }
 
 /// A runtime for the commands that talk to a cluster; the others do without.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("threads cannot be started")
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("threads cannot be started")
 }
 
 /// Whether the user wants no colours: <https://no-color.org>.
@@ -268,19 +308,49 @@ mod tests {
         for (line, said) in [
             ("evenkeel", "Usage: evenkeel <COMMAND>"),
             ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
-            ("evenkeel plan --from f --now noon", "expected a time such as"),
+            (
+                "evenkeel plan --from f --now noon",
+                "expected a time such as",
+            ),
             ("evenkeel explain", "<WHAT>"),
-            ("evenkeel explain job a", "possible values: pod, node, workload"),
-            ("evenkeel explain pod a --look soon", "expected a duration such as 5m"),
-            ("evenkeel explain pod a --look 5m --from f", "cannot be used with"),
+            (
+                "evenkeel explain job a",
+                "possible values: pod, node, workload",
+            ),
+            (
+                "evenkeel explain pod a --look soon",
+                "expected a duration such as 5m",
+            ),
+            (
+                "evenkeel explain pod a --look 5m --from f",
+                "cannot be used with",
+            ),
             ("evenkeel plan -o xml", "possible values: text, json"),
-            ("evenkeel run --descheduling-interval soon", "expected a duration such as 5m"),
-            ("evenkeel run --kubeconfig a --client-connection-kubeconfig b", "cannot be used with"),
-            ("evenkeel simulate --duration soon", "expected a duration from 1m to 8760h"),
-            ("evenkeel simulate late-nodes --from c.json", "cannot be used with"),
+            (
+                "evenkeel run --descheduling-interval soon",
+                "expected a duration such as 5m",
+            ),
+            (
+                "evenkeel run --kubeconfig a --client-connection-kubeconfig b",
+                "cannot be used with",
+            ),
+            (
+                "evenkeel simulate --duration soon",
+                "expected a duration from 1m to 8760h",
+            ),
+            (
+                "evenkeel simulate late-nodes --from c.json",
+                "cannot be used with",
+            ),
             ("evenkeel run --listen here", "expected an address such as"),
-            ("evenkeel run --leader-elect-resource-lock endpoints", "possible values: leases"),
-            ("evenkeel run --leader-elect-retry-period soon", "expected a duration such as 15s"),
+            (
+                "evenkeel run --leader-elect-resource-lock endpoints",
+                "possible values: leases",
+            ),
+            (
+                "evenkeel run --leader-elect-retry-period soon",
+                "expected a duration such as 15s",
+            ),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(said), "{line}: {error}");

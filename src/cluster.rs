@@ -13,15 +13,18 @@ use kube::Client;
 use tokio::sync::watch::Sender;
 use tokio_util::sync::CancellationToken;
 
-use crate::snapshot::Snapshot;
-use crate::snapshot::objects::{Kind, Objects};
-use crate::snapshot::places::Places;
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::objects::{Kind, Objects};
+use crate::model::snapshot::places::Places;
 
 use self::client::ConnectError;
 use self::watch::{Feed, WATCHED};
-use crate::calls::Calls;
+use crate::cluster::request_metrics::Calls;
 
 pub mod client;
+pub mod error_text;
+pub mod request_metrics;
+pub mod usage_source;
 pub mod events;
 pub mod evict;
 pub mod lease;
@@ -78,7 +81,13 @@ pub struct CutOff {
 
 impl fmt::Display for CutOff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the watch of {} is cut off since {:.0}: {}", self.kind.name(), self.outage.since, self.outage.why)
+        write!(
+            f,
+            "the watch of {} is cut off since {:.0}: {}",
+            self.kind.name(),
+            self.outage.since,
+            self.outage.why
+        )
     }
 }
 
@@ -87,14 +96,28 @@ impl Cluster {
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
         let calls = Calls::default();
         let client = client::connect(kubeconfig, &calls).await?;
-        Ok(Cluster { calls, ..Cluster::new(client) })
+        Ok(Cluster {
+            calls,
+            ..Cluster::new(client)
+        })
     }
 
     /// A cluster that a client leads to, of which nothing is known yet.
     pub fn new(client: Client) -> Self {
-        let health = WATCHED.iter().map(|w| (w.kind, Health::default())).collect();
-        let shared = Shared { objects: Mutex::default(), health: Sender::new(health), told: Mutex::default() };
-        Cluster { client, calls: Calls::default(), shared: Arc::new(shared) }
+        let health = WATCHED
+            .iter()
+            .map(|w| (w.kind, Health::default()))
+            .collect();
+        let shared = Shared {
+            objects: Mutex::default(),
+            health: Sender::new(health),
+            told: Mutex::default(),
+        };
+        Cluster {
+            client,
+            calls: Calls::default(),
+            shared: Arc::new(shared),
+        }
     }
 
     /// The requests of the client that [`Cluster::connect`] has made.
@@ -135,8 +158,12 @@ impl Cluster {
     /// The kind that has been cut off for longest, if any: whoever evicts then does not know what became of it.
     pub fn cut_off(&self, now: Timestamp) -> Option<CutOff> {
         let health = self.health();
-        let outages = health.into_iter().filter_map(|(kind, h)| h.outage.map(|outage| CutOff { kind, outage }));
-        outages.filter(|c| now.duration_since(c.outage.since) > PATIENCE).min_by_key(|c| c.outage.since)
+        let outages = health
+            .into_iter()
+            .filter_map(|(kind, h)| h.outage.map(|outage| CutOff { kind, outage }));
+        outages
+            .filter(|c| now.duration_since(c.outage.since) > PATIENCE)
+            .min_by_key(|c| c.outage.since)
     }
 
     /// The cluster as it is now; `named` are resources that the policy weighs.
@@ -157,7 +184,9 @@ impl Cluster {
     }
 
     fn listed(&self, kind: Kind) {
-        self.shared.health.send_modify(|health| health.entry(kind).or_default().synced = true);
+        self.shared
+            .health
+            .send_modify(|health| health.entry(kind).or_default().synced = true);
     }
 
     /// Notes that a watch has failed. Whether that is to be told: not the first time in a row, for a connection breaks now
@@ -166,7 +195,10 @@ impl Cluster {
         let why = outage.why.clone();
         self.shared.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
-            let since = health.outage.as_ref().map_or(outage.since, |before| before.since.min(outage.since));
+            let since = health
+                .outage
+                .as_ref()
+                .map_or(outage.since, |before| before.since.min(outage.since));
             health.outage = Some(Outage { since, ..outage });
         });
         repeatedly && lock(&self.shared.told).insert(why)
@@ -206,7 +238,10 @@ mod tests {
     }
 
     fn outage(second: i64, why: &str) -> Outage {
-        Outage { since: at(second), why: why.to_owned() }
+        Outage {
+            since: at(second),
+            why: why.to_owned(),
+        }
     }
 
     #[tokio::test]
@@ -217,7 +252,10 @@ mod tests {
         cluster.failed(Kind::Pod, outage(108, "still refused"), true);
         assert_eq!(cluster.cut_off(at(110)), None);
         let cut_off = cluster.cut_off(at(114)).unwrap();
-        assert_eq!(cut_off.to_string(), "the watch of Pod is cut off since 1970-01-01T00:01:40Z: still refused");
+        assert_eq!(
+            cut_off.to_string(),
+            "the watch of Pod is cut off since 1970-01-01T00:01:40Z: still refused"
+        );
         cluster.recovered(Kind::Pod);
         assert_eq!(cluster.cut_off(at(114)).map(|c| c.kind), Some(Kind::Node));
         cluster.recovered(Kind::Node);
@@ -231,9 +269,15 @@ mod tests {
         assert!(cluster.failed(Kind::Pod, outage(2, "refused"), true));
         assert!(!cluster.failed(Kind::Node, outage(2, "refused"), true));
         assert!(cluster.failed(Kind::Job, outage(2, "forbidden"), true));
-        assert_eq!([Kind::Pod, Kind::Node, Kind::Job].map(|k| cluster.recovered(k)), [false, false, true]);
+        assert_eq!(
+            [Kind::Pod, Kind::Node, Kind::Job].map(|k| cluster.recovered(k)),
+            [false, false, true]
+        );
         assert!(!cluster.recovered(Kind::Pod));
         cluster.failed(Kind::Pod, outage(3, "refused"), false);
-        assert!(!cluster.recovered(Kind::Pod), "what was not told needs no end");
+        assert!(
+            !cluster.recovered(Kind::Pod),
+            "what was not told needs no end"
+        );
     }
 }

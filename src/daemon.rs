@@ -8,14 +8,14 @@ use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
-use crate::engine::Engine;
-use crate::ledger::{Ledger, LedgerError};
-use crate::plan::Class;
+use crate::daemon::telemetry::Health;
+use crate::daemon::telemetry::metrics::{Metrics, Phase};
+use crate::daemon::telemetry::status::Board;
+use crate::decide::engine::Engine;
+use crate::model::ledger::{Ledger, LedgerError};
+use crate::model::plan::Class;
+use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Policy, Rule};
-use crate::telemetry::Health;
-use crate::telemetry::metrics::{Metrics, Phase};
-use crate::telemetry::status::Board;
-use crate::usage::Unmeasured;
 
 use self::cycle::Cycle;
 pub use self::feed::Feed;
@@ -24,6 +24,7 @@ pub use self::report::Told;
 pub use self::steering::Steered;
 
 mod cycle;
+pub mod telemetry;
 mod feed;
 mod lead;
 mod report;
@@ -60,7 +61,9 @@ pub struct Daemon {
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// What the ConfigMap holds is not a ledger of ours.
-    #[error("the ledger cannot be read, so nothing may be evicted: {0}; delete its configmap to begin anew")]
+    #[error(
+        "the ledger cannot be read, so nothing may be evicted: {0}; delete its configmap to begin anew"
+    )]
     Ledger(#[from] LedgerError),
     /// A single run could not do its work.
     #[error("nothing could be decided: {0}")]
@@ -71,8 +74,14 @@ pub enum DaemonError {
 }
 
 /// Works until told to stop.
-pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
-    let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+pub async fn run(
+    mut daemon: Daemon,
+    policy: Policy,
+    stop: CancellationToken,
+) -> Result<(), DaemonError> {
+    let Some(ledger) = daemon.start(&stop).await? else {
+        return Ok(());
+    };
     daemon.metrics.expect(&policy);
     daemon.lead.enter();
     let ended = rounds(&mut daemon, Engine::new(policy, ledger), &stop).await;
@@ -81,13 +90,20 @@ pub async fn run(mut daemon: Daemon, policy: Policy, stop: CancellationToken) ->
     ended
 }
 
-async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToken) -> Result<(), DaemonError> {
+async fn rounds(
+    daemon: &mut Daemon,
+    mut engine: Engine,
+    stop: &CancellationToken,
+) -> Result<(), DaemonError> {
     let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
         let now = clock();
-        (next_poll, next_cycle) = (in_reach(next_poll, now, poll), in_reach(next_cycle, now, interval));
+        (next_poll, next_cycle) = (
+            in_reach(next_poll, now, poll),
+            in_reach(next_cycle, now, interval),
+        );
         if now >= next_poll {
             daemon.observe(&mut engine).await;
             daemon.board.sources(|| daemon.usage.told());
@@ -100,7 +116,10 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
         if now >= next_cycle {
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
-                warn!(outcome = "failed", "cycle: {error}; trying again at the next");
+                warn!(
+                    outcome = "failed",
+                    "cycle: {error}; trying again at the next"
+                );
                 daemon.board.none(now, "failed", &error.to_string());
             }
             next_cycle = after(now, interval);
@@ -123,8 +142,14 @@ async fn rounds(daemon: &mut Daemon, mut engine: Engine, stop: &CancellationToke
 ///
 /// It steers nobody, and takes away the taints that it finds: in the time between two such runs there would be nobody to
 /// take away those that are no longer warranted.
-pub async fn run_once(mut daemon: Daemon, mut policy: Policy, stop: CancellationToken) -> Result<(), DaemonError> {
-    let Some(ledger) = daemon.start(&stop).await? else { return Ok(()) };
+pub async fn run_once(
+    mut daemon: Daemon,
+    mut policy: Policy,
+    stop: CancellationToken,
+) -> Result<(), DaemonError> {
+    let Some(ledger) = daemon.start(&stop).await? else {
+        return Ok(());
+    };
     if policy.steering.is_on() {
         info!("a single run steers nobody: it would leave its taints behind");
         policy.steering = policy.steering.off();
@@ -156,15 +181,25 @@ pub async fn run_once(mut daemon: Daemon, mut policy: Policy, stop: Cancellation
 
 /// How long a single run may look at usage: for a whole window, and then until what is hot has been so for long enough.
 /// `None` where no strategy weighs usage.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others do not weigh usage")]
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the others do not weigh usage"
+)]
 fn longest_look(policy: &Policy) -> Option<SignedDuration> {
     let sustained = policy.strategies.iter().filter_map(|s| match &s.rule {
-        Rule::LowNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(rule.sustained_for),
-        Rule::HighNodeUtilization(rule) => (rule.basis == Basis::Actual).then_some(SignedDuration::ZERO),
+        Rule::LowNodeUtilization(rule) => {
+            (rule.basis == Basis::Actual).then_some(rule.sustained_for)
+        }
+        Rule::HighNodeUtilization(rule) => {
+            (rule.basis == Basis::Actual).then_some(SignedDuration::ZERO)
+        }
         _ => None,
     });
     let usage = &policy.usage;
-    sustained.max().map(|s| s.saturating_add(usage.window).saturating_add(usage.stale_after))
+    sustained.max().map(|s| {
+        s.saturating_add(usage.window)
+            .saturating_add(usage.stale_after)
+    })
 }
 
 impl Daemon {
@@ -195,14 +230,21 @@ impl Daemon {
     /// Whether another sample would not tell more of any node: none is still filling its window, or hot but not for long.
     fn sees_clear(&self, engine: &Engine, now: Timestamp) -> bool {
         let plan = engine.decide(&self.cluster.snapshot(engine.policy().resources()), now);
-        let open = |class: &Class| matches!(class, Class::Warming { .. } | Class::Unknown(Unmeasured::Few { .. }));
+        let open = |class: &Class| {
+            matches!(
+                class,
+                Class::Warming { .. } | Class::Unknown(Unmeasured::Few { .. })
+            )
+        };
         !plan.nodes.iter().any(|verdict| open(&verdict.class))
     }
 
     async fn load(&mut self) -> Result<Ledger, Loading> {
         let text = self.store.load().await.map_err(Loading::Store)?.text;
         let unreadable = |why| Loading::Unreadable(DaemonError::Ledger(why));
-        text.map_or(Ok(Ledger::default()), |text| Ledger::parse(&text).map_err(unreadable))
+        text.map_or(Ok(Ledger::default()), |text| {
+            Ledger::parse(&text).map_err(unreadable)
+        })
     }
 
     /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
@@ -214,7 +256,10 @@ impl Daemon {
     }
 
     async fn poll(&mut self, engine: &mut Engine) -> bool {
-        let look = self.usage.look(&self.cluster.places(), &self.metrics, clock()).await;
+        let look = self
+            .usage
+            .look(&self.cluster.places(), &self.metrics, clock())
+            .await;
         let Some(look) = look else {
             if let Some((kind, why)) = self.usage.trouble() {
                 spans::failed(kind, why);
@@ -260,7 +305,10 @@ fn since(then: Timestamp) -> SignedDuration {
     clock().duration_since(then).max(SignedDuration::ZERO)
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the edge, where time is read"
+)]
 fn clock() -> Timestamp {
     Timestamp::now()
 }
@@ -271,10 +319,16 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_is_not_waited_for() {
-        let (noon, minute) = ("2026-11-21T12:00:00Z".parse().unwrap(), SignedDuration::from_mins(1));
+        let (noon, minute) = (
+            "2026-11-21T12:00:00Z".parse().unwrap(),
+            SignedDuration::from_mins(1),
+        );
         let due = after(noon, minute);
         assert_eq!(in_reach(due, noon, minute), due);
         let an_hour_ago = noon - SignedDuration::from_hours(1);
-        assert_eq!(in_reach(due, an_hour_ago, minute), after(an_hour_ago, minute));
+        assert_eq!(
+            in_reach(due, an_hour_ago, minute),
+            after(an_hour_ago, minute)
+        );
     }
 }

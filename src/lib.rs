@@ -1,7 +1,7 @@
 //! evenkeel: a rebalancer for Kubernetes.
 //!
-//! It knows what nodes and pods really use, and evicts the few pods whose move makes the cluster better. Deciding is a
-//! pure function whose result is a [`plan::Plan`], which can be printed, tested, compared or carried out:
+//! evenkeel reads what nodes and pods really use and evicts the few pods whose move makes the cluster better. Deciding
+//! is a pure function whose result is a [`model::plan::Plan`], which can be printed, tested, compared or executed:
 //!
 //! ```text
 //!          ┌────────────────── Engine (pure) ──────────────────┐
@@ -13,36 +13,27 @@
 //!          └────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The modules stand in reading order. A module uses only modules above it, and `tests/architecture.rs` checks that.
-//! Down to [`simulate`] there is no client, no file, no environment, no clock and no randomness: time is an argument.
+//! The modules are listed in dependency order: a module uses only modules above it, and `tests/architecture.rs`
+//! checks that. Everything above `cluster` is the core: it has no client, file, environment, clock or randomness, and
+//! takes the time as an argument.
 
-// ── words ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-pub mod units;
-pub mod selector;
-pub mod markup;
-// ── what we are told ───────────────────────────────────────────────────────────────────────────────────────────────
+// ── core ───────────────────────────────────────────────────────────────────────────────────────
+/// Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
+pub mod values;
+/// The policy: its fields and defaults, the file formats it is read from, the format it is written in.
 pub mod policy;
-pub mod snapshot;
-pub mod usage;
-// ── what we remember ───────────────────────────────────────────────────────────────────────────────────────────────
-pub mod ledger;
-// ── what we decide ─────────────────────────────────────────────────────────────────────────────────────────────────
-pub mod plan;
-pub mod draft;
-pub mod scheduler;
-pub mod gate;
-pub mod strategy;
-pub mod steer;
-pub mod advice;
-pub mod explain;
-pub mod engine;
+/// Snapshot, usage, ledger and plan: the data that decisions are made from, and their result.
+pub mod model;
+/// Strategies propose moves, gates admit or refuse them, the scheduler forecasts where they land.
+pub mod decide;
+/// A cluster in memory, driven by the same engine and scheduler.
 pub mod simulate;
-// ── what we touch ──────────────────────────────────────────────────────────────────────────────────────────────────
-pub mod hearsay;
-pub mod calls;
+/// HTML, tables and bars that several outputs share.
+pub mod render;
+// ── edges ──────────────────────────────────────────────────────────────────────────────────────
+/// The API server and the usage sources: watches, evictions, the Lease, the stored ledger.
 pub mod cluster;
-pub mod source;
-pub mod telemetry;
+/// The loop that observes, decides and acts, and its telemetry.
 pub mod daemon;
-// ── what people type ───────────────────────────────────────────────────────────────────────────────────────────────
+/// The commands.
 pub mod cli;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::selector::Selector;
-use crate::units::Ratio;
+use crate::values::Ratio;
+use crate::values::selector::Selector;
 
 mod advice;
 mod arguments;
@@ -29,13 +29,14 @@ mod wording;
 pub use advice::AdvicePolicy;
 pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
 pub use rule::{
-    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity, NodeTaints,
-    PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts, TopologySpread,
+    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity,
+    NodeTaints, PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts,
+    TopologySpread,
 };
 pub use scheduler_config::{DEFAULT_SCHEDULER, SchedulerConfig};
 pub use scheduler_profile::{
-    AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity, SchedulerProfile,
-    ScorePlugin, Weights,
+    AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity,
+    SchedulerProfile, ScorePlugin, Weights,
 };
 pub use steering::Steering;
 pub use usage::{Smoothing, SourceKind, UsagePolicy};
@@ -94,7 +95,9 @@ impl Policy {
         let policy = Policy::dispatch(&root, &mut report);
         let warnings = report.take_warnings();
         let problems: Vec<Problem> = report.close();
-        let policy = policy.filter(|_| problems.is_empty()).ok_or_else(|| fail(problems))?;
+        let policy = policy
+            .filter(|_| problems.is_empty())
+            .ok_or_else(|| fail(problems))?;
         Ok(Policy { warnings, ..policy })
     }
 
@@ -109,7 +112,10 @@ impl Policy {
         self.exact = true;
         self.steering = self.steering.off();
         (self.limits.per_workload, self.limits.per_minute) = (None, None);
-        self.safety = Safety { max_not_ready: Ratio::ONE, max_pending: Ratio::ONE };
+        self.safety = Safety {
+            max_not_ready: Ratio::ONE,
+            max_pending: Ratio::ONE,
+        };
         for strategy in &mut self.strategies {
             if let Rule::LowNodeUtilization(rule) = &mut strategy.rule {
                 rule.sustained_for = SignedDuration::ZERO;
@@ -120,10 +126,13 @@ impl Policy {
 
     /// The first PriorityClass that it takes a threshold from, and that the cluster lacks or that is the system's own.
     pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
-        let mut names = self.profiles.iter().filter_map(|p| match &p.evictable.priority_below {
-            PriorityThreshold::Class(name) => Some(name),
-            PriorityThreshold::Value(_) => None,
-        });
+        let mut names = self
+            .profiles
+            .iter()
+            .filter_map(|p| match &p.evictable.priority_below {
+                PriorityThreshold::Class(name) => Some(name),
+                PriorityThreshold::Value(_) => None,
+            });
         names.find_map(|name| BadClass::of(name, classes.get(name).copied()))
     }
 
@@ -150,10 +159,16 @@ impl Policy {
 
     /// The resources that its thresholds and the scheduler's profile name.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let mut names: BTreeSet<&str> = self.schedulers().flat_map(SchedulerProfile::resources).collect();
+        let mut names: BTreeSet<&str> = self
+            .schedulers()
+            .flat_map(SchedulerProfile::resources)
+            .collect();
         for strategy in &self.strategies {
             if let Rule::LowNodeUtilization(rule) = &strategy.rule {
-                let levels = rule.pools.iter().flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
+                let levels = rule
+                    .pools
+                    .iter()
+                    .flat_map(|pool| pool.thresholds.iter().chain(&pool.targets));
                 names.extend(levels.map(|(name, _)| name.as_str()));
             }
             if let Rule::HighNodeUtilization(rule) = &strategy.rule {
@@ -167,15 +182,23 @@ impl Policy {
     fn dispatch(root: &tree::Node, report: &mut Report) -> Option<Self> {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
-            Some(tree::Value::Text(version)) if version == native::VERSION => Some(report.read(root, native::policy)),
+            Some(tree::Value::Text(version)) if version == native::VERSION => {
+                Some(report.read(root, native::policy))
+            }
             Some(tree::Value::Text(version)) if descheduler::knows(version) => {
                 Some(descheduler::read(root, version, report))
             }
             // Of another format the fields are other ones: what is wrong with them is not known.
             Some(_) => {
                 report.read(root, |root| {
-                    let versions = [native::VERSION, descheduler::V1ALPHA2, descheduler::V1ALPHA1].map(|v| (v, ()));
-                    root.entry("apiVersion")?.word(problem::Code::UnsupportedVersion, &versions)
+                    let versions = [
+                        native::VERSION,
+                        descheduler::V1ALPHA2,
+                        descheduler::V1ALPHA1,
+                    ]
+                    .map(|v| (v, ()));
+                    root.entry("apiVersion")?
+                        .word(problem::Code::UnsupportedVersion, &versions)
                 });
                 None
             }
@@ -187,7 +210,9 @@ impl Policy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadClass {
     /// It is not there.
-    #[error("the policy takes a priority threshold from the PriorityClass {0}, which the cluster does not have")]
+    #[error(
+        "the policy takes a priority threshold from the PriorityClass {0}, which the cluster does not have"
+    )]
     Missing(String),
     /// It is one of the system's own.
     #[error("the policy takes its priority threshold from the PriorityClass {0}, whose {1} is above the limit of {limit}", limit = native::SYSTEM_CRITICAL)]
@@ -198,7 +223,9 @@ impl BadClass {
     fn of(name: &str, value: Option<i32>) -> Option<Self> {
         match value {
             None => Some(BadClass::Missing(name.to_owned())),
-            Some(value) if value > native::SYSTEM_CRITICAL => Some(BadClass::TooHigh(name.to_owned(), value)),
+            Some(value) if value > native::SYSTEM_CRITICAL => {
+                Some(BadClass::TooHigh(name.to_owned(), value))
+            }
             Some(_) => None,
         }
     }
@@ -249,7 +276,9 @@ impl Share {
         match self {
             Share::Count(n) => n,
             // A hair of tolerance, so that 10 % of 10 is 1 in binary floating point too.
-            Share::Portion(ratio) => ((f64::from(replicas) * ratio.get() + 1e-9).floor() as u32).max(1),
+            Share::Portion(ratio) => {
+                ((f64::from(replicas) * ratio.get() + 1e-9).floor() as u32).max(1)
+            }
         }
     }
 }
@@ -344,7 +373,10 @@ pub enum PriorityThreshold {
 
 /// What is protected from eviction. Mirror and static pods always are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one independent protection of the policy file")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent protection of the policy file"
+)]
 pub struct Protections {
     /// Pods with an emptyDir or hostPath volume.
     pub local_storage: bool,
@@ -397,13 +429,19 @@ mod tests {
             Some(text) if is_setting(text) => line.replacen('#', "", 1),
             _ => line.to_owned(),
         };
-        Policy::EXAMPLE.lines().map(on).collect::<Vec<_>>().join("\n")
+        Policy::EXAMPLE
+            .lines()
+            .map(on)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]
     fn the_example_shows_the_defaults() {
-        let example = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap_or_else(|e| panic!("{e}"));
-        let short = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
+        let example =
+            Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap_or_else(|e| panic!("{e}"));
+        let short =
+            "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
             thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
         assert_eq!(example, Policy::parse("short.yaml", short).unwrap());
     }
@@ -412,7 +450,10 @@ mod tests {
     fn what_the_example_shows_turned_off_can_be_turned_on() {
         let error = Policy::parse("policy.example.yaml", &everything_on()).unwrap_err();
         // Some settings exclude each other; nothing else may be wrong.
-        assert!(error.problems.iter().all(|p| p.code == Code::Conflict), "{error}");
+        assert!(
+            error.problems.iter().all(|p| p.code == Code::Conflict),
+            "{error}"
+        );
     }
 
     #[test]
@@ -425,21 +466,41 @@ mod tests {
         assert!(fields.len() > 50, "{fields:#?}");
         for field in fields {
             // What can be said of a profile is shown where it is said of all pods.
-            let shown = field.strip_prefix("profiles[].").filter(|f| f.starts_with("evictable.")).unwrap_or(&field);
+            let shown = field
+                .strip_prefix("profiles[].")
+                .filter(|f| f.starts_with("evictable."))
+                .unwrap_or(&field);
             let mut nodes = vec![&root];
             for name in shown.split('.') {
-                let below = nodes.iter().filter_map(|n| n.get(name.trim_end_matches("[]")));
-                nodes = below.flat_map(|n| if name.ends_with("[]") { items(n) } else { vec![n] }).collect();
+                let below = nodes
+                    .iter()
+                    .filter_map(|n| n.get(name.trim_end_matches("[]")));
+                nodes = below
+                    .flat_map(|n| {
+                        if name.ends_with("[]") {
+                            items(n)
+                        } else {
+                            vec![n]
+                        }
+                    })
+                    .collect();
             }
             // Forms that many values take are shown once.
             let mut forms = ["matchLabels", "matchExpressions", "include", "exclude"].iter();
             let form = forms.any(|form| field.ends_with(form) && Policy::EXAMPLE.contains(form));
-            assert!(!nodes.is_empty() || form, "the example does not name {field}");
+            assert!(
+                !nodes.is_empty() || form,
+                "the example does not name {field}"
+            );
         }
     }
 
     fn items(node: &tree::Node) -> Vec<&tree::Node> {
-        if let tree::Value::List(items) = &node.value { items.iter().collect() } else { Vec::new() }
+        if let tree::Value::List(items) = &node.value {
+            items.iter().collect()
+        } else {
+            Vec::new()
+        }
     }
 
     #[test]

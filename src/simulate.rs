@@ -8,12 +8,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::Engine;
-use crate::ledger::Ledger;
-use crate::plan::{Outcome, Plan, Steer, SteerAction};
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
+use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
+use crate::model::snapshot::Snapshot;
+use crate::model::usage::Readings;
 use crate::policy::Policy;
-use crate::snapshot::Snapshot;
-use crate::usage::Readings;
 
 use self::cluster::{Cluster, after};
 use self::metrics::MetricsApi;
@@ -35,7 +35,12 @@ pub mod trace;
 
 /// Drives a scenario under a policy from its start to its end. `policy_name` is for the trace; `watch` is told how far it
 /// has come, after every step of simulated time.
-pub fn run(scenario: &Scenario, mut policy: Policy, policy_name: &str, mut watch: impl FnMut(SignedDuration)) -> Trace {
+pub fn run(
+    scenario: &Scenario,
+    mut policy: Policy,
+    policy_name: &str,
+    mut watch: impl FnMut(SignedDuration),
+) -> Trace {
     if let Some(strategy) = &scenario.scheduler {
         policy.scheduler.fit.strategy = strategy.clone();
     }
@@ -63,7 +68,8 @@ pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
     let mut cluster = setting::begin(scenario, policy);
     cluster.settle_down(policy);
     let snapshot = Snapshot::clone(&cluster.snapshot());
-    let readings = MetricsApi::new(scenario.metrics.clone()).read(&cluster, &metrics::used(&cluster, &snapshot));
+    let readings = MetricsApi::new(scenario.metrics.clone())
+        .read(&cluster, &metrics::used(&cluster, &snapshot));
     (snapshot, readings)
 }
 
@@ -79,7 +85,13 @@ impl<'s> Run<'s> {
     fn new(scenario: &'s Scenario, policy: Policy) -> Self {
         let cluster = setting::begin(scenario, &policy);
         let (metrics, next_cycle) = (MetricsApi::new(scenario.metrics.clone()), cluster.start);
-        Run { scenario, cluster, metrics, engine: Engine::new(policy, Ledger::default()), next_cycle }
+        Run {
+            scenario,
+            cluster,
+            metrics,
+            engine: Engine::new(policy, Ledger::default()),
+            next_cycle,
+        }
     }
 
     /// One tick: what happens by itself, then what the daemon does, in its order.
@@ -120,8 +132,11 @@ impl<'s> Run<'s> {
     /// What a plan asks of the cluster is done here, and nowhere else.
     fn act(&mut self, plan: &Plan, recorder: &mut Recorder) {
         // In the order of the daemon: a move may count on a taint that goes.
-        let (removed, added): (Vec<&Steer>, Vec<&Steer>) =
-            plan.steering.iter().filter(|s| s.action.is_change()).partition(|s| s.action == SteerAction::Remove);
+        let (removed, added): (Vec<&Steer>, Vec<&Steer>) = plan
+            .steering
+            .iter()
+            .filter(|s| s.action.is_change())
+            .partition(|s| s.action == SteerAction::Remove);
         for steer in added {
             controllers::steer(&mut self.cluster, steer);
         }
@@ -129,7 +144,11 @@ impl<'s> Run<'s> {
         let mut erred = false;
         for it in &plan.moves {
             let age = self.cluster.age(&(it.namespace.clone(), it.pod.clone()));
-            let outcome = if erred { Outcome::Untried } else { eviction::request(&mut self.cluster, it, grace) };
+            let outcome = if erred {
+                Outcome::Untried
+            } else {
+                eviction::request(&mut self.cluster, it, grace)
+            };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(it, &outcome);
             recorder.outcome(plan.at, it, age, &outcome);

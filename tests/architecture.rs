@@ -1,28 +1,37 @@
 //! The house rules that the compiler cannot check. See ARCHITECTURE.md and CONTRIBUTING.md.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, helpers included"
+)]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const CORE_ENDS_AT: &str = "── what we touch";
+const CORE_ENDS_AT: &str = "── edges";
+const MOST_MODULES: usize = 9;
 const MOST_LINES: usize = 400;
 
 struct File {
     path: PathBuf,
-    module: String,
+    /// The path below `src` without its ending: `decide/gate/limits`.
+    name: String,
     text: String,
 }
 
 impl File {
-    /// The text up to the unit tests; nothing of a file that holds only those.
+    /// The text up to the unit tests, or nothing for a file that holds only those.
     fn product(&self) -> &str {
-        let inside = self.path.strip_prefix(source()).unwrap();
-        if inside.iter().any(|part| part == "tests" || part == "tests.rs") {
+        if self.name.split('/').any(|part| part == "tests") {
             return "";
         }
         self.text.split("#[cfg(test)]").next().unwrap()
+    }
+
+    /// The first `depth` parts of the name, as a path of modules.
+    fn module(&self, depth: usize) -> Vec<&str> {
+        self.name.split('/').take(depth).collect()
     }
 }
 
@@ -40,14 +49,14 @@ fn files() -> Vec<File> {
                 folders.push(path);
                 continue;
             }
-            // Scenarios are files of another kind.
+            // The built-in scenarios are YAML files.
             if path.extension().is_none_or(|ending| ending != "rs") {
                 continue;
             }
-            let inside = path.strip_prefix(source()).unwrap();
-            let module = inside.iter().next().unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
+            let inside = path.strip_prefix(source()).unwrap().with_extension("");
+            let name = inside.to_str().unwrap().to_owned();
             let text = fs::read_to_string(&path).unwrap();
-            found.push(File { path, module, text });
+            found.push(File { path, name, text });
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -55,47 +64,169 @@ fn files() -> Vec<File> {
     found
 }
 
-/// The modules in reading order, and how many of them are the core.
-fn order() -> (Vec<String>, usize) {
-    let lib = fs::read_to_string(source().join("lib.rs")).unwrap();
-    let (mut modules, mut core) = (Vec::new(), 0);
-    for line in lib.lines() {
-        if line.contains(CORE_ENDS_AT) {
-            core = modules.len();
-        }
-        if let Some(name) = line.strip_prefix("pub mod ").and_then(|l| l.strip_suffix(';')) {
-            modules.push(name.to_owned());
-        }
-    }
-    assert!(core > 5 && modules.len() > core, "lib.rs has lost its sections");
-    (modules, core)
+/// The modules that a file declares, in order.
+fn declared(file: &str) -> Vec<String> {
+    let text = fs::read_to_string(source().join(file)).unwrap();
+    let names = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';'));
+    names.map(str::to_owned).collect()
 }
 
-/// The modules that a text names after `crate::`.
-fn uses(text: &str) -> BTreeSet<String> {
-    let named = |part: &str| part.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>();
-    text.split("crate::").skip(1).map(named).filter(|n| !n.is_empty()).collect()
+/// The modules of the core.
+fn core() -> Vec<String> {
+    let lib = fs::read_to_string(source().join("lib.rs")).unwrap();
+    let part = lib.split(CORE_ENDS_AT).next().unwrap();
+    let names = part
+        .lines()
+        .filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    assert!(
+        names.len() > 3 && names.len() < declared("lib.rs").len(),
+        "lib.rs lost its sections"
+    );
+    names
+}
+
+/// The paths that a text names after `crate::`, each as a list of parts.
+fn uses(text: &str) -> Vec<Vec<String>> {
+    let path = |part: &str| {
+        let end = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':');
+        let path = part.split(end).next().unwrap_or_default();
+        path.split("::")
+            .filter(|p| !p.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    text.split("crate::")
+        .skip(1)
+        .map(path)
+        .filter(|p| !p.is_empty())
+        .collect()
+}
+
+/// The lines in which a file of `parent` uses a module that is listed below its own.
+fn upward(parent: &str, order: &[String]) -> Vec<String> {
+    let depth = usize::from(!parent.is_empty());
+    let place = |name: &str| order.iter().position(|m| m == name);
+    let mut wrong = Vec::new();
+    for file in files() {
+        let own = file.module(depth + 1);
+        if own.len() <= depth || (depth == 1 && own[0] != parent) || place(own[depth]).is_none() {
+            continue;
+        }
+        for used in uses(&file.text).iter().filter(|u| u.len() > depth) {
+            let inside = depth == 0 || used[0] == parent;
+            if inside && place(&used[depth]) > place(own[depth]) {
+                wrong.push(format!("{} uses {}", file.path.display(), used.join("::")));
+            }
+        }
+    }
+    wrong
 }
 
 #[test]
 fn a_module_uses_only_modules_above_it() {
-    let (modules, _) = order();
-    let place = |name: &str| modules.iter().position(|m| m == name);
-    let mut wrong = Vec::new();
-    for file in files().iter().filter(|f| !["lib", "main"].contains(&f.module.as_str())) {
-        let own = place(&file.module).unwrap_or_else(|| panic!("{} is not in lib.rs", file.path.display()));
-        for used in uses(&file.text) {
-            if place(&used).is_some_and(|p| p > own) {
-                wrong.push(format!("{} uses {used}, which stands below it", file.path.display()));
-            }
-        }
+    let modules = declared("lib.rs");
+    assert!(
+        modules.len() <= MOST_MODULES,
+        "{} top-level modules",
+        modules.len()
+    );
+    let mut wrong = upward("", &modules);
+    for layered in ["model", "decide"] {
+        wrong.extend(upward(layered, &declared(&format!("{layered}.rs"))));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The files that a file names, by `crate::` or `super::`, as names below `src`.
+fn named_files(file: &File, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut add = |mut path: Vec<String>| {
+        while !path.is_empty() {
+            if names.contains(&path.join("/")) {
+                found.insert(path.join("/"));
+                return;
+            }
+            path.pop();
+        }
+    };
+    for path in uses(file.product()) {
+        add(path);
+    }
+    for line in file
+        .product()
+        .lines()
+        .filter_map(|l| l.split("use super::").nth(1))
+    {
+        let mut base: Vec<String> = file.name.split('/').map(str::to_owned).collect();
+        base.pop();
+        let mut rest = line;
+        while let Some(further) = rest.strip_prefix("super::") {
+            base.pop();
+            rest = further;
+        }
+        let parts = rest.split("::").map(|p| p.trim_end_matches(';').to_owned());
+        add(base.into_iter().chain(parts).collect());
+    }
+    found
+}
+
+/// Whether `from` leads to `to` over at least one step.
+fn leads(graph: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(at) = next.pop() {
+        for used in graph.get(at).into_iter().flatten() {
+            if used == to {
+                return true;
+            }
+            if seen.insert(used) {
+                next.push(used);
+            }
+        }
+    }
+    false
+}
+
+/// The siblings of a folder are its files, each together with the folder of its parts.
+#[test]
+fn siblings_do_not_use_each_other_in_a_circle() {
+    let files = files();
+    let names: BTreeSet<String> = files.iter().map(|f| f.name.clone()).collect();
+    let mut graphs: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for file in &files {
+        for used in named_files(file, &names) {
+            let (own, other): (Vec<&str>, Vec<&str>) =
+                (file.name.split('/').collect(), used.split('/').collect());
+            let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
+            if shared < own.len() && shared < other.len() {
+                let graph = graphs.entry(own[..shared].join("/")).or_default();
+                graph
+                    .entry(own[shared].to_owned())
+                    .or_default()
+                    .insert(other[shared].to_owned());
+            }
+        }
+    }
+    let mut circles = Vec::new();
+    for (folder, graph) in &graphs {
+        let in_circle = graph
+            .keys()
+            .filter(|n| leads(graph, n, n))
+            .cloned()
+            .collect::<Vec<_>>();
+        if !in_circle.is_empty() {
+            circles.push(format!("{folder}: {}", in_circle.join(", ")));
+        }
+    }
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
 #[test]
 fn the_core_touches_nothing() {
-    let (modules, core) = order();
+    let core = core();
     let banned = [
         "async ",
         ".await",
@@ -119,11 +250,20 @@ fn the_core_touches_nothing() {
         "rand::",
     ];
     let mut wrong = Vec::new();
-    for file in files().iter().filter(|f| modules[..core].contains(&f.module)) {
-        let lines = file.product().lines().filter(|l| !l.trim_start().starts_with("//"));
+    for file in files()
+        .iter()
+        .filter(|f| core.iter().any(|c| c == f.module(1)[0]))
+    {
+        let lines = file
+            .product()
+            .lines()
+            .filter(|l| !l.trim_start().starts_with("//"));
         for line in lines {
             wrong.extend(
-                banned.iter().filter(|b| line.contains(*b)).map(|b| format!("{}: {b}: {line}", file.path.display())),
+                banned
+                    .iter()
+                    .filter(|b| line.contains(*b))
+                    .map(|b| format!("{}: {b}: {line}", file.path.display())),
             );
         }
     }
@@ -131,35 +271,33 @@ fn the_core_touches_nothing() {
 }
 
 #[test]
-fn the_edges_do_not_know_each_other() {
-    // A source may need the client of the cluster, for metrics.k8s.io is served by the same API server.
-    let edges = [
-        ("source", vec!["telemetry"]),
-        ("cluster", vec!["source", "telemetry"]),
-        ("telemetry", vec!["source", "cluster"]),
-    ];
-    for (edge, others) in edges {
-        for file in files().iter().filter(|f| f.module == edge) {
-            for other in &others {
-                assert!(!uses(&file.text).contains(*other), "{} uses {other}", file.path.display());
-            }
-        }
-    }
-}
-
-#[test]
 fn only_the_command_line_gives_up_the_type_of_an_error() {
-    for file in files().iter().filter(|f| !["cli", "main"].contains(&f.module.as_str())) {
-        assert!(!file.product().contains("anyhow"), "{} uses anyhow", file.path.display());
+    for file in files()
+        .iter()
+        .filter(|f| !["cli", "main"].contains(&f.module(1)[0]))
+    {
+        assert!(
+            !file.product().contains("anyhow"),
+            "{} uses anyhow",
+            file.path.display()
+        );
     }
 }
 
 #[test]
 fn every_file_says_what_it_is_and_is_short() {
     for file in files() {
-        assert!(file.text.starts_with("//! "), "{} has no //! line", file.path.display());
+        assert!(
+            file.text.starts_with("//! "),
+            "{} has no //! line",
+            file.path.display()
+        );
         let lines = file.product().lines().count();
-        assert!(lines <= MOST_LINES, "{} has {lines} lines without tests", file.path.display());
+        assert!(
+            lines <= MOST_LINES,
+            "{} has {lines} lines without tests",
+            file.path.display()
+        );
         assert!(!file.path.ends_with("mod.rs"), "{}", file.path.display());
     }
 }
@@ -167,8 +305,16 @@ fn every_file_says_what_it_is_and_is_short() {
 #[test]
 fn lints_are_expected_with_a_reason_and_never_allowed() {
     for file in files() {
-        assert!(!file.text.contains("#[allow") && !file.text.contains("#![allow"), "{}", file.path.display());
+        assert!(
+            !file.text.contains("#[allow") && !file.text.contains("#![allow"),
+            "{}",
+            file.path.display()
+        );
         assert!(!file.text.contains("#[ignore"), "{}", file.path.display());
-        assert!(!file.product().contains("::*;"), "{} imports everything", file.path.display());
+        assert!(
+            !file.product().contains("::*;"),
+            "{} imports everything",
+            file.path.display()
+        );
     }
 }

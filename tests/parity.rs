@@ -1,19 +1,22 @@
 //! What descheduler evicts, we evict in exact mode: recorded cases, and a list of those that differ on purpose.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, helpers included")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, helpers included"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::Move;
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Move;
+use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::snapshot::import;
+use evenkeel::model::snapshot::objects::Objects;
+use evenkeel::model::usage::{Readings, import as metrics};
 use evenkeel::policy::Policy;
-use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::import;
-use evenkeel::snapshot::objects::Objects;
-use evenkeel::usage::{Readings, import as metrics};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,11 +48,16 @@ fn data() -> PathBuf {
 
 /// All cases, by category.
 fn cases() -> BTreeMap<String, Vec<Case>> {
-    let files = fs::read_dir(data()).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(data())
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let files = files.filter(|path| path.extension().is_some_and(|e| e == "json"));
     let read = |path: PathBuf| {
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+        (
+            name,
+            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap(),
+        )
     };
     files.map(read).collect()
 }
@@ -58,12 +66,20 @@ fn cases() -> BTreeMap<String, Vec<Case>> {
 fn known() -> BTreeMap<String, String> {
     let text = fs::read_to_string(data().join("known.txt")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.split_once(": ").map(|(name, why)| (name.to_owned(), why.to_owned())).unwrap()).collect()
+    lines
+        .map(|line| {
+            line.split_once(": ")
+                .map(|(name, why)| (name.to_owned(), why.to_owned()))
+                .unwrap()
+        })
+        .collect()
 }
 
 /// The moves that we would make, or why the policy makes no sense.
 fn plan(case: &Case) -> Result<Vec<Move>, String> {
-    let policy = Policy::parse("policy.yaml", &case.policy).map_err(|e| e.to_string())?.exactly();
+    let policy = Policy::parse("policy.yaml", &case.policy)
+        .map_err(|e| e.to_string())?
+        .exactly();
     let (mut objects, mut readings) = (Objects::default(), Readings::default());
     for value in &case.objects {
         if !metrics::take(value, &mut readings) {
@@ -85,12 +101,19 @@ fn plan(case: &Case) -> Result<Vec<Move>, String> {
 impl Case {
     /// The first owner of each pod, as descheduler's users would name it.
     fn owners(&self) -> BTreeMap<(&str, &str), String> {
-        let text =
-            |value: &'_ Value, path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |value: &'_ Value, path: &str| {
+            value
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
         let pods = self.objects.iter().filter(|o| o["kind"] == "Pod");
         pods.map(|pod| {
-            let (namespace, name) =
-                (pod["metadata"]["namespace"].as_str().unwrap(), pod["metadata"]["name"].as_str().unwrap());
+            let (namespace, name) = (
+                pod["metadata"]["namespace"].as_str().unwrap(),
+                pod["metadata"]["name"].as_str().unwrap(),
+            );
             let owner = match pod.pointer("/metadata/ownerReferences/0") {
                 Some(owner) => format!("{}/{}", text(owner, "/kind"), text(owner, "/name")),
                 None => format!("Pod/{name}"),
@@ -103,18 +126,24 @@ impl Case {
     /// What differs, if anything does.
     fn judge(&self, category: &str) -> Result<(), String> {
         let moves = match plan(self) {
-            Ok(_) if self.refused => return Err("accepted, and descheduler refuses the policy".to_owned()),
+            Ok(_) if self.refused => {
+                return Err("accepted, and descheduler refuses the policy".to_owned());
+            }
             // What descheduler passes over in silence may be refused.
             Err(_) if self.refused || category == "invalid" => return Ok(()),
             Err(why) => return Err(format!("refused: {why}")),
             Ok(moves) => moves,
         };
-        let ours: Vec<Eviction> =
-            moves.into_iter().map(|m| (m.strategy.to_owned(), m.node, m.namespace, m.pod)).collect();
+        let ours: Vec<Eviction> = moves
+            .into_iter()
+            .map(|m| (m.strategy.to_owned(), m.node, m.namespace, m.pod))
+            .collect();
         let pods = |evictions: &[Eviction]| -> BTreeSet<(String, String, String)> {
             evictions
                 .iter()
-                .map(|(strategy, _, namespace, pod)| (strategy.clone(), namespace.clone(), pod.clone()))
+                .map(|(strategy, _, namespace, pod)| {
+                    (strategy.clone(), namespace.clone(), pod.clone())
+                })
                 .collect()
         };
         if self.agree.pods && pods(&ours) == pods(&self.runs[0]) {
@@ -125,12 +154,21 @@ impl Case {
             let mut count = Count::new();
             for (strategy, node, namespace, pod) in evictions {
                 let owner = owners[&(namespace.as_str(), pod.as_str())].clone();
-                *count.entry((strategy.clone(), node.clone(), owner)).or_default() += 1;
+                *count
+                    .entry((strategy.clone(), node.clone(), owner))
+                    .or_default() += 1;
             }
             count
         };
-        let (mine, theirs) = (count(&ours), self.runs.iter().map(|run| count(run)).collect::<Vec<_>>());
-        if theirs.contains(&mine) { Ok(()) } else { Err(format!("ours {mine:?}\n  theirs {:?}", theirs[0])) }
+        let (mine, theirs) = (
+            count(&ours),
+            self.runs.iter().map(|run| count(run)).collect::<Vec<_>>(),
+        );
+        if theirs.contains(&mine) {
+            Ok(())
+        } else {
+            Err(format!("ours {mine:?}\n  theirs {:?}", theirs[0]))
+        }
     }
 }
 
@@ -146,13 +184,21 @@ fn what_descheduler_evicts_we_evict() {
             match (case.judge(&category), expected) {
                 (Ok(()), None) | (Err(_), Some(_)) => {}
                 (Ok(()), Some(_)) => {
-                    wrong.push(format!("{}: no longer differs, so known.txt must not name it", case.name));
+                    wrong.push(format!(
+                        "{}: no longer differs, so known.txt must not name it",
+                        case.name
+                    ));
                 }
                 (Err(why), None) => wrong.push(format!("{}: {why}", case.name)),
             }
         }
     }
-    wrong.extend(known.keys().filter(|name| !met.contains(*name)).map(|name| format!("{name}: no such case")));
+    wrong.extend(
+        known
+            .keys()
+            .filter(|name| !met.contains(*name))
+            .map(|name| format!("{name}: no such case")),
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -160,10 +206,21 @@ fn what_descheduler_evicts_we_evict() {
 fn a_policy_is_the_same_in_the_native_format() {
     let mut seen = 0;
     for case in cases().into_values().flatten() {
-        let Ok(policy) = Policy::parse("policy.yaml", &case.policy) else { continue };
+        let Ok(policy) = Policy::parse("policy.yaml", &case.policy) else {
+            continue;
+        };
         let native = policy.to_native();
-        let again = Policy::parse("native.yaml", &native).unwrap_or_else(|e| panic!("{}: {e}\n{native}", case.name));
-        assert_eq!(again, Policy { warnings: Vec::new(), ..policy }, "{}:\n{native}", case.name);
+        let again = Policy::parse("native.yaml", &native)
+            .unwrap_or_else(|e| panic!("{}: {e}\n{native}", case.name));
+        assert_eq!(
+            again,
+            Policy {
+                warnings: Vec::new(),
+                ..policy
+            },
+            "{}:\n{native}",
+            case.name
+        );
         seen += 1;
     }
     assert!(seen > 300, "{seen}");

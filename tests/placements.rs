@@ -16,10 +16,16 @@ use kit::judge::Figures;
 
 /// The recorded cases, in order.
 fn recorded() -> Vec<Case> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.retain(|file| file.extension().is_some_and(|e| e == "json"));
     files.sort();
-    files.iter().map(|file| serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()).collect()
+    files
+        .iter()
+        .map(|file| serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap())
+        .collect()
 }
 
 #[test]
@@ -30,5 +36,8 @@ fn pods_land_where_we_foresee_it() {
     }
     println!("{figures}");
     assert!(figures.landed >= 1000, "the data has lost its cases");
-    assert!(figures.hits() >= 98.0 && figures.width() <= 2.0, "{figures}");
+    assert!(
+        figures.hits() >= 98.0 && figures.width() <= 2.0,
+        "{figures}"
+    );
 }

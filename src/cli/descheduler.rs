@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Command, FromArgMatches};
 use jiff::SignedDuration;
 
 use crate::policy::Policy;
-use crate::selector::Selector;
+use crate::values::selector::Selector;
 
 use super::otlp::AsDescheduler;
 
@@ -66,7 +66,8 @@ enum Takes {
 }
 
 const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
-const LISTEN: &str = "probes and metrics answer by a certificate of our own making, or where --listen says";
+const LISTEN: &str =
+    "probes and metrics answer by a certificate of our own making, or where --listen says";
 const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
 
 /// Flags without a meaning here.
@@ -75,7 +76,11 @@ const IDLE: [(&str, Takes, &str); 18] = [
     ("client-connection-burst", Takes::Value, RATE),
     ("disable-metrics", Takes::Bool, "metrics are always served"),
     ("feature-gates", Takes::Value, "there are no feature gates"),
-    ("enable-http2", Takes::Bool, "probes and metrics answer on HTTP/1.1"),
+    (
+        "enable-http2",
+        Takes::Bool,
+        "probes and metrics answer on HTTP/1.1",
+    ),
     ("permit-address-sharing", Takes::Bool, LISTEN),
     ("permit-port-sharing", Takes::Bool, LISTEN),
     ("cert-dir", Takes::Value, LISTEN),
@@ -97,7 +102,10 @@ impl clap::Args for Idle {
             let argument = Arg::new(flag).long(flag).hide(true);
             match takes {
                 Takes::Value => argument,
-                Takes::Bool => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+                Takes::Bool => argument
+                    .num_args(0..=1)
+                    .require_equals(true)
+                    .default_missing_value("true"),
             }
         });
         command.args(arguments)
@@ -113,7 +121,9 @@ impl FromArgMatches for Idle {
         let value = |flag| matches.get_one::<String>(flag);
         // What is said not to be wanted is not missed.
         let given = IDLE.iter().filter(|(flag, takes, _)| {
-            value(flag).is_some_and(|v| *takes == Takes::Value || !["false", "0", "f"].contains(&v.as_str()))
+            value(flag).is_some_and(|v| {
+                *takes == Takes::Value || !["false", "0", "f"].contains(&v.as_str())
+            })
         });
         Ok(Idle(given.map(|(flag, _, why)| (*flag, *why)).collect()))
     }
@@ -146,8 +156,11 @@ impl Flags {
 
     /// Where descheduler would answer probes.
     pub(super) fn secure(&self) -> Option<SocketAddr> {
-        let port = self.secure_port.or(self.policy_config_file.is_some().then_some(10258));
-        port.filter(|port| *port != 0).map(|port| SocketAddr::new(self.bind_address, port))
+        let port = self
+            .secure_port
+            .or(self.policy_config_file.is_some().then_some(10258));
+        port.filter(|port| *port != 0)
+            .map(|port| SocketAddr::new(self.bind_address, port))
     }
 
     /// The policy with what the flags say of it.
@@ -171,21 +184,34 @@ impl Flags {
 
     /// What to log.
     pub(super) fn log_level(&self) -> Option<&'static str> {
-        self.verbosity.map(|level| if level >= 4 { "debug" } else { "info" })
+        self.verbosity
+            .map(|level| if level >= 4 { "debug" } else { "info" })
     }
 
     /// Each flag that is given and has no effect, with the reason.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.idle.0.iter().map(|(flag, why)| format!("--{flag} has no effect: {why}")).collect()
+        self.idle
+            .0
+            .iter()
+            .map(|(flag, why)| format!("--{flag} has no effect: {why}"))
+            .collect()
     }
 }
 
 /// A duration as Go writes it, `0` among them.
 fn interval(text: &str) -> Result<SignedDuration, String> {
     let expected = || "expected a duration such as 5m, or 0 for once".to_owned();
-    let duration = if text == "0" { SignedDuration::ZERO } else { text.parse().map_err(|_| expected())? };
+    let duration = if text == "0" {
+        SignedDuration::ZERO
+    } else {
+        text.parse().map_err(|_| expected())?
+    };
     let usable = duration.is_zero() || duration >= SignedDuration::from_secs(1);
-    if usable { Ok(duration) } else { Err(expected()) }
+    if usable {
+        Ok(duration)
+    } else {
+        Err(expected())
+    }
 }
 
 fn selector(text: &str) -> Result<Selector, String> {
@@ -209,30 +235,52 @@ mod tests {
     }
 
     fn flags(line: &str) -> Flags {
-        Only::try_parse_from(format!("evenkeel {line}").split_whitespace()).unwrap_or_else(|e| panic!("{e}")).flags
+        Only::try_parse_from(format!("evenkeel {line}").split_whitespace())
+            .unwrap_or_else(|e| panic!("{e}"))
+            .flags
     }
 
     #[test]
     fn the_command_lines_of_its_manifests_are_understood() {
-        let deployment = flags("--policy-config-file /policy-dir/policy.yaml --descheduling-interval 5m --v 3");
+        let deployment =
+            flags("--policy-config-file /policy-dir/policy.yaml --descheduling-interval 5m --v 3");
         assert!(!deployment.once());
-        assert_eq!(deployment.descheduling_interval, Some(SignedDuration::from_mins(5)));
+        assert_eq!(
+            deployment.descheduling_interval,
+            Some(SignedDuration::from_mins(5))
+        );
         assert_eq!(deployment.log_level(), Some("info"));
         assert!(flags("--policy-config-file=/policy-dir/policy.yaml -v=4").once());
         assert_eq!(flags("-v=4").log_level(), Some("debug"));
         assert!(flags("--policy-config-file p --descheduling-interval 0").once());
         assert!(!flags("").once());
-        let old = flags("-v=3 --evict-local-storage-pods --max-pods-to-evict-per-node=7 --node-selector a=b");
-        let policy =
-            old.apply(Policy::parse("p", "{apiVersion: descheduler/v1alpha2, profiles: [{name: a}]}").unwrap());
+        let old = flags(
+            "-v=3 --evict-local-storage-pods --max-pods-to-evict-per-node=7 --node-selector a=b",
+        );
+        let policy = old.apply(
+            Policy::parse(
+                "p",
+                "{apiVersion: descheduler/v1alpha2, profiles: [{name: a}]}",
+            )
+            .unwrap(),
+        );
         assert!(!policy.profiles[0].evictable.protected.local_storage);
-        assert_eq!((policy.limits.per_node, policy.node_selector.unwrap().to_string().as_str()), (Some(7), "a=b"));
+        assert_eq!(
+            (
+                policy.limits.per_node,
+                policy.node_selector.unwrap().to_string().as_str()
+            ),
+            (Some(7), "a=b")
+        );
     }
 
     #[test]
     fn probes_answer_where_its_manifests_ask_for_them() {
         let secure = |line: &str| flags(line).secure().map(|a| a.to_string());
-        assert_eq!(secure("--policy-config-file p --v 3").as_deref(), Some("0.0.0.0:10258"));
+        assert_eq!(
+            secure("--policy-config-file p --v 3").as_deref(),
+            Some("0.0.0.0:10258")
+        );
         assert_eq!(
             secure("--policy-config-file p --secure-port 9443 --bind-address ::1").as_deref(),
             Some("[::1]:9443")
@@ -252,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_line_that_begins_with_a_flag_is_one_to_run() {
-        let second = |text: &str| with_command(text.split(' ').map(OsString::from).collect()).remove(1);
+        let second =
+            |text: &str| with_command(text.split(' ').map(OsString::from).collect()).remove(1);
         assert_eq!(second("evenkeel --policy-config-file=p --v 3"), "run");
         assert_eq!(second("evenkeel plan --all"), "plan");
         assert_eq!(second("evenkeel --version"), "--version");

@@ -56,18 +56,33 @@ impl Election {
         if once {
             return Err(Misuse(ONCE.to_owned()));
         }
-        let (lease, renew) = (self.leader_elect_lease_duration, self.leader_elect_renew_deadline);
+        let (lease, renew) = (
+            self.leader_elect_lease_duration,
+            self.leader_elect_renew_deadline,
+        );
         let timing = Timing::new(lease, renew, self.leader_elect_retry_period);
-        timing.map(Some).map_err(|error| Misuse(format!("leader election: {error}")))
+        timing
+            .map(Some)
+            .map_err(|error| Misuse(format!("leader election: {error}")))
     }
 
     /// Our part, as the instance of this name.
     pub(super) fn lead(&self, timing: Timing, args: &run::Args, client: &Client) -> Lead {
-        let usual = if args.as_descheduler() { NAMES.1 } else { NAMES.0 };
-        let namespace = self.leader_elect_resource_namespace.as_ref().unwrap_or(&args.shared.namespace);
+        let usual = if args.as_descheduler() {
+            NAMES.1
+        } else {
+            NAMES.0
+        };
+        let namespace = self
+            .leader_elect_resource_namespace
+            .as_ref()
+            .unwrap_or(&args.shared.namespace);
         let candidacy = Candidacy {
             namespace: namespace.clone(),
-            name: self.leader_elect_resource_name.clone().unwrap_or_else(|| usual.to_owned()),
+            name: self
+                .leader_elect_resource_name
+                .clone()
+                .unwrap_or_else(|| usual.to_owned()),
             identity: format!("{}_{:016x}", args.instance, chance()),
             timing,
         };
@@ -84,7 +99,8 @@ fn chance() -> u64 {
 /// A duration as Go writes it.
 fn duration(text: &str) -> Result<Duration, String> {
     let read: Option<SignedDuration> = text.parse().ok();
-    read.and_then(|it| Duration::try_from(it).ok()).ok_or_else(|| "expected a duration such as 15s".to_owned())
+    read.and_then(|it| Duration::try_from(it).ok())
+        .ok_or_else(|| "expected a duration such as 15s".to_owned())
 }
 
 #[cfg(test)]
@@ -102,12 +118,18 @@ mod tests {
     fn timing(line: &str, once: bool) -> Result<Option<Timing>, String> {
         let line = format!("evenkeel {line}");
         let only = Only::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{e}"));
-        only.election.timing(once).map_err(|misuse| misuse.to_string())
+        only.election
+            .timing(once)
+            .map_err(|misuse| misuse.to_string())
     }
 
     #[test]
     fn unless_it_is_asked_for_there_is_no_election() {
-        for line in ["", "--leader-elect=false", "--leader-elect-lease-duration 15s"] {
+        for line in [
+            "",
+            "--leader-elect=false",
+            "--leader-elect-lease-duration 15s",
+        ] {
             assert_eq!(timing(line, true), Ok(None), "{line}");
         }
     }
@@ -115,15 +137,28 @@ mod tests {
     #[test]
     fn the_durations_are_those_of_descheduler() {
         let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
-        assert_eq!(timing("--leader-elect", false), Ok(Timing::new(lease, renew, retry).ok()));
-        let error = timing("--leader-elect=true --leader-elect-lease-duration 15s", false).unwrap_err();
-        assert_eq!(error, "leader election: the renew deadline is 107s, expected less than the lease duration of 15s");
+        assert_eq!(
+            timing("--leader-elect", false),
+            Ok(Timing::new(lease, renew, retry).ok())
+        );
+        let error = timing(
+            "--leader-elect=true --leader-elect-lease-duration 15s",
+            false,
+        )
+        .unwrap_err();
+        assert_eq!(
+            error,
+            "leader election: the renew deadline is 107s, expected less than the lease duration of 15s"
+        );
     }
 
     #[test]
     fn a_single_run_has_nobody_to_hand_over_to() {
         let error = timing("--leader-elect", true).unwrap_err();
-        assert!(error.starts_with("--leader-elect makes no sense for a single run: "), "{error}");
+        assert!(
+            error.starts_with("--leader-elect makes no sense for a single run: "),
+            "{error}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::explain::{Explanation, Subject};
+use crate::decide::explain::{Explanation, Subject};
 
 use super::plan::{self, Look, Looked, Output};
 use super::show::Screen;
@@ -60,11 +60,23 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         What::Node => Subject::Node(args.name.clone()),
         What::Workload => Subject::Workload(args.name.clone()),
     };
-    let Looked { engine, snapshot, now, head, warnings, .. } = plan::look(&args.look, &args.shared, "looked at")?;
+    let Looked {
+        engine,
+        snapshot,
+        now,
+        head,
+        warnings,
+        ..
+    } = plan::look(&args.look, &args.shared, "looked at")?;
     let explanation = engine.explain(&snapshot, &subject, now)?;
     match args.look.output {
         Output::Text => {
-            let page = page::Page { explanation: &explanation, head: &head, all: args.all, screen: Screen::here() };
+            let page = page::Page {
+                explanation: &explanation,
+                head: &head,
+                all: args.all,
+                screen: Screen::here(),
+            };
             out.write_all(page.to_string().as_bytes())?;
         }
         Output::Json => {
@@ -80,5 +92,14 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// An explanation as a page without colours, so many columns wide.
 pub fn page_of(explanation: &Explanation, width: usize) -> String {
-    page::Page { explanation, head: &[], all: false, screen: Screen { width, colours: false } }.to_string()
+    page::Page {
+        explanation,
+        head: &[],
+        all: false,
+        screen: Screen {
+            width,
+            colours: false,
+        },
+    }
+    .to_string()
 }

@@ -14,11 +14,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::Value;
 
 use crate::cluster::ledger_store::KEY as LEDGER_KEY;
-use crate::snapshot::facts::Skipped;
-use crate::snapshot::import;
-use crate::snapshot::objects::{Kind, Object, Objects};
-use crate::usage::Readings;
-use crate::usage::import as metrics;
+use crate::model::snapshot::facts::Skipped;
+use crate::model::snapshot::import;
+use crate::model::snapshot::objects::{Kind, Object, Objects};
+use crate::model::usage::Readings;
+use crate::model::usage::import as metrics;
 
 /// How a file comes about that a plan can be made from.
 pub(super) const HOW_TO: &str = "\
@@ -40,7 +40,11 @@ pub(super) struct Found {
 
 /// The path as the user wrote it, or the words for `-`.
 pub(super) fn label(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+    if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    }
 }
 
 /// The text of a file or of standard input, whatever Unicode encoding a shell chose for it.
@@ -51,14 +55,20 @@ pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     } else {
         std::fs::read(path).map(|found| bytes = found)
     };
-    read.map_err(anyhow::Error::from).and_then(|()| decode(bytes)).with_context(|| label(path))
+    read.map_err(anyhow::Error::from)
+        .and_then(|()| decode(bytes))
+        .with_context(|| label(path))
 }
 
 /// A shell of Windows writes UTF-16 with a mark in front.
 fn decode(bytes: Vec<u8>) -> anyhow::Result<String> {
     let wide = |from: fn([u8; 2]) -> u16| {
-        let units = bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]]));
-        char::decode_utf16(units).collect::<Result<String, _>>().context("not UTF-16, though it begins so")
+        let units = bytes[2..]
+            .chunks_exact(2)
+            .map(|pair| from([pair[0], pair[1]]));
+        char::decode_utf16(units)
+            .collect::<Result<String, _>>()
+            .context("not UTF-16, though it begins so")
     };
     match bytes.get(..3) {
         Some([0xff, 0xfe, _]) => wide(u16::from_le_bytes),
@@ -75,7 +85,11 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Found> {
 }
 
 pub(super) fn parse(text: &str) -> anyhow::Result<Found> {
-    let found = if text.trim_start().starts_with(['{', '[']) { json(text)? } else { yaml(text)? };
+    let found = if text.trim_start().starts_with(['{', '[']) {
+        json(text)?
+    } else {
+        yaml(text)?
+    };
     if found.objects.count(Kind::Node) == 0 {
         bail!("no nodes: found {}\n\n{HOW_TO}", found.sentence());
     }
@@ -117,17 +131,36 @@ impl Found {
         let counts = [
             (self.objects.count(Kind::Node), "node", "nodes"),
             (self.objects.count(Kind::Pod), "pod", "pods"),
-            (self.objects.count(Kind::Budget), "PodDisruptionBudget", "PodDisruptionBudgets"),
+            (
+                self.objects.count(Kind::Budget),
+                "PodDisruptionBudget",
+                "PodDisruptionBudgets",
+            ),
         ];
-        let counts: Vec<String> =
-            counts.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| counted(*n, one, many)).collect();
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(n, ..)| *n > 0)
+            .map(|(n, one, many)| counted(*n, one, many))
+            .collect();
         let (nodes, pods) = (self.readings.nodes.len(), self.readings.pods.len());
-        let mut parts = vec![if counts.is_empty() { "neither nodes nor pods".to_owned() } else { counts.join(", ") }];
+        let mut parts = vec![if counts.is_empty() {
+            "neither nodes nor pods".to_owned()
+        } else {
+            counts.join(", ")
+        }];
         parts.push(match nodes + pods {
             0 => "no metrics".to_owned(),
-            _ => format!("metrics of {} and {}", counted(nodes, "node", "nodes"), counted(pods, "pod", "pods")),
+            _ => format!(
+                "metrics of {} and {}",
+                counted(nodes, "node", "nodes"),
+                counted(pods, "pod", "pods")
+            ),
         });
-        let unused: Vec<String> = self.unused.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+        let unused: Vec<String> = self
+            .unused
+            .iter()
+            .map(|(kind, n)| format!("{n} {kind}"))
+            .collect();
         if !unused.is_empty() {
             parts.push(format!("not used: {}", unused.join(", ")));
         }
@@ -191,12 +224,23 @@ impl Item {
 impl Item {
     /// A ConfigMap with a ledger in it.
     fn ledger(value: &Value) -> Option<Self> {
-        let word = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let word = |pointer: &str| {
+            value
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
         if word("/kind")? != "ConfigMap" {
             return None;
         }
         let text = value.get("data")?.get(LEDGER_KEY)?.as_str()?.to_owned();
-        Some(Item::Ledger((word("/metadata/namespace").unwrap_or_default(), word("/metadata/name")?), text))
+        Some(Item::Ledger(
+            (
+                word("/metadata/namespace").unwrap_or_default(),
+                word("/metadata/name")?,
+            ),
+            text,
+        ))
     }
 }
 
@@ -221,7 +265,9 @@ impl<'de> Visitor<'de> for DocumentVisitor {
 
     /// A text that is no YAML is one long word to the parser: to repeat it would help nobody.
     fn visit_str<E: Error>(self, _text: &str) -> Result<Document, E> {
-        Err(E::custom("found plain text, expected a Kubernetes object or a list of them"))
+        Err(E::custom(
+            "found plain text, expected a Kubernetes object or a list of them",
+        ))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Document, A::Error> {
@@ -247,7 +293,11 @@ impl<'de> Visitor<'de> for DocumentVisitor {
             }
         }
         // A list of nothing, as `kubectl get` prints it, has items all the same: what has none is an object.
-        Ok(if is_list { list.finish() } else { Document(vec![Item::new(Value::Object(fields))]) })
+        Ok(if is_list {
+            list.finish()
+        } else {
+            Document(vec![Item::new(Value::Object(fields))])
+        })
     }
 }
 
@@ -273,18 +323,26 @@ impl List {
 
     fn take<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
         while let Some(mut value) = items.next_element::<Value>()? {
-            if self.name(&mut value) { self.items.push(Item::new(value)) } else { self.waiting.push(value) }
+            if self.name(&mut value) {
+                self.items.push(Item::new(value))
+            } else {
+                self.waiting.push(value)
+            }
         }
         Ok(())
     }
 
     /// Gives an item the kind that its list implies; whether it has one now.
     fn name(&self, value: &mut Value) -> bool {
-        let Value::Object(fields) = value else { return true };
+        let Value::Object(fields) = value else {
+            return true;
+        };
         if fields.contains_key("kind") {
             return true;
         }
-        let (Some(list), Some(version)) = (&self.kind, &self.api_version) else { return false };
+        let (Some(list), Some(version)) = (&self.kind, &self.api_version) else {
+            return false;
+        };
         let kind = list.strip_suffix("List").unwrap_or_default();
         fields.insert("kind".to_owned(), kind.into());
         fields.insert("apiVersion".to_owned(), version.as_str().into());
@@ -329,8 +387,7 @@ impl<'de> Visitor<'de> for Items<'_> {
 mod tests {
     use super::*;
 
-    const NODE: &str =
-        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
+    const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
 
     fn pods(found: &Found) -> usize {
         found.objects.count(Kind::Pod)
@@ -345,7 +402,10 @@ mod tests {
         );
         let found = parse(&text).unwrap();
         assert_eq!(found.objects.skipped().next(), None);
-        assert_eq!(found.sentence(), "1 node, 1 pod; no metrics; not used: 1 ConfigMap");
+        assert_eq!(
+            found.sentence(),
+            "1 node, 1 pod; no metrics; not used: 1 ConfigMap"
+        );
     }
 
     #[test]
@@ -374,8 +434,7 @@ mod tests {
 
     #[test]
     fn a_plain_array_of_objects_is_a_list_too() {
-        let text =
-            r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}]"#;
+        let text = r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}]"#;
         assert_eq!(parse(text).unwrap().objects.count(Kind::Node), 1);
     }
 
@@ -385,37 +444,70 @@ mod tests {
             "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: {{nodeName: 7}}\n"
         );
         let found = parse(&text).unwrap();
-        let skipped: Vec<_> = found.objects.skipped().map(|s| (s.kind.as_str(), s.name.as_str())).collect();
+        let skipped: Vec<_> = found
+            .objects
+            .skipped()
+            .map(|s| (s.kind.as_str(), s.name.as_str()))
+            .collect();
         assert_eq!(skipped, [("Pod", "a")]);
     }
 
     #[test]
     fn texts_that_look_like_other_things_stay_texts() {
         let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, f: \"null\"}";
-        let text = format!("{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n");
+        let text = format!(
+            "{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n"
+        );
         assert_eq!(parse(&text).unwrap().objects.skipped().next(), None);
     }
 
     #[test]
     fn what_is_no_cluster_is_refused_with_what_was_found() {
         let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
-        assert!(error("").starts_with("no nodes: found neither"), "{}", error(""));
+        assert!(
+            error("").starts_with("no nodes: found neither"),
+            "{}",
+            error("")
+        );
         let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
-        assert!(error(config).contains("not used: 1 ConfigMap"), "{}", error(config));
-        assert!(error(config).contains("kubectl get nodes,pods"), "{}", error(config));
-        assert!(error("hello").contains("expected a Kubernetes object"), "{}", error("hello"));
+        assert!(
+            error(config).contains("not used: 1 ConfigMap"),
+            "{}",
+            error(config)
+        );
+        assert!(
+            error(config).contains("kubectl get nodes,pods"),
+            "{}",
+            error(config)
+        );
+        assert!(
+            error("hello").contains("expected a Kubernetes object"),
+            "{}",
+            error("hello")
+        );
     }
 
     #[test]
     fn an_error_of_syntax_names_its_line() {
         let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
-        assert!(error("{\n\"kind\": }").contains("line 2"), "{}", error("{\n\"kind\": }"));
-        assert!(error("kind: Node\na: [1\nb: 2\n").contains("line "), "{}", error("kind: Node\na: [1\nb: 2\n"));
+        assert!(
+            error("{\n\"kind\": }").contains("line 2"),
+            "{}",
+            error("{\n\"kind\": }")
+        );
+        assert!(
+            error("kind: Node\na: [1\nb: 2\n").contains("line "),
+            "{}",
+            error("kind: Node\na: [1\nb: 2\n")
+        );
     }
 
     #[test]
     fn text_of_any_unicode_encoding_is_read() {
-        let wide: Vec<u8> = "\u{feff}kind".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let wide: Vec<u8> = "\u{feff}kind"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         assert_eq!(decode(wide).unwrap(), "kind");
         assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
         assert!(decode(b"\xff\x00\x01".to_vec()).is_err());

@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
-use crate::ledger::Ledger;
+use crate::cluster::usage_source::Source;
+use crate::model::ledger::Ledger;
+use crate::model::usage::Readings;
 use crate::policy::Policy;
-use crate::source::Source;
-use crate::usage::Readings;
 
 use super::Shared;
 use super::plan::Seen;
@@ -20,7 +20,11 @@ use super::plan::Seen;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What a live cluster shows now, what it shows while we watch for so long before, and the window of a source that has a past.
-pub(super) async fn look(shared: &Shared, policy: &Policy, watch: SignedDuration) -> anyhow::Result<Seen> {
+pub(super) async fn look(
+    shared: &Shared,
+    policy: &Policy,
+    watch: SignedDuration,
+) -> anyhow::Result<Seen> {
     let cluster = Cluster::connect(shared.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
     let _stop_with_us = stop.clone().drop_guard();
@@ -36,14 +40,24 @@ pub(super) async fn look(shared: &Shared, policy: &Policy, watch: SignedDuration
     });
     let snapshot = cluster.snapshot(policy.resources());
     let now = present();
-    let counts = format!("{} nodes, {} pods", snapshot.nodes.len(), snapshot.pods.len());
+    let counts = format!(
+        "{} nodes, {} pods",
+        snapshot.nodes.len(),
+        snapshot.pods.len()
+    );
     head.insert(0, format!("the cluster as it is: {counts}"));
     let by = match readings.len() {
         1 => "one reading, where run would watch for longer".to_owned(),
         polls => format!("{polls} readings"),
     };
     head.insert(1, format!("time: {now:.0}; usage by {by}"));
-    Ok(Seen { snapshot, readings, ledger, now, head })
+    Ok(Seen {
+        snapshot,
+        readings,
+        ledger,
+        now,
+        head,
+    })
 }
 
 /// The past of the first source, if it has one; and what it tells while we wait.
@@ -54,17 +68,23 @@ async fn watched(
     head: &mut Vec<String>,
 ) -> Vec<(Timestamp, Readings)> {
     let source = Source::first(&policy.usage, cluster.client());
-    let mut readings = source.read_past(&cluster.places(), None).await.unwrap_or_else(|error| {
-        head.push(format!("usage: the window is not to be had: {error}"));
-        Vec::new()
-    });
+    let mut readings = source
+        .read_past(&cluster.places(), None)
+        .await
+        .unwrap_or_else(|error| {
+            head.push(format!("usage: the window is not to be had: {error}"));
+            Vec::new()
+        });
     let end = present().saturating_add(watch).unwrap_or(Timestamp::MAX);
     let poll = policy.usage.poll.unsigned_abs();
     while present() < end {
         if let Ok(newest) = source.read(&cluster.places()).await {
             readings.push((present(), newest));
         }
-        let left = end.duration_since(present()).max(SignedDuration::ZERO).unsigned_abs();
+        let left = end
+            .duration_since(present())
+            .max(SignedDuration::ZERO)
+            .unsigned_abs();
         tokio::time::sleep(poll.min(left)).await;
     }
     readings
@@ -80,7 +100,8 @@ async fn usage(cluster: &Cluster, policy: &Policy, head: &mut Vec<String>) -> Re
         match source.read(&cluster.places()).await {
             Ok(readings) => {
                 let newest = readings.nodes.values().map(|s| s.at).max();
-                if newest.is_some_and(|at| present().duration_since(at) <= policy.usage.stale_after) {
+                if newest.is_some_and(|at| present().duration_since(at) <= policy.usage.stale_after)
+                {
                     head.push(format!("usage: by {name}"));
                     return readings;
                 }
@@ -115,7 +136,10 @@ async fn remembered(cluster: &Cluster, shared: &Shared) -> anyhow::Result<Ledger
     Ok(text.map_or(Ok(Ledger::default()), |text| Ledger::parse(&text))?)
 }
 
-#[expect(clippy::disallowed_methods, reason = "an edge: the time of a plan is that of its making")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an edge: the time of a plan is that of its making"
+)]
 fn present() -> Timestamp {
     Timestamp::now()
 }

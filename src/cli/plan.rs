@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::Engine;
-use crate::ledger::Ledger;
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::Skipped;
+use crate::model::usage::Readings;
 use crate::policy::Policy;
-use crate::snapshot::Snapshot;
-use crate::snapshot::facts::Skipped;
-use crate::usage::Readings;
 
 use super::show::{Page, Screen};
 use super::{Misuse, Shared, file, live, policy, runtime};
@@ -91,7 +91,11 @@ pub(super) fn look(look: &Look, shared: &Shared, what_for: &str) -> anyhow::Resu
     chosen.policy = known;
     let mut seen = match &look.from {
         Some(path) => from_file(path, &chosen.policy, look.now, shared)?,
-        None => runtime()?.block_on(live::look(shared, &chosen.policy, look.watch.unwrap_or_default()))?,
+        None => runtime()?.block_on(live::look(
+            shared,
+            &chosen.policy,
+            look.watch.unwrap_or_default(),
+        ))?,
     };
     if let Some(bad) = chosen.policy.bad_class(&seen.snapshot.classes) {
         return Err(Misuse(bad.to_string()).into());
@@ -100,7 +104,11 @@ pub(super) fn look(look: &Look, shared: &Shared, what_for: &str) -> anyhow::Resu
     if let Some(first) = head.first_mut() {
         *first = format!("{what_for} {first}");
     }
-    head.push(format!("policy: {}: {}", chosen.from, policy::sentence(&chosen.policy)));
+    head.push(format!(
+        "policy: {}: {}",
+        chosen.from,
+        policy::sentence(&chosen.policy)
+    ));
     let mut warnings = policy::warnings(&chosen.policy, &chosen.from);
     warnings.extend(of_the_scheduler);
     head.extend(warnings.clone());
@@ -108,19 +116,42 @@ pub(super) fn look(look: &Look, shared: &Shared, what_for: &str) -> anyhow::Resu
     for (at, readings) in &seen.readings {
         engine.observe_steady(&seen.snapshot, readings, *at);
     }
-    let skipped = seen.readings.pop().map(|(_, last)| last.skipped).unwrap_or_default();
-    Ok(Looked { engine, snapshot: seen.snapshot, now: seen.now, head, warnings, skipped })
+    let skipped = seen
+        .readings
+        .pop()
+        .map(|(_, last)| last.skipped)
+        .unwrap_or_default();
+    Ok(Looked {
+        engine,
+        snapshot: seen.snapshot,
+        now: seen.now,
+        head,
+        warnings,
+        skipped,
+    })
 }
 
 /// Makes the plan and prints it.
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Looked { engine, snapshot, now, head, warnings, skipped } = look(&args.look, &args.shared, "plan for")?;
+    let Looked {
+        engine,
+        snapshot,
+        now,
+        head,
+        warnings,
+        skipped,
+    } = look(&args.look, &args.shared, "plan for")?;
     let mut plan = engine.decide(&snapshot, now);
     plan.skipped.extend(skipped);
     match args.look.output {
         Output::Text => {
-            let page =
-                Page { plan: &plan, policy: engine.policy(), head: &head, all: args.all, screen: Screen::here() };
+            let page = Page {
+                plan: &plan,
+                policy: engine.policy(),
+                head: &head,
+                all: args.all,
+                screen: Screen::here(),
+            };
             out.write_all(page.to_string().as_bytes())?;
         }
         Output::Json => {
@@ -134,21 +165,44 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn from_file(path: &Path, policy: &Policy, now: Option<Timestamp>, shared: &Shared) -> anyhow::Result<Seen> {
+fn from_file(
+    path: &Path,
+    policy: &Policy,
+    now: Option<Timestamp>,
+    shared: &Shared,
+) -> anyhow::Result<Seen> {
     let mut found = file::read(path)?;
-    let newest = found.readings.nodes.values().chain(found.readings.pods.values()).map(|s| s.at).max();
+    let newest = found
+        .readings
+        .nodes
+        .values()
+        .chain(found.readings.pods.values())
+        .map(|s| s.at)
+        .max();
     let (now, clock) = match (now, newest) {
         (Some(now), _) => (now, "as told by --now"),
         (None, Some(newest)) => (newest, "when the newest metrics were taken"),
         (None, None) => (present(), "the present, for the file has no metrics"),
     };
-    let mut head = vec![format!("{}: {}", file::label(path), found.sentence()), format!("time: {now:.0}, {clock}")];
+    let mut head = vec![
+        format!("{}: {}", file::label(path), found.sentence()),
+        format!("time: {now:.0}, {clock}"),
+    ];
     if found.readings.nodes.is_empty() && policy.weighs_usage() {
-        head.push("no usage of nodes in the file, and unknown is not idle: --help tells how to add it".to_owned());
+        head.push(
+            "no usage of nodes in the file, and unknown is not idle: --help tells how to add it"
+                .to_owned(),
+        );
     }
     let ledger = ledger_of_file(&mut found, path, shared, &mut head)?;
     let snapshot = Snapshot::join(&found.objects, policy.resources());
-    Ok(Seen { snapshot, readings: vec![(now, found.readings)], ledger, now, head })
+    Ok(Seen {
+        snapshot,
+        readings: vec![(now, found.readings)],
+        ledger,
+        now,
+        head,
+    })
 }
 
 /// The ledger that the file holds; what is said of it goes to the head of the page.
@@ -159,31 +213,49 @@ fn ledger_of_file(
     head: &mut Vec<String>,
 ) -> anyhow::Result<Ledger> {
     let of = format!("configmap {}/{}", shared.namespace, shared.ledger);
-    if let Some(text) = found.ledgers.remove(&(shared.namespace.clone(), shared.ledger.clone())) {
+    if let Some(text) = found
+        .ledgers
+        .remove(&(shared.namespace.clone(), shared.ledger.clone()))
+    {
         head.push(format!("ledger: {of} of the file"));
         return Ledger::parse(&text).with_context(|| format!("{}: {of}", file::label(path)));
     }
-    let others: Vec<String> = found.ledgers.keys().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
+    let others: Vec<String> = found
+        .ledgers
+        .keys()
+        .map(|(namespace, name)| format!("{namespace}/{name}"))
+        .collect();
     if !others.is_empty() {
-        let sentence = "left out of account: --namespace and --ledger say which counts; the file has";
+        let sentence =
+            "left out of account: --namespace and --ledger say which counts; the file has";
         head.push(format!("ledger: {sentence} {}", others.join(", ")));
     }
     Ok(Ledger::default())
 }
 
-#[expect(clippy::disallowed_methods, reason = "an edge: the time of a plan is that of its making")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an edge: the time of a plan is that of its making"
+)]
 fn present() -> Timestamp {
     Timestamp::now()
 }
 
 fn duration(text: &str) -> Result<SignedDuration, String> {
     let positive = |time: &SignedDuration| *time > SignedDuration::ZERO;
-    text.parse().ok().filter(positive).ok_or_else(|| "expected a duration such as 5m".to_owned())
+    text.parse()
+        .ok()
+        .filter(positive)
+        .ok_or_else(|| "expected a duration such as 5m".to_owned())
 }
 
 /// RFC 3339, or seconds since 1970.
 fn moment(text: &str) -> Result<Timestamp, String> {
-    let seconds = || text.parse().ok().and_then(|s| Timestamp::from_second(s).ok());
+    let seconds = || {
+        text.parse()
+            .ok()
+            .and_then(|s| Timestamp::from_second(s).ok())
+    };
     let expected = || "expected a time such as 2026-01-31T12:00:00Z, or Unix seconds".to_owned();
     text.parse().ok().or_else(seconds).ok_or_else(expected)
 }

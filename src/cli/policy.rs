@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::plan::short;
+use crate::model::plan::short;
 use crate::policy::{Policy, Rule};
 
 use super::{Misuse, file};
@@ -75,26 +75,45 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Policy> {
 /// The policy in a file, or the one that is built in.
 pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<Chosen> {
     if let Some(path) = path {
-        return Ok(Chosen { policy: read(path)?, from: file::label(path) });
+        return Ok(Chosen {
+            policy: read(path)?,
+            from: file::label(path),
+        });
     }
-    let policy = Policy::parse("built-in policy", BUILT_IN).map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok(Chosen { policy, from: "built in, --policy FILE takes yours".to_owned() })
+    let policy =
+        Policy::parse("built-in policy", BUILT_IN).map_err(|error| anyhow::anyhow!("{error}"))?;
+    Ok(Chosen {
+        policy,
+        from: "built in, --policy FILE takes yours".to_owned(),
+    })
 }
 
 /// What a policy says to no effect, a line for each.
 pub(super) fn warnings(policy: &Policy, file: &str) -> Vec<String> {
-    policy.warnings.iter().map(|w| format!("{file}:{}:{}: warning: {w}", w.line, w.column)).collect()
+    policy
+        .warnings
+        .iter()
+        .map(|w| format!("{file}:{}:{}: warning: {w}", w.line, w.column))
+        .collect()
 }
 
 /// A policy in one clause: `1 strategy (LowNodeUtilization on actual usage), every 1m`.
 pub(super) fn sentence(policy: &Policy) -> String {
-    let names: Vec<String> = policy.strategies.iter().map(|s| strategy(&s.rule)).collect();
+    let names: Vec<String> = policy
+        .strategies
+        .iter()
+        .map(|s| strategy(&s.rule))
+        .collect();
     let count = match names.len() {
         1 => "1 strategy".to_owned(),
         n => format!("{n} strategies"),
     };
     let dry = if policy.dry_run { ", dry run" } else { "" };
-    format!("{count} ({}), every {}{dry}", names.join(", "), short(policy.interval))
+    format!(
+        "{count} ({}), every {}{dry}",
+        names.join(", "),
+        short(policy.interval)
+    )
 }
 
 /// A strategy and what it weighs, where that is a question.
@@ -124,13 +143,19 @@ mod tests {
     #[test]
     fn the_built_in_policy_is_sound() {
         let chosen = read_or_built_in(None).unwrap();
-        assert_eq!(sentence(&chosen.policy), "1 strategy (LowNodeUtilization on actual usage), every 1m");
+        assert_eq!(
+            sentence(&chosen.policy),
+            "1 strategy (LowNodeUtilization on actual usage), every 1m"
+        );
     }
 
     #[test]
     fn a_policy_that_is_not_there_is_wrong_usage() {
         let error = read(Path::new("/no/such/policy.yaml")).unwrap_err();
         assert!(error.is::<Misuse>());
-        assert!(error.to_string().starts_with("/no/such/policy.yaml: "), "{error}");
+        assert!(
+            error.to_string().starts_with("/no/such/policy.yaml: "),
+            "{error}"
+        );
     }
 }

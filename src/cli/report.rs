@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-use crate::markup::PALETTE;
-use crate::markup::scale::share_ticks;
-use crate::markup::words::{counted, escaped, span};
 use crate::policy::Basis;
+use crate::render::PALETTE;
+use crate::render::scale::share_ticks;
+use crate::render::words::{counted, escaped, span};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 use self::bars::Bars;
 use self::frame::{Across, Down};
@@ -58,7 +58,11 @@ pub(crate) fn html(traces: &[Trace]) -> String {
     let traces = by_usage.as_deref().unwrap_or(traces);
     let page = Page::new(traces);
     let title = traces.first().map_or("no run", |t| t.scenario.as_str());
-    let class = if traces.len() > 1 { " class=\"several\"" } else { "" };
+    let class = if traces.len() > 1 {
+        " class=\"several\""
+    } else {
+        ""
+    };
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" content=\"light dark\">\
@@ -74,10 +78,17 @@ pub(crate) fn html(traces: &[Trace]) -> String {
 
 impl<'t> Page<'t> {
     fn new(traces: &'t [Trace]) -> Self {
-        let length = traces.iter().map(|t| t.end.duration_since(t.start)).max().unwrap_or(SignedDuration::ZERO);
+        let length = traces
+            .iter()
+            .map(|t| t.end.duration_since(t.start))
+            .max()
+            .unwrap_or(SignedDuration::ZERO);
         Page {
             runs: labelled(traces),
-            across: Across { length, roomy: traces.len() == 1 },
+            across: Across {
+                length,
+                roomy: traces.len() == 1,
+            },
             resources: resources(traces),
         }
     }
@@ -90,9 +101,15 @@ impl<'t> Page<'t> {
             several => out.push_str(&summary::comparison(several)),
         }
         out.push_str(&self.events());
-        let by =
-            if self.weigh_alike() { "" } else { " By what is really used, for these policies weigh different things." };
-        let _ = write!(out, "<h2>Balance</h2><p class=\"hint\">Over the nodes; less is more even.{by}</p>");
+        let by = if self.weigh_alike() {
+            ""
+        } else {
+            " By what is really used, for these policies weigh different things."
+        };
+        let _ = write!(
+            out,
+            "<h2>Balance</h2><p class=\"hint\">Over the nodes; less is more even.{by}</p>"
+        );
         out.push_str(&summary::balance(&self.runs, self.across, &self.resources));
         for resource in &self.resources {
             out.push_str(&self.section(resource).draw());
@@ -102,17 +119,29 @@ impl<'t> Page<'t> {
             "<h2>Why the rest stayed</h2><p class=\"hint\">Refusals by code, counted over pods and cycles.</p>",
         );
         out.push_str(&self.each("runs", tables::refusals));
-        let _ = writeln!(out, "<footer>evenkeel {} · simulated, not measured</footer>", env!("CARGO_PKG_VERSION"));
+        let _ = writeln!(
+            out,
+            "<footer>evenkeel {} · simulated, not measured</footer>",
+            env!("CARGO_PKG_VERSION")
+        );
         out
     }
 
     fn weigh_alike(&self) -> bool {
-        self.runs.windows(2).all(|pair| pair[0].trace.basis == pair[1].trace.basis)
+        self.runs
+            .windows(2)
+            .all(|pair| pair[0].trace.basis == pair[1].trace.basis)
     }
 
     fn head(&self) -> String {
-        let Some(first) = self.runs.first().map(|r| r.trace) else { return "<h1>No run</h1>".to_owned() };
-        let policies: Vec<String> = self.runs.iter().map(|r| format!("<b>{}</b>", escaped(&r.trace.policy))).collect();
+        let Some(first) = self.runs.first().map(|r| r.trace) else {
+            return "<h1>No run</h1>".to_owned();
+        };
+        let policies: Vec<String> = self
+            .runs
+            .iter()
+            .map(|r| format!("<b>{}</b>", escaped(&r.trace.policy)))
+            .collect();
         let weighs = match first.basis {
             _ if !self.weigh_alike() => "one weighs what is really used, one what pods request",
             Basis::Actual => "weighs what is really used",
@@ -149,15 +178,26 @@ impl<'t> Page<'t> {
         match self.runs.as_slice() {
             [only] => of(only.trace),
             several => {
-                let part = |run: &Run<'_>| format!("<div><h3>{}</h3>{}</div>", escaped(&run.label), of(run.trace));
-                format!("<div class=\"{class}\">{}</div>", several.iter().map(part).collect::<String>())
+                let part = |run: &Run<'_>| {
+                    format!(
+                        "<div><h3>{}</h3>{}</div>",
+                        escaped(&run.label),
+                        of(run.trace)
+                    )
+                };
+                format!(
+                    "<div class=\"{class}\">{}</div>",
+                    several.iter().map(part).collect::<String>()
+                )
             }
         }
     }
 
     fn section<'p>(&'p self, resource: &'p str) -> Section<'p> {
         let traces = || self.runs.iter().map(|r| r.trace);
-        let weighed = traces().next().map_or(Weighed::Used, |t| Weighed::by(t.basis));
+        let weighed = traces()
+            .next()
+            .map_or(Weighed::Used, |t| Weighed::by(t.basis));
         let of = |node: &NodeTrace| {
             [Weighed::Used, Weighed::Requested]
                 .into_iter()
@@ -166,11 +206,22 @@ impl<'t> Page<'t> {
                 .fold(0.0, f64::max)
         };
         let most = traces().flat_map(|t| &t.nodes).map(of).fold(0.0, f64::max);
-        let highs = traces().filter_map(|t| t.bands.get(resource)).map(|b| b.high.get() * 1.08);
-        let top = share_ticks(highs.fold(most, f64::max)).last().copied().unwrap_or(1.0);
+        let highs = traces()
+            .filter_map(|t| t.bands.get(resource))
+            .map(|b| b.high.get() * 1.08);
+        let top = share_ticks(highs.fold(most, f64::max))
+            .last()
+            .copied()
+            .unwrap_or(1.0);
         let all: Vec<&Trace> = traces().collect();
         let colours = lines::colours(&all, weighed, resource);
-        Section { page: self, resource, top, rows: heat::rows(all, weighed, resource), colours }
+        Section {
+            page: self,
+            resource,
+            top,
+            rows: heat::rows(all, weighed, resource),
+            colours,
+        }
     }
 }
 
@@ -200,20 +251,32 @@ impl Section<'_> {
     }
 
     fn across_runs(&self, of: impl Fn(&Run<'_>) -> String) -> String {
-        format!("<div class=\"runs\">{}</div>", self.page.runs.iter().map(of).collect::<String>())
+        format!(
+            "<div class=\"runs\">{}</div>",
+            self.page.runs.iter().map(of).collect::<String>()
+        )
     }
 
     fn few(&self) -> bool {
         self.rows.len() <= lines::MOST
     }
 
-    fn chart<'c>(&'c self, run: &'c Run<'_>, weighed: Weighed, height: f64, main: bool) -> Chart<'c> {
+    fn chart<'c>(
+        &'c self,
+        run: &'c Run<'_>,
+        weighed: Weighed,
+        height: f64,
+        main: bool,
+    ) -> Chart<'c> {
         Chart {
             trace: run.trace,
             resource: self.resource,
             weighed,
             across: self.page.across,
-            down: Down { ticks: share_ticks(self.top), height },
+            down: Down {
+                ticks: share_ticks(self.top),
+                height,
+            },
             band: self.band(run).filter(|_| main),
             marked: main,
             colours: &self.colours,
@@ -228,10 +291,17 @@ impl Section<'_> {
     fn over_time(&self, run: &Run<'_>) -> String {
         let weighed = Weighed::by(run.trace.basis);
         let chart = self.chart(run, weighed, 264.0, true);
-        let picture = if self.few() { chart.draw() } else { chart.envelope() };
+        let picture = if self.few() {
+            chart.draw()
+        } else {
+            chart.envelope()
+        };
         let what = format!("{} over time", weighed.words());
-        let spread =
-            if self.few() { "" } else { "<span class=\"key\">pale: all nodes; darker: the middle eight tenths</span>" };
+        let spread = if self.few() {
+            ""
+        } else {
+            "<span class=\"key\">pale: all nodes; darker: the middle eight tenths</span>"
+        };
         self.figure(run, &what, &(spread.to_owned() + marks::legend()), &picture)
     }
 
@@ -239,12 +309,21 @@ impl Section<'_> {
     fn beside(&self, run: &Run<'_>) -> String {
         let weighed = Weighed::by(run.trace.basis).other();
         let chart = self.chart(run, weighed, 150.0, false);
-        let picture = if self.few() { chart.draw() } else { chart.envelope() };
+        let picture = if self.few() {
+            chart.draw()
+        } else {
+            chart.envelope()
+        };
         let note = match weighed {
             Weighed::Requested => "what the scheduler goes by",
             Weighed::Used => "what the scheduler does not see",
         };
-        self.figure(run, weighed.words(), &format!("<span class=\"key\">{note}</span>"), &picture)
+        self.figure(
+            run,
+            weighed.words(),
+            &format!("<span class=\"key\">{note}</span>"),
+            &picture,
+        )
     }
 
     fn map(&self, run: &Run<'_>) -> String {
@@ -257,7 +336,12 @@ impl Section<'_> {
             band,
             rows: &self.rows,
         };
-        self.figure(run, "every node over time", &heat::legend(band), &map.draw())
+        self.figure(
+            run,
+            "every node over time",
+            &heat::legend(band),
+            &map.draw(),
+        )
     }
 
     fn bars(&self, run: &Run<'_>) -> String {
@@ -270,11 +354,20 @@ impl Section<'_> {
             rows: &self.rows,
         };
         let legend = "<span class=\"key\">filled: at the end; outlined: at the start</span>";
-        self.figure(run, "start and end", if self.rows.len() > 40 { "" } else { legend }, &bars.draw())
+        self.figure(
+            run,
+            "start and end",
+            if self.rows.len() > 40 { "" } else { legend },
+            &bars.draw(),
+        )
     }
 
     fn figure(&self, run: &Run<'_>, what: &str, legend: &str, picture: &str) -> String {
-        let whose = if self.page.runs.len() > 1 { format!("{}: ", run.label) } else { String::new() };
+        let whose = if self.page.runs.len() > 1 {
+            format!("{}: ", run.label)
+        } else {
+            String::new()
+        };
         format!(
             "<figure><figcaption><b class=\"what\">{}{} {}</b>{legend}</figcaption>{picture}</figure>",
             escaped(&whose),
@@ -286,28 +379,56 @@ impl Section<'_> {
 
 /// The policies tell runs apart; where they are named alike, their scenarios do, and then their order.
 fn labelled(traces: &[Trace]) -> Vec<Run<'_>> {
-    let alike = traces.iter().all(|t| Some(&t.scenario) == traces.first().map(|f| &f.scenario));
-    let base = |t: &Trace| if alike { t.policy.clone() } else { format!("{}, {}", t.scenario, t.policy) };
+    let alike = traces
+        .iter()
+        .all(|t| Some(&t.scenario) == traces.first().map(|f| &f.scenario));
+    let base = |t: &Trace| {
+        if alike {
+            t.policy.clone()
+        } else {
+            format!("{}, {}", t.scenario, t.policy)
+        }
+    };
     let bases: Vec<String> = traces.iter().map(base).collect();
     let label = |i: usize| {
         let times = bases.iter().filter(|b| **b == bases[i]).count();
-        if times > 1 { format!("{} ({})", bases[i], i + 1) } else { bases[i].clone() }
+        if times > 1 {
+            format!("{} ({})", bases[i], i + 1)
+        } else {
+            bases[i].clone()
+        }
     };
-    traces.iter().enumerate().map(|(i, trace)| Run { trace, label: label(i) }).collect()
+    traces
+        .iter()
+        .enumerate()
+        .map(|(i, trace)| Run {
+            trace,
+            label: label(i),
+        })
+        .collect()
 }
 
 /// What the policies weigh, else cpu and memory; cpu and memory first.
 fn resources(traces: &[Trace]) -> Vec<&str> {
-    let banded: std::collections::BTreeSet<&str> =
-        traces.iter().flat_map(|t| t.bands.keys()).map(String::as_str).collect();
+    let banded: std::collections::BTreeSet<&str> = traces
+        .iter()
+        .flat_map(|t| t.bands.keys())
+        .map(String::as_str)
+        .collect();
     if banded.is_empty() {
         let known = |name: &&str| {
-            traces.iter().flat_map(|t| &t.nodes).any(|n| n.actual.contains_key(*name) || n.requests.contains_key(*name))
+            traces
+                .iter()
+                .flat_map(|t| &t.nodes)
+                .any(|n| n.actual.contains_key(*name) || n.requests.contains_key(*name))
         };
         return ["cpu", "memory"].into_iter().filter(known).collect();
     }
     let basic = ["cpu", "memory"].into_iter().filter(|n| banded.contains(n));
-    let others = banded.iter().copied().filter(|n| !["cpu", "memory"].contains(n));
+    let others = banded
+        .iter()
+        .copied()
+        .filter(|n| !["cpu", "memory"].contains(n));
     basic.chain(others).collect()
 }
 

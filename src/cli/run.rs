@@ -15,14 +15,14 @@ use tracing::{info, warn};
 use crate::cluster::Cluster;
 use crate::cluster::lease::election::Timing;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::daemon::telemetry::metrics::Metrics;
+use crate::daemon::telemetry::status::facts::About;
+use crate::daemon::telemetry::status::{self, Board};
+use crate::daemon::telemetry::tls::TlsListener;
+use crate::daemon::telemetry::traces::Traces;
+use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status::facts::About;
-use crate::telemetry::status::{self, Board};
-use crate::telemetry::tls::TlsListener;
-use crate::telemetry::traces::Traces;
-use crate::telemetry::{self, Health};
 
 use super::descheduler::Flags;
 use super::election::Election;
@@ -54,7 +54,13 @@ pub(super) struct Args {
         hide_possible_values = true)]
     descheduler_metrics: Option<bool>,
     /// The name under which evictions are reported in events, and a Lease is held
-    #[arg(long, value_name = "NAME", env = "POD_NAME", hide_env_values = true, default_value = "evenkeel")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "POD_NAME",
+        hide_env_values = true,
+        default_value = "evenkeel"
+    )]
     pub(super) instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
@@ -70,11 +76,17 @@ impl Args {
     /// Starts the log, and the traces where somebody is to have them.
     pub(super) fn start_log(&self, runtime: &Handle) -> anyhow::Result<Option<Traces>> {
         let (traces, failed) = match self.traces(runtime) {
-            Err(error) if self.flags.otel.otel_fallback_no_op_on_error == Some(true) => (None, Some(error)),
+            Err(error) if self.flags.otel.otel_fallback_no_op_on_error == Some(true) => {
+                (None, Some(error))
+            }
             traces => (traces?, None),
         };
         let format = self.flags.logging_format.unwrap_or(self.shared.log_format);
-        self.shared.start_log(self.flags.log_level().unwrap_or("info"), format, traces.as_ref())?;
+        self.shared.start_log(
+            self.flags.log_level().unwrap_or("info"),
+            format,
+            traces.as_ref(),
+        )?;
         if let Some(error) = failed {
             warn!("no traces are sent: {error}");
         }
@@ -82,10 +94,14 @@ impl Args {
     }
 
     fn traces(&self, runtime: &Handle) -> Result<Option<Traces>, Misuse> {
-        let Some(settings) = self.otlp.settings(&self.flags.otel, &self.instance)? else { return Ok(None) };
+        let Some(settings) = self.otlp.settings(&self.flags.otel, &self.instance)? else {
+            return Ok(None);
+        };
         let place = settings.collector.name();
         let started = Traces::start(settings, runtime.clone());
-        Ok(Some(started.map_err(|trouble| Misuse(format!("traces for {place}: {trouble}")))?))
+        Ok(Some(started.map_err(|trouble| {
+            Misuse(format!("traces for {place}: {trouble}"))
+        })?))
     }
 
     /// What the status page says of the program.
@@ -103,8 +119,15 @@ impl Args {
     /// The policy, with all that the command line says of it.
     fn policy(&self) -> anyhow::Result<Policy> {
         // What is typed counts for more than what the environment says.
-        let Some(path) = self.flags.policy_config_file.as_ref().or(self.shared.policy.as_ref()) else {
-            return Err(Misuse("run needs a policy: --policy FILE, or EVENKEEL_POLICY".to_owned()).into());
+        let Some(path) = self
+            .flags
+            .policy_config_file
+            .as_ref()
+            .or(self.shared.policy.as_ref())
+        else {
+            return Err(
+                Misuse("run needs a policy: --policy FILE, or EVENKEEL_POLICY".to_owned()).into(),
+            );
         };
         let policy = self.flags.apply(policy::read(path)?);
         for warning in policy::warnings(&policy, &file::label(path)) {
@@ -120,8 +143,14 @@ impl Args {
     /// Whoever runs it by descheduler's command line has dashboards that ask for descheduler's metrics.
     fn metrics(&self, cluster: &Cluster) -> Metrics {
         let metrics = Metrics::new(cluster.calls());
-        let by_its_names = self.descheduler_metrics.unwrap_or(self.flags.policy_config_file.is_some());
-        if by_its_names { metrics.with_descheduler() } else { metrics }
+        let by_its_names = self
+            .descheduler_metrics
+            .unwrap_or(self.flags.policy_config_file.is_some());
+        if by_its_names {
+            metrics.with_descheduler()
+        } else {
+            metrics
+        }
     }
 
     const fn once(&self) -> bool {
@@ -135,9 +164,13 @@ impl Args {
 
     /// Our part among several instances.
     fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
-        let Some(timing) = timing else { return Lead::default() };
+        let Some(timing) = timing else {
+            return Lead::default();
+        };
         if self.dry_run || policy.dry_run {
-            info!("a dry run writes nothing, not even a lease: it decides whether or not another instance leads");
+            info!(
+                "a dry run writes nothing, not even a lease: it decides whether or not another instance leads"
+            );
             return Lead::default();
         }
         self.election.lead(timing, self, client)
@@ -154,14 +187,16 @@ enum Place {
 fn place(text: &str) -> Result<Place, String> {
     match text {
         "none" | "off" => Ok(Place::Nowhere),
-        text => {
-            text.parse().map(Place::At).map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned())
-        }
+        text => text
+            .parse()
+            .map(Place::At)
+            .map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned()),
     }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "expected an address such as 0.0.0.0:8080 or [::]:8080".to_owned())
+    text.parse()
+        .map_err(|_| "expected an address such as 0.0.0.0:8080 or [::]:8080".to_owned())
 }
 
 /// Runs until told to stop.
@@ -170,7 +205,11 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let policy = args.policy()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;
-    let kubeconfig = args.flags.client_connection_kubeconfig.as_ref().or(args.shared.kubeconfig.as_ref());
+    let kubeconfig = args
+        .flags
+        .client_connection_kubeconfig
+        .as_ref()
+        .or(args.shared.kubeconfig.as_ref());
     let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
     cluster.start(&stop);
     let client = cluster.client().clone();
@@ -188,17 +227,33 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
         steered: Steered::default(),
         lead,
     };
-    info!("evenkeel {}: {}", env!("CARGO_PKG_VERSION"), policy::sentence(&policy));
+    info!(
+        "evenkeel {}: {}",
+        env!("CARGO_PKG_VERSION"),
+        policy::sentence(&policy)
+    );
     if args.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
     let listener = TcpListener::bind(args.listen).await;
     let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
-    let probes = telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone());
+    let probes = telemetry::serve(
+        listener,
+        daemon.health.clone(),
+        daemon.metrics.clone(),
+        stop.clone(),
+    );
     let probes = tokio::spawn(probes);
     if let Some(address) = args.flags.secure() {
-        let listener = TlsListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-        tokio::spawn(telemetry::serve(listener, daemon.health.clone(), daemon.metrics.clone(), stop.clone()));
+        let listener = TlsListener::bind(address)
+            .await
+            .with_context(|| format!("cannot listen on {address}"))?;
+        tokio::spawn(telemetry::serve(
+            listener,
+            daemon.health.clone(),
+            daemon.metrics.clone(),
+            stop.clone(),
+        ));
     }
     if let Place::At(address) = args.status_listen {
         daemon.board = show(address, args.about(&policy), &daemon.health, &stop).await;
@@ -211,7 +266,12 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 /// Serves the status page. To rebalance matters more than to be looked at: without it, all else goes on.
-async fn show(address: SocketAddr, about: About, health: &Health, stop: &CancellationToken) -> Board {
+async fn show(
+    address: SocketAddr,
+    about: About,
+    health: &Health,
+    stop: &CancellationToken,
+) -> Board {
     let listener = match TcpListener::bind(address).await {
         Ok(listener) => listener,
         Err(error) => {
@@ -221,7 +281,12 @@ async fn show(address: SocketAddr, about: About, health: &Health, stop: &Cancell
     };
     let board = Board::new(about);
     info!("status page at http://{address}/");
-    tokio::spawn(status::serve(listener, board.clone(), health.clone(), stop.clone()));
+    tokio::spawn(status::serve(
+        listener,
+        board.clone(),
+        health.clone(),
+        stop.clone(),
+    ));
     board
 }
 
@@ -241,7 +306,10 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
     Ok(())
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the edge, where time is read"
+)]
 fn clock() -> Timestamp {
     Timestamp::now()
 }
@@ -253,8 +321,14 @@ mod tests {
     #[test]
     fn the_status_page_is_somewhere_or_nowhere() {
         assert!(matches!(place("[::1]:8081"), Ok(Place::At(_))));
-        assert!(matches!((place("none"), place("off")), (Ok(Place::Nowhere), Ok(Place::Nowhere))));
-        assert_eq!(place("8081").unwrap_err(), "expected an address such as 127.0.0.1:8081, or none");
+        assert!(matches!(
+            (place("none"), place("off")),
+            (Ok(Place::Nowhere), Ok(Place::Nowhere))
+        ));
+        assert_eq!(
+            place("8081").unwrap_err(),
+            "expected an address such as 127.0.0.1:8081, or none"
+        );
     }
 
     #[tokio::test]
@@ -270,7 +344,11 @@ mod tests {
         let (health, stop) = (Health::default(), CancellationToken::new());
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap();
-        let told = async || show(address, about(), &health, &stop).await.json(&health, clock());
+        let told = async || {
+            show(address, about(), &health, &stop)
+                .await
+                .json(&health, clock())
+        };
         assert_eq!(told().await, None);
         drop(taken);
         assert!(told().await.is_some());

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io::IsTerminal;
 
-use crate::plan::Plan;
+use crate::model::plan::Plan;
 use crate::policy::{LowNodeUtilization, Policy, Pool};
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 mod advice;
 pub(super) mod nodes;
@@ -38,8 +38,13 @@ impl Screen {
     pub(super) fn here() -> Self {
         let terminal = std::io::stdout().is_terminal();
         let size = terminal_size::terminal_size_of(std::io::stdout()).filter(|_| terminal);
-        let width = size.map_or(100, |(width, _)| usize::from(width.0)).clamp(60, 160);
-        Screen { width, colours: terminal && !super::plain() }
+        let width = size
+            .map_or(100, |(width, _)| usize::from(width.0))
+            .clamp(60, 160);
+        Screen {
+            width,
+            colours: terminal && !super::plain(),
+        }
     }
 
     pub(super) fn paint(self, ink: Ink, text: &str) -> String {
@@ -50,7 +55,11 @@ impl Screen {
             Ink::Cold => "36",
             Ink::Doubt => "33",
         };
-        if self.colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colours {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -82,7 +91,12 @@ impl fmt::Display for Page<'_> {
 
 impl<'p> Page<'p> {
     fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
-        writeln!(f, "\n{}  {}", self.screen.paint(Ink::Bold, title), self.screen.paint(Ink::Dim, note))
+        writeln!(
+            f,
+            "\n{}  {}",
+            self.screen.paint(Ink::Bold, title),
+            self.screen.paint(Ink::Dim, note)
+        )
     }
 
     /// What has been left out, and how to see it.
@@ -96,7 +110,10 @@ impl<'p> Page<'p> {
 
     /// The strategy whose basis and bounds the page shows: the first that balances.
     fn balancing(&self) -> Option<&'p LowNodeUtilization> {
-        self.policy.strategies.iter().find_map(|s| LowNodeUtilization::of(&s.rule))
+        self.policy
+            .strategies
+            .iter()
+            .find_map(|s| LowNodeUtilization::of(&s.rule))
     }
 
     /// Thresholds and targets, where all nodes have the same ones.
@@ -107,28 +124,48 @@ impl<'p> Page<'p> {
 
     /// How many lines of a list are shown, and how many are left out.
     const fn fit(&self, lines: usize, most: usize) -> (usize, usize) {
-        if self.all || lines <= most { (lines, 0) } else { (most, lines - most) }
+        if self.all || lines <= most {
+            (lines, 0)
+        } else {
+            (most, lines - most)
+        }
     }
 }
 
 impl Pool {
     fn threshold(&self, resource: &str) -> Option<Ratio> {
-        self.thresholds.iter().find(|(name, _)| name == resource).map(|(_, ratio)| *ratio)
+        self.thresholds
+            .iter()
+            .find(|(name, _)| name == resource)
+            .map(|(_, ratio)| *ratio)
     }
 
     fn target(&self, resource: &str) -> Option<Ratio> {
-        self.targets.iter().find(|(name, _)| name == resource).map(|(_, ratio)| *ratio)
+        self.targets
+            .iter()
+            .find(|(name, _)| name == resource)
+            .map(|(_, ratio)| *ratio)
     }
 }
 
 /// Lines up columns by their widest cell; the last is left as it is.
 pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |i: usize| rows.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let widest = |i: usize| {
+        rows.iter()
+            .filter_map(|r| r.get(i))
+            .map(|c| c.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..count).map(widest).collect();
     rows.iter()
         .map(|row| {
-            let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, w)| format!("{cell:w$}")).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .map(|(cell, w)| format!("{cell:w$}"))
+                .collect();
             cells.join("  ").trim_end().to_owned()
         })
         .collect()
@@ -138,7 +175,11 @@ pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
 fn names(all: &[&str], most: usize) -> String {
     let shown = all[..all.len().min(most)].join(", ");
     let rest = all.len().saturating_sub(most);
-    if rest == 0 { shown } else { format!("{shown} and {rest} more") }
+    if rest == 0 {
+        shown
+    } else {
+        format!("{shown} and {rest} more")
+    }
 }
 
 #[cfg(test)]
@@ -146,13 +187,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::plan::{Advice, Direction, Suggestion};
-    use crate::plan::{Balance, Class, Halt, Idle, Kept, Move, NodePicture, Note, Picture, Reason, Refusal, Verdict};
-    use crate::plan::{Steer, SteerAction, SteerReason, SteerValue};
+    use crate::model::plan::{Advice, Direction, Suggestion};
+    use crate::model::plan::{
+        Balance, Class, Halt, Idle, Kept, Move, NodePicture, Note, Picture, Reason, Refusal,
+        Verdict,
+    };
+    use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
+    use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
+    use crate::model::usage::Unmeasured;
     use crate::policy::Basis;
-    use crate::snapshot::facts::{Owner, OwnerKey, Skipped};
-    use crate::units::Amount;
-    use crate::usage::Unmeasured;
+    use crate::values::Amount;
 
     const STRATEGY: &str = "LowNodeUtilization";
 
@@ -164,7 +208,10 @@ mod tests {
     fn picture(nodes: &[(&str, Option<(f64, f64)>)], deviation: f64) -> Picture {
         let one = |(name, shares): &(&str, Option<(f64, f64)>)| {
             let known = |of: fn(&(f64, f64)) -> f64| shares.as_ref().map(|s| ratio(of(s)));
-            let ratios = BTreeMap::from([("cpu".to_owned(), known(|s| s.0)), ("memory".to_owned(), known(|s| s.1))]);
+            let ratios = BTreeMap::from([
+                ("cpu".to_owned(), known(|s| s.0)),
+                ("memory".to_owned(), known(|s| s.1)),
+            ]);
             let (requests, actual) = (ratios.clone(), ratios.clone());
             let latest = actual.clone();
             NodePicture {
@@ -178,7 +225,12 @@ mod tests {
             }
         };
         let (deviation, above_mean) = (ratio(deviation), ratio(deviation * 1.5));
-        let balance = Balance { mean: ratio(50.0), deviation, above_mean, outside_band: None };
+        let balance = Balance {
+            mean: ratio(50.0),
+            deviation,
+            above_mean,
+            outside_band: None,
+        };
         Picture {
             basis: Basis::Actual,
             nodes: nodes.iter().map(one).collect(),
@@ -188,15 +240,29 @@ mod tests {
     }
 
     fn hot(percent: f64) -> Class {
-        Class::Hot { resource: "cpu".to_owned(), ratio: ratio(percent), target: ratio(60.0) }
+        Class::Hot {
+            resource: "cpu".to_owned(),
+            ratio: ratio(percent),
+            target: ratio(60.0),
+        }
     }
 
     fn verdict(node: &str, class: Class) -> Verdict {
-        Verdict { node: node.to_owned(), strategy: STRATEGY, class }
+        Verdict {
+            node: node.to_owned(),
+            strategy: STRATEGY,
+            class,
+        }
     }
 
     fn kept(pod: &str, refusal: Refusal) -> Kept {
-        Kept { namespace: "shop".to_owned(), pod: pod.to_owned(), node: "n1".to_owned(), strategy: STRATEGY, refusal }
+        Kept {
+            namespace: "shop".to_owned(),
+            pod: pod.to_owned(),
+            node: "n1".to_owned(),
+            strategy: STRATEGY,
+            refusal,
+        }
     }
 
     fn a_move() -> Move {
@@ -209,7 +275,11 @@ mod tests {
             may_land: vec!["n2".to_owned()],
             strategy: STRATEGY,
             profile: "default".to_owned(),
-            owner: Owner { kind: "ReplicaSet".to_owned(), name: "cart-5d9c".to_owned(), controller: true },
+            owner: Owner {
+                kind: "ReplicaSet".to_owned(),
+                name: "cart-5d9c".to_owned(),
+                controller: true,
+            },
             workload: Some(OwnerKey {
                 namespace: "shop".to_owned(),
                 kind: "Deployment".to_owned(),
@@ -225,7 +295,10 @@ mod tests {
     }
 
     fn quiet() -> Plan {
-        let before = picture(&[("n1", Some((45.0, 50.0))), ("n2", Some((40.0, 50.0)))], 2.0);
+        let before = picture(
+            &[("n1", Some((45.0, 50.0))), ("n2", Some((40.0, 50.0)))],
+            2.0,
+        );
         Plan {
             at: "2026-11-21T07:30:00Z".parse().unwrap(),
             halted: None,
@@ -233,7 +306,11 @@ mod tests {
             moves: Vec::new(),
             kept: Vec::new(),
             nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],
-            notes: vec![Note { strategy: STRATEGY, pool: "default".to_owned(), why: Idle::NothingHot }],
+            notes: vec![Note {
+                strategy: STRATEGY,
+                pool: "default".to_owned(),
+                why: Idle::NothingHot,
+            }],
             after: before.clone(),
             before,
             advice: Vec::new(),
@@ -255,8 +332,20 @@ mod tests {
             moves: vec![a_move()],
             kept: vec![
                 kept("web-1", Refusal::LocalStorage),
-                kept("db-0", Refusal::Budget { name: "db".to_owned(), planned: 0 }),
-                kept("db-1", Refusal::Budget { name: "db".to_owned(), planned: 0 }),
+                kept(
+                    "db-0",
+                    Refusal::Budget {
+                        name: "db".to_owned(),
+                        planned: 0,
+                    },
+                ),
+                kept(
+                    "db-1",
+                    Refusal::Budget {
+                        name: "db".to_owned(),
+                        planned: 0,
+                    },
+                ),
             ],
             nodes: vec![
                 verdict("n1", hot(83.0)),
@@ -265,9 +354,22 @@ mod tests {
                 verdict("n4", doubt),
             ],
             notes: Vec::new(),
-            before: picture(&[("n1", Some((83.0, 45.0))), cold, ("n3", None), ("n4", Some((50.0, 50.0)))], 31.0),
+            before: picture(
+                &[
+                    ("n1", Some((83.0, 45.0))),
+                    cold,
+                    ("n3", None),
+                    ("n4", Some((50.0, 50.0))),
+                ],
+                31.0,
+            ),
             after: picture(
-                &[("n1", Some((58.0, 45.0))), ("n2", Some((30.5, 20.0))), ("n3", None), ("n4", Some((50.0, 50.0)))],
+                &[
+                    ("n1", Some((58.0, 45.0))),
+                    ("n2", Some((30.5, 20.0))),
+                    ("n3", None),
+                    ("n4", Some((50.0, 50.0))),
+                ],
                 11.0,
             ),
             skipped: vec![skipped],
@@ -278,8 +380,18 @@ mod tests {
     fn page(plan: &Plan, width: usize, all: bool) -> String {
         let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
         let head = ["plan for cluster.yaml: 4 nodes".to_owned()];
-        let screen = Screen { width, colours: false };
-        Page { plan, policy: &policy, head: &head, all, screen }.to_string()
+        let screen = Screen {
+            width,
+            colours: false,
+        };
+        Page {
+            plan,
+            policy: &policy,
+            head: &head,
+            all,
+            screen,
+        }
+        .to_string()
     }
 
     fn last_line(plan: &Plan) -> String {
@@ -386,8 +498,16 @@ mod tests {
 
     #[test]
     fn taints_stand_before_the_moves() {
-        let steer = |node: &str, action, why| Steer { node: node.to_owned(), action, why };
-        let why = SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) };
+        let steer = |node: &str, action, why| Steer {
+            node: node.to_owned(),
+            action,
+            why,
+        };
+        let why = SteerReason::Hot {
+            resource: "cpu".to_owned(),
+            ratio: ratio(83.0),
+            target: ratio(60.0),
+        };
         let steering = vec![
             steer("n1", SteerAction::Add(SteerValue::Hot), why),
             steer("n10", SteerAction::Remove, SteerReason::Cooled),
@@ -402,8 +522,18 @@ mod tests {
     }
 
     fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> Advice {
-        let suggestion = |(direction, resource, now, suggested, wrong): (Direction, &'static str, u64, u64, f64)| {
-            let units = if resource == "cpu" { 1_000_000 } else { 1 << 20 };
+        let suggestion = |(direction, resource, now, suggested, wrong): (
+            Direction,
+            &'static str,
+            u64,
+            u64,
+            f64,
+        )| {
+            let units = if resource == "cpu" {
+                1_000_000
+            } else {
+                1 << 20
+            };
             let amount = |n: u64| Amount::new(n * units);
             let of = Suggestion {
                 direction,
@@ -418,7 +548,11 @@ mod tests {
             (resource, of)
         };
         Advice {
-            workload: OwnerKey { namespace: "shop".to_owned(), kind: "Deployment".to_owned(), name: name.to_owned() },
+            workload: OwnerKey {
+                namespace: "shop".to_owned(),
+                kind: "Deployment".to_owned(),
+                name: name.to_owned(),
+            },
             pods: 4,
             measured: if name == "cart" { 3 } else { 4 },
             samples: 60,
@@ -429,11 +563,19 @@ mod tests {
 
     #[test]
     fn requests_far_from_use_are_named_with_what_would_fit() {
-        let one = |n: u64| far(&format!("small-{n}"), vec![(Direction::TooLow, "memory", 0, 16, 0.1)]);
+        let one = |n: u64| {
+            far(
+                &format!("small-{n}"),
+                vec![(Direction::TooLow, "memory", 0, 16, 0.1)],
+            )
+        };
         let mut advice = vec![
             far(
                 "search",
-                vec![(Direction::TooHigh, "cpu", 2000, 110, 24.0), (Direction::TooHigh, "memory", 4096, 816, 8.0)],
+                vec![
+                    (Direction::TooHigh, "cpu", 2000, 110, 24.0),
+                    (Direction::TooHigh, "memory", 4096, 816, 8.0),
+                ],
             ),
             far("cart", vec![(Direction::TooLow, "cpu", 100, 200, 2.0)]),
         ];
@@ -465,29 +607,56 @@ mod tests {
 
     #[test]
     fn the_last_line_is_the_whole_plan() {
-        assert_eq!(last_line(&busy()), "1 move would bring 1 of 1 hot node below target");
-        let stays = Plan { after: busy().before, ..busy() };
+        assert_eq!(
+            last_line(&busy()),
+            "1 move would bring 1 of 1 hot node below target"
+        );
+        let stays = Plan {
+            after: busy().before,
+            ..busy()
+        };
         assert_eq!(
             last_line(&stays),
             "1 move would relieve 1 hot node, and bring none below target yet: 2 pods stay for disruption-budget"
         );
-        let stuck = Plan { moves: Vec::new(), ..stays };
+        let stuck = Plan {
+            moves: Vec::new(),
+            ..stays
+        };
         assert_eq!(
             last_line(&stuck),
             "nothing can be done: 1 node is hot, but 3 pods that would help stay, for the reasons above"
         );
-        let helpless = Plan { kept: Vec::new(), ..stuck };
-        assert_eq!(last_line(&helpless), "nothing can be done: no pod's leaving would relieve n1");
-        let halted = Plan { halted: Some(Halt::FewNodes(1)), ..quiet() };
+        let helpless = Plan {
+            kept: Vec::new(),
+            ..stuck
+        };
+        assert_eq!(
+            last_line(&helpless),
+            "nothing can be done: no pod's leaving would relieve n1"
+        );
+        let halted = Plan {
+            halted: Some(Halt::FewNodes(1)),
+            ..quiet()
+        };
         assert_eq!(
             last_line(&halted),
             "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
         );
-        let blind = Plan { nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))], ..quiet() };
-        assert_eq!(last_line(&blind), "nothing can be decided: no node's usage is known");
+        let blind = Plan {
+            nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
+            ..quiet()
+        };
+        assert_eq!(
+            last_line(&blind),
+            "nothing can be decided: no node's usage is known"
+        );
         let mute = [blind.nodes, quiet().nodes].concat();
         assert_eq!(
-            last_line(&Plan { nodes: mute, ..quiet() }),
+            last_line(&Plan {
+                nodes: mute,
+                ..quiet()
+            }),
             "nothing to do: no node that is weighed is above its target; 1 node is left alone"
         );
     }
@@ -504,8 +673,18 @@ mod tests {
             })
             .collect();
         let before = picture(&nodes, 10.0);
-        let plan = Plan { after: before.clone(), before, nodes: Vec::new(), ..quiet() };
-        let lines = |all| page(&plan, 100, all).lines().filter(|l| l.starts_with('n') && l.contains('%')).count();
+        let plan = Plan {
+            after: before.clone(),
+            before,
+            nodes: Vec::new(),
+            ..quiet()
+        };
+        let lines = |all| {
+            page(&plan, 100, all)
+                .lines()
+                .filter(|l| l.starts_with('n') && l.contains('%'))
+                .count()
+        };
         assert_eq!((lines(false), lines(true)), (40, 100));
         assert!(page(&plan, 100, false).contains("… 60 nodes in between: --all lists them"));
         assert!(!page(&plan, 100, false).contains("\nn50 "));
@@ -515,10 +694,22 @@ mod tests {
     fn colours_do_not_move_columns() {
         let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
         let plan = busy();
-        let screen = Screen { width: 100, colours: true };
-        let coloured = Page { plan: &plan, policy: &policy, head: &[], all: false, screen }.to_string();
+        let screen = Screen {
+            width: 100,
+            colours: true,
+        };
+        let coloured = Page {
+            plan: &plan,
+            policy: &policy,
+            head: &[],
+            all: false,
+            screen,
+        }
+        .to_string();
         let mut bare = coloured;
-        for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m"] {
+        for code in [
+            "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m",
+        ] {
             bare = bare.replace(code, "");
         }
         assert!(page(&plan, 100, false).ends_with(&bare));

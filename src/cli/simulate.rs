@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use jiff::SignedDuration;
 
-use crate::plan::short;
+use crate::model::plan::short;
 use crate::simulate;
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
 use crate::simulate::trace::Trace;
@@ -103,16 +103,28 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         let (known, warnings) = args.scheduler.apply(it.policy.clone())?;
         it.policy = known;
         loaded.head.extend(warnings);
-        loaded.head.push(format!("policy: {}: {}", it.from, policy::sentence(&it.policy)));
+        loaded.head.push(format!(
+            "policy: {}: {}",
+            it.from,
+            policy::sentence(&it.policy)
+        ));
         loaded.head.extend(policy::warnings(&it.policy, &it.from));
     }
-    let traces: Vec<Trace> = chosen.into_iter().map(|it| carry_out(&loaded.scenario, it)).collect();
+    let traces: Vec<Trace> = chosen
+        .into_iter()
+        .map(|it| carry_out(&loaded.scenario, it))
+        .collect();
     if let Some(path) = &args.html {
         std::fs::write(path, report::html(&traces)).with_context(|| path.display().to_string())?;
     }
     match args.output {
         Output::Text => {
-            let page = Page { traces: &traces, head: &loaded.head, all: args.all, screen: Screen::here() };
+            let page = Page {
+                traces: &traces,
+                head: &loaded.head,
+                all: args.all,
+                screen: Screen::here(),
+            };
             out.write_all(page.to_string().as_bytes())?;
         }
         Output::Json => {
@@ -137,9 +149,19 @@ fn list(out: &mut dyn Write) -> anyhow::Result<()> {
 
 fn built_in(name: &str) -> anyhow::Result<&'static str> {
     let known: Vec<&str> = Scenario::names().collect();
-    let near = known.iter().map(|n| (strsim::damerau_levenshtein(n, name), *n)).min();
-    let hint = near.filter(|(far, _)| *far <= 3).map_or(String::new(), |(_, n)| format!(" (did you mean {n}?)"));
-    let unknown = || Misuse(format!("no scenario is called {name}{hint}; built in are {}", known.join(", ")));
+    let near = known
+        .iter()
+        .map(|n| (strsim::damerau_levenshtein(n, name), *n))
+        .min();
+    let hint = near
+        .filter(|(far, _)| *far <= 3)
+        .map_or(String::new(), |(_, n)| format!(" (did you mean {n}?)"));
+    let unknown = || {
+        Misuse(format!(
+            "no scenario is called {name}{hint}; built in are {}",
+            known.join(", ")
+        ))
+    };
     Ok(Scenario::built_in(name).ok_or_else(unknown)?)
 }
 
@@ -155,46 +177,99 @@ fn load(args: &Args) -> anyhow::Result<Loaded> {
     let path = Path::new(name);
     let is_file = name == "-" || name.contains(['/', '.']) || path.exists();
     let (label, text) = if Scenario::built_in(name).is_none() && is_file {
-        (file::label(path), file::text(path).map_err(|error| Misuse(format!("{error:#}")))?)
+        (
+            file::label(path),
+            file::text(path).map_err(|error| Misuse(format!("{error:#}")))?,
+        )
     } else {
         (name.to_owned(), built_in(name)?.to_owned())
     };
     let scenario = parse(&label, &text)?;
-    let folder = path.parent().filter(|_| is_file).map(Path::to_path_buf).unwrap_or_default();
-    let named = if label == scenario.name { String::new() } else { format!(" ({label})") };
-    let head = vec![format!("scenario: {}{named}: {}", scenario.name, scenario.about)];
-    Ok(Loaded { scenario, folder, head })
+    let folder = path
+        .parent()
+        .filter(|_| is_file)
+        .map(Path::to_path_buf)
+        .unwrap_or_default();
+    let named = if label == scenario.name {
+        String::new()
+    } else {
+        format!(" ({label})")
+    };
+    let head = vec![format!(
+        "scenario: {}{named}: {}",
+        scenario.name, scenario.about
+    )];
+    Ok(Loaded {
+        scenario,
+        folder,
+        head,
+    })
 }
 
 fn given(path: &Path) -> anyhow::Result<Loaded> {
     let found = file::read(path)?;
-    let newest = found.readings.nodes.values().chain(found.readings.pods.values()).map(|s| s.at).max();
-    let head = vec![format!("cluster: {}: {}", file::label(path), found.sentence())];
+    let newest = found
+        .readings
+        .nodes
+        .values()
+        .chain(found.readings.pods.values())
+        .map(|s| s.at)
+        .max();
+    let head = vec![format!(
+        "cluster: {}: {}",
+        file::label(path),
+        found.sentence()
+    )];
     let Some(at) = newest else {
-        return Err(
-            Misuse(format!("{}: no metrics, so no usage to simulate\n\n{}", file::label(path), file::HOW_TO)).into()
-        );
+        return Err(Misuse(format!(
+            "{}: no metrics, so no usage to simulate\n\n{}",
+            file::label(path),
+            file::HOW_TO
+        ))
+        .into());
     };
-    let scenario = Scenario::of(file::label(path), Given { objects: found.objects, readings: found.readings, at });
-    Ok(Loaded { scenario, folder: PathBuf::new(), head })
+    let scenario = Scenario::of(
+        file::label(path),
+        Given {
+            objects: found.objects,
+            readings: found.readings,
+            at,
+        },
+    );
+    Ok(Loaded {
+        scenario,
+        folder: PathBuf::new(),
+        head,
+    })
 }
 
 /// The policies that are asked for, or that of the scenario, or the one that is built in.
 fn policies(args: &Args, loaded: &Loaded) -> anyhow::Result<Vec<Chosen>> {
     if !args.policy.is_empty() {
-        return args.policy.iter().map(|path| policy::read_or_built_in(Some(path))).collect();
+        return args
+            .policy
+            .iter()
+            .map(|path| policy::read_or_built_in(Some(path)))
+            .collect();
     }
     let one = match &loaded.scenario.policy {
         None => policy::read_or_built_in(None)?,
-        Some(PolicySource::File(name)) => policy::read_or_built_in(Some(&loaded.folder.join(name)))?,
-        Some(PolicySource::Inline(policy)) => Chosen { policy: (**policy).clone(), from: "of the scenario".to_owned() },
+        Some(PolicySource::File(name)) => {
+            policy::read_or_built_in(Some(&loaded.folder.join(name)))?
+        }
+        Some(PolicySource::Inline(policy)) => Chosen {
+            policy: (**policy).clone(),
+            from: "of the scenario".to_owned(),
+        },
     };
     Ok(vec![one])
 }
 
 fn carry_out(scenario: &Scenario, chosen: Chosen) -> Trace {
     let mut progress = Progress::new(scenario.duration);
-    let trace = simulate::run(scenario, chosen.policy, &chosen.from, |elapsed| progress.tell(elapsed));
+    let trace = simulate::run(scenario, chosen.policy, &chosen.from, |elapsed| {
+        progress.tell(elapsed)
+    });
     progress.clear();
     trace
 }
@@ -209,7 +284,12 @@ struct Progress {
 
 impl Progress {
     fn new(whole: SignedDuration) -> Self {
-        Progress { whole, began: clock(), told: None, wanted: io::stderr().is_terminal() }
+        Progress {
+            whole,
+            began: clock(),
+            told: None,
+            wanted: io::stderr().is_terminal(),
+        }
     }
 
     fn tell(&mut self, elapsed: SignedDuration) {
@@ -218,7 +298,12 @@ impl Progress {
             return;
         }
         self.told = Some(clock());
-        let _ = write!(io::stderr(), "\r{:>8} of {} simulated", short(elapsed), short(self.whole));
+        let _ = write!(
+            io::stderr(),
+            "\r{:>8} of {} simulated",
+            short(elapsed),
+            short(self.whole)
+        );
     }
 
     fn clear(&self) {
@@ -228,7 +313,10 @@ impl Progress {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "an edge: how long a person has waited")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an edge: how long a person has waited"
+)]
 fn clock() -> Instant {
     Instant::now()
 }
@@ -237,5 +325,7 @@ fn clock() -> Instant {
 fn duration(text: &str) -> Result<SignedDuration, String> {
     let parsed: Option<SignedDuration> = text.parse().ok();
     let sound = |d: &SignedDuration| (60..=31_536_000).contains(&d.as_secs());
-    parsed.filter(sound).ok_or_else(|| "expected a duration from 1m to 8760h, such as 6h".to_owned())
+    parsed
+        .filter(sound)
+        .ok_or_else(|| "expected a duration from 1m to 8760h, such as 6h".to_owned())
 }

@@ -50,7 +50,11 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     for note in &notes {
         complain(note);
     }
-    let objects = if args.scramble { strip::scramble(&objects, RandomState::new().hash_one(0)) } else { objects };
+    let objects = if args.scramble {
+        strip::scramble(&objects, RandomState::new().hash_one(0))
+    } else {
+        objects
+    };
     let told = sentence(&objects);
     match &args.output {
         None => out.write_all(text(&objects).as_bytes())?,
@@ -66,7 +70,12 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 async fn recorded(args: &Args) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
     let (mut objects, mut failed, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    for Listed { api_version, kind, path } in list::watched() {
+    for Listed {
+        api_version,
+        kind,
+        path,
+    } in list::watched()
+    {
         match list::pages(cluster.client(), &path).await {
             Ok(items) => take(items, &api_version, kind, &mut objects),
             Err(why) => failed.push(format!("{kind}: {why}")),
@@ -74,12 +83,22 @@ async fn recorded(args: &Args) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     }
     if !failed.is_empty() {
         // Without budgets, say, a plan would evict what it must not.
-        bail!("nothing is written, for these kinds cannot be listed:\n  {}", failed.join("\n  "));
+        bail!(
+            "nothing is written, for these kinds cannot be listed:\n  {}",
+            failed.join("\n  ")
+        );
     }
     for (resource, kind) in [("nodes", "NodeMetrics"), ("pods", "PodMetrics")] {
-        match list::pages(cluster.client(), &format!("/apis/metrics.k8s.io/v1beta1/{resource}")).await {
+        match list::pages(
+            cluster.client(),
+            &format!("/apis/metrics.k8s.io/v1beta1/{resource}"),
+        )
+        .await
+        {
             Ok(items) => take(items, "metrics.k8s.io/v1beta1", kind, &mut objects),
-            Err(why) => notes.push(format!("the snapshot has no {kind}, so no usage of {resource}: {why}")),
+            Err(why) => notes.push(format!(
+                "the snapshot has no {kind}, so no usage of {resource}: {why}"
+            )),
         }
     }
     Ok((objects, notes))
@@ -99,13 +118,23 @@ fn take(items: Vec<Value>, api_version: &str, kind: &str, into: &mut Vec<Value>)
 /// One JSON list with a line for each object, so that files can be compared and searched.
 fn text(objects: &[Value]) -> String {
     let lines: Vec<String> = objects.iter().map(Value::to_string).collect();
-    format!("{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n{}\n]}}\n", lines.join(",\n"))
+    format!(
+        "{{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n{}\n]}}\n",
+        lines.join(",\n")
+    )
 }
 
 fn sentence(objects: &[Value]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for object in objects {
-        *counts.entry(object.get("kind").and_then(Value::as_str).unwrap_or_default()).or_default() += 1;
+        *counts
+            .entry(
+                object
+                    .get("kind")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default(),
+            )
+            .or_default() += 1;
     }
     let of = |kind: &str| counts.get(kind).copied().unwrap_or_default();
     format!(

@@ -9,9 +9,9 @@ use kube::client::ClientBuilder;
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Error};
 
-use crate::hearsay::causes;
+use crate::cluster::error_text::causes;
 
-use crate::calls::Calls;
+use crate::cluster::request_metrics::Calls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -37,11 +37,16 @@ pub enum ConnectError {
 /// A client by the kubeconfig of this path; where none is given, by `$KUBECONFIG` or `~/.kube/config`; where there is
 /// none either, by the ServiceAccount of the pod that this runs in. Its requests are counted.
 pub async fn connect(kubeconfig: Option<&Path>, calls: &Calls) -> Result<Client, ConnectError> {
-    let broken = |why| ConnectError::Kubeconfig { path: kubeconfig.map(Path::to_owned), why };
+    let broken = |why| ConnectError::Kubeconfig {
+        path: kubeconfig.map(Path::to_owned),
+        why,
+    };
     let options = KubeConfigOptions::default();
     let config = if let Some(path) = kubeconfig {
         let read = Kubeconfig::read_from(path).map_err(broken)?;
-        Config::from_custom_kubeconfig(read, &options).await.map_err(broken)?
+        Config::from_custom_kubeconfig(read, &options)
+            .await
+            .map_err(broken)?
     } else {
         match Config::from_kubeconfig(&options).await {
             Err(KubeconfigError::FindPath | KubeconfigError::ReadConfig(..)) => {
@@ -59,19 +64,32 @@ pub fn from_config(mut config: Config, calls: &Calls) -> Result<Client, Error> {
     // budget that forbids an eviction would then hold us up, and end in an eviction that nobody decided any more.
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    config.headers.push((USER_AGENT, HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION")))));
+    config.headers.push((
+        USER_AGENT,
+        HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION"))),
+    ));
     Ok(ClientBuilder::try_from(config)?.with_layer(calls).build())
 }
 
 /// The status code that the API server answered with; `None` where it did not answer.
 pub fn code(error: &Error) -> Option<u16> {
-    if let Error::Api(status) = error { Some(status.code) } else { None }
+    if let Error::Api(status) = error {
+        Some(status.code)
+    } else {
+        None
+    }
 }
 
 /// What an error says, without the wrapping that the client puts around it.
 pub fn why(error: &Error) -> String {
-    let Error::Api(status) = error else { return causes(error) };
-    if status.message.is_empty() { format!("status {} {}", status.code, status.reason) } else { status.message.clone() }
+    let Error::Api(status) = error else {
+        return causes(error);
+    };
+    if status.message.is_empty() {
+        format!("status {} {}", status.code, status.reason)
+    } else {
+        status.message.clone()
+    }
 }
 
 #[cfg(test)]
@@ -97,13 +115,25 @@ pub(crate) mod tests {
         let router = Router::new().fallback(move |request: Request| {
             let (log, answer) = (Arc::clone(&log), answer.clone());
             async move {
-                assert!(request.headers()["user-agent"].to_str().unwrap().starts_with("evenkeel/"));
+                assert!(
+                    request.headers()["user-agent"]
+                        .to_str()
+                        .unwrap()
+                        .starts_with("evenkeel/")
+                );
                 let (method, uri) = (request.method().to_string(), request.uri().to_string());
-                let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+                let body = axum::body::to_bytes(request.into_body(), usize::MAX)
+                    .await
+                    .unwrap();
                 let body = String::from_utf8(body.to_vec()).unwrap();
-                log.lock().unwrap().push((method.clone(), uri.clone(), body.clone()));
+                log.lock()
+                    .unwrap()
+                    .push((method.clone(), uri.clone(), body.clone()));
                 let (status, text) = answer(&method, &uri, &body);
-                Response::builder().status(status).body(Body::from(text)).unwrap()
+                Response::builder()
+                    .status(status)
+                    .body(Body::from(text))
+                    .unwrap()
             }
         });
         (serve(router).await, asked)
@@ -111,7 +141,9 @@ pub(crate) mod tests {
 
     /// A real client of this router.
     pub(crate) async fn serve(router: Router) -> Client {
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, router).await });
         client_of(&format!("http://{address}"))
@@ -133,17 +165,26 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn errors_say_what_the_api_server_said_and_nothing_is_asked_twice() {
         for (answer, expected) in [
-            (status(503, "the server is currently unable to handle the request"), "the server is currently unable to"),
+            (
+                status(503, "the server is currently unable to handle the request"),
+                "the server is currently unable to",
+            ),
             (status(429, "too many requests"), "too many requests"),
             (status(500, ""), "status 500"),
-            ((404, "404 page not found\n".to_owned()), "404 page not found"),
+            (
+                (404, "404 page not found\n".to_owned()),
+                "404 page not found",
+            ),
         ] {
             let code_expected = answer.0;
             let (client, asked) = fake(move |_, _, _| answer.clone()).await;
             let request = http::Request::get("/version").body(Vec::new()).unwrap();
             let error = client.request_text(request).await.unwrap_err();
             assert!(why(&error).starts_with(expected), "{}", why(&error));
-            assert_eq!((code(&error), asked.lock().unwrap().len()), (Some(code_expected), 1));
+            assert_eq!(
+                (code(&error), asked.lock().unwrap().len()),
+                (Some(code_expected), 1)
+            );
         }
     }
 
@@ -153,13 +194,24 @@ pub(crate) mod tests {
         let request = http::Request::get("/version").body(Vec::new()).unwrap();
         let error = client.request_text(request).await.unwrap_err();
         assert_eq!(code(&error), None);
-        assert_eq!(why(&error), "client error (Connect): tcp connect error: Connection refused (os error 111)");
+        assert_eq!(
+            why(&error),
+            "client error (Connect): tcp connect error: Connection refused (os error 111)"
+        );
     }
 
     #[tokio::test]
     async fn a_kubeconfig_that_is_not_there_is_named() {
-        let error = connect(Some(Path::new("/nowhere/config")), &Calls::default()).await.err().unwrap();
-        assert!(error.to_string().starts_with("cannot use the kubeconfig /nowhere/config: "), "{error}");
+        let error = connect(Some(Path::new("/nowhere/config")), &Calls::default())
+            .await
+            .err()
+            .unwrap();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot use the kubeconfig /nowhere/config: "),
+            "{error}"
+        );
     }
 
     #[tokio::test]
@@ -168,24 +220,43 @@ pub(crate) mod tests {
             if request.uri().path().contains("slow") {
                 std::future::pending::<()>().await;
             }
-            let code = if request.method() == http::Method::POST { 429 } else { 200 };
-            Response::builder().status(code).body(Body::from("{}")).unwrap()
+            let code = if request.method() == http::Method::POST {
+                429
+            } else {
+                200
+            };
+            Response::builder()
+                .status(code)
+                .body(Body::from("{}"))
+                .unwrap()
         });
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0))
+            .await
+            .unwrap();
         let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let calls = Calls::default();
         let client = from_config(Config::new(url.parse().unwrap()), &calls).unwrap();
         let ask = |method: &str, path: &str| {
-            let request = http::Request::builder().method(method).uri(path).body(Vec::new()).unwrap();
+            let request = http::Request::builder()
+                .method(method)
+                .uri(path)
+                .body(Vec::new())
+                .unwrap();
             let client = client.clone();
             async move { client.request_text(request).await }
         };
         ask("GET", "/api/v1/pods?limit=500").await.unwrap();
-        ask("GET", "/api/v1/pods?watch=true&timeoutSeconds=290").await.unwrap();
-        ask("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction").await.unwrap_err();
+        ask("GET", "/api/v1/pods?watch=true&timeoutSeconds=290")
+            .await
+            .unwrap();
+        ask("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction")
+            .await
+            .unwrap_err();
         let slow = ask("GET", "/api/v1/nodes/slow");
-        tokio::time::timeout(std::time::Duration::from_millis(50), slow).await.unwrap_err();
+        tokio::time::timeout(std::time::Duration::from_millis(50), slow)
+            .await
+            .unwrap_err();
         let mut registry = Registry::default();
         registry.register("api_requests", "Requests", calls.counted());
         let mut out = String::new();

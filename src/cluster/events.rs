@@ -11,7 +11,7 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use tracing::warn;
 
-use crate::plan::{Move, Steer};
+use crate::model::plan::{Move, Steer};
 
 use super::client::why;
 
@@ -24,7 +24,12 @@ const LONGEST: (usize, usize) = (128, 1024);
 /// logged and no more, for the eviction has happened.
 pub async fn evicted(client: &Client, done: &Move, instance: &str, at: Timestamp) {
     if let Err(why) = write(client, of_eviction(done), instance, at).await {
-        warn!(namespace = done.namespace, pod = done.pod, why, "the event of an eviction is lost");
+        warn!(
+            namespace = done.namespace,
+            pod = done.pod,
+            why,
+            "the event of an eviction is lost"
+        );
     }
 }
 
@@ -58,7 +63,10 @@ fn of_eviction(done: &Move) -> Event {
         metadata: meta(&done.pod, &done.namespace),
         reason: Some(done.strategy.to_owned()),
         action: Some("Evicted".to_owned()),
-        note: Some(format!("evicted from {} by evenkeel/{}: {}", done.node, done.strategy, done.reason)),
+        note: Some(format!(
+            "evicted from {} by evenkeel/{}: {}",
+            done.node, done.strategy, done.reason
+        )),
         regarding: Some(ObjectReference {
             api_version: Some("v1".to_owned()),
             kind: Some("Pod".to_owned()),
@@ -73,8 +81,14 @@ fn of_eviction(done: &Move) -> Event {
 
 fn of_taint(done: &Steer) -> Event {
     let (action, what) = match done.action.value() {
-        Some(value) => ("Tainted", format!("the scheduler is steered around it ({})", value.text())),
-        None => ("Untainted", "the scheduler is no longer steered around it".to_owned()),
+        Some(value) => (
+            "Tainted",
+            format!("the scheduler is steered around it ({})", value.text()),
+        ),
+        None => (
+            "Untainted",
+            "the scheduler is no longer steered around it".to_owned(),
+        ),
     };
     Event {
         // Nodes are in no namespace, and the API server takes events of such objects in this one.
@@ -103,7 +117,10 @@ fn meta(name: &str, namespace: &str) -> ObjectMeta {
 }
 
 fn cut(text: &str, longest: usize) -> String {
-    let end = (0..=longest.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    let end = (0..=longest.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or_default();
     text[..end].to_owned()
 }
 
@@ -112,7 +129,7 @@ mod tests {
     use super::*;
     use crate::cluster::client::tests::{fake, status};
     use crate::cluster::evict::tests::planned;
-    use crate::plan::{SteerAction, SteerReason, SteerValue};
+    use crate::model::plan::{SteerAction, SteerReason, SteerValue};
     use serde_json::{Value, json};
 
     #[tokio::test]
@@ -123,7 +140,10 @@ mod tests {
         let (method, uri, body) = asked.lock().unwrap()[0].clone();
         assert_eq!(
             (method.as_str(), uri.split('?').next()),
-            ("POST", Some("/apis/events.k8s.io/v1/namespaces/shop/events"))
+            (
+                "POST",
+                Some("/apis/events.k8s.io/v1/namespaces/shop/events")
+            )
         );
         let expected = json!({
             "apiVersion": "events.k8s.io/v1",
@@ -145,14 +165,27 @@ mod tests {
     async fn an_event_tells_why_a_node_is_passed_over() {
         let (client, asked) = fake(|_, _, body| (201, body.to_owned())).await;
         let action = SteerAction::Add(SteerValue::Emptying);
-        let done = Steer { node: "n1".to_owned(), action, why: SteerReason::Emptying };
+        let done = Steer {
+            node: "n1".to_owned(),
+            action,
+            why: SteerReason::Emptying,
+        };
         steered(&client, &done, "evenkeel-0", Timestamp::UNIX_EPOCH).await;
         let (_, uri, body) = asked.lock().unwrap()[0].clone();
-        assert_eq!(uri.split('?').next(), Some("/apis/events.k8s.io/v1/namespaces/default/events"));
+        assert_eq!(
+            uri.split('?').next(),
+            Some("/apis/events.k8s.io/v1/namespaces/default/events")
+        );
         let body: Value = serde_json::from_str(&body).unwrap();
         let note = "the scheduler is steered around it (emptying): it is to be emptied: pods had better land elsewhere";
-        assert_eq!((&body["action"], &body["note"]), (&json!("Tainted"), &json!(note)));
-        assert_eq!(body["regarding"], json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"}));
+        assert_eq!(
+            (&body["action"], &body["note"]),
+            (&json!("Tainted"), &json!(note))
+        );
+        assert_eq!(
+            body["regarding"],
+            json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "n1"})
+        );
     }
 
     #[tokio::test]

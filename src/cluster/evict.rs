@@ -10,7 +10,7 @@ use kube::api::PostParams;
 use kube::{Api, Client, Error};
 use serde_json::Value;
 
-use crate::plan::{Move, Outcome};
+use crate::model::plan::{Move, Outcome};
 
 use super::client::why;
 
@@ -33,13 +33,19 @@ pub async fn evict(client: &Client, planned: &Move, grace: Option<i64>) -> Outco
     let request = pods.create_subresource::<_, Value>("eviction", &planned.pod, &params, &body);
     match tokio::time::timeout(TIMEOUT, request).await {
         Ok(answer) => outcome(answer),
-        Err(_) => Outcome::Unanswered(format!("the API server took longer than {} s", TIMEOUT.as_secs())),
+        Err(_) => Outcome::Unanswered(format!(
+            "the API server took longer than {} s",
+            TIMEOUT.as_secs()
+        )),
     }
 }
 
 fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
     let annotations = BTreeMap::from([
-        ("reason".to_owned(), format!("{}: {}", planned.strategy, planned.reason)),
+        (
+            "reason".to_owned(),
+            format!("{}: {}", planned.strategy, planned.reason),
+        ),
         ("requested-by".to_owned(), "evenkeel".to_owned()),
     ]);
     Eviction {
@@ -50,7 +56,10 @@ fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
             ..ObjectMeta::default()
         },
         delete_options: Some(DeleteOptions {
-            preconditions: Some(Preconditions { uid: Some(planned.uid.clone()), resource_version: None }),
+            preconditions: Some(Preconditions {
+                uid: Some(planned.uid.clone()),
+                resource_version: None,
+            }),
             grace_period_seconds: grace,
             ..DeleteOptions::default()
         }),
@@ -58,9 +67,13 @@ fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
 }
 
 fn outcome(answer: Result<Value, Error>) -> Outcome {
-    let Err(error) = answer else { return Outcome::Evicted };
+    let Err(error) = answer else {
+        return Outcome::Evicted;
+    };
     let why = why(&error);
-    let Error::Api(status) = error else { return Outcome::Unanswered(why) };
+    let Error::Api(status) = error else {
+        return Outcome::Unanswered(why);
+    };
     match status.code {
         404 => Outcome::Gone,
         409 => Outcome::Changed,
@@ -79,10 +92,10 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
 pub(crate) mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
-    use crate::plan::Reason;
+    use crate::model::plan::Reason;
+    use crate::model::snapshot::facts::Owner;
     use crate::policy::Basis;
-    use crate::snapshot::facts::Owner;
-    use crate::units::Ratio;
+    use crate::values::Ratio;
 
     pub(crate) fn planned() -> Move {
         Move {
@@ -94,7 +107,11 @@ pub(crate) mod tests {
             may_land: Vec::new(),
             strategy: "LowNodeUtilization",
             profile: "default".to_owned(),
-            owner: Owner { kind: "ReplicaSet".to_owned(), name: "web".to_owned(), controller: true },
+            owner: Owner {
+                kind: "ReplicaSet".to_owned(),
+                name: "web".to_owned(),
+                controller: true,
+            },
             workload: None,
             reason: Reason::HotNode {
                 resource: "cpu".to_owned(),
@@ -107,7 +124,8 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn the_uid_is_a_precondition_and_the_reason_is_told() {
-        let (client, asked) = fake(|_, _, _| (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())).await;
+        let (client, asked) =
+            fake(|_, _, _| (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())).await;
         assert_eq!(evict(&client, &planned(), Some(5)).await, Outcome::Evicted);
         let (method, uri, body) = asked.lock().unwrap()[0].clone();
         assert_eq!(
@@ -157,7 +175,10 @@ pub(crate) mod tests {
     async fn without_an_answer_nobody_knows() {
         let nobody = client_of("http://127.0.0.1:1");
         assert_eq!(evict(&nobody, &planned(), None).await.code(), "unanswered");
-        for strange in [(200, "<html>".to_owned()), (503, r#"{"error": "no upstream"}"#.to_owned())] {
+        for strange in [
+            (200, "<html>".to_owned()),
+            (503, r#"{"error": "no upstream"}"#.to_owned()),
+        ] {
             let (client, _) = fake(move |_, _, _| strange.clone()).await;
             assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
         }
@@ -172,7 +193,19 @@ pub(crate) mod tests {
     #[tokio::test]
     async fn without_a_uid_nothing_is_evicted() {
         let (client, asked) = fake(|_, _, _| (201, "{}".to_owned())).await;
-        assert_eq!(evict(&client, &Move { uid: String::new(), ..planned() }, None).await.code(), "failed");
+        assert_eq!(
+            evict(
+                &client,
+                &Move {
+                    uid: String::new(),
+                    ..planned()
+                },
+                None
+            )
+            .await
+            .code(),
+            "failed"
+        );
         assert!(asked.lock().unwrap().is_empty());
     }
 }

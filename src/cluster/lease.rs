@@ -54,7 +54,11 @@ struct Standing {
 impl Leadership {
     /// The term in which this instance leads now; `None` where it does not, or not surely any more.
     pub fn term(&self) -> Option<Term> {
-        self.0.borrow().lead.filter(|lead| Instant::now() < lead.until).map(|lead| lead.term)
+        self.0
+            .borrow()
+            .lead
+            .filter(|lead| Instant::now() < lead.until)
+            .map(|lead| lead.term)
     }
 
     /// Who is known to hold the Lease.
@@ -106,7 +110,16 @@ impl Elector {
         let (standing, receiver) = watch::channel(Standing::default());
         let api = Api::namespaced(client, &candidacy.namespace);
         let election = Election::new(candidacy.identity.clone(), candidacy.timing);
-        (Elector { api, candidacy, election, seen: None, standing }, Leadership(receiver))
+        (
+            Elector {
+                api,
+                candidacy,
+                election,
+                seen: None,
+                standing,
+            },
+            Leadership(receiver),
+        )
     }
 
     /// Gets and keeps the lead as well as it can. When told to stop, it gives the Lease back.
@@ -159,9 +172,13 @@ impl Elector {
     }
 
     async fn read(&mut self) -> Result<(), Failed> {
-        let found = self.ask("get", self.api.get_opt(&self.candidacy.name)).await?;
+        let found = self
+            .ask("get", self.api.get_opt(&self.candidacy.name))
+            .await?;
         // A Lease that says nothing is there all the same, and is written over.
-        let spec = found.as_ref().map(|lease| lease.spec.clone().unwrap_or_default());
+        let spec = found
+            .as_ref()
+            .map(|lease| lease.spec.clone().unwrap_or_default());
         self.election.read(spec, Instant::now());
         self.seen = found;
         Ok(())
@@ -171,11 +188,24 @@ impl Elector {
     async fn write(&mut self, spec: LeaseSpec) -> Result<(), Failed> {
         let params = PostParams::default();
         let written = if let Some(seen) = &self.seen {
-            let lease = Lease { spec: Some(spec), ..seen.clone() };
-            self.ask("update", self.api.replace(&self.candidacy.name, &params, &lease)).await?
+            let lease = Lease {
+                spec: Some(spec),
+                ..seen.clone()
+            };
+            self.ask(
+                "update",
+                self.api.replace(&self.candidacy.name, &params, &lease),
+            )
+            .await?
         } else {
-            let metadata = ObjectMeta { name: Some(self.candidacy.name.clone()), ..ObjectMeta::default() };
-            let lease = Lease { metadata, spec: Some(spec) };
+            let metadata = ObjectMeta {
+                name: Some(self.candidacy.name.clone()),
+                ..ObjectMeta::default()
+            };
+            let lease = Lease {
+                metadata,
+                spec: Some(spec),
+            };
             self.ask("create", self.api.create(&params, &lease)).await?
         };
         self.seen = Some(written);
@@ -190,7 +220,9 @@ impl Elector {
         for _ in 0..CALLS {
             match self.give_back().await {
                 Ok(()) if led => return info!("the lead is given back"),
-                Err(Failed::Trouble(why)) if led => return warn!("{why}; others take over when the lease has run out"),
+                Err(Failed::Trouble(why)) if led => {
+                    return warn!("{why}; others take over when the lease has run out");
+                }
                 // By a renewal of ours that nobody had heard of, or by whoever leads now.
                 Err(Failed::Overtaken) => self.election.unsure(),
                 Ok(()) | Err(Failed::Trouble(_)) => return,
@@ -220,12 +252,20 @@ impl Elector {
         self.standing.send_if_modified(|standing| {
             let term = |lead: Option<Lead>| lead.map(|lead| lead.term);
             let changed = term(standing.lead) != term(lead);
-            *standing = Standing { lead, holder, trouble };
+            *standing = Standing {
+                lead,
+                holder,
+                trouble,
+            };
             changed
         });
     }
 
-    async fn ask<T>(&self, verb: &str, request: impl Future<Output = Result<T, Error>>) -> Result<T, Failed> {
+    async fn ask<T>(
+        &self,
+        verb: &str,
+        request: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Failed> {
         let (namespace, name) = (&self.candidacy.namespace, &self.candidacy.name);
         // Two calls that are not answered must not be the end of the lead.
         let longest = LONGEST_CALL.min(self.candidacy.timing.renew() / 3);
@@ -233,7 +273,9 @@ impl Elector {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error,
             Err(_) => {
-                return Err(Failed::Trouble(format!("no answer about lease {namespace}/{name} within {longest:?}")));
+                return Err(Failed::Trouble(format!(
+                    "no answer about lease {namespace}/{name} within {longest:?}"
+                )));
             }
         };
         let why = why(&error);
@@ -241,16 +283,19 @@ impl Elector {
             // Changed, created or deleted since it was seen.
             Some(409) => Failed::Overtaken,
             Some(404) if verb == "update" => Failed::Overtaken,
-            Some(403) => {
-                Failed::Trouble(format!("may not {verb} lease {namespace}/{name}, which its role must allow: {why}"))
-            }
+            Some(403) => Failed::Trouble(format!(
+                "may not {verb} lease {namespace}/{name}, which its role must allow: {why}"
+            )),
             Some(_) => Failed::Trouble(format!("cannot {verb} lease {namespace}/{name}: {why}")),
             None => Failed::Trouble(format!("no answer about lease {namespace}/{name}: {why}")),
         })
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the edge, where time is read")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the edge, where time is read"
+)]
 fn clock() -> Timestamp {
     Timestamp::now()
 }

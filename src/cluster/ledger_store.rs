@@ -85,14 +85,23 @@ impl LedgerStore {
     /// The ConfigMap of this namespace and name. No request is made yet.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
         let api = Api::namespaced(client, namespace);
-        LedgerStore { api, namespace: namespace.to_owned(), name: name.to_owned(), seen: None }
+        LedgerStore {
+            api,
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            seen: None,
+        }
     }
 
     /// Reads what was kept.
     pub async fn load(&mut self) -> Result<Loaded, StoreError> {
         let found = self.ask("get", self.api.get_opt(&self.name)).await?;
-        let text = found.as_ref().and_then(|map| map.data.as_ref()?.get(KEY).cloned());
-        let version = found.as_ref().and_then(|map| map.metadata.resource_version.clone());
+        let text = found
+            .as_ref()
+            .and_then(|map| map.data.as_ref()?.get(KEY).cloned());
+        let version = found
+            .as_ref()
+            .and_then(|map| map.metadata.resource_version.clone());
         self.seen = found.map(without_text);
         Ok(Loaded { text, version })
     }
@@ -103,7 +112,10 @@ impl LedgerStore {
         let params = PostParams::default();
         if let Some(seen) = &self.seen {
             let map = with_text(seen.clone(), text);
-            match self.ask("update", self.api.replace(&self.name, &params, &map)).await {
+            match self
+                .ask("update", self.api.replace(&self.name, &params, &map))
+                .await
+            {
                 // Deleted meanwhile. What is in memory is newer than nothing, so it is kept again.
                 Err(StoreError::Missing { .. }) => {}
                 saved => {
@@ -141,7 +153,10 @@ impl LedgerStore {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error,
             Err(_) => {
-                return Err(StoreError::Unanswered { name, why: format!("none within {} s", TIMEOUT.as_secs()) });
+                return Err(StoreError::Unanswered {
+                    name,
+                    why: format!("none within {} s", TIMEOUT.as_secs()),
+                });
             }
         };
         let why = why(&error);
@@ -156,7 +171,9 @@ impl LedgerStore {
 }
 
 fn with_text(mut map: ConfigMap, text: &str) -> ConfigMap {
-    map.data.get_or_insert_default().insert(KEY.to_owned(), text.to_owned());
+    map.data
+        .get_or_insert_default()
+        .insert(KEY.to_owned(), text.to_owned());
     map
 }
 
@@ -180,17 +197,26 @@ mod tests {
         let map = Arc::clone(&kept);
         let (client, asked) = fake(move |method, _, body| {
             let mut kept = map.lock().unwrap();
-            let version = |value: &Value| value["metadata"]["resourceVersion"].as_str().map(str::to_owned);
+            let version = |value: &Value| {
+                value["metadata"]["resourceVersion"]
+                    .as_str()
+                    .map(str::to_owned)
+            };
             match (method, kept.as_ref().map(|value| version(value).unwrap())) {
                 ("GET" | "PUT", None) => return status(404, "not found"),
                 ("GET", Some(_)) => return (200, kept.as_ref().unwrap().to_string()),
                 ("POST", Some(_)) => return status(409, "already exists"),
-                ("PUT", Some(newest)) if version(&body.parse().unwrap()) != Some(newest.clone()) => {
+                ("PUT", Some(newest))
+                    if version(&body.parse().unwrap()) != Some(newest.clone()) =>
+                {
                     return status(409, "the object has been modified");
                 }
                 _ => {}
             }
-            let next = kept.as_ref().and_then(version).map_or(1, |v| v.parse::<u64>().unwrap() + 1);
+            let next = kept
+                .as_ref()
+                .and_then(version)
+                .map_or(1, |v| v.parse::<u64>().unwrap() + 1);
             let mut value: Value = body.parse().unwrap();
             value["metadata"]["resourceVersion"] = json!(next.to_string());
             *kept = Some(value.clone());
@@ -208,15 +234,35 @@ mod tests {
     async fn a_text_is_created_then_updated_and_read_by_the_next() {
         let (client, asked, kept) = server().await;
         let mut first = store(&client);
-        assert_eq!(first.load().await, Ok(Loaded { text: None, version: None }));
+        assert_eq!(
+            first.load().await,
+            Ok(Loaded {
+                text: None,
+                version: None
+            })
+        );
         for text in ["one", "two", "three"] {
             first.save(text).await.unwrap();
         }
-        let verbs: Vec<_> = asked.lock().unwrap().iter().map(|(method, _, _)| method.clone()).collect();
+        let verbs: Vec<_> = asked
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|(method, _, _)| method.clone())
+            .collect();
         assert_eq!(verbs, ["GET", "POST", "PUT", "PUT"]);
-        assert_eq!(kept.lock().unwrap().as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"], "evenkeel");
+        assert_eq!(
+            kept.lock().unwrap().as_ref().unwrap()["metadata"]["labels"]["app.kubernetes.io/name"],
+            "evenkeel"
+        );
         let loaded = store(&client).load().await.unwrap();
-        assert_eq!(loaded, Loaded { text: Some("three".to_owned()), version: Some("3".to_owned()) });
+        assert_eq!(
+            loaded,
+            Loaded {
+                text: Some("three".to_owned()),
+                version: Some("3".to_owned())
+            }
+        );
     }
 
     #[tokio::test]
@@ -229,7 +275,10 @@ mod tests {
         other.load().await.unwrap();
         other.save("other").await.unwrap();
         assert_eq!(one.save("one again").await, conflict);
-        assert_eq!(store(&client).load().await.unwrap().text.as_deref(), Some("other"));
+        assert_eq!(
+            store(&client).load().await.unwrap().text.as_deref(),
+            Some("other")
+        );
     }
 
     #[tokio::test]
@@ -244,12 +293,18 @@ mod tests {
         store.save("one").await.unwrap();
         let value = kept.lock().unwrap().clone().unwrap();
         assert_eq!(
-            (&value["data"]["note"], &value["metadata"]["annotations"]["team"]),
+            (
+                &value["data"]["note"],
+                &value["metadata"]["annotations"]["team"]
+            ),
             (&json!("by hand"), &json!("a"))
         );
         *kept.lock().unwrap() = None;
         store.save("two").await.unwrap();
-        assert_eq!(kept.lock().unwrap().as_ref().unwrap()["data"], json!({"ledger.json": "two"}));
+        assert_eq!(
+            kept.lock().unwrap().as_ref().unwrap()["data"],
+            json!({"ledger.json": "two"})
+        );
     }
 
     #[tokio::test]
@@ -258,10 +313,20 @@ mod tests {
             let (client, _) = fake(move |_, _, _| status(code, "no")).await;
             store(&client).save("x").await.unwrap_err().to_string()
         };
-        assert_eq!(said(403).await, "may not create configmap system/ledger, which its role must allow: no");
+        assert_eq!(
+            said(403).await,
+            "may not create configmap system/ledger, which its role must allow: no"
+        );
         assert_eq!(said(404).await, "cannot create configmap system/ledger: no");
         assert_eq!(said(422).await, "cannot create configmap system/ledger: no");
-        let nobody = store(&client_of("http://127.0.0.1:1")).load().await.unwrap_err().to_string();
-        assert!(nobody.starts_with("no answer about configmap system/ledger: client error"), "{nobody}");
+        let nobody = store(&client_of("http://127.0.0.1:1"))
+            .load()
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            nobody.starts_with("no answer about configmap system/ledger: client error"),
+            "{nobody}"
+        );
     }
 }

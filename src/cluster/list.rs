@@ -34,9 +34,16 @@ pub fn watched() -> Vec<Listed> {
         // `/api/v1/nodes`, `/apis/apps/v1/replicasets`
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let api_version = parts.get(1..parts.len() - 1).unwrap_or_default().join("/");
-        Listed { api_version, kind, path: path.to_owned() }
+        Listed {
+            api_version,
+            kind,
+            path: path.to_owned(),
+        }
     };
-    WATCHED.iter().map(|w| listed((w.kind.name(), w.path))).collect()
+    WATCHED
+        .iter()
+        .map(|w| listed((w.kind.name(), w.path)))
+        .collect()
 }
 
 #[derive(Deserialize)]
@@ -63,14 +70,18 @@ pub async fn pages(client: &Client, path: &str) -> Result<Vec<Value>, String> {
             return Ok(all);
         }
     }
-    Err(format!("the list expired {ATTEMPTS} times before it was complete"))
+    Err(format!(
+        "the list expired {ATTEMPTS} times before it was complete"
+    ))
 }
 
 /// `None` where the API server has forgotten where the next page begins.
 async fn attempt(client: &Client, path: &str) -> Result<Option<Vec<Value>>, String> {
     let (mut all, mut query) = (Vec::new(), format!("limit={PAGE}"));
     loop {
-        let request = Request::get(format!("{path}?{query}")).body(Vec::new()).map_err(|e| e.to_string())?;
+        let request = Request::get(format!("{path}?{query}"))
+            .body(Vec::new())
+            .map_err(|e| e.to_string())?;
         let text = match tokio::time::timeout(TIMEOUT, client.request_text(request)).await {
             Err(_) => return Err(format!("no answer within {} s", TIMEOUT.as_secs())),
             Ok(Err(error)) if code(&error) == Some(410) => return Ok(None),
@@ -93,8 +104,16 @@ mod tests {
 
     #[test]
     fn a_kind_knows_its_version() {
-        let versions: Vec<_> = watched().into_iter().map(|l| format!("{} {}", l.api_version, l.kind)).collect();
-        for expected in ["v1 Node", "policy/v1 PodDisruptionBudget", "apps/v1 ReplicaSet", "batch/v1 Job"] {
+        let versions: Vec<_> = watched()
+            .into_iter()
+            .map(|l| format!("{} {}", l.api_version, l.kind))
+            .collect();
+        for expected in [
+            "v1 Node",
+            "policy/v1 PodDisruptionBudget",
+            "apps/v1 ReplicaSet",
+            "batch/v1 Job",
+        ] {
             assert!(versions.contains(&expected.to_owned()), "{versions:?}");
         }
     }
@@ -104,7 +123,9 @@ mod tests {
         let (client, asked) = fake(|_, path, _| {
             let answer = match path {
                 "/api/v1/pods?limit=500" => r#"{"metadata":{"continue":"a+b="},"items":[{"n":1}]}"#,
-                "/api/v1/pods?limit=500&continue=a%2Bb%3D" => r#"{"metadata":{},"items":[{"n":2}]}"#,
+                "/api/v1/pods?limit=500&continue=a%2Bb%3D" => {
+                    r#"{"metadata":{},"items":[{"n":2}]}"#
+                }
                 other => panic!("{other}"),
             };
             (200, answer.to_owned())
@@ -116,10 +137,19 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_forbidden_is_said_and_what_expires_is_begun_anew() {
-        let (client, _) = fake(|_, _, _| status(403, "pods is forbidden: User \"me\" cannot list")).await;
-        assert_eq!(pages(&client, "/api/v1/pods").await.unwrap_err(), "pods is forbidden: User \"me\" cannot list");
+        let (client, _) =
+            fake(|_, _, _| status(403, "pods is forbidden: User \"me\" cannot list")).await;
+        assert_eq!(
+            pages(&client, "/api/v1/pods").await.unwrap_err(),
+            "pods is forbidden: User \"me\" cannot list"
+        );
         let (client, asked) = fake(|_, _, _| status(410, "too old")).await;
-        assert!(pages(&client, "/api/v1/pods").await.unwrap_err().contains("expired 3 times"));
+        assert!(
+            pages(&client, "/api/v1/pods")
+                .await
+                .unwrap_err()
+                .contains("expired 3 times")
+        );
         assert_eq!(asked.lock().unwrap().len(), 3);
     }
 }

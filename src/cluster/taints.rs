@@ -7,7 +7,7 @@ use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::{Value, json};
 
-use crate::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome};
+use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome};
 
 use super::client::{code, why};
 
@@ -28,7 +28,9 @@ pub async fn steer(client: &Client, planned: &Steer) -> SteerOutcome {
             Ok(outcome) | Err(Missed::Answer(outcome)) => return outcome,
         }
     }
-    SteerOutcome::Failed(format!("others wrote to the node {ATTEMPTS} times meanwhile"))
+    SteerOutcome::Failed(format!(
+        "others wrote to the node {ATTEMPTS} times meanwhile"
+    ))
 }
 
 enum Missed {
@@ -40,9 +42,18 @@ enum Missed {
 async fn attempt(nodes: &Api<DynamicObject>, planned: &Steer) -> Result<SteerOutcome, Missed> {
     // Not a get, for which the role would need another verb.
     let params = ListParams::default().fields(&format!("metadata.name={}", planned.node));
-    let Some(node) = answer(nodes.list(&params)).await?.items.pop() else { return Ok(SteerOutcome::Unneeded) };
-    let there = node.data.pointer("/spec/taints").and_then(Value::as_array).cloned().unwrap_or_default();
-    let Some(taints) = changed(&there, planned.action) else { return Ok(SteerOutcome::Unneeded) };
+    let Some(node) = answer(nodes.list(&params)).await?.items.pop() else {
+        return Ok(SteerOutcome::Unneeded);
+    };
+    let there = node
+        .data
+        .pointer("/spec/taints")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let Some(taints) = changed(&there, planned.action) else {
+        return Ok(SteerOutcome::Unneeded);
+    };
     let patch = json!({
         "metadata": {"resourceVersion": node.metadata.resource_version},
         "spec": {"taints": if taints.is_empty() { Value::Null } else { Value::Array(taints) }},
@@ -53,10 +64,19 @@ async fn attempt(nodes: &Api<DynamicObject>, planned: &Steer) -> Result<SteerOut
 
 /// The taints as they should be; `None` where they are so.
 fn changed(there: &[Value], action: SteerAction) -> Option<Vec<Value>> {
-    let mut taints: Vec<Value> = there.iter().filter(|t| t["key"] != STEERING_KEY).cloned().collect();
+    let mut taints: Vec<Value> = there
+        .iter()
+        .filter(|t| t["key"] != STEERING_KEY)
+        .cloned()
+        .collect();
     if let SteerAction::Add(value) = action {
-        let ours = json!({"key": STEERING_KEY, "value": value.text(), "effect": "PreferNoSchedule"});
-        let same = |t: &Value| ["key", "value", "effect"].iter().all(|field| t[*field] == ours[*field]);
+        let ours =
+            json!({"key": STEERING_KEY, "value": value.text(), "effect": "PreferNoSchedule"});
+        let same = |t: &Value| {
+            ["key", "value", "effect"]
+                .iter()
+                .all(|field| t[*field] == ours[*field])
+        };
         if there.iter().any(same) {
             return None;
         }
@@ -88,12 +108,16 @@ async fn answer<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T,
 mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, status};
-    use crate::plan::{SteerReason, SteerValue};
+    use crate::model::plan::{SteerReason, SteerValue};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn planned(action: SteerAction) -> Steer {
-        Steer { node: "n1".to_owned(), action, why: SteerReason::Cooled }
+        Steer {
+            node: "n1".to_owned(),
+            action,
+            why: SteerReason::Cooled,
+        }
     }
 
     fn add() -> Steer {
@@ -109,7 +133,8 @@ mod tests {
     }
 
     fn node(taints: &[Value]) -> String {
-        let node = json!({"metadata": {"name": "n1", "resourceVersion": "7"}, "spec": {"taints": taints}});
+        let node =
+            json!({"metadata": {"name": "n1", "resourceVersion": "7"}, "spec": {"taints": taints}});
         json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {}, "items": [node]}).to_string()
     }
 
@@ -117,15 +142,25 @@ mod tests {
     async fn patched(taints: &[Value], action: SteerAction) -> (SteerOutcome, Option<Value>) {
         let list = node(taints);
         let (client, asked) = fake(move |method, uri, _| {
-            let read = method == "GET" && uri.contains("/api/v1/nodes?") && uri.contains("metadata.name%3Dn1");
-            let one = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}).to_string();
-            if read { (200, list.clone()) } else { (200, one) }
+            let read = method == "GET"
+                && uri.contains("/api/v1/nodes?")
+                && uri.contains("metadata.name%3Dn1");
+            let one =
+                json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}).to_string();
+            if read {
+                (200, list.clone())
+            } else {
+                (200, one)
+            }
         })
         .await;
         let outcome = steer(&client, &planned(action)).await;
         let asked = asked.lock().unwrap();
         let patch = asked.iter().find(|(method, ..)| method == "PATCH");
-        (outcome, patch.map(|(_, _, body)| serde_json::from_str(body).unwrap()))
+        (
+            outcome,
+            patch.map(|(_, _, body)| serde_json::from_str(body).unwrap()),
+        )
     }
 
     #[tokio::test]
@@ -137,13 +172,20 @@ mod tests {
         });
         assert_eq!((outcome, patch), (SteerOutcome::Done, Some(expected)));
         let (outcome, patch) = patched(&[ours("hot"), foreign()], SteerAction::Remove).await;
-        assert_eq!((outcome, &patch.unwrap()["spec"]["taints"]), (SteerOutcome::Done, &json!([foreign()])));
+        assert_eq!(
+            (outcome, &patch.unwrap()["spec"]["taints"]),
+            (SteerOutcome::Done, &json!([foreign()]))
+        );
     }
 
     #[tokio::test]
     async fn a_node_has_one_of_ours_at_most() {
         let closed = json!({"key": STEERING_KEY, "effect": "NoSchedule"});
-        let (_, patch) = patched(&[ours("emptying"), closed], SteerAction::Add(SteerValue::Hot)).await;
+        let (_, patch) = patched(
+            &[ours("emptying"), closed],
+            SteerAction::Add(SteerValue::Hot),
+        )
+        .await;
         assert_eq!(patch.unwrap()["spec"]["taints"], json!([ours("hot")]));
         let (_, patch) = patched(&[ours("hot")], SteerAction::Remove).await;
         assert_eq!(patch.unwrap()["spec"]["taints"], Value::Null);
@@ -152,14 +194,24 @@ mod tests {
     #[tokio::test]
     async fn what_is_so_already_is_not_written() {
         for (taints, action) in [
-            (vec![foreign(), ours("hot")], SteerAction::Add(SteerValue::Hot)),
+            (
+                vec![foreign(), ours("hot")],
+                SteerAction::Add(SteerValue::Hot),
+            ),
             (vec![foreign()], SteerAction::Remove),
             (vec![], SteerAction::Remove),
         ] {
-            assert_eq!(patched(&taints, action).await, (SteerOutcome::Unneeded, None));
+            assert_eq!(
+                patched(&taints, action).await,
+                (SteerOutcome::Unneeded, None)
+            );
         }
         let (gone, _) = fake(|_, _, _| {
-            (200, json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {}, "items": []}).to_string())
+            (
+                200,
+                json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {}, "items": []})
+                    .to_string(),
+            )
         })
         .await;
         assert_eq!(steer(&gone, &add()).await, SteerOutcome::Unneeded);
@@ -175,12 +227,22 @@ mod tests {
             if writes.fetch_add(1, Ordering::Relaxed) < 2 {
                 return status(409, "the object has been modified");
             }
-            (200, json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}).to_string())
+            (
+                200,
+                json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}).to_string(),
+            )
         })
         .await;
         assert_eq!(steer(&client, &add()).await, SteerOutcome::Done);
         assert_eq!(asked.lock().unwrap().len(), 6);
-        let (busy, _) = fake(|method, _, _| if method == "GET" { (200, node(&[])) } else { status(409, "m") }).await;
+        let (busy, _) = fake(|method, _, _| {
+            if method == "GET" {
+                (200, node(&[]))
+            } else {
+                status(409, "m")
+            }
+        })
+        .await;
         assert_eq!(steer(&busy, &add()).await.code(), "failed");
     }
 
@@ -191,10 +253,19 @@ mod tests {
             (404, SteerOutcome::Unneeded),
             (500, SteerOutcome::Failed("m".to_owned())),
         ] {
-            let (client, _) =
-                fake(move |method, _, _| if method == "GET" { (200, node(&[])) } else { status(code, "m") }).await;
+            let (client, _) = fake(move |method, _, _| {
+                if method == "GET" {
+                    (200, node(&[]))
+                } else {
+                    status(code, "m")
+                }
+            })
+            .await;
             assert_eq!(steer(&client, &add()).await, expected);
         }
-        assert_eq!(steer(&client_of("http://127.0.0.1:1"), &add()).await.code(), "unanswered");
+        assert_eq!(
+            steer(&client_of("http://127.0.0.1:1"), &add()).await.code(),
+            "unanswered"
+        );
     }
 }

@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::{debug, info, warn};
 
-use crate::snapshot::facts::Skipped;
-use crate::snapshot::import;
-use crate::snapshot::objects::{Kind, Name, Object};
+use crate::model::snapshot::facts::Skipped;
+use crate::model::snapshot::import;
+use crate::model::snapshot::objects::{Kind, Name, Object};
 
 use super::client::{code, why};
 use super::{Cluster, Outage};
@@ -60,16 +60,27 @@ pub(super) const WATCHED: [Watched; 11] = [
     whole(Kind::Volume, "/api/v1/persistentvolumes"),
     whole(Kind::Service, "/api/v1/services"),
     metadata(Kind::ReplicaSet, "/apis/apps/v1/replicasets"),
-    metadata(Kind::ReplicationController, "/api/v1/replicationcontrollers"),
+    metadata(
+        Kind::ReplicationController,
+        "/api/v1/replicationcontrollers",
+    ),
     metadata(Kind::Job, "/apis/batch/v1/jobs"),
 ];
 
 const fn whole(kind: Kind, path: &'static str) -> Watched {
-    Watched { kind, path, metadata_only: false }
+    Watched {
+        kind,
+        path,
+        metadata_only: false,
+    }
 }
 
 const fn metadata(kind: Kind, path: &'static str) -> Watched {
-    Watched { kind, path, metadata_only: true }
+    Watched {
+        kind,
+        path,
+        metadata_only: true,
+    }
 }
 
 /// Why a list or a watch has come to its end.
@@ -143,7 +154,13 @@ struct Refusal {
 
 impl Feed {
     pub(super) const fn new(cluster: Cluster, watched: Watched) -> Self {
-        Feed { cluster, watched, position: None, failures: 0, losses: 0 }
+        Feed {
+            cluster,
+            watched,
+            position: None,
+            failures: 0,
+            losses: 0,
+        }
     }
 
     /// Lists and watches, and never ends.
@@ -169,13 +186,17 @@ impl Feed {
         loop {
             let request = self.request(&query, "PartialObjectMetadataList")?;
             let text = within(PAGE_TIMEOUT, self.cluster.client.request_text(request)).await?;
-            let page: Page<'_> = serde_json::from_str(&text).map_err(|e| Fault::Broken(format!("no list: {e}")))?;
+            let page: Page<'_> =
+                serde_json::from_str(&text).map_err(|e| Fault::Broken(format!("no list: {e}")))?;
             self.take(page.items.unwrap_or_default(), &mut listed);
             if page.metadata.r#continue.is_empty() {
                 self.position = Some(page.metadata.resource_version);
                 break;
             }
-            query = format!("limit={PAGE}&continue={}", escaped(&page.metadata.r#continue));
+            query = format!(
+                "limit={PAGE}&continue={}",
+                escaped(&page.metadata.r#continue)
+            );
         }
         self.cluster.objects().retain(self.watched.kind, &listed);
         self.cluster.listed(self.watched.kind);
@@ -186,7 +207,10 @@ impl Feed {
     /// Takes in the items of a page.
     fn take(&self, items: Vec<&RawValue>, listed: &mut BTreeSet<Name>) {
         // Read before the lock is taken, for others wait for it.
-        let read: Vec<_> = items.into_iter().map(|item| import::text(self.watched.kind, item.get())).collect();
+        let read: Vec<_> = items
+            .into_iter()
+            .map(|item| import::text(self.watched.kind, item.get()))
+            .collect();
         let mut objects = self.cluster.objects();
         for object in read {
             listed.insert(name_of(&object));
@@ -219,15 +243,23 @@ impl Feed {
     /// Takes in one line of a watch. After one that is no event, only a list can tell what is so.
     fn hear(&mut self, line: &[u8]) -> Result<(), Fault> {
         let parsed = serde_json::from_slice(line);
-        let Line { event, object } = parsed.map_err(|e| self.lose(format!("no event of a watch: {e}")))?;
+        let Line { event, object } =
+            parsed.map_err(|e| self.lose(format!("no event of a watch: {e}")))?;
         if event == "ERROR" {
             let refusal: Refusal = serde_json::from_str(object.get()).unwrap_or_default();
-            return Err(if refusal.code == 410 { Fault::Expired } else { self.lose(refusal.message) });
+            return Err(if refusal.code == 410 {
+                Fault::Expired
+            } else {
+                self.lose(refusal.message)
+            });
         }
         if event != "BOOKMARK" {
             self.change(&event, object.get());
         }
-        let version = serde_json::from_str::<Versioned>(object.get()).unwrap_or_default().metadata.resource_version;
+        let version = serde_json::from_str::<Versioned>(object.get())
+            .unwrap_or_default()
+            .metadata
+            .resource_version;
         if !version.is_empty() {
             self.position = Some(version);
         }
@@ -276,7 +308,10 @@ impl Feed {
         let (why, silent_for) = match fault {
             Fault::Expired => {
                 self.position = None;
-                ("it has fallen behind, and everything is listed anew".to_owned(), Duration::ZERO)
+                (
+                    "it has fallen behind, and everything is listed anew".to_owned(),
+                    Duration::ZERO,
+                )
             }
             Fault::Silent(time) => (format!("nothing heard for {} s", time.as_secs()), time),
             Fault::Broken(why) => (why, Duration::ZERO),
@@ -286,7 +321,14 @@ impl Feed {
         self.losses += u32::from(watching && self.position.is_none());
         let times = self.failures.max(self.losses);
         let kind = self.watched.kind;
-        let news = self.cluster.failed(kind, Outage { since: now() - silent_for, why: why.clone() }, times > 1);
+        let news = self.cluster.failed(
+            kind,
+            Outage {
+                since: now() - silent_for,
+                why: why.clone(),
+            },
+            times > 1,
+        );
         if news {
             warn!(
                 kind = kind.name(),
@@ -295,7 +337,10 @@ impl Feed {
         } else {
             debug!(kind = kind.name(), why, times, "a watch fails");
         }
-        PAUSES.0.saturating_mul(1 << (times - 1).min(16)).min(PAUSES.1)
+        PAUSES
+            .0
+            .saturating_mul(1 << (times - 1).min(16))
+            .min(PAUSES.1)
     }
 }
 
@@ -307,7 +352,10 @@ fn name_of(read: &Result<Object, Skipped>) -> Name {
 }
 
 /// Reads a line, or tells that there is none any more.
-async fn next_line(stream: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> Result<bool, Fault> {
+async fn next_line(
+    stream: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> Result<bool, Fault> {
     line.clear();
     match timeout(SILENCE, stream.read_until(b'\n', line)).await {
         Err(_) => Err(Fault::Silent(SILENCE)),
@@ -318,7 +366,10 @@ async fn next_line(stream: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>)
     }
 }
 
-async fn within<T>(limit: Duration, request: impl Future<Output = kube::Result<T>>) -> Result<T, Fault> {
+async fn within<T>(
+    limit: Duration,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Fault> {
     match timeout(limit, request).await {
         Err(_) => Err(Fault::Silent(limit)),
         Ok(Err(error)) if code(&error) == Some(410) => Err(Fault::Expired),
@@ -330,13 +381,18 @@ async fn within<T>(limit: Duration, request: impl Future<Output = kube::Result<T
 /// As part of a query: a continue token is base64 and has characters that mean something there.
 pub(super) fn escaped(text: &str) -> String {
     let escape = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
         _ => format!("%{byte:02X}"),
     };
     text.bytes().map(escape).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "an outage is told by the wall clock, here at the edge")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an outage is told by the wall clock, here at the edge"
+)]
 fn now() -> Timestamp {
     Timestamp::now()
 }
@@ -345,7 +401,7 @@ fn now() -> Timestamp {
 mod tests {
     use super::*;
     use crate::cluster::client::tests::{Asked, client_of, fake, status};
-    use crate::snapshot::Snapshot;
+    use crate::model::snapshot::Snapshot;
     use serde_json::json;
 
     const PODS: Watched = WATCHED[1];
@@ -355,13 +411,20 @@ mod tests {
     }
 
     fn page(version: &str, next: &str, items: &[serde_json::Value]) -> (u16, String) {
-        (200, json!({"metadata": {"resourceVersion": version, "continue": next}, "items": items}).to_string())
+        (
+            200,
+            json!({"metadata": {"resourceVersion": version, "continue": next}, "items": items})
+                .to_string(),
+        )
     }
 
     fn lines(events: &[(&str, serde_json::Value)]) -> (u16, String) {
         (
             200,
-            events.iter().map(|(event, object)| json!({"object": object, "type": event}).to_string() + "\n").collect(),
+            events
+                .iter()
+                .map(|(event, object)| json!({"object": object, "type": event}).to_string() + "\n")
+                .collect(),
         )
     }
 
@@ -374,24 +437,33 @@ mod tests {
     }
 
     fn pods(cluster: &Cluster) -> Vec<String> {
-        cluster.snapshot([]).pods.iter().map(|p| format!("{} on {}", p.name, p.node_name())).collect()
+        cluster
+            .snapshot([])
+            .pods
+            .iter()
+            .map(|p| format!("{} on {}", p.name, p.node_name()))
+            .collect()
     }
 
     trait NodeName {
         fn node_name(&self) -> &str;
     }
 
-    impl NodeName for crate::snapshot::Pod {
+    impl NodeName for crate::model::snapshot::Pod {
         /// The node that the facts name; the snapshot here has none.
         fn node_name(&self) -> &str {
-            let facts: &crate::snapshot::facts::Pod = self;
+            let facts: &crate::model::snapshot::facts::Pod = self;
             facts.node.as_deref().unwrap_or("none")
         }
     }
 
     fn skipped(cluster: &Cluster) -> Vec<(String, Option<String>)> {
         let snapshot: Snapshot = cluster.snapshot([]);
-        snapshot.skipped.into_iter().map(|s| (s.name, s.node)).collect()
+        snapshot
+            .skipped
+            .into_iter()
+            .map(|s| (s.name, s.node))
+            .collect()
     }
 
     #[tokio::test]
@@ -408,10 +480,19 @@ mod tests {
         .await;
         feed.list().await.unwrap();
         assert_eq!(pods(&feed.cluster), ["p1 on n1", "p3 on n3"]);
-        assert_eq!(skipped(&feed.cluster), [("p2".to_owned(), Some("n2".to_owned()))]);
+        assert_eq!(
+            skipped(&feed.cluster),
+            [("p2".to_owned(), Some("n2".to_owned()))]
+        );
         assert_eq!(feed.position.as_deref(), Some("7"));
         assert!(feed.cluster.health()[&Kind::Pod].synced && !feed.cluster.synced());
-        assert!(asked.lock().unwrap().iter().all(|(_, uri, _)| uri.starts_with("/api/v1/pods?limit=500")));
+        assert!(
+            asked
+                .lock()
+                .unwrap()
+                .iter()
+                .all(|(_, uri, _)| uri.starts_with("/api/v1/pods?limit=500"))
+        );
     }
 
     #[tokio::test]
@@ -445,9 +526,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_skipped_object_that_is_deleted_is_forgotten() {
-        let broken = json!({"metadata": {"name": "p", "namespace": "a", "resourceVersion": "1"}, "spec": 1});
-        let (mut feed, _) =
-            feed(PODS, move |_, _, _| lines(&[("ADDED", broken.clone()), ("DELETED", broken.clone())])).await;
+        let broken =
+            json!({"metadata": {"name": "p", "namespace": "a", "resourceVersion": "1"}, "spec": 1});
+        let (mut feed, _) = feed(PODS, move |_, _, _| {
+            lines(&[("ADDED", broken.clone()), ("DELETED", broken.clone())])
+        })
+        .await;
         feed.watch("0".to_owned()).await.unwrap();
         assert_eq!(skipped(&feed.cluster), []);
     }
@@ -456,8 +540,16 @@ mod tests {
     async fn owners_are_asked_for_by_their_metadata() {
         let router = axum::Router::new().fallback(|request: axum::extract::Request| async move {
             let accept = request.headers()["accept"].to_str().unwrap().to_owned();
-            assert_eq!(accept, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json");
-            page("1", "", &[json!({"metadata": {"name": "web-1", "namespace": "a"}})]).1
+            assert_eq!(
+                accept,
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            );
+            page(
+                "1",
+                "",
+                &[json!({"metadata": {"name": "web-1", "namespace": "a"}})],
+            )
+            .1
         });
         let client = crate::cluster::client::tests::serve(router).await;
         let mut feed = Feed::new(Cluster::new(client), WATCHED[8]);
@@ -475,19 +567,27 @@ mod tests {
         feed.fail(fault, true);
         assert_eq!(feed.position, None);
         let (mut feed, _) = self::feed(PODS, |_, _, _| status(410, "gone")).await;
-        assert!(matches!(feed.watch("1".to_owned()).await, Err(Fault::Expired)));
+        assert!(matches!(
+            feed.watch("1".to_owned()).await,
+            Err(Fault::Expired)
+        ));
         assert!(matches!(feed.list().await, Err(Fault::Expired)));
     }
 
     #[tokio::test]
     async fn what_is_no_event_leads_to_a_list_as_well() {
         let refused = json!({"kind": "Status", "code": 500, "message": "etcd is away"});
-        for answer in
-            [(200, "no json\n".to_owned()), lines(&[("ERROR", refused)]), (200, "{\"type\": \"ADD".to_owned())]
-        {
+        for answer in [
+            (200, "no json\n".to_owned()),
+            lines(&[("ERROR", refused)]),
+            (200, "{\"type\": \"ADD".to_owned()),
+        ] {
             let (mut feed, _) = feed(PODS, move |_, _, _| answer.clone()).await;
             feed.position = Some("1".to_owned());
-            assert!(matches!(feed.watch("1".to_owned()).await, Err(Fault::Broken(_))));
+            assert!(matches!(
+                feed.watch("1".to_owned()).await,
+                Err(Fault::Broken(_))
+            ));
             assert_eq!(feed.position, None);
         }
     }
@@ -497,7 +597,10 @@ mod tests {
         let (mut feed, _) = feed(PODS, |_, _, _| status(403, "pods is forbidden")).await;
         feed.position = Some("1".to_owned());
         let fault = feed.watch("1".to_owned()).await.unwrap_err();
-        assert!(matches!(&fault, Fault::Broken(why) if why == "pods is forbidden"), "{fault:?}");
+        assert!(
+            matches!(&fault, Fault::Broken(why) if why == "pods is forbidden"),
+            "{fault:?}"
+        );
         feed.fail(fault, true);
         assert_eq!(feed.position.as_deref(), Some("1"));
     }
@@ -506,11 +609,18 @@ mod tests {
     async fn pauses_grow_to_half_a_minute_and_begin_anew_when_the_api_server_answers() {
         let mut feed = Feed::new(Cluster::new(client_of("http://127.0.0.1:1")), PODS);
         feed.position = Some("1".to_owned());
-        let mut pauses: Vec<_> =
-            (0..9).map(|_| feed.fail(Fault::Broken("refused".to_owned()), true).as_millis()).collect();
+        let mut pauses: Vec<_> = (0..9)
+            .map(|_| {
+                feed.fail(Fault::Broken("refused".to_owned()), true)
+                    .as_millis()
+            })
+            .collect();
         feed.recover();
         pauses.push(feed.fail(Fault::Expired, true).as_millis());
-        assert_eq!(pauses, [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, 500]);
+        assert_eq!(
+            pauses,
+            [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, 500]
+        );
         // Each list goes well, and each watch after it fails at once.
         for expected in [1000, 2000, 4000] {
             feed.recover();
@@ -521,8 +631,14 @@ mod tests {
 
     #[tokio::test]
     async fn every_kind_is_listed_before_the_cluster_is_known() {
-        let (client, _) =
-            fake(|_, uri, _| if uri.contains("watch=") { (200, String::new()) } else { page("1", "", &[]) }).await;
+        let (client, _) = fake(|_, uri, _| {
+            if uri.contains("watch=") {
+                (200, String::new())
+            } else {
+                page("1", "", &[])
+            }
+        })
+        .await;
         let cluster = Cluster::new(client);
         assert!(!cluster.synced());
         let stop = tokio_util::sync::CancellationToken::new();

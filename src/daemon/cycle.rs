@@ -5,12 +5,12 @@ use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
-use crate::engine::Engine;
-use crate::ledger::Ledger;
-use crate::plan::{Move, Outcome, Plan, Steer, SteerAction};
-use crate::snapshot::Snapshot;
-use crate::telemetry::metrics::Phase;
-use crate::telemetry::status::facts::{Remembered, Round};
+use crate::daemon::telemetry::metrics::Phase;
+use crate::daemon::telemetry::status::facts::{Remembered, Round};
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
+use crate::model::plan::{Move, Outcome, Plan, Steer, SteerAction};
+use crate::model::snapshot::Snapshot;
 
 use super::{Daemon, DaemonError, Loading, clock, report, since, spans};
 
@@ -23,7 +23,11 @@ pub(super) struct Cycle<'d> {
 
 impl<'d> Cycle<'d> {
     pub(super) fn new(daemon: &'d mut Daemon, engine: &'d mut Engine) -> Self {
-        Cycle { daemon, engine, started: clock() }
+        Cycle {
+            daemon,
+            engine,
+            started: clock(),
+        }
     }
 
     pub(super) async fn run(self) -> Result<(), DaemonError> {
@@ -40,11 +44,21 @@ impl<'d> Cycle<'d> {
             self.daemon.health.waiting(cut_off.to_string());
             self.daemon.metrics.cycle("waiting", self.took());
             spans::uncycled("waiting", &cut_off.to_string());
-            self.daemon.board.none(self.started, "waiting", &cut_off.to_string());
-            warn!(outcome = "waiting", "cycle: {cut_off}; nothing is decided until it is back");
+            self.daemon
+                .board
+                .none(self.started, "waiting", &cut_off.to_string());
+            warn!(
+                outcome = "waiting",
+                "cycle: {cut_off}; nothing is decided until it is back"
+            );
             return Ok(());
         }
-        match self.daemon.usage.blind().filter(|_| self.engine.policy().weighs_usage()) {
+        match self
+            .daemon
+            .usage
+            .blind()
+            .filter(|_| self.engine.policy().weighs_usage())
+        {
             Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
             None => self.daemon.health.ready(),
         }
@@ -58,9 +72,11 @@ impl<'d> Cycle<'d> {
             Vec::new()
         } else {
             // Taints are there before pods look for a place, and those that a move may count on go after it.
-            self.steer(&plan, |action| matches!(action, SteerAction::Add(_))).await;
+            self.steer(&plan, |action| matches!(action, SteerAction::Add(_)))
+                .await;
             let outcomes = self.carry_out(&snapshot, &plan, &before).await;
-            self.steer(&plan, |action| action == SteerAction::Remove).await;
+            self.steer(&plan, |action| action == SteerAction::Remove)
+                .await;
             outcomes?
         };
         self.report(&snapshot, &plan, &outcomes);
@@ -69,12 +85,17 @@ impl<'d> Cycle<'d> {
 
     /// The cluster as it is, with what has become of earlier moves.
     fn settle(&mut self) -> Snapshot {
-        let snapshot = self.daemon.cluster.snapshot(self.engine.policy().resources());
+        let snapshot = self
+            .daemon
+            .cluster
+            .snapshot(self.engine.policy().resources());
         for settled in self.engine.settle(&snapshot, self.started) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
             self.daemon.metrics.settled(&settled);
         }
-        self.daemon.metrics.phase(Phase::Settle, since(self.started));
+        self.daemon
+            .metrics
+            .phase(Phase::Settle, since(self.started));
         snapshot
     }
 
@@ -84,7 +105,9 @@ impl<'d> Cycle<'d> {
         let plan = self.engine.decide_telling(snapshot, self.started, |done| {
             if let Some(strategy) = done {
                 let profile = &self.engine.policy().profiles[strategy.profile].name;
-                self.daemon.metrics.strategy(strategy.rule.name(), profile, since(last));
+                self.daemon
+                    .metrics
+                    .strategy(strategy.rule.name(), profile, since(last));
             }
             last = clock();
         });
@@ -98,7 +121,10 @@ impl<'d> Cycle<'d> {
             return;
         }
         let (begun, span) = (clock(), spans::steer(changes.len()));
-        self.daemon.steer(changes.into_iter()).instrument(span).await;
+        self.daemon
+            .steer(changes.into_iter())
+            .instrument(span)
+            .await;
         self.daemon.metrics.phase(Phase::Steer, since(begun));
     }
 
@@ -121,14 +147,19 @@ impl<'d> Cycle<'d> {
             self.daemon.metrics.cycle("failed", self.took());
             return Err(DaemonError::Unwritten(error.to_string()));
         }
-        let outcomes = self.act(&plan.moves).instrument(spans::act(plan.moves.len())).await;
+        let outcomes = self
+            .act(&plan.moves)
+            .instrument(spans::act(plan.moves.len()))
+            .await;
         if !outcomes.is_empty()
             && let Err(error) = self.save().await
         {
             if error == StoreError::NotLeading {
                 warn!("{error}: whoever leads next will see what became of these moves");
             } else {
-                error!("the outcomes are not in the ledger yet, and will be written with the next cycle: {error}");
+                error!(
+                    "the outcomes are not in the ledger yet, and will be written with the next cycle: {error}"
+                );
                 self.recover_version(&error).await;
             }
         }
@@ -153,7 +184,13 @@ impl<'d> Cycle<'d> {
             info!(namespace = it.namespace, pod = it.pod, node = it.node, may_land = report::places(it),
                 strategy = it.strategy, outcome = told, reason = %it.reason, "eviction: {outcome}");
             if outcome == Outcome::Evicted {
-                events::evicted(self.daemon.cluster.client(), it, &self.daemon.instance, clock()).await;
+                events::evicted(
+                    self.daemon.cluster.client(),
+                    it,
+                    &self.daemon.instance,
+                    clock(),
+                )
+                .await;
             }
             outcomes.push(outcome);
         }
@@ -209,14 +246,22 @@ impl<'d> Cycle<'d> {
     fn report(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome]) {
         let took = self.took();
         let outcome = report::cycle(plan, outcomes, self.dry(), took);
-        self.daemon.metrics.ledger(self.engine.ledger(), &self.engine.policy().cooldown, self.started);
+        self.daemon.metrics.ledger(
+            self.engine.ledger(),
+            &self.engine.policy().cooldown,
+            self.started,
+        );
         self.daemon.metrics.cycle(outcome, took);
         spans::cycled(outcome, plan, outcomes);
         self.daemon.board.round(|| {
             let round = Round::of(plan, outcomes, self.dry(), took);
             let past = round.past(outcome, report::summary(plan, round.evicted));
             let rest = self.engine.policy().cooldown.rest;
-            (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, self.started))
+            (
+                round,
+                past,
+                Remembered::of(self.engine.ledger(), snapshot, rest, self.started),
+            )
         });
     }
 
@@ -231,5 +276,8 @@ impl<'d> Cycle<'d> {
 
 /// Whether what is written in the cluster may be other than what we saw or wrote last.
 const fn unsure(error: &StoreError) -> bool {
-    matches!(error, StoreError::Conflict(_) | StoreError::Unanswered { .. })
+    matches!(
+        error,
+        StoreError::Conflict(_) | StoreError::Unanswered { .. }
+    )
 }

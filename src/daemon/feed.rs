@@ -4,12 +4,12 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use tracing::{info, warn};
 
+use crate::cluster::usage_source::{Source, SourceError};
+use crate::daemon::telemetry::metrics::Metrics;
+use crate::daemon::telemetry::status;
+use crate::model::snapshot::places::Places;
+use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
-use crate::snapshot::places::Places;
-use crate::source::{Source, SourceError};
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::status;
-use crate::usage::Readings;
 
 /// The sources, and how they are doing.
 pub struct Feed {
@@ -54,7 +54,12 @@ pub(super) struct Look {
 impl Feed {
     /// The sources of a policy. Nothing is asked yet.
     pub fn new(usage: &UsagePolicy, client: &Client) -> Self {
-        let line = |source| Line { source, read: None, newest: None, error: None };
+        let line = |source| Line {
+            source,
+            read: None,
+            newest: None,
+            error: None,
+        };
         Feed {
             first: line(Source::first(usage, client)),
             fallback: Source::fallback(usage, client).map(line),
@@ -78,7 +83,10 @@ impl Feed {
             newest_sample: line.newest,
             error: line.error.as_ref().map(|(_, said)| said.clone()),
         };
-        std::iter::once(&self.first).chain(&self.fallback).map(told).collect()
+        std::iter::once(&self.first)
+            .chain(&self.fallback)
+            .map(told)
+            .collect()
     }
 
     /// Why nothing is known of usage now; `None` where a source is fresh.
@@ -86,24 +94,41 @@ impl Feed {
         if matches!(self.standing, Standing::By(_)) {
             return None;
         }
-        let why = self.trouble().map_or("its newest sample is too old", |(_, said)| said);
+        let why = self
+            .trouble()
+            .map_or("its newest sample is too old", |(_, said)| said);
         Some(format!("{}: {why}", self.first.name()))
     }
 
     /// The source that decisions are made by, if any is fresh.
     pub(super) const fn used(&self) -> Option<&'static str> {
-        if let Standing::By(kind) = self.standing { Some(kind.label()) } else { None }
+        if let Standing::By(kind) = self.standing {
+            Some(kind.label())
+        } else {
+            None
+        }
     }
 
     /// Why the first source could not be read last time: the kind of trouble, and a sentence.
     pub(super) fn trouble(&self) -> Option<(&'static str, &str)> {
-        self.first.error.as_ref().map(|(kind, said)| (*kind, said.as_str()))
+        self.first
+            .error
+            .as_ref()
+            .map(|(kind, said)| (*kind, said.as_str()))
     }
 
     /// Looks once. The fallback is asked only while the first has nothing that is fresh.
-    pub(super) async fn look(&mut self, places: &Places, metrics: &Metrics, now: Timestamp) -> Option<Look> {
+    pub(super) async fn look(
+        &mut self,
+        places: &Places,
+        metrics: &Metrics,
+        now: Timestamp,
+    ) -> Option<Look> {
         let mut look = self.first.look(places, metrics, self.gap, now).await;
-        let mut used = self.first.is_fresh(self.stale_after, now).then(|| self.first.source.kind());
+        let mut used = self
+            .first
+            .is_fresh(self.stale_after, now)
+            .then(|| self.first.source.kind());
         if let Some(fallback) = self.fallback.as_mut().filter(|_| used.is_none()) {
             let second = fallback.look(places, metrics, self.gap, now).await;
             if fallback.is_fresh(self.stale_after, now) {
@@ -117,8 +142,14 @@ impl Feed {
 
     /// Tells which source is in use, whenever that is another.
     fn stand(&mut self, standing: Standing, metrics: &Metrics) {
-        let kinds = std::iter::once(&self.first).chain(&self.fallback).map(Line::name);
-        let used = if let Standing::By(kind) = standing { Some(kind.label()) } else { None };
+        let kinds = std::iter::once(&self.first)
+            .chain(&self.fallback)
+            .map(Line::name);
+        let used = if let Standing::By(kind) = standing {
+            Some(kind.label())
+        } else {
+            None
+        };
         metrics.source_in_use(used, kinds);
         let before = std::mem::replace(&mut self.standing, standing);
         if before == standing {
@@ -127,14 +158,27 @@ impl Feed {
         let first = self.first.source.kind();
         match standing {
             Standing::By(kind) if kind != first => {
-                warn!(source = kind.label(), "usage is read from {} while {} is stale", kind.label(), first.label());
+                warn!(
+                    source = kind.label(),
+                    "usage is read from {} while {} is stale",
+                    kind.label(),
+                    first.label()
+                );
             }
             Standing::By(kind) if before != Standing::Waiting => {
-                info!(source = kind.label(), "usage is read from {} again", kind.label());
+                info!(
+                    source = kind.label(),
+                    "usage is read from {} again",
+                    kind.label()
+                );
             }
-            Standing::By(kind) => info!(source = kind.label(), "usage is read from {}", kind.label()),
+            Standing::By(kind) => {
+                info!(source = kind.label(), "usage is read from {}", kind.label())
+            }
             Standing::Waiting | Standing::Stale => {
-                warn!("no source of usage is fresh; nodes become unknown, and unknown nodes are left alone");
+                warn!(
+                    "no source of usage is fresh; nodes become unknown, and unknown nodes are left alone"
+                );
             }
         }
     }
@@ -147,10 +191,17 @@ impl Line {
 
     /// Whether a sample of some node is fresh. A source that fails for a moment is still the one in use.
     fn is_fresh(&self, stale_after: SignedDuration, now: Timestamp) -> bool {
-        self.newest.is_some_and(|at| now.duration_since(at) <= stale_after)
+        self.newest
+            .is_some_and(|at| now.duration_since(at) <= stale_after)
     }
 
-    async fn look(&mut self, places: &Places, metrics: &Metrics, gap: SignedDuration, now: Timestamp) -> Option<Look> {
+    async fn look(
+        &mut self,
+        places: &Places,
+        metrics: &Metrics,
+        gap: SignedDuration,
+        now: Timestamp,
+    ) -> Option<Look> {
         match self.read(places, gap, now).await {
             Ok(look) => {
                 let newest = look.readings.nodes.values().map(|s| s.at).max();
@@ -164,8 +215,16 @@ impl Line {
             Err(error) => {
                 metrics.source_failed(self.name(), error.kind());
                 let said = error.to_string();
-                if self.error.as_ref().is_none_or(|(_, before)| *before != said) {
-                    warn!(source = self.name(), kind = error.kind(), "usage cannot be read: {said}");
+                if self
+                    .error
+                    .as_ref()
+                    .is_none_or(|(_, before)| *before != said)
+                {
+                    warn!(
+                        source = self.name(),
+                        kind = error.kind(),
+                        "usage cannot be read: {said}"
+                    );
                 }
                 self.error = Some((error.kind(), said));
                 None
@@ -174,18 +233,37 @@ impl Line {
     }
 
     /// What it tells now, and after a restart or an outage what it has to tell of the time before.
-    async fn read(&self, places: &Places, gap: SignedDuration, now: Timestamp) -> Result<Look, SourceError> {
+    async fn read(
+        &self,
+        places: &Places,
+        gap: SignedDuration,
+        now: Timestamp,
+    ) -> Result<Look, SourceError> {
         let readings = self.source.read(places).await?;
         if self.read.is_some_and(|at| now.duration_since(at) <= gap) {
-            return Ok(Look { past: Vec::new(), readings });
+            return Ok(Look {
+                past: Vec::new(),
+                readings,
+            });
         }
         // Without its past, the window fills by itself.
-        let past = self.source.read_past(places, self.read).await.unwrap_or_else(|error| {
-            warn!(source = self.name(), "what was used before cannot be read, so the window fills anew: {error}");
-            Vec::new()
-        });
+        let past = self
+            .source
+            .read_past(places, self.read)
+            .await
+            .unwrap_or_else(|error| {
+                warn!(
+                    source = self.name(),
+                    "what was used before cannot be read, so the window fills anew: {error}"
+                );
+                Vec::new()
+            });
         if !past.is_empty() {
-            info!(source = self.name(), readings = past.len(), "usage of the time before was read");
+            info!(
+                source = self.name(),
+                readings = past.len(),
+                "usage of the time before was read"
+            );
         }
         Ok(Look { past, readings })
     }
@@ -198,8 +276,10 @@ mod tests {
 
     use super::*;
     use crate::cluster::client::tests::fake;
-    use crate::source::prometheus::tests::{NOW, healthy, places, router, serve, usage};
-    use crate::telemetry::metrics::Form;
+    use crate::cluster::usage_source::prometheus::tests::{
+        NOW, healthy, places, router, serve, usage,
+    };
+    use crate::daemon::telemetry::metrics::Form;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -209,11 +289,22 @@ mod tests {
     async fn metrics_api(second: i64) -> Client {
         let item = move || {
             let usage = r#""usage": {"cpu": "1", "memory": "1Ki"}"#;
-            format!(r#"{{"items": [{{"metadata": {{"name": "n1"}}, "timestamp": "{}", {usage}}}]}}"#, at(second))
+            format!(
+                r#"{{"items": [{{"metadata": {{"name": "n1"}}, "timestamp": "{}", {usage}}}]}}"#,
+                at(second)
+            )
         };
-        let (client, _) =
-            fake(move |_, uri, _| (200, if uri.ends_with("nodes") { item() } else { r#"{"items": []}"#.to_owned() }))
-                .await;
+        let (client, _) = fake(move |_, uri, _| {
+            (
+                200,
+                if uri.ends_with("nodes") {
+                    item()
+                } else {
+                    r#"{"items": []}"#.to_owned()
+                },
+            )
+        })
+        .await;
         client
     }
 
@@ -222,7 +313,11 @@ mod tests {
         let there = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&there);
         let answer = move |query: &str| {
-            if told.load(Ordering::Relaxed) { healthy(query) } else { (500, "text/plain", String::new()) }
+            if told.load(Ordering::Relaxed) {
+                healthy(query)
+            } else {
+                (500, "text/plain", String::new())
+            }
         };
         let mut rules = usage(&serve(router(answer).0).await, "");
         rules.fallback = Some(SourceKind::MetricsApi);
@@ -230,17 +325,42 @@ mod tests {
         let mut feed = Feed::new(&rules, &client);
         let mut standing = Vec::new();
         // The healthy Prometheus tells of samples of seven seconds before NOW.
-        for (second, up) in [(0, false), (1, true), (2, false), (80, false), (85, false), (86, true), (300, true)] {
+        for (second, up) in [
+            (0, false),
+            (1, true),
+            (2, false),
+            (80, false),
+            (85, false),
+            (86, true),
+            (300, true),
+        ] {
             there.store(up, Ordering::Relaxed);
             feed.look(&places(), &metrics, at(NOW + second)).await;
             standing.push(feed.standing());
         }
-        let (first, second) = (Standing::By(SourceKind::Prometheus), Standing::By(SourceKind::MetricsApi));
-        assert_eq!(standing, [second, first, first, first, second, second, Standing::Stale]);
+        let (first, second) = (
+            Standing::By(SourceKind::Prometheus),
+            Standing::By(SourceKind::MetricsApi),
+        );
+        assert_eq!(
+            standing,
+            [second, first, first, first, second, second, Standing::Stale]
+        );
         let text = metrics.text(Form::Classic);
-        assert!(text.contains("evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"), "{text}");
-        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"), "{text}");
-        assert_eq!(feed.blind().unwrap(), "prometheus: its newest sample is too old");
+        assert!(
+            text.contains(
+                "evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains("evenkeel_source_in_use{source=\"prometheus\"} 0\n"),
+            "{text}"
+        );
+        assert_eq!(
+            feed.blind().unwrap(),
+            "prometheus: its newest sample is too old"
+        );
     }
 
     #[tokio::test]
@@ -250,8 +370,17 @@ mod tests {
         let mut feed = Feed::new(&rules, &metrics_api(NOW).await);
         let mut ranges = Vec::new();
         for second in [0, 15, 30, 90] {
-            feed.look(&places(), &Metrics::default(), at(NOW + second)).await.unwrap();
-            ranges.push(asked.lock().unwrap().iter().filter(|a| a.0 == "/api/v1/query_range").count());
+            feed.look(&places(), &Metrics::default(), at(NOW + second))
+                .await
+                .unwrap();
+            ranges.push(
+                asked
+                    .lock()
+                    .unwrap()
+                    .iter()
+                    .filter(|a| a.0 == "/api/v1/query_range")
+                    .count(),
+            );
         }
         assert_eq!(ranges, [6, 6, 6, 12]);
     }

@@ -11,9 +11,9 @@ use tracing::{info, warn};
 
 use crate::cluster::lease::election::Term;
 use crate::cluster::lease::{Elector, Leadership};
-use crate::engine::Engine;
+use crate::daemon::telemetry::status::Part;
+use crate::decide::engine::Engine;
 use crate::policy::Policy;
-use crate::telemetry::status::Part;
 
 use super::{Daemon, DaemonError, Loading, Steered};
 
@@ -49,7 +49,13 @@ impl Lead {
     /// To be won in this election.
     pub fn candidate((elector, leadership): (Elector, Leadership)) -> Self {
         let stage = Stage::Waiting(Box::new(elector));
-        Lead(Some(Candidate { leadership, stage, term: None, trouble: None, told: None }))
+        Lead(Some(Candidate {
+            leadership,
+            stage,
+            term: None,
+            trouble: None,
+            told: None,
+        }))
     }
 
     /// Stands for election from now on: not before it could act, for it would keep those from it that can.
@@ -76,12 +82,16 @@ impl Lead {
 
     /// Whether this instance may act at this very moment: to be asked before everything that it does.
     pub(super) fn holds(&self) -> bool {
-        self.0.as_ref().is_none_or(|it| it.term.is_some() && it.leadership.term() == it.term)
+        self.0
+            .as_ref()
+            .is_none_or(|it| it.term.is_some() && it.leadership.term() == it.term)
     }
 
     /// Why it could not take over, if so.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.0.as_ref().and_then(|it| it.leadership.trouble().or_else(|| it.trouble.clone()))
+        self.0
+            .as_ref()
+            .and_then(|it| it.leadership.trouble().or_else(|| it.trouble.clone()))
     }
 
     /// The same for people.
@@ -112,7 +122,10 @@ impl Candidate {
         }
         match (self.told.replace(told), holder) {
             (Some(Told::Leading), holder) => {
-                warn!(holder, "standing by: the lead is lost, and nothing is done from now on");
+                warn!(
+                    holder,
+                    "standing by: the lead is lost, and nothing is done from now on"
+                );
             }
             (_, Some(holder)) => info!("standing by: {holder} leads"),
             (_, None) => info!("standing by: nobody is known to lead"),
@@ -141,7 +154,9 @@ impl Daemon {
             return Ok(false);
         }
         let loaded = self.load().await;
-        let Some(it) = &mut self.lead.0 else { return Ok(false) };
+        let Some(it) = &mut self.lead.0 else {
+            return Ok(false);
+        };
         match loaded {
             Ok(ledger) => engine.reload(ledger),
             Err(Loading::Unreadable(error)) => return Err(error),
@@ -160,7 +175,12 @@ impl Daemon {
     /// Tells probes whether it could take over at any time.
     pub(super) fn stand_by(&self, policy: &Policy, now: Timestamp) {
         let cut_off = self.cluster.cut_off(now).map(|it| it.to_string());
-        let blind = || self.usage.blind().filter(|_| policy.weighs_usage()).map(|why| format!("usage: {why}"));
+        let blind = || {
+            self.usage
+                .blind()
+                .filter(|_| policy.weighs_usage())
+                .map(|why| format!("usage: {why}"))
+        };
         match cut_off.or_else(blind).or_else(|| self.lead.trouble()) {
             Some(why) => self.health.waiting(why),
             None => self.health.standby(),

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 use tracing::{debug, info, warn};
 
-use crate::plan::{Class, Move, Outcome, Plan};
-use crate::usage::Unmeasured;
+use crate::model::plan::{Class, Move, Outcome, Plan};
+use crate::model::usage::Unmeasured;
 
 /// Nodes named in one line; a person counts the rest.
 const NAMED: usize = 5;
@@ -40,11 +40,15 @@ impl Told {
                     continue;
                 }
             };
-            let (names, _) = groups.entry(kind).or_insert_with(|| (Vec::new(), verdict.class.to_string()));
+            let (names, _) = groups
+                .entry(kind)
+                .or_insert_with(|| (Vec::new(), verdict.class.to_string()));
             names.push(verdict.node.clone());
         }
-        let now: BTreeMap<&'static str, Vec<String>> =
-            groups.iter().map(|(k, (names, _))| (*k, names.clone())).collect();
+        let now: BTreeMap<&'static str, Vec<String>> = groups
+            .iter()
+            .map(|(k, (names, _))| (*k, names.clone()))
+            .collect();
         if now.is_empty() && !self.left_alone.is_empty() {
             info!("the usage of every node is known again");
         }
@@ -64,21 +68,42 @@ impl Told {
 }
 
 fn list(names: &[String]) -> String {
-    let first = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let (noun, more) = (if names.len() == 1 { "node" } else { "nodes" }, names.len().saturating_sub(NAMED));
-    if more == 0 { format!("{noun} {first}") } else { format!("{noun} {first} and {more} more") }
+    let first = names
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let (noun, more) = (
+        if names.len() == 1 { "node" } else { "nodes" },
+        names.len().saturating_sub(NAMED),
+    );
+    if more == 0 {
+        format!("{noun} {first}")
+    } else {
+        format!("{noun} {first} and {more} more")
+    }
 }
 
 /// The nodes where the replacement may land, the likeliest first; `None` where nobody asked.
 pub(super) fn places(it: &Move) -> Option<String> {
     let named: Vec<&str> = it.may_land.iter().take(NAMED).map(String::as_str).collect();
     let more = it.may_land.len() - named.len();
-    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let rest = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
     (!named.is_empty()).then(|| named.join(" ") + &rest)
 }
 
 /// Logs the line of a cycle, and gives the word for its outcome.
-pub(super) fn cycle(plan: &Plan, outcomes: &[Outcome], dry: bool, took: SignedDuration) -> &'static str {
+pub(super) fn cycle(
+    plan: &Plan,
+    outcomes: &[Outcome],
+    dry: bool,
+    took: SignedDuration,
+) -> &'static str {
     let outcome = match (plan.halted.is_some(), plan.moves.is_empty(), dry) {
         (true, _, _) => "halted",
         (_, true, _) => "idle",
@@ -87,7 +112,8 @@ pub(super) fn cycle(plan: &Plan, outcomes: &[Outcome], dry: bool, took: SignedDu
     };
     if dry {
         for it in &plan.moves {
-            let (namespace, pod, node, reason) = (&it.namespace, &it.pod, &it.node, it.reason.to_string());
+            let (namespace, pod, node, reason) =
+                (&it.namespace, &it.pod, &it.node, it.reason.to_string());
             info!(
                 namespace,
                 pod,
@@ -112,16 +138,36 @@ pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
     if let Some(halt) = &plan.halted {
         return halt.to_string();
     }
-    let pods = |n: usize| if n == 1 { "1 pod".to_owned() } else { format!("{n} pods") };
+    let pods = |n: usize| {
+        if n == 1 {
+            "1 pod".to_owned()
+        } else {
+            format!("{n} pods")
+        }
+    };
     match plan.moves.len() {
         0 if !plan.kept.is_empty() => {
             let (n, why) = commonest(plan.kept.iter().map(|k| k.refusal.to_string()));
-            let of = if n < plan.kept.len() { format!("{n} of them ") } else { String::new() };
-            format!("nothing evicted; {} would help, and must stay: {of}{why}", pods(plan.kept.len()))
+            let of = if n < plan.kept.len() {
+                format!("{n} of them ")
+            } else {
+                String::new()
+            };
+            format!(
+                "nothing evicted; {} would help, and must stay: {of}{why}",
+                pods(plan.kept.len())
+            )
         }
         0 if plan.notes.is_empty() => {
-            let unknown = plan.nodes.iter().filter(|v| matches!(v.class, Class::Unknown(_))).count();
-            format!("nothing can be weighed: {unknown} of {} nodes are of unknown usage", plan.nodes.len())
+            let unknown = plan
+                .nodes
+                .iter()
+                .filter(|v| matches!(v.class, Class::Unknown(_)))
+                .count();
+            format!(
+                "nothing can be weighed: {unknown} of {} nodes are of unknown usage",
+                plan.nodes.len()
+            )
         }
         0 => {
             let notes: Vec<String> = plan.notes.iter().map(|n| n.why.to_string()).collect();
@@ -137,7 +183,11 @@ fn commonest(sentences: impl Iterator<Item = String>) -> (usize, String) {
     for sentence in sentences {
         *counts.entry(sentence).or_default() += 1;
     }
-    counts.into_iter().map(|(sentence, n)| (n, sentence)).max_by_key(|(n, _)| *n).unwrap_or_default()
+    counts
+        .into_iter()
+        .map(|(sentence, n)| (n, sentence))
+        .max_by_key(|(n, _)| *n)
+        .unwrap_or_default()
 }
 
 /// `code=n` for each code, by code.
@@ -146,7 +196,11 @@ fn count<'c>(codes: impl Iterator<Item = &'c str>) -> String {
     for code in codes {
         *counts.entry(code).or_default() += 1;
     }
-    counts.iter().map(|(code, n)| format!("{code}={n}")).collect::<Vec<_>>().join(" ")
+    counts
+        .iter()
+        .map(|(code, n)| format!("{code}={n}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -163,7 +217,10 @@ mod tests {
 
     #[test]
     fn the_commonest_reason_is_told() {
-        assert_eq!(commonest(["a", "b", "b"].map(str::to_owned).into_iter()), (2, "b".to_owned()));
+        assert_eq!(
+            commonest(["a", "b", "b"].map(str::to_owned).into_iter()),
+            (2, "b".to_owned())
+        );
     }
 
     #[test]

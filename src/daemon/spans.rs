@@ -6,8 +6,8 @@
 use tracing::field::Empty;
 use tracing::{Span, info_span};
 
-use crate::engine::Engine;
-use crate::plan::{Move, Outcome, Plan};
+use crate::decide::engine::Engine;
+use crate::model::plan::{Move, Outcome, Plan};
 
 use super::feed::Look;
 
@@ -39,7 +39,11 @@ pub(super) fn decide() -> Span {
 
 /// Writes the ledger down.
 pub(super) fn save() -> Span {
-    info_span!("save", "error.type" = Empty, "otel.status_description" = Empty)
+    info_span!(
+        "save",
+        "error.type" = Empty,
+        "otel.status_description" = Empty
+    )
 }
 
 /// Changes taints.
@@ -49,7 +53,11 @@ pub(super) fn steer(changes: usize) -> Span {
 
 /// Carries moves out.
 pub(super) fn act(moves: usize) -> Span {
-    if moves == 0 { Span::none() } else { info_span!("act", "evenkeel.moves" = moves) }
+    if moves == 0 {
+        Span::none()
+    } else {
+        info_span!("act", "evenkeel.moves" = moves)
+    }
 }
 
 /// One eviction; the status of the answer comes from whoever counts requests.
@@ -124,5 +132,7 @@ pub(super) fn observed(source: Option<&str>, look: &Look) {
 /// That what the span is about has failed.
 pub(super) fn failed(kind: &str, why: &str) {
     // The description of a status makes it an error.
-    Span::current().record("error.type", kind).record("otel.status_description", why);
+    Span::current()
+        .record("error.type", kind)
+        .record("otel.status_description", why);
 }

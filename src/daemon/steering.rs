@@ -6,9 +6,9 @@ use std::time::Duration;
 use tracing::{info, warn};
 
 use crate::cluster::{events, taints};
-use crate::engine::Engine;
-use crate::plan::{Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
-use crate::steer;
+use crate::decide::engine::Engine;
+use crate::decide::steering;
+use crate::model::plan::{Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 
 use super::{Daemon, clock};
 
@@ -38,12 +38,18 @@ impl Daemon {
                 return;
             }
             self.steered.forbidden &= outcome != SteerOutcome::Done;
-            if !matches!(it.action, SteerAction::Remove) || matches!(outcome, SteerOutcome::Unanswered(_)) {
+            if !matches!(it.action, SteerAction::Remove)
+                || matches!(outcome, SteerOutcome::Unanswered(_))
+            {
                 self.steered.nodes.insert(it.node.clone());
             } else if matches!(outcome, SteerOutcome::Done | SteerOutcome::Unneeded) {
                 self.steered.nodes.remove(&it.node);
             }
-            let (action, code, value) = (it.action.code(), outcome.code(), it.action.value().map(SteerValue::text));
+            let (action, code, value) = (
+                it.action.code(),
+                outcome.code(),
+                it.action.value().map(SteerValue::text),
+            );
             match outcome {
                 SteerOutcome::Done | SteerOutcome::Unneeded | SteerOutcome::Forbidden(_) => {
                     info!(node = it.node, action, value, outcome = code, why = %it.why, "taint: {outcome}");
@@ -69,15 +75,27 @@ impl Daemon {
 
     /// Takes all our taints away, for nobody would when we are gone.
     pub(super) async fn release(&mut self, engine: &Engine) {
-        let mut all = steer::release(&self.cluster.snapshot(engine.policy().resources()));
-        let unseen = self.steered.nodes.iter().filter(|node| !all.iter().any(|s| s.node == **node));
-        let remove =
-            |node: &String| Steer { node: node.clone(), action: SteerAction::Remove, why: SteerReason::Ending };
+        let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
+        let unseen = self
+            .steered
+            .nodes
+            .iter()
+            .filter(|node| !all.iter().any(|s| s.node == **node));
+        let remove = |node: &String| Steer {
+            node: node.clone(),
+            action: SteerAction::Remove,
+            why: SteerReason::Ending,
+        };
         let unseen: Vec<Steer> = unseen.map(remove).collect();
         all.extend(unseen);
         // What is not taken away by then is by the next process, which knows our taints by their key.
-        if tokio::time::timeout(LONGEST_RELEASE, self.steer(all.iter())).await.is_err() {
-            warn!("not all taints could be taken away in time; the next start takes away the others");
+        if tokio::time::timeout(LONGEST_RELEASE, self.steer(all.iter()))
+            .await
+            .is_err()
+        {
+            warn!(
+                "not all taints could be taken away in time; the next start takes away the others"
+            );
         }
     }
 

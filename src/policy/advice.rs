@@ -3,7 +3,7 @@
 use super::problem::Code;
 use super::read::Fields;
 use super::scalar::percent;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 /// How requests are suggested; nothing of it evicts or changes anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,9 +29,17 @@ impl AdvicePolicy {
 /// Reads the section `advice`.
 pub(super) fn advice(f: &mut Fields<'_, '_>) -> AdvicePolicy {
     let percents = |p| Ratio::percent(p).unwrap_or_default();
-    let percentile = f.field("percentile").scalar("a percentile from 1 to 100", |node| {
-        percent(node).and_then(|p| if p.get() < 0.01 { Err(Code::OutOfRange) } else { Ok(p) })
-    });
+    let percentile = f
+        .field("percentile")
+        .scalar("a percentile from 1 to 100", |node| {
+            percent(node).and_then(|p| {
+                if p.get() < 0.01 {
+                    Err(Code::OutOfRange)
+                } else {
+                    Ok(p)
+                }
+            })
+        });
     AdvicePolicy {
         percentile: percentile.unwrap_or(percents(95.0)),
         headroom: f.field("headroom").percent().unwrap_or(percents(15.0)),
@@ -62,19 +70,30 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_read_again() {
-        for text in
-            ["{}", "{percentile: 50, headroom: 0%}", "{tolerance: 12.5%, top: 3}", "{percentile: 99.5%, top: 0}"]
-        {
+        for text in [
+            "{}",
+            "{percentile: 50, headroom: 0%}",
+            "{tolerance: 12.5%, top: 3}",
+            "{percentile: 99.5%, top: 0}",
+        ] {
             let policy = parse(text).unwrap();
             let again = Policy::parse("native", &policy.to_native()).unwrap();
-            assert_eq!((again.advice, again.warnings.len()), (policy.advice, 0), "{}", policy.to_native());
+            assert_eq!(
+                (again.advice, again.warnings.len()),
+                (policy.advice, 0),
+                "{}",
+                policy.to_native()
+            );
         }
     }
 
     #[test]
     fn a_file_of_descheduler_gets_the_default() {
         let text = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: []}";
-        assert_eq!(Policy::parse("policy.yaml", text).unwrap().advice, Policy::default_native().advice);
+        assert_eq!(
+            Policy::parse("policy.yaml", text).unwrap().advice,
+            Policy::default_native().advice
+        );
     }
 
     #[test]

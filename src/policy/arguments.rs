@@ -3,8 +3,8 @@
 use super::problem::Code;
 use super::read::{Fields, Spot};
 use super::{
-    AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, RemoveDuplicates, Rule,
-    Scope, TooManyRestarts, TopologySpread,
+    AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime,
+    RemoveDuplicates, Rule, Scope, TooManyRestarts, TopologySpread,
 };
 use jiff::SignedDuration;
 
@@ -120,23 +120,35 @@ pub(super) fn rule(plugin: Plugin, f: &mut Fields<'_, '_>) -> Rule {
 
 /// Which pods a strategy looks at.
 pub(super) fn scope(f: &mut Fields<'_, '_>) -> Scope {
-    Scope { namespaces: namespaces(f), pods: f.field("labelSelector").selector() }
+    Scope {
+        namespaces: namespaces(f),
+        pods: f.field("labelSelector").selector(),
+    }
 }
 
 /// In which namespaces a strategy looks.
 pub(super) fn namespaces(f: &mut Fields<'_, '_>) -> Names {
-    f.field("namespaces").names_in_or_out().unwrap_or(Names::ALL)
+    f.field("namespaces")
+        .names_in_or_out()
+        .unwrap_or(Names::ALL)
 }
 
 pub(super) fn duplicates(f: &mut Fields<'_, '_>, namespaces: Names) -> Rule {
     let exclude_owner_kinds = f.field("excludeOwnerKinds").names().unwrap_or_default();
-    Rule::RemoveDuplicates(RemoveDuplicates { namespaces, exclude_owner_kinds })
+    Rule::RemoveDuplicates(RemoveDuplicates {
+        namespaces,
+        exclude_owner_kinds,
+    })
 }
 
 fn spread(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     const CONSTRAINTS: [(&str, bool); 2] = [("DoNotSchedule", true), ("ScheduleAnyway", false)];
-    let constraints = f.field("constraints").list("constraints", |item| item.one_of(&CONSTRAINTS));
-    let constraints = constraints.filter(|c| !c.is_empty()).unwrap_or_else(|| vec![true]);
+    let constraints = f
+        .field("constraints")
+        .list("constraints", |item| item.one_of(&CONSTRAINTS));
+    let constraints = constraints
+        .filter(|c| !c.is_empty())
+        .unwrap_or_else(|| vec![true]);
     Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
         scope,
         hard: constraints.contains(&true),
@@ -147,8 +159,14 @@ fn spread(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
 
 pub(super) fn affinity(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     const KINDS: [(&str, AffinityKind); 2] = [
-        ("requiredDuringSchedulingIgnoredDuringExecution", AffinityKind::Required),
-        ("preferredDuringSchedulingIgnoredDuringExecution", AffinityKind::Preferred),
+        (
+            "requiredDuringSchedulingIgnoredDuringExecution",
+            AffinityKind::Required,
+        ),
+        (
+            "preferredDuringSchedulingIgnoredDuringExecution",
+            AffinityKind::Preferred,
+        ),
     ];
     const EXPECTED: &str = "a list with at least one kind of affinity, such as \
                             requiredDuringSchedulingIgnoredDuringExecution";
@@ -156,9 +174,16 @@ pub(super) fn affinity(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     let written = !spot.is_absent();
     let kinds = spot.list("kinds of affinity", |item| item.one_of(&KINDS));
     if written && f.sound() && kinds.as_ref().is_some_and(Vec::is_empty) {
-        f.complain(Code::OutOfRange, "nodeAffinityType", format!("found an empty list, expected {EXPECTED}"));
+        f.complain(
+            Code::OutOfRange,
+            "nodeAffinityType",
+            format!("found an empty list, expected {EXPECTED}"),
+        );
     }
-    Rule::RemovePodsViolatingNodeAffinity(NodeAffinity { scope, kinds: kinds.unwrap_or_default() })
+    Rule::RemovePodsViolatingNodeAffinity(NodeAffinity {
+        scope,
+        kinds: kinds.unwrap_or_default(),
+    })
 }
 
 pub(super) fn taints(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
@@ -170,16 +195,21 @@ pub(super) fn taints(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
         f.complain(Code::Conflict, "includedTaints", sentence);
     }
     if included.as_ref().is_some_and(Vec::is_empty) {
-        let sentence =
-            "an empty list includes no taint, so this strategy does nothing; leave the field out for all taints";
+        let sentence = "an empty list includes no taint, so this strategy does nothing; leave the field out for all taints";
         f.warn(Code::Ignored, "includedTaints", sentence);
     }
     let taints = included.map_or(Names::Except(excluded), Names::Only);
-    Rule::RemovePodsViolatingNodeTaints(NodeTaints { scope, include_prefer_no_schedule, taints })
+    Rule::RemovePodsViolatingNodeTaints(NodeTaints {
+        scope,
+        include_prefer_no_schedule,
+        taints,
+    })
 }
 
 pub(super) fn restarts(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
-    let threshold = f.required("podRestartThreshold", "so many restarts that are too many").whole(1);
+    let threshold = f
+        .required("podRestartThreshold", "so many restarts that are too many")
+        .whole(1);
     if threshold.is_some_and(|t| i32::try_from(t).is_err()) {
         f.complain(
             Code::OutOfRange,
@@ -241,18 +271,32 @@ fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
 }
 
 /// The arguments of PodLifeTime, which may ask for nothing at all.
-#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method is of one lifetime, the closure of all"
+)]
 pub(super) fn life(f: &mut Fields<'_, '_>, scope: Scope) -> PodLifeTime {
-    let conditions = f.field("conditions").list("conditions", |item| Some(item.section(condition)));
+    let conditions = f
+        .field("conditions")
+        .list("conditions", |item| Some(item.section(condition)));
     PodLifeTime {
         scope,
         max_age: f.field("maxPodLifeTimeSeconds").seconds(),
         states: life_states(f.field("states")).unwrap_or_default(),
         conditions: conditions.unwrap_or_default(),
-        exit_codes: f.field("exitCodes").list("exit codes", |item| item.exit_code()).unwrap_or_default(),
-        owner_kinds: f.field("ownerKinds").names_in_or_out().unwrap_or(Names::ALL),
+        exit_codes: f
+            .field("exitCodes")
+            .list("exit codes", |item| item.exit_code())
+            .unwrap_or_default(),
+        owner_kinds: f
+            .field("ownerKinds")
+            .names_in_or_out()
+            .unwrap_or(Names::ALL),
         including_init_containers: f.field("includingInitContainers").bool().unwrap_or(false),
-        including_ephemeral_containers: f.field("includingEphemeralContainers").bool().unwrap_or(false),
+        including_ephemeral_containers: f
+            .field("includingEphemeralContainers")
+            .bool()
+            .unwrap_or(false),
     }
 }
 
@@ -260,7 +304,8 @@ pub(super) fn life(f: &mut Fields<'_, '_>, scope: Scope) -> PodLifeTime {
 pub(super) fn criterion(f: &mut Fields<'_, '_>, rule: &PodLifeTime) {
     let open = rule.states.is_empty() && rule.conditions.is_empty() && rule.exit_codes.is_empty();
     if open && rule.max_age.is_none() && f.sound() {
-        let sentence = "missing, expected a number of seconds here, or states, conditions or exitCodes";
+        let sentence =
+            "missing, expected a number of seconds here, or states, conditions or exitCodes";
         f.complain(Code::MissingField, "maxPodLifeTimeSeconds", sentence);
     }
 }
@@ -272,21 +317,33 @@ fn condition(f: &mut Fields<'_, '_>) -> ConditionTest {
         reason: f.field("reason").name(),
         for_at_least: f.field("minTimeSinceLastTransitionSeconds").seconds(),
     };
-    let empty = [&test.kind, &test.status, &test.reason].iter().all(|field| field.is_none());
+    let empty = [&test.kind, &test.status, &test.reason]
+        .iter()
+        .all(|field| field.is_none());
     if empty && test.for_at_least.is_none() && f.sound() {
-        let sentence = "missing, expected this or status, reason or minTimeSinceLastTransitionSeconds";
+        let sentence =
+            "missing, expected this or status, reason or minTimeSinceLastTransitionSeconds";
         f.complain(Code::MissingField, "type", sentence);
     }
     test
 }
 
-#[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime, the closure of all")]
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method is of one lifetime, the closure of all"
+)]
 pub(super) fn failed(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     Rule::RemoveFailedPods(FailedPods {
         scope,
-        min_age: f.field("minPodLifetimeSeconds").seconds().unwrap_or(SignedDuration::from_hours(1)),
+        min_age: f
+            .field("minPodLifetimeSeconds")
+            .seconds()
+            .unwrap_or(SignedDuration::from_hours(1)),
         reasons: f.field("reasons").names().unwrap_or_default(),
-        exit_codes: f.field("exitCodes").list("exit codes", |item| item.exit_code()).unwrap_or_default(),
+        exit_codes: f
+            .field("exitCodes")
+            .list("exit codes", |item| item.exit_code())
+            .unwrap_or_default(),
         exclude_owner_kinds: f.field("excludeOwnerKinds").names().unwrap_or_default(),
         including_init_containers: f.field("includingInitContainers").bool().unwrap_or(false),
     })

@@ -12,7 +12,7 @@ use super::problem::Code;
 use super::read::{Fields, Report, Spot};
 use super::tree::{Node, Value};
 use super::{Evictable, Limits, Policy, Profile, Rule, Strategy};
-use crate::selector::Selector;
+use crate::values::selector::Selector;
 
 mod evictor;
 mod utilization;
@@ -35,7 +35,11 @@ pub(super) fn knows(version: &str) -> bool {
 /// Reads a policy of this version.
 pub(super) fn read(root: &Node, version: &str, report: &mut Report) -> Policy {
     report.be_lenient();
-    let reader = if version == V1ALPHA1 { v1alpha1::policy } else { v1alpha2::policy };
+    let reader = if version == V1ALPHA1 {
+        v1alpha1::policy
+    } else {
+        v1alpha2::policy
+    };
     report.read(&root.in_yaml_1_1(), reader)
 }
 
@@ -57,7 +61,8 @@ struct Part {
 
 fn frame(f: &mut Fields<'_, '_>) -> Frame {
     if f.has("kind") {
-        f.field("kind").word(Code::UnsupportedVersion, &[("DeschedulerPolicy", ())]);
+        f.field("kind")
+            .word(Code::UnsupportedVersion, &[("DeschedulerPolicy", ())]);
     } else {
         f.field("kind");
     }
@@ -74,18 +79,30 @@ fn frame(f: &mut Fields<'_, '_>) -> Frame {
 /// The policy: first all that looks at pods one by one, then all that balances, as descheduler does it.
 fn assemble(f: &mut Fields<'_, '_>, frame: Frame, parts: Vec<Part>) -> Policy {
     let defaults = Policy::default_native();
-    let (mut profiles, mut single, mut balancing): (Vec<Profile>, Vec<Strategy>, Vec<Strategy>) = Default::default();
+    let (mut profiles, mut single, mut balancing): (Vec<Profile>, Vec<Strategy>, Vec<Strategy>) =
+        Default::default();
     for (profile, part) in parts.into_iter().enumerate() {
         let name = unique(part.name, &profiles);
-        profiles.push(Profile { name, evictable: part.evictable });
+        profiles.push(Profile {
+            name,
+            evictable: part.evictable,
+        });
         for (plugin, rule) in part.rules {
-            let list = if plugin.balances() { &mut balancing } else { &mut single };
+            let list = if plugin.balances() {
+                &mut balancing
+            } else {
+                &mut single
+            };
             list.push(Strategy { profile, rule });
         }
     }
     single.append(&mut balancing);
     if single.is_empty() && f.sound() {
-        f.warn(Code::Ignored, "", "no strategy is enabled, so nothing will be done");
+        f.warn(
+            Code::Ignored,
+            "",
+            "no strategy is enabled, so nothing will be done",
+        );
     }
     let limits = Limits {
         per_cycle: frame.per_cycle,
@@ -94,20 +111,37 @@ fn assemble(f: &mut Fields<'_, '_>, frame: Frame, parts: Vec<Part>) -> Policy {
         ..defaults.limits
     };
     let (node_selector, grace_period) = (frame.node_selector, frame.grace_period);
-    Policy { interval: INTERVAL, node_selector, grace_period, limits, profiles, strategies: single, ..defaults }
+    Policy {
+        interval: INTERVAL,
+        node_selector,
+        grace_period,
+        limits,
+        profiles,
+        strategies: single,
+        ..defaults
+    }
 }
 
 /// A name of its own for each profile; descheduler does not ask for one.
 fn unique(name: String, others: &[Profile]) -> String {
-    let name = if name.is_empty() { format!("profile-{}", others.len() + 1) } else { name };
+    let name = if name.is_empty() {
+        format!("profile-{}", others.len() + 1)
+    } else {
+        name
+    };
     let taken = |name: &String| others.iter().any(|p| p.name == *name);
     let numbered = (2..).map(|n| format!("{name}-{n}"));
-    std::iter::once(name.clone()).chain(numbered).find(|n| !taken(n)).unwrap_or(name)
+    std::iter::once(name.clone())
+        .chain(numbered)
+        .find(|n| !taken(n))
+        .unwrap_or(name)
 }
 
 /// Text that may be empty, which is as good as absent.
 fn text(spot: Spot<'_, '_>) -> Option<String> {
-    let empty = spot.node().is_some_and(|n| n.value == Value::Text(String::new()));
+    let empty = spot
+        .node()
+        .is_some_and(|n| n.value == Value::Text(String::new()));
     if empty { None } else { spot.name() }
 }
 

@@ -5,11 +5,11 @@ use jiff::SignedDuration;
 
 use super::native::{DEFAULT_PROFILE, SYSTEM_CRITICAL, VERSION};
 use super::{
-    AdvicePolicy, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections,
-    Safety, Share, Smoothing, Steering, StorageClasses, UsagePolicy,
+    AdvicePolicy, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile,
+    Protections, Safety, Share, Smoothing, Steering, StorageClasses, UsagePolicy,
 };
-use crate::selector::Selector;
-use crate::units::Ratio;
+use crate::values::Ratio;
+use crate::values::selector::Selector;
 
 mod prometheus;
 mod strategies;
@@ -35,17 +35,36 @@ pub(super) fn policy(policy: &Policy) -> String {
     fields.section("forecast", forecast(policy.forecast, default.forecast));
     fields.section("steering", steering(&policy.steering, &default.steering));
     fields.section("advice", advice(policy.advice, default.advice));
-    fields.put("strategies", Item::list(policy.strategies.iter().map(|s| strategies::strategy(s, &policy.profiles))));
+    fields.put(
+        "strategies",
+        Item::list(
+            policy
+                .strategies
+                .iter()
+                .map(|s| strategies::strategy(s, &policy.profiles)),
+        ),
+    );
     yaml::document(&fields)
 }
 
 fn usage(usage: &UsagePolicy, default: &UsagePolicy) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(usage.source == default.source, "source", Item::word(usage.source.label()));
+    fields.unless(
+        usage.source == default.source,
+        "source",
+        Item::word(usage.source.label()),
+    );
     fields.option("fallback", usage.fallback.map(|f| Item::word(f.label())));
-    fields.option("prometheus", usage.prometheus.as_ref().map(prometheus::prometheus));
+    fields.option(
+        "prometheus",
+        usage.prometheus.as_ref().map(prometheus::prometheus),
+    );
     fields.unless(usage.poll == default.poll, "poll", duration(usage.poll));
-    fields.unless(usage.window == default.window, "window", duration(usage.window));
+    fields.unless(
+        usage.window == default.window,
+        "window",
+        duration(usage.window),
+    );
     let smoothing = match usage.smoothing {
         Smoothing::Mean => Item::word("mean"),
         Smoothing::Max => Item::word("max"),
@@ -53,54 +72,122 @@ fn usage(usage: &UsagePolicy, default: &UsagePolicy) -> Fields {
         Smoothing::Percentile(percentile) => Fields::one("percentile", percent(percentile)),
     };
     fields.unless(usage.smoothing == default.smoothing, "smoothing", smoothing);
-    fields.unless(usage.stale_after == default.stale_after, "staleAfter", duration(usage.stale_after));
-    fields.unless(usage.min_samples == default.min_samples, "minSamples", Item::number(usage.min_samples));
+    fields.unless(
+        usage.stale_after == default.stale_after,
+        "staleAfter",
+        duration(usage.stale_after),
+    );
+    fields.unless(
+        usage.min_samples == default.min_samples,
+        "minSamples",
+        Item::number(usage.min_samples),
+    );
     fields
 }
 
 fn limits(limits: &Limits, default: &Limits) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(limits.per_cycle == default.per_cycle, "perCycle", limit(limits.per_cycle));
-    fields.unless(limits.per_node == default.per_node, "perNode", limit(limits.per_node));
-    fields.unless(limits.per_namespace == default.per_namespace, "perNamespace", limit(limits.per_namespace));
-    fields.unless(limits.per_workload == default.per_workload, "perWorkload", share(limits.per_workload));
-    fields.unless(limits.per_minute == default.per_minute, "perMinute", limit(limits.per_minute));
+    fields.unless(
+        limits.per_cycle == default.per_cycle,
+        "perCycle",
+        limit(limits.per_cycle),
+    );
+    fields.unless(
+        limits.per_node == default.per_node,
+        "perNode",
+        limit(limits.per_node),
+    );
+    fields.unless(
+        limits.per_namespace == default.per_namespace,
+        "perNamespace",
+        limit(limits.per_namespace),
+    );
+    fields.unless(
+        limits.per_workload == default.per_workload,
+        "perWorkload",
+        share(limits.per_workload),
+    );
+    fields.unless(
+        limits.per_minute == default.per_minute,
+        "perMinute",
+        limit(limits.per_minute),
+    );
     fields
 }
 
 fn cooldown(cooldown: &Cooldown, default: &Cooldown) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(cooldown.rest == default.rest, "rest", duration(cooldown.rest));
+    fields.unless(
+        cooldown.rest == default.rest,
+        "rest",
+        duration(cooldown.rest),
+    );
     fields.unless(cooldown.cap == default.cap, "cap", duration(cooldown.cap));
     fields
 }
 
 fn forecast(forecast: Forecast, default: Forecast) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(forecast == default, "tolerance", percent(forecast.tolerance));
+    fields.unless(
+        forecast == default,
+        "tolerance",
+        percent(forecast.tolerance),
+    );
     fields
 }
 
 fn safety(safety: &Safety, default: &Safety) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(safety.max_not_ready == default.max_not_ready, "maxNotReady", percent(safety.max_not_ready));
-    fields.unless(safety.max_pending == default.max_pending, "maxPending", percent(safety.max_pending));
+    fields.unless(
+        safety.max_not_ready == default.max_not_ready,
+        "maxNotReady",
+        percent(safety.max_not_ready),
+    );
+    fields.unless(
+        safety.max_pending == default.max_pending,
+        "maxPending",
+        percent(safety.max_pending),
+    );
     fields
 }
 
 fn steering(steering: &Steering, default: &Steering) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(steering.hot == default.hot, "taintHot", Item::flag(steering.hot));
-    fields.unless(steering.emptying == default.emptying, "taintEmptying", Item::flag(steering.emptying));
-    fields.unless(steering.max_nodes == default.max_nodes, "maxNodes", share(steering.max_nodes));
+    fields.unless(
+        steering.hot == default.hot,
+        "taintHot",
+        Item::flag(steering.hot),
+    );
+    fields.unless(
+        steering.emptying == default.emptying,
+        "taintEmptying",
+        Item::flag(steering.emptying),
+    );
+    fields.unless(
+        steering.max_nodes == default.max_nodes,
+        "maxNodes",
+        share(steering.max_nodes),
+    );
     fields
 }
 
 fn advice(advice: AdvicePolicy, default: AdvicePolicy) -> Fields {
     let mut fields = Fields::default();
-    fields.unless(advice.percentile == default.percentile, "percentile", percent(advice.percentile));
-    fields.unless(advice.headroom == default.headroom, "headroom", percent(advice.headroom));
-    fields.unless(advice.tolerance == default.tolerance, "tolerance", percent(advice.tolerance));
+    fields.unless(
+        advice.percentile == default.percentile,
+        "percentile",
+        percent(advice.percentile),
+    );
+    fields.unless(
+        advice.headroom == default.headroom,
+        "headroom",
+        percent(advice.headroom),
+    );
+    fields.unless(
+        advice.tolerance == default.tolerance,
+        "tolerance",
+        percent(advice.tolerance),
+    );
     fields.unless(advice.top == default.top, "top", Item::number(advice.top));
     fields
 }
@@ -117,7 +204,9 @@ fn share(share: Option<Share>) -> Item {
 fn profiles(fields: &mut Fields, policy: &Policy) {
     match policy.profiles.as_slice() {
         [] => {}
-        [one] if one.name == DEFAULT_PROFILE => fields.section("evictable", evictable(&one.evictable)),
+        [one] if one.name == DEFAULT_PROFILE => {
+            fields.section("evictable", evictable(&one.evictable))
+        }
         named => fields.put("profiles", Item::list(named.iter().map(profile))),
     }
 }
@@ -132,7 +221,10 @@ fn profile(profile: &Profile) -> Item {
 fn evictable(rules: &Evictable) -> Fields {
     let mut fields = Fields::default();
     fields.option("namespaces", names(&rules.namespaces));
-    fields.option("namespaceSelector", rules.namespace_selector.as_ref().map(selector));
+    fields.option(
+        "namespaceSelector",
+        rules.namespace_selector.as_ref().map(selector),
+    );
     fields.option("podSelector", rules.pod_selector.as_ref().map(selector));
     let priority = match &rules.priority_below {
         PriorityThreshold::Value(value) => Item::number(*value),
@@ -161,8 +253,16 @@ fn protections(fields: &mut Fields, protected: &Protections) {
         ("withoutBudget", protected.without_budget),
         ("resourceClaims", protected.resource_claims),
     ];
-    let lifted: Vec<&str> = lifted.iter().filter(|(_, kept)| !kept).map(|(name, _)| *name).collect();
-    let added: Vec<&str> = added.iter().filter(|(_, kept)| *kept).map(|(name, _)| *name).collect();
+    let lifted: Vec<&str> = lifted
+        .iter()
+        .filter(|(_, kept)| !kept)
+        .map(|(name, _)| *name)
+        .collect();
+    let added: Vec<&str> = added
+        .iter()
+        .filter(|(_, kept)| *kept)
+        .map(|(name, _)| *name)
+        .collect();
     fields.unless(lifted.is_empty(), "allow", Item::texts(&lifted));
     fields.unless(added.is_empty(), "protect", Item::texts(&added));
     if let Some(StorageClasses::Named(classes)) = &protected.persistent_volumes {
@@ -197,7 +297,10 @@ fn percent(ratio: Ratio) -> Item {
     let percents = ratio.get() * 100.0;
     let exact = (0..=17).map(|digits| format!("{percents:.digits$}"));
     let mut exact = exact.filter(|text| text.parse().ok().and_then(Ratio::percent) == Some(ratio));
-    Item::word(format!("{}%", exact.next().unwrap_or_else(|| percents.to_string())))
+    Item::word(format!(
+        "{}%",
+        exact.next().unwrap_or_else(|| percents.to_string())
+    ))
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use super::steering;
 use super::strategies::strategy;
 use super::tree::Value;
 use super::{
-    Basis, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections, Safety,
-    SchedulerProfile, Share, Smoothing, SourceKind, StorageClasses, Strategy, UsagePolicy,
+    Basis, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile,
+    Protections, Safety, SchedulerProfile, Share, Smoothing, SourceKind, StorageClasses, Strategy,
+    UsagePolicy,
 };
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 /// What `apiVersion` says in a native file.
 pub(super) const VERSION: &str = "evenkeel/v1alpha1";
@@ -29,8 +30,10 @@ pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 /// Reads a native policy.
 pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
-        f.required("apiVersion", VERSION).word(Code::UnsupportedVersion, &[(VERSION, ())]);
-        f.required("kind", "Policy").word(Code::UnsupportedVersion, &[("Policy", ())]);
+        f.required("apiVersion", VERSION)
+            .word(Code::UnsupportedVersion, &[(VERSION, ())]);
+        f.required("kind", "Policy")
+            .word(Code::UnsupportedVersion, &[("Policy", ())]);
         let interval = f.field("interval").duration(ONE_SECOND);
         let basis = basis(f.field("basis")).unwrap_or(Basis::Actual);
         let profiles = profiles(f);
@@ -65,19 +68,31 @@ pub(super) fn basis(spot: Spot<'_, '_>) -> Option<Basis> {
 
 /// The one profile that `evictable` makes, or those that have names of their own.
 fn profiles(f: &mut Fields<'_, '_>) -> Vec<Profile> {
-    let one = Profile { name: DEFAULT_PROFILE.to_owned(), evictable: f.field("evictable").section(evictable) };
+    let one = Profile {
+        name: DEFAULT_PROFILE.to_owned(),
+        evictable: f.field("evictable").section(evictable),
+    };
     if f.has("evictable") && f.has("profiles") {
-        f.complain(Code::Conflict, "profiles", "profiles and evictable do not go together; keep one of them");
+        f.complain(
+            Code::Conflict,
+            "profiles",
+            "profiles and evictable do not go together; keep one of them",
+        );
     }
     let mut taken: Vec<String> = Vec::new();
     let named = f.field("profiles").list("profiles", |item| {
         item.section(|f| {
-            let name = f.required("name", "a name, for strategies to refer to").name();
+            let name = f
+                .required("name", "a name, for strategies to refer to")
+                .name();
             if name.as_ref().is_some_and(|n| taken.contains(n)) {
                 f.complain(Code::Conflict, "name", "another profile has this name");
             }
             taken.extend(name.clone());
-            Some(Profile { name: name?, evictable: f.field("evictable").section(evictable) })
+            Some(Profile {
+                name: name?,
+                evictable: f.field("evictable").section(evictable),
+            })
         })
     });
     named.filter(|p| !p.is_empty()).unwrap_or_else(|| vec![one])
@@ -86,24 +101,42 @@ fn profiles(f: &mut Fields<'_, '_>) -> Vec<Profile> {
 fn strategies(f: &mut Fields<'_, '_>, basis: Basis, profiles: &[Profile]) -> Vec<Strategy> {
     const EXPECTED: &str = "a list with at least one strategy, such as lowNodeUtilization";
     let spot = f.required("strategies", EXPECTED);
-    if spot.node().is_some_and(|n| n.value == Value::List(Vec::new()) || n.value == Value::Null) {
+    if spot
+        .node()
+        .is_some_and(|n| n.value == Value::List(Vec::new()) || n.value == Value::Null)
+    {
         return spot.refuse(Code::OutOfRange, EXPECTED).unwrap_or_default();
     }
-    spot.list("strategies", |item| strategy(item, basis, profiles)).unwrap_or_default()
+    spot.list("strategies", |item| strategy(item, basis, profiles))
+        .unwrap_or_default()
 }
 
-const SOURCES: [(&str, SourceKind); 2] =
-    [("metricsApi", SourceKind::MetricsApi), ("prometheus", SourceKind::Prometheus)];
+const SOURCES: [(&str, SourceKind); 2] = [
+    ("metricsApi", SourceKind::MetricsApi),
+    ("prometheus", SourceKind::Prometheus),
+];
 
 fn usage(f: &mut Fields<'_, '_>) -> UsagePolicy {
     let usage = UsagePolicy {
-        source: f.field("source").one_of(&SOURCES).unwrap_or(SourceKind::MetricsApi),
+        source: f
+            .field("source")
+            .one_of(&SOURCES)
+            .unwrap_or(SourceKind::MetricsApi),
         fallback: f.field("fallback").one_of(&SOURCES),
         prometheus: f.field("prometheus").section(prometheus),
-        poll: f.field("poll").duration(ONE_SECOND).unwrap_or(SignedDuration::from_secs(15)),
-        window: f.field("window").duration(ONE_SECOND).unwrap_or(SignedDuration::from_mins(5)),
+        poll: f
+            .field("poll")
+            .duration(ONE_SECOND)
+            .unwrap_or(SignedDuration::from_secs(15)),
+        window: f
+            .field("window")
+            .duration(ONE_SECOND)
+            .unwrap_or(SignedDuration::from_mins(5)),
         smoothing: smoothing(f.field("smoothing")).unwrap_or(Smoothing::HalfLife(HALF_LIFE)),
-        stale_after: f.field("staleAfter").duration(ONE_SECOND).unwrap_or(SignedDuration::from_secs(90)),
+        stale_after: f
+            .field("staleAfter")
+            .duration(ONE_SECOND)
+            .unwrap_or(SignedDuration::from_secs(90)),
         min_samples: f.field("minSamples").whole(1).unwrap_or(3),
     };
     if f.sound() {
@@ -134,31 +167,68 @@ fn sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     }
 }
 
-const NO_URL: &str =
-    "missing, expected where Prometheus is: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
+const NO_URL: &str = "missing, expected where Prometheus is: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// What must hold between the fields of `usage`, or usage would never be known.
 fn compare(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     let (poll, window) = (time("poll", usage.poll), time("window", usage.window));
-    let least = usage.poll.saturating_mul(i32::try_from(usage.min_samples - 1).unwrap_or(i32::MAX));
-    let field = if f.has("minSamples") { "minSamples" } else { "poll" };
-    f.ordered(&Bound { field, name: "poll × (minSamples − 1)", ..time("", least) }, &window);
+    let least = usage
+        .poll
+        .saturating_mul(i32::try_from(usage.min_samples - 1).unwrap_or(i32::MAX));
+    let field = if f.has("minSamples") {
+        "minSamples"
+    } else {
+        "poll"
+    };
+    f.ordered(
+        &Bound {
+            field,
+            name: "poll × (minSamples − 1)",
+            ..time("", least)
+        },
+        &window,
+    );
     f.ordered(&poll, &time("staleAfter", usage.stale_after));
     if let Some(prometheus) = &usage.prometheus {
         let scrape = prometheus.scrape_interval;
         let least = scrape.saturating_mul(i32::try_from(usage.min_samples - 1).unwrap_or(i32::MAX));
         let name = "prometheus.scrapeInterval";
-        f.ordered(&Bound { field: "prometheus", name, ..time("", scrape) }, &time("staleAfter", usage.stale_after));
+        f.ordered(
+            &Bound {
+                field: "prometheus",
+                name,
+                ..time("", scrape)
+            },
+            &time("staleAfter", usage.stale_after),
+        );
         let name = "prometheus.scrapeInterval × (minSamples − 1)";
-        f.ordered(&Bound { field: "prometheus", name, ..time("", least) }, &window);
+        f.ordered(
+            &Bound {
+                field: "prometheus",
+                name,
+                ..time("", least)
+            },
+            &window,
+        );
     }
     if let Smoothing::HalfLife(half) = usage.smoothing {
-        f.ordered(&Bound { name: "smoothing.halfLife", ..time("smoothing", half) }, &window);
+        f.ordered(
+            &Bound {
+                name: "smoothing.halfLife",
+                ..time("smoothing", half)
+            },
+            &window,
+        );
     }
 }
 
 fn time(field: &str, value: SignedDuration) -> Bound<'_, SignedDuration> {
-    Bound { field, name: field, value, shown: format!("{value:#}") }
+    Bound {
+        field,
+        name: field,
+        value,
+        shown: format!("{value:#}"),
+    }
 }
 
 fn smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {
@@ -168,18 +238,36 @@ fn smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {
         Value::Text(word) if word == "mean" => Some(Smoothing::Mean),
         Value::Text(word) if word == "max" => Some(Smoothing::Max),
         Value::Map(_) => spot.section(|f| {
-            let half = f.field("halfLife").duration(ONE_SECOND).map(Smoothing::HalfLife);
-            let percentile = f.field("percentile").scalar("a percentile from 1 to 100", |node| {
-                percent(node).and_then(|p| if p.get() < 0.01 { Err(Code::OutOfRange) } else { Ok(p) })
-            });
+            let half = f
+                .field("halfLife")
+                .duration(ONE_SECOND)
+                .map(Smoothing::HalfLife);
+            let percentile = f
+                .field("percentile")
+                .scalar("a percentile from 1 to 100", |node| {
+                    percent(node).and_then(|p| {
+                        if p.get() < 0.01 {
+                            Err(Code::OutOfRange)
+                        } else {
+                            Ok(p)
+                        }
+                    })
+                });
             if f.has("halfLife") == f.has("percentile") {
-                f.complain_at(Code::Conflict, place, format!("give one way of smoothing: {EXPECTED}"));
+                f.complain_at(
+                    Code::Conflict,
+                    place,
+                    format!("give one way of smoothing: {EXPECTED}"),
+                );
             }
             half.or(percentile.map(Smoothing::Percentile))
         }),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => {
-            spot.refuse(Code::WrongType, EXPECTED)
-        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_) => spot.refuse(Code::WrongType, EXPECTED),
     }
 }
 
@@ -188,14 +276,22 @@ fn limits(f: &mut Fields<'_, '_>) -> Limits {
         per_cycle: f.field("perCycle").limit(Some(20)),
         per_node: f.field("perNode").limit(Some(5)),
         per_namespace: f.field("perNamespace").limit(None),
-        per_workload: f.field("perWorkload").share(Ratio::percent(25.0).map(Share::Portion)),
+        per_workload: f
+            .field("perWorkload")
+            .share(Ratio::percent(25.0).map(Share::Portion)),
         per_minute: f.field("perMinute").limit(Some(30)),
     }
 }
 
 fn cooldown(f: &mut Fields<'_, '_>) -> Cooldown {
-    let rest = f.field("rest").duration(ONE_SECOND).unwrap_or(SignedDuration::from_mins(10));
-    let cap = f.field("cap").duration(ONE_SECOND).unwrap_or(SignedDuration::from_hours(6));
+    let rest = f
+        .field("rest")
+        .duration(ONE_SECOND)
+        .unwrap_or(SignedDuration::from_mins(10));
+    let cap = f
+        .field("cap")
+        .duration(ONE_SECOND)
+        .unwrap_or(SignedDuration::from_hours(6));
     if f.sound() {
         f.ordered(&time("rest", rest), &time("cap", cap));
     }
@@ -203,7 +299,9 @@ fn cooldown(f: &mut Fields<'_, '_>) -> Cooldown {
 }
 
 fn forecast(f: &mut Fields<'_, '_>) -> Forecast {
-    Forecast { tolerance: f.field("tolerance").percent().unwrap_or(Ratio::ZERO) }
+    Forecast {
+        tolerance: f.field("tolerance").percent().unwrap_or(Ratio::ZERO),
+    }
 }
 
 fn safety(f: &mut Fields<'_, '_>) -> Safety {
@@ -217,19 +315,27 @@ fn safety(f: &mut Fields<'_, '_>) -> Safety {
 fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     Evictable {
         node_fit: f.field("nodeFit").bool().unwrap_or(true),
-        namespaces: f.field("namespaces").names_in_or_out().unwrap_or(Names::ALL),
+        namespaces: f
+            .field("namespaces")
+            .names_in_or_out()
+            .unwrap_or(Names::ALL),
         namespace_selector: f.field("namespaceSelector").selector(),
         pod_selector: f.field("podSelector").selector(),
-        priority_below: priority(f.field("priorityBelow")).unwrap_or(PriorityThreshold::Value(SYSTEM_CRITICAL)),
+        priority_below: priority(f.field("priorityBelow"))
+            .unwrap_or(PriorityThreshold::Value(SYSTEM_CRITICAL)),
         min_replicas: f.field("minReplicas").whole(0).unwrap_or(2),
-        min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).unwrap_or(SignedDuration::from_mins(1)),
+        min_pod_age: f
+            .field("minPodAge")
+            .duration(SignedDuration::ZERO)
+            .unwrap_or(SignedDuration::from_mins(1)),
         protected: protections(f),
         destinations: f.field("destinations").selector(),
     }
 }
 
 fn priority(spot: Spot<'_, '_>) -> Option<PriorityThreshold> {
-    let expected = format!("a whole number up to {SYSTEM_CRITICAL}, or the name of a PriorityClass");
+    let expected =
+        format!("a whole number up to {SYSTEM_CRITICAL}, or the name of a PriorityClass");
     let is_name = |text: &str| text.contains(|c: char| c.is_ascii_alphabetic());
     spot.scalar(&expected, |node| match &node.value {
         Value::Int(number) => match i32::try_from(*number) {
@@ -237,9 +343,12 @@ fn priority(spot: Spot<'_, '_>) -> Option<PriorityThreshold> {
             _ => Err(Code::OutOfRange),
         },
         Value::Text(name) if is_name(name) => Ok(PriorityThreshold::Class(name.clone())),
-        Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
-            Err(Code::WrongType)
-        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Map(_) => Err(Code::WrongType),
     })
 }
 
@@ -274,8 +383,14 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
         ("withoutBudget", Extra::WithoutBudget),
         ("resourceClaims", Extra::ResourceClaims),
     ];
-    let allow = f.field("allow").list("protections to lift", |item| item.one_of(&lifts)).unwrap_or_default();
-    let protect = f.field("protect").list("protections to add", |item| item.one_of(&extras)).unwrap_or_default();
+    let allow = f
+        .field("allow")
+        .list("protections to lift", |item| item.one_of(&lifts))
+        .unwrap_or_default();
+    let protect = f
+        .field("protect")
+        .list("protections to add", |item| item.one_of(&extras))
+        .unwrap_or_default();
     let volumes = protect.contains(&Extra::PersistentVolumes);
     Protections {
         local_storage: !allow.contains(&Lift::LocalStorage),
@@ -291,9 +406,13 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
 
 /// Which volumes protect their pod, if volumes do at all.
 fn storage_classes(f: &mut Fields<'_, '_>, protected: bool) -> Option<StorageClasses> {
-    let classes = f.field("protectedStorageClasses").names().filter(|c| !c.is_empty());
+    let classes = f
+        .field("protectedStorageClasses")
+        .names()
+        .filter(|c| !c.is_empty());
     if classes.is_some() && !protected {
-        let sentence = "this narrows persistentVolumes, so `protect` must name persistentVolumes too";
+        let sentence =
+            "this narrows persistentVolumes, so `protect` must name persistentVolumes too";
         f.complain(Code::Conflict, "protectedStorageClasses", sentence);
     }
     protected.then(|| classes.map_or(StorageClasses::Any, StorageClasses::Named))
@@ -320,7 +439,10 @@ mod tests {
     #[test]
     fn a_short_file_suffices_and_the_rest_has_defaults() {
         let policy = parse("").unwrap();
-        let defaults = Policy { strategies: policy.strategies.clone(), ..Policy::default_native() };
+        let defaults = Policy {
+            strategies: policy.strategies.clone(),
+            ..Policy::default_native()
+        };
         assert_eq!(policy, defaults);
         assert_eq!(policy.limits.per_cycle, Some(20));
         assert!(Policy::default_native().strategies.is_empty());
@@ -342,19 +464,40 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
         )
         .unwrap();
         assert_eq!(policy.interval, SignedDuration::from_mins(90));
-        assert_eq!(policy.node_selector.unwrap().to_string(), "pool=web,zone in (a,b)");
-        assert_eq!(policy.usage.smoothing, Smoothing::Percentile(Ratio::percent(95.0).unwrap()));
-        assert_eq!((policy.limits.per_cycle, policy.limits.per_node), (None, Some(0)));
+        assert_eq!(
+            policy.node_selector.unwrap().to_string(),
+            "pool=web,zone in (a,b)"
+        );
+        assert_eq!(
+            policy.usage.smoothing,
+            Smoothing::Percentile(Ratio::percent(95.0).unwrap())
+        );
+        assert_eq!(
+            (policy.limits.per_cycle, policy.limits.per_node),
+            (None, Some(0))
+        );
         assert_eq!(policy.limits.per_workload, Some(Share::Count(2)));
         let evictable = &policy.profiles[0].evictable;
-        assert_eq!(evictable.priority_below, PriorityThreshold::Class("business".into()));
+        assert_eq!(
+            evictable.priority_below,
+            PriorityThreshold::Class("business".into())
+        );
         assert!(!evictable.protected.daemon_sets && evictable.protected.local_storage);
-        assert_eq!(evictable.protected.persistent_volumes, Some(StorageClasses::Named(vec!["ssd".into()])));
+        assert_eq!(
+            evictable.protected.persistent_volumes,
+            Some(StorageClasses::Named(vec!["ssd".into()]))
+        );
     }
 
     #[test]
     fn no_share_of_a_workload_is_no_pod_rather_than_at_least_one() {
-        assert_eq!(parse("limits: {perWorkload: 0%}").unwrap().limits.per_workload, Some(Share::Count(0)));
+        assert_eq!(
+            parse("limits: {perWorkload: 0%}")
+                .unwrap()
+                .limits
+                .per_workload,
+            Some(Share::Count(0))
+        );
     }
 
     #[test]

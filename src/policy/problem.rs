@@ -78,7 +78,14 @@ impl Problem {
         expected: impl fmt::Display,
     ) -> Self {
         let found = found.map(|f| printable(&f, WIDEST_VALUE));
-        Problem { code, line: at.line, column: at.column, path: path.to_owned(), found, expected: expected.to_string() }
+        Problem {
+            code,
+            line: at.line,
+            column: at.column,
+            path: path.to_owned(),
+            found,
+            expected: expected.to_string(),
+        }
     }
 }
 
@@ -107,7 +114,11 @@ pub struct PolicyError {
 impl PolicyError {
     pub(crate) fn new(file: &str, text: &str, mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|p| (p.line, p.column));
-        PolicyError { file: file.to_owned(), problems, text: text.to_owned() }
+        PolicyError {
+            file: file.to_owned(),
+            problems,
+            text: text.to_owned(),
+        }
     }
 }
 
@@ -118,8 +129,16 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
             let end = if i == 0 { "" } else { "\n" };
-            write!(f, "{end}{}:{}:{}: {problem}", self.file, problem.line, problem.column)?;
-            let source = self.text.lines().nth(problem.line.saturating_sub(1)).unwrap_or_default();
+            write!(
+                f,
+                "{end}{}:{}:{}: {problem}",
+                self.file, problem.line, problem.column
+            )?;
+            let source = self
+                .text
+                .lines()
+                .nth(problem.line.saturating_sub(1))
+                .unwrap_or_default();
             if !source.trim().is_empty() {
                 let (shown, before) = excerpt(source, problem.column);
                 write!(f, "\n  | {shown}\n  | {:before$}^", "")?;
@@ -135,9 +154,18 @@ impl fmt::Display for PolicyError {
 /// The part of a line around a column, and how many characters of it come before that column.
 fn excerpt(line: &str, column: usize) -> (String, usize) {
     let fits = line.chars().count() <= WIDEST_LINE;
-    let start = if fits { 0 } else { column.saturating_sub(WIDEST_LINE * 2 / 3) };
+    let start = if fits {
+        0
+    } else {
+        column.saturating_sub(WIDEST_LINE * 2 / 3)
+    };
     let visible = |c: char| if c.is_control() { ' ' } else { c };
-    let shown: String = line.chars().skip(start).take(WIDEST_LINE).map(visible).collect();
+    let shown: String = line
+        .chars()
+        .skip(start)
+        .take(WIDEST_LINE)
+        .map(visible)
+        .collect();
     let before = (column - 1 - start).min(shown.chars().count());
     (shown.trim_end().to_owned(), before)
 }
@@ -150,7 +178,11 @@ pub(crate) fn printable(text: &str, most: usize) -> String {
             shown.push('…');
             break;
         }
-        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+        if c.is_control() {
+            shown.extend(c.escape_default())
+        } else {
+            shown.push(c)
+        }
     }
     shown
 }
@@ -162,7 +194,13 @@ mod tests {
     use super::*;
 
     fn problem(line: usize, column: usize) -> Problem {
-        Problem::new(Code::WrongType, Position { line, column }, "a.b", Some("x".into()), "y")
+        Problem::new(
+            Code::WrongType,
+            Position { line, column },
+            "a.b",
+            Some("x".into()),
+            "y",
+        )
     }
 
     #[test]

@@ -102,11 +102,15 @@ impl Default for Queries {
             ])),
             pod_cpu: one_of(&[
                 &format!("max {by} (irate(pod_cpu_usage_seconds_total{{$matchers}}[$range]))"),
-                &format!("sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"),
+                &format!(
+                    "sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
+                ),
             ]),
             pod_memory: one_of(&[
                 &format!("max {by} (pod_memory_working_set_bytes{{$matchers}})"),
-                &format!("sum {by} (max {each} (container_memory_working_set_bytes{{{container}}}))"),
+                &format!(
+                    "sum {by} (max {each} (container_memory_working_set_bytes{{{container}}}))"
+                ),
             ]),
             pod_time: Some(one_of(&[
                 &format!("max {by} (timestamp(pod_cpu_usage_seconds_total{{$matchers}}))"),
@@ -129,8 +133,14 @@ impl Prometheus {
     /// A query as it is sent.
     pub fn rendered(&self, query: &str) -> String {
         let millis = self.range().as_millis();
-        let range = if millis % 1000 == 0 { format!("{}s", millis / 1000) } else { format!("{millis}ms") };
-        query.replace("$matchers", &self.matchers).replace("$range", &range)
+        let range = if millis % 1000 == 0 {
+            format!("{}s", millis / 1000)
+        } else {
+            format!("{millis}ms")
+        };
+        query
+            .replace("$matchers", &self.matchers)
+            .replace("$range", &range)
     }
 }
 
@@ -145,17 +155,27 @@ const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 /// Reads the block `usage.prometheus`; `None` where it lacks a url, of which the caller complains.
 pub(super) fn prometheus(f: &mut Fields<'_, '_>) -> Option<Prometheus> {
     let url = url(f.field("url"));
-    let scrape_interval = f.field("scrapeInterval").duration(ONE_SECOND).unwrap_or(SCRAPE_INTERVAL);
+    let scrape_interval = f
+        .field("scrapeInterval")
+        .duration(ONE_SECOND)
+        .unwrap_or(SCRAPE_INTERVAL);
     let node_labels = f.field("nodeLabels").names();
     if node_labels.as_ref().is_some_and(Vec::is_empty) {
-        f.complain(Code::OutOfRange, "nodeLabels", "no label is named; name one, or leave the field out");
+        f.complain(
+            Code::OutOfRange,
+            "nodeLabels",
+            "no label is named; name one, or leave the field out",
+        );
     }
     Some(Prometheus {
         queries: f.field("queries").section(queries),
         matchers: matchers(f.field("matchers")).unwrap_or_default(),
         node_labels: node_labels.unwrap_or_else(|| NODE_LABELS.map(str::to_owned).to_vec()),
         scrape_interval,
-        averaged_over: f.field("averagedOver").duration(SignedDuration::ZERO).unwrap_or(scrape_interval),
+        averaged_over: f
+            .field("averagedOver")
+            .duration(SignedDuration::ZERO)
+            .unwrap_or(scrape_interval),
         timeout: f.field("timeout").duration(ONE_SECOND).unwrap_or(TIMEOUT),
         retries: f.field("retries").whole(0).unwrap_or(RETRIES),
         ca_file: f.field("caFile").name(),
@@ -185,7 +205,10 @@ fn url(spot: Spot<'_, '_>) -> Option<String> {
 
 /// Text that may be empty, and stands within braces.
 fn matchers(spot: Spot<'_, '_>) -> Option<String> {
-    if spot.node().is_some_and(|n| n.value == Value::Text(String::new())) {
+    if spot
+        .node()
+        .is_some_and(|n| n.value == Value::Text(String::new()))
+    {
         return None;
     }
     spot.checked(|text| {
@@ -214,26 +237,47 @@ fn queries(f: &mut Fields<'_, '_>) -> Queries {
 }
 
 fn client_certificate(f: &mut Fields<'_, '_>) -> Option<ClientCertificate> {
-    let (certificate, key) = (f.field("clientCertificateFile").name(), f.field("clientKeyFile").name());
-    for (given, missing) in [("clientCertificateFile", "clientKeyFile"), ("clientKeyFile", "clientCertificateFile")] {
+    let (certificate, key) = (
+        f.field("clientCertificateFile").name(),
+        f.field("clientKeyFile").name(),
+    );
+    for (given, missing) in [
+        ("clientCertificateFile", "clientKeyFile"),
+        ("clientKeyFile", "clientCertificateFile"),
+    ] {
         if f.has(given) && !f.has(missing) {
-            f.complain(Code::MissingField, missing, format!("missing, for {given} needs it"));
+            f.complain(
+                Code::MissingField,
+                missing,
+                format!("missing, for {given} needs it"),
+            );
         }
     }
-    Some(ClientCertificate { certificate: certificate?, key: key? })
+    Some(ClientCertificate {
+        certificate: certificate?,
+        key: key?,
+    })
 }
 
 fn login(f: &mut Fields<'_, '_>) -> Option<Login> {
     let bearer = f.field("bearerTokenFile").name().map(Login::Bearer);
     let given = f.has("basicAuth");
     let basic = f.field("basicAuth").section(|f| {
-        let (username, password_file) = (f.field("username").name(), f.field("passwordFile").name());
+        let (username, password_file) =
+            (f.field("username").name(), f.field("passwordFile").name());
         for field in ["username", "passwordFile"] {
             if given && !f.has(field) {
-                f.complain(Code::MissingField, field, "missing; basicAuth needs both username and passwordFile");
+                f.complain(
+                    Code::MissingField,
+                    field,
+                    "missing; basicAuth needs both username and passwordFile",
+                );
             }
         }
-        Some(Login::Basic { username: username?, password_file: password_file? })
+        Some(Login::Basic {
+            username: username?,
+            password_file: password_file?,
+        })
     });
     if f.has("bearerTokenFile") && given {
         let sentence = "basicAuth and bearerTokenFile do not go together; keep one of them";
@@ -249,14 +293,18 @@ fn headers(spot: Spot<'_, '_>) -> Vec<(String, String)> {
     let read = spot.each("headers", |entry, value| {
         let name = &entry.key;
         if http::HeaderName::try_from(name.as_str()).is_err() {
-            return value.at_key().complain(Code::WrongType, "not the name of a header");
+            return value
+                .at_key()
+                .complain(Code::WrongType, "not the name of a header");
         }
         if name.eq_ignore_ascii_case("authorization") {
-            let sentence = "a secret does not belong into a policy; write bearerTokenFile or basicAuth";
+            let sentence =
+                "a secret does not belong into a policy; write bearerTokenFile or basicAuth";
             return value.at_key().complain(Code::Conflict, sentence);
         }
         let value = value.checked(|text| {
-            http::HeaderValue::try_from(text).map_err(|_| "not the value of a header: one line of plain text")?;
+            http::HeaderValue::try_from(text)
+                .map_err(|_| "not the value of a header: one line of plain text")?;
             Ok(text.to_owned())
         });
         Some((name.clone(), value?))

@@ -33,15 +33,31 @@ struct Unknown {
 
 impl Unknown {
     fn new(what: &'static str, entry: &Entry, parent: &str, allowed: Vec<&'static str>) -> Self {
-        Unknown { what, at: entry.at, parent: parent.to_owned(), key: entry.key.clone(), allowed }
+        Unknown {
+            what,
+            at: entry.at,
+            parent: parent.to_owned(),
+            key: entry.key.clone(),
+            allowed,
+        }
     }
 }
 
 impl Report {
     /// Reads a whole document.
-    pub(crate) fn read<'t, T>(&mut self, root: &'t Node, read: impl FnOnce(Spot<'_, 't>) -> T) -> T {
+    pub(crate) fn read<'t, T>(
+        &mut self,
+        root: &'t Node,
+        read: impl FnOnce(Spot<'_, 't>) -> T,
+    ) -> T {
         self.find_repeats(root, "");
-        read(Spot { report: self, node: Some(root), at: root.at, key: root.at, path: String::new() })
+        read(Spot {
+            report: self,
+            node: Some(root),
+            at: root.at,
+            key: root.at,
+            path: String::new(),
+        })
     }
 
     /// From here on, values are read as descheduler reads them.
@@ -61,15 +77,28 @@ impl Report {
         for unknown in std::mem::take(&mut self.unknown) {
             let path = below(&unknown.parent, &unknown.key);
             let hint = self.hint(&unknown);
-            let sentence = format!("unknown {}{hint}; allowed here: {}", unknown.what, unknown.allowed.join(", "));
-            self.problems.push(Problem::new(Code::UnknownField, unknown.at, &path, None, sentence));
+            let sentence = format!(
+                "unknown {}{hint}; allowed here: {}",
+                unknown.what,
+                unknown.allowed.join(", ")
+            );
+            self.problems.push(Problem::new(
+                Code::UnknownField,
+                unknown.at,
+                &path,
+                None,
+                sentence,
+            ));
         }
         self.problems
     }
 
     /// What an unknown field may have been meant for: one of another place, or one with a similar name.
     fn hint(&self, unknown: &Unknown) -> String {
-        let parents = self.asked.iter().filter_map(|path| path.strip_suffix(unknown.key.as_str()));
+        let parents = self
+            .asked
+            .iter()
+            .filter_map(|path| path.strip_suffix(unknown.key.as_str()));
         let parents: Vec<String> = parents
             .filter_map(|parent| match parent.strip_suffix('.') {
                 Some(parent) => Some(format!("`{parent}`")),
@@ -77,7 +106,10 @@ impl Report {
             })
             .collect();
         if !parents.is_empty() {
-            return format!(" (it belongs in {})", either(&parents.iter().map(String::as_str).collect::<Vec<_>>()));
+            return format!(
+                " (it belongs in {})",
+                either(&parents.iter().map(String::as_str).collect::<Vec<_>>())
+            );
         }
         let near = nearest(&unknown.key, &unknown.allowed);
         near.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"))
@@ -85,7 +117,11 @@ impl Report {
 
     /// Remembers that a field was asked for; list items are one to it.
     fn note(&mut self, parent: &str, name: &str) {
-        let parent: String = below(parent, name).split_inclusive('[').enumerate().map(without_index).collect();
+        let parent: String = below(parent, name)
+            .split_inclusive('[')
+            .enumerate()
+            .map(without_index)
+            .collect();
         self.asked.insert(parent);
     }
 
@@ -97,7 +133,13 @@ impl Report {
                     let path = below(path, &entry.key);
                     if !seen.insert(&entry.key) {
                         let sentence = "this field stands here a second time; keep one of them";
-                        self.problems.push(Problem::new(Code::RepeatedField, entry.at, &path, None, sentence));
+                        self.problems.push(Problem::new(
+                            Code::RepeatedField,
+                            entry.at,
+                            &path,
+                            None,
+                            sentence,
+                        ));
                     }
                     self.find_repeats(&entry.value, &path);
                 }
@@ -150,24 +192,35 @@ impl<'r, 't> Spot<'r, 't> {
 
     /// The same place, pointing at the name of the field rather than at its value.
     pub(crate) fn at_key(self) -> Self {
-        Spot { at: self.key, ..self }
+        Spot {
+            at: self.key,
+            ..self
+        }
     }
 
     /// Reports that something else stands here than what is expected.
     pub(crate) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
         let found = self.node.map(Node::shown);
-        self.report.problems.push(Problem::new(code, self.at, &self.path, found, expected));
+        self.report
+            .problems
+            .push(Problem::new(code, self.at, &self.path, found, expected));
         None
     }
 
     /// Reports what is wrong here, as a sentence.
     pub(crate) fn complain<T>(self, code: Code, sentence: impl Display) -> Option<T> {
-        self.report.problems.push(Problem::new(code, self.at, &self.path, None, sentence));
+        self.report
+            .problems
+            .push(Problem::new(code, self.at, &self.path, None, sentence));
         None
     }
 
     /// Reads a value that stands alone. An absent one is not a problem.
-    pub(crate) fn scalar<T>(self, expected: &str, read: impl FnOnce(&'t Node) -> Result<T, Code>) -> Option<T> {
+    pub(crate) fn scalar<T>(
+        self,
+        expected: &str,
+        read: impl FnOnce(&'t Node) -> Result<T, Code>,
+    ) -> Option<T> {
         match read(self.node?) {
             Ok(value) => Some(value),
             Err(code) => self.refuse(code, expected),
@@ -176,7 +229,9 @@ impl<'r, 't> Spot<'r, 't> {
 
     /// A field of the map that stands here, with no claim about its other fields.
     pub(crate) fn entry(self, name: &str) -> Option<Spot<'r, 't>> {
-        let Value::Map(entries) = &self.node?.value else { return None };
+        let Value::Map(entries) = &self.node?.value else {
+            return None;
+        };
         let entry = entries.iter().find(|e| e.key == name)?;
         Some(entry_spot(self.report, entry, &self.path))
     }
@@ -191,17 +246,40 @@ impl<'r, 't> Spot<'r, 't> {
         };
         if broken {
             let found = self.node.map(Node::shown);
-            self.report.problems.push(Problem::new(Code::WrongType, self.at, &self.path, found, "a map of fields"));
+            self.report.problems.push(Problem::new(
+                Code::WrongType,
+                self.at,
+                &self.path,
+                found,
+                "a map of fields",
+            ));
         }
-        let Spot { report, path, key: at, .. } = self;
-        let mut fields = Fields { report, path, at, entries, names: Vec::new(), before, broken };
+        let Spot {
+            report,
+            path,
+            key: at,
+            ..
+        } = self;
+        let mut fields = Fields {
+            report,
+            path,
+            at,
+            entries,
+            names: Vec::new(),
+            before,
+            broken,
+        };
         let value = read(&mut fields);
         fields.finish();
         value
     }
 
     /// Reads the items of a list; broken ones are left out.
-    pub(crate) fn list<T>(self, what: &str, mut read: impl FnMut(Spot<'_, 't>) -> Option<T>) -> Option<Vec<T>> {
+    pub(crate) fn list<T>(
+        self,
+        what: &str,
+        mut read: impl FnMut(Spot<'_, 't>) -> Option<T>,
+    ) -> Option<Vec<T>> {
         let items = match &self.node?.value {
             Value::List(items) => items,
             Value::Null => return None,
@@ -211,7 +289,13 @@ impl<'r, 't> Spot<'r, 't> {
         };
         let spots = items.iter().enumerate().filter_map(|(i, item)| {
             let path = format!("{}[{i}]", self.path);
-            read(Spot { report: &mut *self.report, node: Some(item), at: item.at, key: item.at, path })
+            read(Spot {
+                report: &mut *self.report,
+                node: Some(item),
+                at: item.at,
+                key: item.at,
+                path,
+            })
         });
         Some(spots.collect())
     }
@@ -225,7 +309,9 @@ impl<'r, 't> Spot<'r, 't> {
         let Value::Map(entries) = &self.node?.value else {
             return self.refuse(Code::WrongType, format!("a map of {what}"));
         };
-        let values = entries.iter().filter_map(|e| read(e, entry_spot(&mut *self.report, e, &self.path)));
+        let values = entries
+            .iter()
+            .filter_map(|e| read(e, entry_spot(&mut *self.report, e, &self.path)));
         Some(values.collect())
     }
 
@@ -241,25 +327,43 @@ impl<'r, 't> Spot<'r, 't> {
         }
         let entries: &[Entry] = match &self.node?.value {
             Value::Map(entries) => entries,
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => &[],
+            Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_) => &[],
         };
         match entries {
-            [] => self.refuse(Code::WrongType, format!("a map with one {what}: {}", either(&allowed))),
+            [] => self.refuse(
+                Code::WrongType,
+                format!("a map with one {what}: {}", either(&allowed)),
+            ),
             [only] => {
                 let chosen = choices.iter().find(|(name, _)| *name == only.key);
                 if chosen.is_none() {
-                    self.report.unknown.push(Unknown::new(what, only, &self.path, allowed));
+                    self.report
+                        .unknown
+                        .push(Unknown::new(what, only, &self.path, allowed));
                 }
                 chosen.map(|(_, choice)| (*choice, entry_spot(self.report, only, &self.path)))
             }
             [first, second, ..] => {
                 let sentence = if first.value.value == Value::Null {
-                    format!("`{}` must be indented further than `{}` to belong to it", second.key, first.key)
+                    format!(
+                        "`{}` must be indented further than `{}` to belong to it",
+                        second.key, first.key
+                    )
                 } else {
-                    format!("a list item holds one {what}; begin `{}` with a dash of its own", second.key)
+                    format!(
+                        "a list item holds one {what}; begin `{}` with a dash of its own",
+                        second.key
+                    )
                 };
                 let (at, path) = (second.at, below(&self.path, &second.key));
-                self.report.problems.push(Problem::new(Code::WrongType, at, &path, None, sentence));
+                self.report
+                    .problems
+                    .push(Problem::new(Code::WrongType, at, &path, None, sentence));
                 None
             }
         }
@@ -288,7 +392,13 @@ impl<'t> Fields<'_, 't> {
             return entry_spot(&mut *self.report, entry, &self.path);
         }
         let path = below(&self.path, name);
-        Spot { report: &mut *self.report, node: None, at: self.at, key: self.at, path }
+        Spot {
+            report: &mut *self.report,
+            node: None,
+            at: self.at,
+            key: self.at,
+            path,
+        }
     }
 
     /// Whether values are read as descheduler reads them.
@@ -303,8 +413,15 @@ impl<'t> Fields<'_, 't> {
     }
 
     /// The same for a place that was noted before.
-    pub(crate) fn warn_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
-        self.report.warnings.push(Problem::new(code, at, &path, None, sentence));
+    pub(crate) fn warn_at(
+        &mut self,
+        code: Code,
+        (at, path): (Position, String),
+        sentence: impl Display,
+    ) {
+        self.report
+            .warnings
+            .push(Problem::new(code, at, &path, None, sentence));
     }
 
     /// A field that must be there.
@@ -333,8 +450,15 @@ impl<'t> Fields<'_, 't> {
     }
 
     /// Reports what is wrong at a place that was noted before.
-    pub(crate) fn complain_at(&mut self, code: Code, (at, path): (Position, String), sentence: impl Display) {
-        self.report.problems.push(Problem::new(code, at, &path, None, sentence));
+    pub(crate) fn complain_at(
+        &mut self,
+        code: Code,
+        (at, path): (Position, String),
+        sentence: impl Display,
+    ) {
+        self.report
+            .problems
+            .push(Problem::new(code, at, &path, None, sentence));
     }
 
     /// Refuses a lower bound that lies above its upper bound, at whichever of the two the file has.
@@ -342,8 +466,16 @@ impl<'t> Fields<'_, 't> {
         if low.value <= high.value {
             return;
         }
-        let (own, other, side) = if self.has(high.field) { (high, low, "least") } else { (low, high, "most") };
-        let default = if self.has(other.field) { "" } else { " by default" };
+        let (own, other, side) = if self.has(high.field) {
+            (high, low, "least")
+        } else {
+            (low, high, "most")
+        };
+        let default = if self.has(other.field) {
+            ""
+        } else {
+            " by default"
+        };
         let sentence = format!(
             "{} is {}, but must be at {side} {}, which is {}{default}",
             own.name, own.shown, other.name, other.shown
@@ -357,8 +489,13 @@ impl<'t> Fields<'_, 't> {
     }
 
     fn finish(self) {
-        let unknown = self.entries.iter().filter(|e| !self.names.contains(&e.key.as_str()));
-        self.report.unknown.extend(unknown.map(|e| Unknown::new("field", e, &self.path, self.names.clone())));
+        let unknown = self
+            .entries
+            .iter()
+            .filter(|e| !self.names.contains(&e.key.as_str()));
+        self.report
+            .unknown
+            .extend(unknown.map(|e| Unknown::new("field", e, &self.path, self.names.clone())));
     }
 }
 
@@ -373,8 +510,18 @@ pub(crate) struct Bound<'f, T> {
 }
 
 fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t Entry, parent: &str) -> Spot<'r, 't> {
-    let at = if entry.value.value == Value::Null { entry.at } else { entry.value.at };
-    Spot { report, node: Some(&entry.value), at, key: entry.at, path: below(parent, &entry.key) }
+    let at = if entry.value.value == Value::Null {
+        entry.at
+    } else {
+        entry.value.at
+    };
+    Spot {
+        report,
+        node: Some(&entry.value),
+        at,
+        key: entry.at,
+        path: below(parent, &entry.key),
+    }
 }
 
 #[cfg(test)]
@@ -395,7 +542,12 @@ mod tests {
                     .section(|f| [f.field("perNode").whole(0), f.field("perCycle").whole(0)]);
             });
         });
-        report.close().iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+        report
+            .close()
+            .iter()
+            .map(Problem::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use jiff::SignedDuration;
 
 use super::{Basis, Names};
-use crate::selector::Selector;
-use crate::units::Ratio;
+use crate::values::Ratio;
+use crate::values::selector::Selector;
 
 /// What a strategy does, with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +38,12 @@ impl Rule {
             Rule::LowNodeUtilization(_) => "LowNodeUtilization",
             Rule::HighNodeUtilization(_) => "HighNodeUtilization",
             Rule::RemoveDuplicates(_) => "RemoveDuplicates",
-            Rule::RemovePodsViolatingTopologySpreadConstraint(_) => "RemovePodsViolatingTopologySpreadConstraint",
-            Rule::RemovePodsViolatingInterPodAntiAffinity(_) => "RemovePodsViolatingInterPodAntiAffinity",
+            Rule::RemovePodsViolatingTopologySpreadConstraint(_) => {
+                "RemovePodsViolatingTopologySpreadConstraint"
+            }
+            Rule::RemovePodsViolatingInterPodAntiAffinity(_) => {
+                "RemovePodsViolatingInterPodAntiAffinity"
+            }
             Rule::RemovePodsViolatingNodeAffinity(_) => "RemovePodsViolatingNodeAffinity",
             Rule::RemovePodsViolatingNodeTaints(_) => "RemovePodsViolatingNodeTaints",
             Rule::RemovePodsHavingTooManyRestarts(_) => "RemovePodsHavingTooManyRestarts",
@@ -97,7 +101,11 @@ pub struct HighNodeUtilization {
 impl LowNodeUtilization {
     /// The rule, where it is this one.
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
-        if let Rule::LowNodeUtilization(rule) = rule { Some(rule) } else { None }
+        if let Rule::LowNodeUtilization(rule) = rule {
+            Some(rule)
+        } else {
+            None
+        }
     }
 }
 
@@ -105,7 +113,9 @@ impl HighNodeUtilization {
     /// No node is filled above 80 % of what it has: full nodes leave no room for the next peak.
     pub fn default_ceilings() -> Thresholds {
         let most = Ratio::percent(80.0).unwrap_or(Ratio::ONE);
-        ["cpu", "memory"].map(|name| (name.to_owned(), most)).to_vec()
+        ["cpu", "memory"]
+            .map(|name| (name.to_owned(), most))
+            .to_vec()
     }
 }
 

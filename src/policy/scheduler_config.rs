@@ -13,7 +13,10 @@ mod affinity;
 mod arguments;
 mod plugins;
 
-const VERSIONS: [&str; 2] = ["kubescheduler.config.k8s.io/v1", "kubescheduler.config.k8s.io/v1beta3"];
+const VERSIONS: [&str; 2] = [
+    "kubescheduler.config.k8s.io/v1",
+    "kubescheduler.config.k8s.io/v1beta3",
+];
 /// Who places pods that name nobody.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
@@ -37,7 +40,11 @@ impl SchedulerConfig {
         let profiles = report.read(&root.in_yaml_1_1(), configuration);
         let warnings = report.take_warnings();
         let problems = report.close();
-        if problems.is_empty() { Ok(SchedulerConfig { profiles, warnings }) } else { Err(fail(problems)) }
+        if problems.is_empty() {
+            Ok(SchedulerConfig { profiles, warnings })
+        } else {
+            Err(fail(problems))
+        }
     }
 }
 
@@ -60,7 +67,9 @@ impl Policy {
     /// which nothing is known.
     pub fn scheduler_of(&self, named: Option<&str>) -> &SchedulerProfile {
         let named = named.unwrap_or(DEFAULT_SCHEDULER);
-        self.schedulers().find(|p| p.name == named).unwrap_or(&self.scheduler)
+        self.schedulers()
+            .find(|p| p.name == named)
+            .unwrap_or(&self.scheduler)
     }
 
     /// All profiles that are known.
@@ -83,24 +92,35 @@ const OTHERS: [&str; 8] = [
 
 fn configuration(root: Spot<'_, '_>) -> Vec<SchedulerProfile> {
     root.section(|f| {
-        f.required("apiVersion", VERSIONS[0]).word(Code::UnsupportedVersion, &VERSIONS.map(|v| (v, ())));
+        f.required("apiVersion", VERSIONS[0])
+            .word(Code::UnsupportedVersion, &VERSIONS.map(|v| (v, ())));
         let kind = "KubeSchedulerConfiguration";
-        f.required("kind", kind).word(Code::UnsupportedVersion, &[(kind, ())]);
+        f.required("kind", kind)
+            .word(Code::UnsupportedVersion, &[(kind, ())]);
         for name in OTHERS {
             f.field(name);
         }
         let percentage = f.field("percentageOfNodesToScore").between(0, 100);
         let mut names: Vec<String> = Vec::new();
-        let profiles = f.field("profiles").list("profiles", |item| Some(item.section(|f| profile(f, &mut names))));
-        let mut profiles = profiles.filter(|p| !p.is_empty()).unwrap_or_else(|| vec![SchedulerProfile::default()]);
+        let profiles = f.field("profiles").list("profiles", |item| {
+            Some(item.section(|f| profile(f, &mut names)))
+        });
+        let mut profiles = profiles
+            .filter(|p| !p.is_empty())
+            .unwrap_or_else(|| vec![SchedulerProfile::default()]);
         if let [.., _, _] = profiles.as_slice()
             && names.len() < profiles.len()
         {
-            f.complain(Code::MissingField, "profiles", "of several profiles each needs a schedulerName");
+            f.complain(
+                Code::MissingField,
+                "profiles",
+                "of several profiles each needs a schedulerName",
+            );
         }
         let opaque = extenders(f);
         for profile in &mut profiles {
-            profile.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score.or(percentage);
+            profile.percentage_of_nodes_to_score =
+                profile.percentage_of_nodes_to_score.or(percentage);
             profile.unknown_scores |= opaque;
         }
         profiles
@@ -111,7 +131,11 @@ fn configuration(root: Spot<'_, '_>) -> Vec<SchedulerProfile> {
 fn profile(f: &mut Fields<'_, '_>, names: &mut Vec<String>) -> SchedulerProfile {
     let name = f.field("schedulerName").name();
     if name.as_ref().is_some_and(|n| names.contains(n)) {
-        f.complain(Code::Conflict, "schedulerName", "another profile has this name");
+        f.complain(
+            Code::Conflict,
+            "schedulerName",
+            "another profile has this name",
+        );
     }
     names.extend(name.clone());
     let mut profile = SchedulerProfile {
@@ -119,7 +143,8 @@ fn profile(f: &mut Fields<'_, '_>, names: &mut Vec<String>) -> SchedulerProfile 
         percentage_of_nodes_to_score: f.field("percentageOfNodesToScore").between(0, 100),
         ..SchedulerProfile::default()
     };
-    f.field("plugins").section(|f| plugins::plugins(f, &mut profile));
+    f.field("plugins")
+        .section(|f| plugins::plugins(f, &mut profile));
     arguments::plugin_config(f, &mut profile);
     profile
 }
@@ -142,14 +167,24 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
                 f.field(other);
             }
             // Only pods that request what an extender manages are shown to it.
-            let managed = f.field("managedResources").list("resources", |_| Some(())).unwrap_or_default();
-            let (filters, scores) = (f.field("filterVerb").name(), f.field("prioritizeVerb").name());
+            let managed = f
+                .field("managedResources")
+                .list("resources", |_| Some(()))
+                .unwrap_or_default();
+            let (filters, scores) = (
+                f.field("filterVerb").name(),
+                f.field("prioritizeVerb").name(),
+            );
             (filters.is_some(), scores.is_some(), managed.is_empty())
         }))
     });
     let verbs = verbs.unwrap_or_default();
     if verbs.iter().any(|(filters, ..)| *filters) {
-        f.warn(Code::Ignored, "extenders", "an extender filters nodes: the forecast does not know which it rules out");
+        f.warn(
+            Code::Ignored,
+            "extenders",
+            "an extender filters nodes: the forecast does not know which it rules out",
+        );
     }
     if verbs.iter().any(|(_, scores, all)| *scores && !all) {
         f.warn(
@@ -160,14 +195,17 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
     }
     let opaque = verbs.iter().any(|(_, scores, all)| *scores && *all);
     if opaque {
-        f.warn(Code::Ignored, "extenders", format!("an extender scores nodes: {ANYWHERE}"));
+        f.warn(
+            Code::Ignored,
+            "extenders",
+            format!("an extender scores nodes: {ANYWHERE}"),
+        );
     }
     opaque
 }
 
 /// What follows from scores that are not known.
-const ANYWHERE: &str =
-    "the forecast does not know how, so it takes every node that can take a pod for as likely as the others";
+const ANYWHERE: &str = "the forecast does not know how, so it takes every node that can take a pod for as likely as the others";
 
 #[cfg(test)]
 mod tests;

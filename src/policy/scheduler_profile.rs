@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
 
-use crate::selector::NodeTerm;
+use crate::values::selector::NodeTerm;
 
 /// One profile of kube-scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,7 +166,11 @@ impl Default for Weights {
     fn default() -> Self {
         let mut weights = Weights([1; ScorePlugin::ALL.len()]);
         weights[ScorePlugin::TaintToleration] = 3;
-        for two in [ScorePlugin::NodeAffinity, ScorePlugin::PodTopologySpread, ScorePlugin::InterPodAffinity] {
+        for two in [
+            ScorePlugin::NodeAffinity,
+            ScorePlugin::PodTopologySpread,
+            ScorePlugin::InterPodAffinity,
+        ] {
             weights[two] = 2;
         }
         weights
@@ -246,8 +250,16 @@ pub struct AddedAffinity {
 impl SchedulerProfile {
     /// The resources that its scores weigh, beside cpu and memory.
     pub fn resources(&self) -> BTreeSet<&str> {
-        let names = self.fit.resources.iter().map(|(name, _)| name).chain(&self.balanced);
-        names.map(String::as_str).filter(|name| !["cpu", "memory"].contains(name)).collect()
+        let names = self
+            .fit
+            .resources
+            .iter()
+            .map(|(name, _)| name)
+            .chain(&self.balanced);
+        names
+            .map(String::as_str)
+            .filter(|name| !["cpu", "memory"].contains(name))
+            .collect()
     }
 }
 
@@ -261,7 +273,10 @@ impl Default for SchedulerProfile {
             fit: Fit::default(),
             balanced: vec!["cpu".to_owned(), "memory".to_owned()],
             spread: DefaultSpread::System,
-            pod_affinity: PodAffinity { hard_weight: 1, ignore_preferences_of_others: false },
+            pod_affinity: PodAffinity {
+                hard_weight: 1,
+                ignore_preferences_of_others: false,
+            },
             added_affinity: AddedAffinity::default(),
             percentage_of_nodes_to_score: None,
             unknown_scores: false,

@@ -3,7 +3,7 @@
 use super::read::Fields;
 use super::{HighNodeUtilization, LowNodeUtilization, Policy, Rule, Share};
 use crate::policy::problem::Code;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 /// Which nodes get a taint `PreferNoSchedule`, so that the scheduler takes them only where it finds no other.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,11 @@ impl Steering {
     /// The same with nothing asked for.
     #[must_use]
     pub const fn off(&self) -> Self {
-        Steering { hot: false, emptying: false, max_nodes: self.max_nodes }
+        Steering {
+            hot: false,
+            emptying: false,
+            max_nodes: self.max_nodes,
+        }
     }
 }
 
@@ -34,20 +38,33 @@ pub(super) fn steering(f: &mut Fields<'_, '_>) -> Steering {
     Steering {
         hot: f.field("taintHot").bool().unwrap_or(false),
         emptying: f.field("taintEmptying").bool().unwrap_or(false),
-        max_nodes: f.field("maxNodes").share(Ratio::percent(30.0).map(Share::Portion)),
+        max_nodes: f
+            .field("maxNodes")
+            .share(Ratio::percent(30.0).map(Share::Portion)),
     }
 }
 
 /// Tells of a kind of taint that no strategy of the policy leads to.
 pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
     let has = |wanted: fn(&Rule) -> bool| policy.strategies.iter().any(|s| wanted(&s.rule));
-    let (low, high) = (has(|r| LowNodeUtilization::of(r).is_some()), has(|r| HighNodeUtilization::of(r).is_some()));
+    let (low, high) = (
+        has(|r| LowNodeUtilization::of(r).is_some()),
+        has(|r| HighNodeUtilization::of(r).is_some()),
+    );
     let Steering { hot, emptying, .. } = policy.steering;
     if hot && !low {
-        f.warn(Code::Ignored, "steering", "taintHot has no effect without the strategy lowNodeUtilization");
+        f.warn(
+            Code::Ignored,
+            "steering",
+            "taintHot has no effect without the strategy lowNodeUtilization",
+        );
     }
     if emptying && !high {
-        f.warn(Code::Ignored, "steering", "taintEmptying has no effect without the strategy highNodeUtilization");
+        f.warn(
+            Code::Ignored,
+            "steering",
+            "taintEmptying has no effect without the strategy highNodeUtilization",
+        );
     }
 }
 
@@ -76,12 +93,20 @@ mod tests {
 
     #[test]
     fn what_is_written_is_what_is_read_again() {
-        for text in
-            ["{}", "{taintHot: true, maxNodes: none}", "{taintEmptying: true, maxNodes: 2}", "{maxNodes: 12.5%}"]
-        {
+        for text in [
+            "{}",
+            "{taintHot: true, maxNodes: none}",
+            "{taintEmptying: true, maxNodes: 2}",
+            "{maxNodes: 12.5%}",
+        ] {
             let policy = parse(text).unwrap();
             let again = Policy::parse("native", &policy.to_native()).unwrap();
-            assert_eq!((&again.steering, again.warnings.len()), (&policy.steering, 0), "{}", policy.to_native());
+            assert_eq!(
+                (&again.steering, again.warnings.len()),
+                (&policy.steering, 0),
+                "{}",
+                policy.to_native()
+            );
         }
     }
 

@@ -8,9 +8,12 @@ use super::problem::{Code, Position};
 use super::read::{Fields, Spot};
 use super::tree::Value;
 use super::wording::either;
-use super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Pool, Profile, Rule, Strategy, Thresholds};
-use crate::selector::Selector;
-use crate::units::Ratio;
+use super::{
+    Basis, HighNodeUtilization, LowNodeUtilization, Names, Pool, Profile, Rule, Strategy,
+    Thresholds,
+};
+use crate::values::Ratio;
+use crate::values::selector::Selector;
 
 type Place = (Position, String);
 
@@ -22,7 +25,11 @@ pub(super) const SUSTAINED: SignedDuration = SignedDuration::from_mins(2);
 /// Reads one item of the list of strategies. What has no arguments may be a mere name.
 pub(super) fn strategy(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -> Option<Strategy> {
     let choices = Plugin::ALL.map(|plugin| (plugin.word(), plugin));
-    let bare = item.node().and_then(|node| choices.iter().find(|(word, _)| node.value == Value::Text((*word).into())));
+    let bare = item.node().and_then(|node| {
+        choices
+            .iter()
+            .find(|(word, _)| node.value == Value::Text((*word).into()))
+    });
     let (plugin, arguments) = match bare {
         Some((_, plugin)) => (*plugin, item.without_value()),
         None => item.choice("strategy", &choices)?,
@@ -42,11 +49,16 @@ pub(super) fn strategy(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -
 
 /// The position of the profile that a strategy names; the first where it names none.
 fn profile(f: &mut Fields<'_, '_>, profiles: &[Profile]) -> usize {
-    let Some(name) = f.field("profile").name() else { return 0 };
+    let Some(name) = f.field("profile").name() else {
+        return 0;
+    };
     let position = profiles.iter().position(|p| p.name == name);
     if position.is_none() {
         let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
-        f.field("profile").refuse::<()>(Code::Conflict, format!("the name of a profile: {}", either(&names)));
+        f.field("profile").refuse::<()>(
+            Code::Conflict,
+            format!("the name of a profile: {}", either(&names)),
+        );
     }
     position.unwrap_or(0)
 }
@@ -59,22 +71,41 @@ fn low_node_utilization(f: &mut Fields<'_, '_>, default: Basis) -> LowNodeUtiliz
         pools: pools(f, deviation),
         deviation,
         number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
-        sustained_for: f.field("sustainedFor").duration(SignedDuration::ZERO).unwrap_or(SUSTAINED),
-        evictable_namespaces: f.field("evictableNamespaces").names_in_or_out().unwrap_or(Names::ALL),
-        per_node: f.field("evictionLimits").section(|f| f.field("node").limit(None)),
+        sustained_for: f
+            .field("sustainedFor")
+            .duration(SignedDuration::ZERO)
+            .unwrap_or(SUSTAINED),
+        evictable_namespaces: f
+            .field("evictableNamespaces")
+            .names_in_or_out()
+            .unwrap_or(Names::ALL),
+        per_node: f
+            .field("evictionLimits")
+            .section(|f| f.field("node").limit(None)),
     }
 }
 
 fn high_node_utilization(f: &mut Fields<'_, '_>, default: Basis) -> Option<HighNodeUtilization> {
     let basis = basis(f.field("basis")).unwrap_or(default);
-    let namespaces = f.field("evictableNamespaces").names_in_or_out().unwrap_or(Names::ALL);
+    let namespaces = f
+        .field("evictableNamespaces")
+        .names_in_or_out()
+        .unwrap_or(Names::ALL);
     let rule = emptying(f, basis, namespaces);
     let ceilings = levels(f.field("ceilings")).map(plain);
-    for (name, _) in ceilings.iter().flatten().filter(|(name, _)| name != "cpu" && name != "memory") {
-        let sentence = format!("found {name}, expected cpu and memory, for nobody measures the use of others");
+    for (name, _) in ceilings
+        .iter()
+        .flatten()
+        .filter(|(name, _)| name != "cpu" && name != "memory")
+    {
+        let sentence =
+            format!("found {name}, expected cpu and memory, for nobody measures the use of others");
         f.complain(Code::Unsupported, "ceilings", sentence);
     }
-    rule.map(|rule| HighNodeUtilization { ceilings: ceilings.unwrap_or(rule.ceilings), ..rule })
+    rule.map(|rule| HighNodeUtilization {
+        ceilings: ceilings.unwrap_or(rule.ceilings),
+        ..rule
+    })
 }
 
 /// HighNodeUtilization, but for what descheduler says otherwise.
@@ -84,7 +115,10 @@ pub(super) fn emptying(
     evictable_namespaces: Names,
 ) -> Option<HighNodeUtilization> {
     const MODES: [(&str, ()); 1] = [("OnlyThresholdingResources", ())];
-    let modes = f.field("evictionModes").list("eviction modes", |item| item.one_of(&MODES)).unwrap_or_default();
+    let modes = f
+        .field("evictionModes")
+        .list("eviction modes", |item| item.one_of(&MODES))
+        .unwrap_or_default();
     let number_of_nodes = f.field("numberOfNodes").whole(0).unwrap_or(0);
     let levels = levels(f.required("thresholds", THRESHOLDS))?;
     Some(HighNodeUtilization {
@@ -109,7 +143,9 @@ pub(super) struct Bounds {
 pub(super) fn only_pool(f: &mut Fields<'_, '_>, deviation: bool) -> Vec<Pool> {
     let bounds = bounds(f, true, None);
     compare(f, &bounds, deviation, &(Position::START, String::new()));
-    pool(DEFAULT_POOL.to_owned(), None, bounds).into_iter().collect()
+    pool(DEFAULT_POOL.to_owned(), None, bounds)
+        .into_iter()
+        .collect()
 }
 
 /// The bound of one resource, and where it stands.
@@ -127,15 +163,22 @@ fn pools(f: &mut Fields<'_, '_>, deviation: bool) -> Vec<Pool> {
     compare(f, &bounds, deviation, &(Position::START, String::new()));
     let selector = f.field("nodeSelector").selector();
     let (mut names, inherited) = (Vec::new(), own.then_some(&bounds));
-    let pools = f.field("nodePools").list("node pools", |item| named_pool(item, inherited, deviation, &mut names));
+    let pools = f.field("nodePools").list("node pools", |item| {
+        named_pool(item, inherited, deviation, &mut names)
+    });
     let mut pools = pools.unwrap_or_default();
     if !own && f.has("nodePools") {
         if selector.is_some() {
-            let sentence = "this selects the nodes of the thresholds beside it, of which there are none";
+            let sentence =
+                "this selects the nodes of the thresholds beside it, of which there are none";
             f.complain(Code::Conflict, "nodeSelector", sentence);
         }
         if pools.is_empty() && f.sound() {
-            f.complain(Code::OutOfRange, "nodePools", "there is no pool here, and there are no thresholds beside it");
+            f.complain(
+                Code::OutOfRange,
+                "nodePools",
+                "there is no pool here, and there are no thresholds beside it",
+            );
         }
     }
     pools.extend(pool(DEFAULT_POOL.to_owned(), selector, bounds));
@@ -151,12 +194,18 @@ fn named_pool(
     let here = item.place();
     item.section(|f| {
         let name = f.required("name", "a name, to be shown in plans").name();
-        if name.as_ref().is_some_and(|n| n == DEFAULT_POOL || names.contains(n)) {
-            let sentence = "another pool has this name; `default` is that of the strategy's own thresholds";
+        if name
+            .as_ref()
+            .is_some_and(|n| n == DEFAULT_POOL || names.contains(n))
+        {
+            let sentence =
+                "another pool has this name; `default` is that of the strategy's own thresholds";
             f.complain(Code::Conflict, "name", sentence);
         }
         names.extend(name.clone());
-        let selector = f.required("nodeSelector", "a label selector, such as pool=gpu").selector();
+        let selector = f
+            .required("nodeSelector", "a label selector, such as pool=gpu")
+            .selector();
         let bounds = bounds(f, inherited.is_none(), inherited);
         if f.has("thresholds") || f.has("targetThresholds") {
             compare(f, &bounds, deviation, &here);
@@ -166,7 +215,12 @@ fn named_pool(
 }
 
 fn pool(name: String, selector: Option<Selector>, bounds: Bounds) -> Option<Pool> {
-    Some(Pool { name, selector, thresholds: plain(bounds.low?), targets: plain(bounds.high?) })
+    Some(Pool {
+        name,
+        selector,
+        thresholds: plain(bounds.low?),
+        targets: plain(bounds.high?),
+    })
 }
 
 fn plain(levels: Vec<Level>) -> Thresholds {
@@ -174,7 +228,13 @@ fn plain(levels: Vec<Level>) -> Thresholds {
 }
 
 fn bounds(f: &mut Fields<'_, '_>, required: bool, inherited: Option<&Bounds>) -> Bounds {
-    let mut read = |name| levels(if required { f.required(name, THRESHOLDS) } else { f.field(name) });
+    let mut read = |name| {
+        levels(if required {
+            f.required(name, THRESHOLDS)
+        } else {
+            f.field(name)
+        })
+    };
     let (low, high) = (read("thresholds"), read("targetThresholds"));
     // What is there but broken is not replaced, or it would be compared.
     let inherit = |name| inherited.filter(|_| !f.has(name));
@@ -186,8 +246,14 @@ fn bounds(f: &mut Fields<'_, '_>, required: bool, inherited: Option<&Bounds>) ->
 
 /// A percentage for each resource, by name; nothing unless every one of them can be read.
 fn levels(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
-    if spot.node().is_some_and(|n| n.value == Value::Map(Vec::new())) {
-        return spot.refuse(Code::OutOfRange, "at least one resource, such as {cpu: 30%}");
+    if spot
+        .node()
+        .is_some_and(|n| n.value == Value::Map(Vec::new()))
+    {
+        return spot.refuse(
+            Code::OutOfRange,
+            "at least one resource, such as {cpu: 30%}",
+        );
     }
     let mut written = 0;
     let mut levels = spot.each("resources and percentages, such as {cpu: 30%}", |entry, spot| {
@@ -205,26 +271,50 @@ fn levels(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
 }
 
 fn is_resource(name: &str) -> bool {
-    let extended = name.split_once('/').is_some_and(|(domain, rest)| !domain.is_empty() && !rest.is_empty());
-    ["cpu", "memory", "pods", "ephemeral-storage"].contains(&name) || name.starts_with("hugepages-") || extended
+    let extended = name
+        .split_once('/')
+        .is_some_and(|(domain, rest)| !domain.is_empty() && !rest.is_empty());
+    ["cpu", "memory", "pods", "ephemeral-storage"].contains(&name)
+        || name.starts_with("hugepages-")
+        || extended
 }
 
 /// Both bounds must be of the same resources, and the lower one not above the upper one. What is inherited from before
 /// `here` is not to blame.
 fn compare(f: &mut Fields<'_, '_>, bounds: &Bounds, deviation: bool, here: &Place) {
-    let (Some(low), Some(high)) = (&bounds.low, &bounds.high) else { return };
-    let blamed = |place: &Place| if place.0 < here.0 { here.clone() } else { place.clone() };
+    let (Some(low), Some(high)) = (&bounds.low, &bounds.high) else {
+        return;
+    };
+    let blamed = |place: &Place| {
+        if place.0 < here.0 {
+            here.clone()
+        } else {
+            place.clone()
+        }
+    };
     for (one, other, name) in [(low, high, "targetThresholds"), (high, low, "thresholds")] {
-        for level in one.iter().filter(|l| other.iter().all(|o| o.resource != l.resource)) {
-            let sentence = format!("{} is not in {name}; both need the same resources", level.resource);
+        for level in one
+            .iter()
+            .filter(|l| other.iter().all(|o| o.resource != l.resource))
+        {
+            let sentence = format!(
+                "{} is not in {name}; both need the same resources",
+                level.resource
+            );
             f.complain_at(Code::Conflict, blamed(&level.place), sentence);
         }
     }
     // Distances from the mean go to both sides of it, so either may be the larger.
     for level in low.iter().filter(|_| !deviation) {
-        if let Some(target) = high.iter().find(|h| h.resource == level.resource && h.share < level.share) {
+        if let Some(target) = high
+            .iter()
+            .find(|h| h.resource == level.resource && h.share < level.share)
+        {
             let (threshold, target) = ((&level.place, level.share), (&target.place, target.share));
-            let sentence = format!("a threshold of {} is above its target of {}", threshold.1, target.1);
+            let sentence = format!(
+                "a threshold of {} is above its target of {}",
+                threshold.1, target.1
+            );
             f.complain_at(Code::Conflict, blamed(threshold.0.max(target.0)), sentence);
         }
     }
@@ -239,13 +329,16 @@ mod tests {
 
     /// A whole file around a list of strategies, which begins in line 4.
     fn parse(strategies: &str) -> Result<Policy, String> {
-        let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n{strategies}\n");
+        let text =
+            format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n{strategies}\n");
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
     }
 
     fn low(arguments: &str) -> Result<LowNodeUtilization, String> {
         let mut policy = parse(&format!("- lowNodeUtilization: {{{arguments}}}"))?;
-        let Rule::LowNodeUtilization(rule) = policy.strategies.remove(0).rule else { panic!("another rule") };
+        let Rule::LowNodeUtilization(rule) = policy.strategies.remove(0).rule else {
+            panic!("another rule")
+        };
         Ok(rule)
     }
 
@@ -254,18 +347,33 @@ mod tests {
     }
 
     fn show(rule: &LowNodeUtilization) -> String {
-        let levels = |t: &Thresholds| t.iter().map(|(r, s)| format!("{r} {s}")).collect::<Vec<_>>().join(" ");
-        let selector = |p: &Pool| p.selector.as_ref().map_or("all".to_owned(), Selector::to_string);
-        let pools = rule
-            .pools
-            .iter()
-            .map(|p| format!("{} ({}): {} to {}", p.name, selector(p), levels(&p.thresholds), levels(&p.targets)));
+        let levels = |t: &Thresholds| {
+            t.iter()
+                .map(|(r, s)| format!("{r} {s}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let selector = |p: &Pool| {
+            p.selector
+                .as_ref()
+                .map_or("all".to_owned(), Selector::to_string)
+        };
+        let pools = rule.pools.iter().map(|p| {
+            format!(
+                "{} ({}): {} to {}",
+                p.name,
+                selector(p),
+                levels(&p.thresholds),
+                levels(&p.targets)
+            )
+        });
         pools.collect::<Vec<_>>().join("\n")
     }
 
     #[test]
     fn thresholds_of_the_strategy_make_a_pool_of_all_nodes() {
-        let rule = low("thresholds: {pods: 5, cpu: 30%}, targetThresholds: {cpu: 60%, pods: 50}").unwrap();
+        let rule =
+            low("thresholds: {pods: 5, cpu: 30%}, targetThresholds: {cpu: 60%, pods: 50}").unwrap();
         assert_snapshot!(show(&rule), @"default (all): cpu 30% pods 5% to cpu 60% pods 50%");
     }
 
@@ -301,7 +409,9 @@ mod tests {
             .strategies
             .iter()
             .map(|s| {
-                let Rule::LowNodeUtilization(rule) = &s.rule else { panic!("another rule") };
+                let Rule::LowNodeUtilization(rule) = &s.rule else {
+                    panic!("another rule")
+                };
                 rule.basis
             })
             .collect();
@@ -310,7 +420,12 @@ mod tests {
 
     #[test]
     fn distances_from_the_mean_may_be_larger_below_than_above() {
-        assert!(low("useDeviationThresholds: true, thresholds: {cpu: 20%}, targetThresholds: {cpu: 10%}").is_ok());
+        assert!(
+            low(
+                "useDeviationThresholds: true, thresholds: {cpu: 20%}, targetThresholds: {cpu: 10%}"
+            )
+            .is_ok()
+        );
     }
 
     #[test]
@@ -328,15 +443,25 @@ mod tests {
         let bare = parse("- removeDuplicates\n- removePodsViolatingNodeTaints").unwrap();
         let with = parse("- removeDuplicates: {}\n- removePodsViolatingNodeTaints:").unwrap();
         assert_eq!(bare, with);
-        assert!(parse("- removePodsHavingTooManyRestarts").unwrap_err().contains("podRestartThreshold: missing"));
+        assert!(
+            parse("- removePodsHavingTooManyRestarts")
+                .unwrap_err()
+                .contains("podRestartThreshold: missing")
+        );
     }
 
     #[test]
     fn a_strategy_goes_by_the_profile_that_it_names() {
         let profiles = "profiles: [{name: a}, {name: b, evictable: {minReplicas: 5}}]";
-        let policy =
-            parse(&format!("- removeDuplicates: {{profile: b}}\n- podLifeTime: {{states: [Failed]}}\n{profiles}"));
-        let positions: Vec<usize> = policy.unwrap().strategies.iter().map(|s| s.profile).collect();
+        let policy = parse(&format!(
+            "- removeDuplicates: {{profile: b}}\n- podLifeTime: {{states: [Failed]}}\n{profiles}"
+        ));
+        let positions: Vec<usize> = policy
+            .unwrap()
+            .strategies
+            .iter()
+            .map(|s| s.profile)
+            .collect();
         assert_eq!(positions, [1, 0]);
         assert_snapshot!(parse(&format!("- removeDuplicates: {{profile: c}}\n{profiles}")).unwrap_err(), @"
         policy.yaml:4:31: strategies[0].removeDuplicates.profile: found c, expected the name of a profile: a or b

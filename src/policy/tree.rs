@@ -53,7 +53,11 @@ pub(crate) struct Entry {
 impl Node {
     /// Nothing, at a place.
     pub(crate) const fn null(at: Position) -> Self {
-        Node { at, value: Value::Null, plain: None }
+        Node {
+            at,
+            value: Value::Null,
+            plain: None,
+        }
     }
 
     /// What YAML 1.1 takes it for, which the programs of Kubernetes read: `yes` is true, `010` eight and `1_000` a
@@ -62,14 +66,24 @@ impl Node {
         let value = match &self.value {
             Value::List(items) => Value::List(items.iter().map(Node::in_yaml_1_1).collect()),
             Value::Map(entries) => {
-                let of = |e: &Entry| Entry { key: e.key.clone(), at: e.at, value: e.value.in_yaml_1_1() };
+                let of = |e: &Entry| Entry {
+                    key: e.key.clone(),
+                    at: e.at,
+                    value: e.value.in_yaml_1_1(),
+                };
                 Value::Map(entries.iter().map(of).collect())
             }
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
-                self.plain.as_deref().and_then(older).unwrap_or_else(|| self.value.clone())
-            }
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => self
+                .plain
+                .as_deref()
+                .and_then(older)
+                .unwrap_or_else(|| self.value.clone()),
         };
-        Node { at: self.at, value, plain: self.plain.clone() }
+        Node {
+            at: self.at,
+            value,
+            plain: self.plain.clone(),
+        }
     }
 
     /// How a message shows it: scalars as they are written.
@@ -88,7 +102,9 @@ impl Node {
 
     /// The field of this name, if this is a map that has it.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        let Value::Map(entries) = &self.value else { return None };
+        let Value::Map(entries) = &self.value else {
+            return None;
+        };
         entries.iter().find(|e| e.key == key).map(|e| &e.value)
     }
 
@@ -97,7 +113,9 @@ impl Node {
         let children: Vec<&Node> = match &self.value {
             Value::List(items) => items.iter().collect(),
             Value::Map(entries) => entries.iter().map(|e| &e.value).collect(),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => Vec::new(),
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
+                Vec::new()
+            }
         };
         let below = children.into_iter().map(Node::extent);
         let (count, depth) = below.fold((0, 0), |(n, d), (count, depth)| (n + count, d.max(depth)));
@@ -122,11 +140,17 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
 }
 
 fn position(marker: Marker) -> Position {
-    Position { line: marker.line().max(1), column: marker.col() + 1 }
+    Position {
+        line: marker.line().max(1),
+        column: marker.col() + 1,
+    }
 }
 
 fn misread(error: &ScanError) -> Problem {
-    refusal(position(*error.marker()), format!("not valid YAML: {}", error.kind()))
+    refusal(
+        position(*error.marker()),
+        format!("not valid YAML: {}", error.kind()),
+    )
 }
 
 fn refusal(at: Position, sentence: impl std::fmt::Display) -> Problem {
@@ -152,25 +176,42 @@ struct Open {
 
 enum Content {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, key: Option<(String, Position)> },
+    Map {
+        entries: Vec<Entry>,
+        key: Option<(String, Position)>,
+    },
 }
 
 impl Builder {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the other events bring no value, and new ones are opt-in")]
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the other events bring no value, and new ones are opt-in"
+    )]
     fn take(&mut self, event: Event<'_>, at: Position) -> Result<(), Problem> {
         match event {
             Event::Scalar(_, _, _, Some(tag))
             | Event::SequenceStart(_, _, Some(tag))
             | Event::MappingStart(_, _, Some(tag)) => {
                 let tag = printable(&format!("{}{}", tag.original_handle(), tag.suffix()), 40);
-                let sentence = format!("`{tag}` is a YAML tag, which a policy cannot have; text like it needs quotes");
+                let sentence = format!(
+                    "`{tag}` is a YAML tag, which a policy cannot have; text like it needs quotes"
+                );
                 Err(refusal(at, sentence))
             }
-            Event::Scalar(text, style, anchor, None) => self.place(scalar(text.into_owned(), style, at), anchor),
-            Event::SequenceStart(_, anchor, None) => self.begin(at, anchor, Content::List(Vec::new())),
-            Event::MappingStart(_, anchor, None) => {
-                self.begin(at, anchor, Content::Map { entries: Vec::new(), key: None })
+            Event::Scalar(text, style, anchor, None) => {
+                self.place(scalar(text.into_owned(), style, at), anchor)
             }
+            Event::SequenceStart(_, anchor, None) => {
+                self.begin(at, anchor, Content::List(Vec::new()))
+            }
+            Event::MappingStart(_, anchor, None) => self.begin(
+                at,
+                anchor,
+                Content::Map {
+                    entries: Vec::new(),
+                    key: None,
+                },
+            ),
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Alias(anchor) => self.follow(anchor, at),
             Event::DocumentStart(..) => self.document(at),
@@ -183,31 +224,58 @@ impl Builder {
         self.documents += 1;
         match self.documents {
             1 => Ok(()),
-            _ => Err(refusal(at, "a second document begins here; a policy file holds one")),
+            _ => Err(refusal(
+                at,
+                "a second document begins here; a policy file holds one",
+            )),
         }
     }
 
     fn begin(&mut self, at: Position, anchor: usize, content: Content) -> Result<(), Problem> {
         if self.open.len() >= MOST_DEPTH {
-            return Err(refusal(at, format!("values are nested more than {MOST_DEPTH} deep")));
+            return Err(refusal(
+                at,
+                format!("values are nested more than {MOST_DEPTH} deep"),
+            ));
         }
-        self.open.push(Open { at, anchor, content });
+        self.open.push(Open {
+            at,
+            anchor,
+            content,
+        });
         Ok(())
     }
 
     fn end(&mut self) -> Result<(), Problem> {
-        let Some(Open { at, anchor, content }) = self.open.pop() else { return Ok(()) };
+        let Some(Open {
+            at,
+            anchor,
+            content,
+        }) = self.open.pop()
+        else {
+            return Ok(());
+        };
         let value = match content {
             Content::List(items) => Value::List(items),
             Content::Map { entries, .. } => Value::Map(merged(entries)?),
         };
-        self.place(Node { at, value, plain: None }, anchor)
+        self.place(
+            Node {
+                at,
+                value,
+                plain: None,
+            },
+            anchor,
+        )
     }
 
     /// Puts the value that an alias stands for in its place. It keeps the position where it is written.
     fn follow(&mut self, anchor: usize, at: Position) -> Result<(), Problem> {
         let Some(node) = self.anchors.get(&anchor) else {
-            return Err(refusal(at, "this alias stands inside the value that it refers to"));
+            return Err(refusal(
+                at,
+                "this alias stands inside the value that it refers to",
+            ));
         };
         let (count, depth) = node.extent();
         self.nodes += count;
@@ -215,7 +283,10 @@ impl Builder {
             return Err(too_many(at));
         }
         if self.open.len() + depth > MOST_DEPTH {
-            return Err(refusal(at, format!("with this alias, values are nested more than {MOST_DEPTH} deep")));
+            return Err(refusal(
+                at,
+                format!("with this alias, values are nested more than {MOST_DEPTH} deep"),
+            ));
         }
         self.place(node.clone(), 0)
     }
@@ -232,7 +303,11 @@ impl Builder {
             None => self.root = Some(node),
             Some(Content::List(items)) => items.push(node),
             Some(Content::Map { entries, key }) => match key.take() {
-                Some((key, at)) => entries.push(Entry { key, at, value: node }),
+                Some((key, at)) => entries.push(Entry {
+                    key,
+                    at,
+                    value: node,
+                }),
                 None => *key = Some((key_text(&node)?, node.at)),
             },
         }
@@ -241,14 +316,20 @@ impl Builder {
 }
 
 fn too_many(at: Position) -> Problem {
-    refusal(at, format!("more than {MOST_NODES} values, counting what aliases stand for"))
+    refusal(
+        at,
+        format!("more than {MOST_NODES} values, counting what aliases stand for"),
+    )
 }
 
 fn key_text(node: &Node) -> Result<String, Problem> {
     match (&node.value, &node.plain) {
         (_, Some(plain)) => Ok(plain.clone()),
         (Value::Text(text), None) => Ok(text.clone()),
-        _ => Err(refusal(node.at, "the name of a field must be a word, not a list or map")),
+        _ => Err(refusal(
+            node.at,
+            "the name of a field must be a word, not a list or map",
+        )),
     }
 }
 
@@ -257,13 +338,21 @@ fn merged(entries: Vec<Entry>) -> Result<Vec<Entry>, Problem> {
     if entries.iter().all(|e| e.key != "<<") {
         return Ok(entries);
     }
-    let (merges, mut own): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(|e| e.key == "<<");
+    let (merges, mut own): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|e| e.key == "<<");
     let mut names: BTreeSet<String> = own.iter().map(|e| e.key.clone()).collect();
     for merge in merges {
-        let sources = if let Value::List(items) = merge.value.value { items } else { vec![merge.value] };
+        let sources = if let Value::List(items) = merge.value.value {
+            items
+        } else {
+            vec![merge.value]
+        };
         for source in sources {
             let Value::Map(fields) = source.value else {
-                return Err(refusal(merge.at, "`<<` takes in the fields of a map, and this is none"));
+                return Err(refusal(
+                    merge.at,
+                    "`<<` takes in the fields of a map, and this is none",
+                ));
             };
             own.extend(fields.into_iter().filter(|f| names.insert(f.key.clone())));
         }
@@ -273,7 +362,11 @@ fn merged(entries: Vec<Entry>) -> Result<Vec<Entry>, Problem> {
 
 fn scalar(text: String, style: ScalarStyle, at: Position) -> Node {
     if style != ScalarStyle::Plain {
-        return Node { at, value: Value::Text(text), plain: None };
+        return Node {
+            at,
+            value: Value::Text(text),
+            plain: None,
+        };
     }
     let value = match text.as_str() {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
@@ -281,15 +374,24 @@ fn scalar(text: String, style: ScalarStyle, at: Position) -> Node {
         "false" | "False" | "FALSE" => Value::Bool(false),
         _ => number(&text).unwrap_or_else(|| Value::Text(text.clone())),
     };
-    Node { at, value, plain: Some(text) }
+    Node {
+        at,
+        value,
+        plain: Some(text),
+    }
 }
 
 /// A number, by the core schema of YAML 1.2.
 fn number(text: &str) -> Option<Value> {
-    let in_radix = |prefix, radix| text.strip_prefix(prefix).and_then(|digits| i64::from_str_radix(digits, radix).ok());
+    let in_radix = |prefix, radix| {
+        text.strip_prefix(prefix)
+            .and_then(|digits| i64::from_str_radix(digits, radix).ok())
+    };
     let bare = text.strip_prefix(['+', '-']).unwrap_or(text);
     match bare {
-        ".inf" | ".Inf" | ".INF" if text.starts_with('-') => return Some(Value::Float(f64::NEG_INFINITY)),
+        ".inf" | ".Inf" | ".INF" if text.starts_with('-') => {
+            return Some(Value::Float(f64::NEG_INFINITY));
+        }
         ".inf" | ".Inf" | ".INF" => return Some(Value::Float(f64::INFINITY)),
         ".nan" | ".NaN" | ".NAN" => return Some(Value::Float(f64::NAN)),
         _ => {}
@@ -298,8 +400,12 @@ fn number(text: &str) -> Option<Value> {
     if !bare.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
-    let whole = in_radix("0o", 8).or_else(|| in_radix("0x", 16)).or_else(|| text.parse().ok());
-    whole.map(Value::Int).or_else(|| text.parse().ok().map(Value::Float))
+    let whole = in_radix("0o", 8)
+        .or_else(|| in_radix("0x", 16))
+        .or_else(|| text.parse().ok());
+    whole
+        .map(Value::Int)
+        .or_else(|| text.parse().ok().map(Value::Float))
 }
 
 /// A plain scalar that YAML 1.1 takes for something else than YAML 1.2 does.
@@ -315,10 +421,16 @@ fn older(plain: &str) -> Option<Value> {
         return None;
     }
     let in_radix = |prefix, radix| {
-        let digits = bare.strip_prefix(prefix).filter(|rest| !rest.is_empty() && !rest.starts_with(['+', '-']))?;
-        i64::from_str_radix(&format!("{sign}{digits}"), radix).ok().map(Value::Int)
+        let digits = bare
+            .strip_prefix(prefix)
+            .filter(|rest| !rest.is_empty() && !rest.starts_with(['+', '-']))?;
+        i64::from_str_radix(&format!("{sign}{digits}"), radix)
+            .ok()
+            .map(Value::Int)
     };
-    in_radix("0b", 2).or_else(|| in_radix("0", 8)).or_else(|| number(&digits))
+    in_radix("0b", 2)
+        .or_else(|| in_radix("0", 8))
+        .or_else(|| number(&digits))
 }
 
 #[cfg(test)]
@@ -333,11 +445,21 @@ mod tests {
         fn walk(node: &Node, name: &str, lines: &mut Vec<String>) {
             let Position { line, column } = node.at;
             match &node.value {
-                Value::List(items) => items.iter().for_each(|n| walk(n, &format!("{name}[]"), lines)),
+                Value::List(items) => items
+                    .iter()
+                    .for_each(|n| walk(n, &format!("{name}[]"), lines)),
                 Value::Map(entries) => entries.iter().for_each(|e| {
-                    walk(&e.value, &format!("{name}/{}@{}:{}", e.key, e.at.line, e.at.column), lines);
+                    walk(
+                        &e.value,
+                        &format!("{name}/{}@{}:{}", e.key, e.at.line, e.at.column),
+                        lines,
+                    );
                 }),
-                value @ (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_)) => {
+                value @ (Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::Text(_)) => {
                     lines.push(format!("{line}:{column} {name} {value:?} {}", node.shown()));
                 }
             }
@@ -349,16 +471,26 @@ mod tests {
 
     #[test]
     fn yaml_1_1_takes_some_words_and_digits_for_something_else() {
-        let list =
-            "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, 2h, y_, 1:30, 30%]";
-        let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else { panic!("not a list") };
-        let values: Vec<String> = items.iter().map(|node| format!("{:?}", node.value)).collect();
+        let list = "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, 2h, y_, 1:30, 30%]";
+        let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else {
+            panic!("not a list")
+        };
+        let values: Vec<String> = items
+            .iter()
+            .map(|node| format!("{:?}", node.value))
+            .collect();
         assert_snapshot!(values.join(" "), @r#"Bool(true) Bool(false) Text("yes") Bool(true) Bool(true) Int(8) Int(-3) Int(15) Int(31) Int(1000) Float(10.5) Int(8) Int(0) Int(0) Text("x_1") Text("_1") Text("2h") Text("y_") Text("1:30") Text("30%")"#);
         assert_eq!(parse("a: [{b: off}]").unwrap().in_yaml_1_1(), {
             let mut node = parse("a: [{b: off}]").unwrap();
-            let Value::Map(entries) = &mut node.value else { panic!("not a map") };
-            let Value::List(items) = &mut entries[0].value.value else { panic!("not a list") };
-            let Value::Map(inner) = &mut items[0].value else { panic!("not a map") };
+            let Value::Map(entries) = &mut node.value else {
+                panic!("not a map")
+            };
+            let Value::List(items) = &mut entries[0].value.value else {
+                panic!("not a list")
+            };
+            let Value::Map(inner) = &mut items[0].value else {
+                panic!("not a map")
+            };
             inner[0].value.value = Value::Bool(false);
             node
         });
@@ -440,8 +572,17 @@ mod tests {
 
     #[test]
     fn what_is_not_yaml_is_refused_at_its_place() {
-        let broken =
-            ["a: [1,", "a: b\n  c: d", "a:\n\t- b", "a: 'b", "a: b: c", "a: @b", "- a\nb: c", "a: *b", "\u{0}"];
+        let broken = [
+            "a: [1,",
+            "a: b\n  c: d",
+            "a:\n\t- b",
+            "a: 'b",
+            "a: b: c",
+            "a: @b",
+            "- a\nb: c",
+            "a: *b",
+            "\u{0}",
+        ];
         assert_snapshot!(broken.map(refused).join("\n"), @r"
         1:4: not valid YAML: unclosed bracket '['
         2:4: not valid YAML: mapping values are not allowed in this context
@@ -457,7 +598,13 @@ mod tests {
 
     #[test]
     fn what_yaml_allows_and_a_policy_does_not_is_refused() {
-        let refusals = ["a: 1\n---\nb: 2", "a: !gpu", "a: !!str 5", "? [a]\n: b", "a: &x [*x]"];
+        let refusals = [
+            "a: 1\n---\nb: 2",
+            "a: !gpu",
+            "a: !!str 5",
+            "? [a]\n: b",
+            "a: &x [*x]",
+        ];
         assert_snapshot!(refusals.map(refused).join("\n"), @"
         2:1: a second document begins here; a policy file holds one
         1:4: `!gpu` is a YAML tag, which a policy cannot have; text like it needs quotes
@@ -472,11 +619,18 @@ mod tests {
         assert_snapshot!(refused(&"[".repeat(10_000)), @"1:65: not valid YAML: recursion limit exceeded");
         assert_snapshot!(refused(&"- ".repeat(10_000)), @"1:129: not valid YAML: recursion limit exceeded");
         let row = |i: usize, times| {
-            format!("a{i}: &a{i} [{}]\n", vec![format!("*a{}", i.saturating_sub(1)); times].join(","))
+            format!(
+                "a{i}: &a{i} [{}]\n",
+                vec![format!("*a{}", i.saturating_sub(1)); times].join(",")
+            )
         };
-        let bomb: String = std::iter::once("a0: &a0 [x]\n".to_owned()).chain((1..10).map(|i| row(i, 10))).collect();
+        let bomb: String = std::iter::once("a0: &a0 [x]\n".to_owned())
+            .chain((1..10).map(|i| row(i, 10)))
+            .collect();
         assert_snapshot!(refused(&bomb), @"6:14: more than 50000 values, counting what aliases stand for");
-        let tower: String = std::iter::once("a0: &a0 [x]\n".to_owned()).chain((1..100).map(|i| row(i, 1))).collect();
+        let tower: String = std::iter::once("a0: &a0 [x]\n".to_owned())
+            .chain((1..100).map(|i| row(i, 1)))
+            .collect();
         assert_snapshot!(refused(&tower), @"63:12: with this alias, values are nested more than 64 deep");
     }
 

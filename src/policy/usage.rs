@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Prometheus;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 /// How usage is read and smoothed.
 #[derive(Clone, Debug, PartialEq)]

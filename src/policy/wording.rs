@@ -4,7 +4,11 @@ use super::problem::printable;
 
 /// What follows an opening bracket, without the number of a list item that it begins with.
 pub(super) fn without_index((i, part): (usize, &str)) -> &str {
-    if i == 0 { part } else { part.trim_start_matches(|c: char| c.is_ascii_digit()) }
+    if i == 0 {
+        part
+    } else {
+        part.trim_start_matches(|c: char| c.is_ascii_digit())
+    }
 }
 
 /// Alternatives as a sentence has them: `a, b or c`.
@@ -18,7 +22,10 @@ pub(super) fn either(words: &[&str]) -> String {
 
 /// The path of a field: `a.b`, or `a["b.c/d"]` where the name is not one word.
 pub(super) fn below(parent: &str, name: &str) -> String {
-    let simple = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let simple = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     match (simple, parent) {
         (true, "") => name.to_owned(),
         (true, _) => format!("{parent}.{name}"),

@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::{Budget, Node, Owner, OwnerKey, Phase, Pod, Taint};
+use crate::model::snapshot::objects::{Kind as ObjectKind, Name, Object, Objects};
+use crate::model::usage::Measure;
 use crate::policy::Policy;
-use crate::snapshot::Snapshot;
-use crate::snapshot::facts::{Budget, Node, Owner, OwnerKey, Phase, Pod, Taint};
-use crate::snapshot::objects::{Kind as ObjectKind, Name, Object, Objects};
-use crate::usage::Measure;
 
 use super::load::Load;
 use super::random::Random;
@@ -125,7 +125,12 @@ impl Cluster {
     /// The cluster as watches show it now.
     pub(super) fn snapshot(&mut self) -> Rc<Snapshot> {
         let (objects, resources) = (&self.objects, &self.resources);
-        let join = || Rc::new(Snapshot::join(objects, resources.iter().map(String::as_str)));
+        let join = || {
+            Rc::new(Snapshot::join(
+                objects,
+                resources.iter().map(String::as_str),
+            ))
+        };
         Rc::clone(self.snapshot.get_or_insert_with(join))
     }
 
@@ -141,7 +146,9 @@ impl Cluster {
 
     /// Changes a node, and tells the watches.
     pub(super) fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Machine)) {
-        let Some(machine) = self.nodes.get_mut(name) else { return };
+        let Some(machine) = self.nodes.get_mut(name) else {
+            return;
+        };
         change(machine);
         let facts = machine.facts.clone();
         self.apply(Object::Node(facts));
@@ -149,7 +156,9 @@ impl Cluster {
 
     /// Changes a pod, and tells the watches.
     pub(super) fn change_pod(&mut self, name: &Name, change: impl FnOnce(&mut Life)) {
-        let Some(life) = self.pods.get_mut(name) else { return };
+        let Some(life) = self.pods.get_mut(name) else {
+            return;
+        };
         change(life);
         let facts = life.facts.clone();
         self.apply(Object::Pod(Box::new(facts)));
@@ -157,7 +166,13 @@ impl Cluster {
     }
 
     /// Makes a pod that waits for a node.
-    pub(super) fn create(&mut self, work: usize, name: String, role: Rc<Role>, created: Timestamp) -> Name {
+    pub(super) fn create(
+        &mut self,
+        work: usize,
+        name: String,
+        role: Rc<Role>,
+        created: Timestamp,
+    ) -> Name {
         self.serial += 1;
         let template = &role.template;
         let facts = Pod {
@@ -179,13 +194,32 @@ impl Cluster {
     pub(super) fn adopt(&mut self, facts: Pod, role: Rc<Role>, work: Option<usize>) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
         let covers = |g: &Guard| {
-            g.facts.namespace == facts.namespace && g.facts.selector.as_ref().is_some_and(|s| s.matches(&facts.labels))
+            g.facts.namespace == facts.namespace
+                && g.facts
+                    .selector
+                    .as_ref()
+                    .is_some_and(|s| s.matches(&facts.labels))
         };
-        let budgets = self.budgets.iter().enumerate().filter(|(_, g)| covers(g)).map(|(i, _)| i).collect();
+        let budgets = self
+            .budgets
+            .iter()
+            .enumerate()
+            .filter(|(_, g)| covers(g))
+            .map(|(i, _)| i)
+            .collect();
         self.serial += 1;
         self.apply(Object::Pod(Box::new(facts.clone())));
         let (serial, none) = (self.serial, None);
-        let life = Life { facts, role, work, serial, ready_at: none, gone_at: none, done_at: none, budgets };
+        let life = Life {
+            facts,
+            role,
+            work,
+            serial,
+            ready_at: none,
+            gone_at: none,
+            done_at: none,
+            budgets,
+        };
         self.pods.insert(name.clone(), life);
         self.stirred = true;
         name
@@ -209,11 +243,20 @@ impl Cluster {
 
     /// Tells a pod to go. On a node that does not answer it stays until the node is back.
     pub(super) fn remove(&mut self, name: &Name, grace: Option<SignedDuration>) {
-        let Some(life) = self.pods.get(name).filter(|life| !life.facts.terminating) else { return };
+        let Some(life) = self.pods.get(name).filter(|life| !life.facts.terminating) else {
+            return;
+        };
         let (work, role) = (life.work, Rc::clone(&life.role));
         let replaced = life.facts.stays();
-        let down = life.facts.node.as_ref().is_some_and(|n| self.nodes.get(n).is_some_and(|m| m.down.is_some()));
-        let ending = match (life.facts.started.is_some() && !life.facts.finished(), grace) {
+        let down = life
+            .facts
+            .node
+            .as_ref()
+            .is_some_and(|n| self.nodes.get(n).is_some_and(|m| m.down.is_some()));
+        let ending = match (
+            life.facts.started.is_some() && !life.facts.finished(),
+            grace,
+        ) {
             (false, _) => SignedDuration::ZERO,
             (true, Some(grace)) => role.ending.min(grace),
             (true, None) => role.ending,
@@ -238,14 +281,21 @@ impl Cluster {
 
     /// Whatever was to happen to pods by now.
     pub(super) fn live_through_agenda(&mut self) {
-        while let Some((at, name)) = self.agenda.first().cloned().filter(|(at, _)| *at <= self.now) {
+        while let Some((at, name)) = self
+            .agenda
+            .first()
+            .cloned()
+            .filter(|(at, _)| *at <= self.now)
+        {
             self.agenda.pop_first();
             self.step(&name, at);
         }
     }
 
     fn step(&mut self, name: &Name, at: Timestamp) {
-        let Some(life) = self.pods.get(name) else { return };
+        let Some(life) = self.pods.get(name) else {
+            return;
+        };
         if life.gone_at == Some(at) {
             self.pods.remove(name);
             self.objects.delete(ObjectKind::Pod, name);
@@ -266,18 +316,25 @@ impl Cluster {
     }
 
     fn answers(&self, node: Option<&str>) -> bool {
-        node.and_then(|n| self.nodes.get(n)).is_some_and(|m| m.down.is_none())
+        node.and_then(|n| self.nodes.get(n))
+            .is_some_and(|m| m.down.is_none())
     }
 
     /// The pods on a node that have not finished.
     pub(super) fn pods_on(&self, node: &str) -> Vec<Name> {
         let here = |life: &Life| life.facts.node.as_deref() == Some(node) && !life.facts.finished();
-        self.pods.iter().filter(|(_, life)| here(life)).map(|(name, _)| name.clone()).collect()
+        self.pods
+            .iter()
+            .filter(|(_, life)| here(life))
+            .map(|(name, _)| name.clone())
+            .collect()
     }
 
     /// How long a pod has been there; nothing where there is none of the name.
     pub(super) fn age(&self, name: &Name) -> SignedDuration {
-        self.pods.get(name).map_or(SignedDuration::ZERO, |life| self.now.duration_since(life.facts.created))
+        self.pods.get(name).map_or(SignedDuration::ZERO, |life| {
+            self.now.duration_since(life.facts.created)
+        })
     }
 
     /// How long the simulation has run.
@@ -289,7 +346,9 @@ impl Cluster {
 impl Machine {
     /// Adds a taint, in place of the one of the same key and effect.
     pub(super) fn taint(&mut self, taint: Taint) {
-        self.facts.taints.retain(|t| t.key != taint.key || t.effect != taint.effect);
+        self.facts
+            .taints
+            .retain(|t| t.key != taint.key || t.effect != taint.effect);
         self.facts.taints.push(taint);
     }
 }
@@ -303,7 +362,11 @@ impl Role {
 
 /// What controls a pod, as it says itself.
 pub(super) fn owner(kind: &str, name: &str) -> Owner {
-    Owner { kind: kind.to_owned(), name: name.to_owned(), controller: true }
+    Owner {
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        controller: true,
+    }
 }
 
 /// A time so much later.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use jiff::SignedDuration;
 
-use crate::plan::{STEERING_KEY, Steer, SteerAction, SteerValue};
-use crate::snapshot::facts::{Effect, Phase, Taint};
-use crate::snapshot::objects::{Name, Object};
+use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerValue};
+use crate::model::snapshot::facts::{Effect, Phase, Taint};
+use crate::model::snapshot::objects::{Name, Object};
 
 use super::cluster::{Cluster, Life, Role, Work, after};
 use super::eviction;
@@ -41,7 +41,9 @@ pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDura
     match joined[..] {
         [] => {}
         [one] => cluster.tell(format!("node {one} joins")),
-        [first, .., last] => cluster.tell(format!("{} nodes join, {first} to {last}", joined.len())),
+        [first, .., last] => {
+            cluster.tell(format!("{} nodes join, {first} to {last}", joined.len()))
+        }
     }
     for name in cluster.nodes.keys().cloned().collect::<Vec<_>>() {
         evict_from(cluster, &name);
@@ -64,18 +66,26 @@ fn fail(cluster: &mut Cluster, node: &str) {
 }
 
 fn unreachable() -> [Taint; 2] {
-    [Effect::NoSchedule, Effect::NoExecute].map(|effect| taint("node.kubernetes.io/unreachable", effect))
+    [Effect::NoSchedule, Effect::NoExecute]
+        .map(|effect| taint("node.kubernetes.io/unreachable", effect))
 }
 
 fn taint(key: &str, effect: Effect) -> Taint {
-    Taint { key: key.to_owned(), value: String::new(), effect }
+    Taint {
+        key: key.to_owned(),
+        value: String::new(),
+        effect,
+    }
 }
 
 /// As `kubectl drain` does: cordoned, and emptied as budgets allow.
 fn drain(cluster: &mut Cluster, node: &str) {
     cluster.change_node(node, |machine| {
         (machine.draining, machine.facts.cordoned) = (true, true);
-        machine.taint(taint("node.kubernetes.io/unschedulable", Effect::NoSchedule));
+        machine.taint(taint(
+            "node.kubernetes.io/unschedulable",
+            Effect::NoSchedule,
+        ));
     });
     cluster.tell(format!("node {node} is drained"));
 }
@@ -88,7 +98,9 @@ fn recover(cluster: &mut Cluster, spec: &NodeSpec) {
         machine.facts.taints.clone_from(&spec.taints);
     });
     for pod in cluster.pods_on(node) {
-        let Some(life) = cluster.pods.get(&pod) else { continue };
+        let Some(life) = cluster.pods.get(&pod) else {
+            continue;
+        };
         if life.facts.terminating {
             cluster.let_go(&pod);
         } else if life.ready_at.is_none_or(|at| at <= cluster.now) {
@@ -106,11 +118,21 @@ pub(super) fn steer(cluster: &mut Cluster, steer: &Steer) {
         SteerAction::Keep(_) | SteerAction::Withhold(_) => return,
     };
     cluster.change_node(&steer.node, |machine| {
-        machine.facts.taints.retain(|taint| taint.key != STEERING_KEY);
-        let taint = |value: SteerValue| Taint { value: value.text().to_owned(), ..soft() };
+        machine
+            .facts
+            .taints
+            .retain(|taint| taint.key != STEERING_KEY);
+        let taint = |value: SteerValue| Taint {
+            value: value.text().to_owned(),
+            ..soft()
+        };
         machine.facts.taints.extend(value.map(taint));
     });
-    let done = if value.is_some() { "is steered around" } else { "is steered around no more" };
+    let done = if value.is_some() {
+        "is steered around"
+    } else {
+        "is steered around no more"
+    };
     cluster.tell(format!("node {} {done}: {}", steer.node, steer.why));
 }
 
@@ -120,8 +142,12 @@ fn soft() -> Taint {
 
 /// Pods leave a node that has been down for too long, and one that is drained.
 fn evict_from(cluster: &mut Cluster, node: &str) {
-    let Some(machine) = cluster.nodes.get(node) else { return };
-    let lost = machine.down.is_some_and(|since| after(since, TOLERANCE) <= cluster.now);
+    let Some(machine) = cluster.nodes.get(node) else {
+        return;
+    };
+    let lost = machine
+        .down
+        .is_some_and(|since| after(since, TOLERANCE) <= cluster.now);
     if !lost && !machine.draining {
         return;
     }
@@ -144,7 +170,8 @@ fn evict_from(cluster: &mut Cluster, node: &str) {
 pub(super) fn workloads(cluster: &mut Cluster) {
     let now = cluster.now;
     let turned = |w: &Work| w.from == Some(now) || w.until.is_some_and(|until| until <= now);
-    let waiting = |w: &Work| w.from.is_some_and(|from| from <= now) && w.made == 0 && w.replicas > 0;
+    let waiting =
+        |w: &Work| w.from.is_some_and(|from| from <= now) && w.made == 0 && w.replicas > 0;
     if !cluster.stirred && !cluster.works.iter().any(|w| turned(w) || waiting(w)) {
         return;
     }
@@ -181,14 +208,24 @@ pub(super) fn workloads(cluster: &mut Cluster) {
 fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
     let job = cluster.works[work].kind == Kind::Job;
     let counts = |life: &Life| life.facts.stays() || (job && life.facts.phase == Phase::Succeeded);
-    let have = own.iter().filter(|name| cluster.pods.get(*name).is_some_and(counts)).count();
-    let lacks = usize::try_from(cluster.works[work].replicas).unwrap_or(usize::MAX).saturating_sub(have);
+    let have = own
+        .iter()
+        .filter(|name| cluster.pods.get(*name).is_some_and(counts))
+        .count();
+    let lacks = usize::try_from(cluster.works[work].replicas)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(have);
     for _ in 0..lacks {
-        let Some(role) = next_role(cluster, work) else { return };
+        let Some(role) = next_role(cluster, work) else {
+            return;
+        };
         let prefix = prefix(&role, &cluster.works[work]);
         let name = loop {
             let name = format!("{prefix}-{}", cluster.random.suffix());
-            if !cluster.pods.contains_key(&(role.template.namespace.clone(), name.clone())) {
+            if !cluster
+                .pods
+                .contains_key(&(role.template.namespace.clone(), name.clone()))
+            {
                 break name;
             }
         };
@@ -198,7 +235,10 @@ fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
 
 /// What a pod's name begins with: the name of its ReplicaSet or Job.
 fn prefix(role: &Role, work: &Work) -> String {
-    role.template.owners.first().map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
+    role.template
+        .owners
+        .first()
+        .map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
 }
 
 /// A StatefulSet makes a pod anew only when the old one of that name is gone.
@@ -209,29 +249,47 @@ fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
     let names = (0..it.replicas).map(|ordinal| format!("{set}-{ordinal}"));
     let lacking: Vec<String> = names.filter(|name| !have.contains(name.as_str())).collect();
     for name in lacking {
-        if cluster.pods.contains_key(&(namespace.clone(), name.clone())) {
+        if cluster
+            .pods
+            .contains_key(&(namespace.clone(), name.clone()))
+        {
             continue;
         }
-        let Some(role) = next_role(cluster, work) else { return };
+        let Some(role) = next_role(cluster, work) else {
+            return;
+        };
         make(cluster, work, name, role);
     }
 }
 
 /// A DaemonSet binds its pods by itself, in effect: each is made for one node.
 fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
-    let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else { return };
-    let here: BTreeSet<&str> =
-        own.iter().filter_map(|n| cluster.pods.get(n)).filter_map(|l| l.facts.node.as_deref()).collect();
-    let wanted = &role.template.node_selector;
-    let admits = |labels: &crate::selector::Labels| wanted.iter().all(|(k, v)| labels.get(k) == Some(v));
-    let lacks = cluster
-        .nodes
+    let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else {
+        return;
+    };
+    let here: BTreeSet<&str> = own
         .iter()
-        .filter(|(name, m)| !here.contains(name.as_str()) && m.down.is_none() && admits(&m.facts.labels));
+        .filter_map(|n| cluster.pods.get(n))
+        .filter_map(|l| l.facts.node.as_deref())
+        .collect();
+    let wanted = &role.template.node_selector;
+    let admits = |labels: &crate::values::selector::Labels| {
+        wanted.iter().all(|(k, v)| labels.get(k) == Some(v))
+    };
+    let lacks = cluster.nodes.iter().filter(|(name, m)| {
+        !here.contains(name.as_str()) && m.down.is_none() && admits(&m.facts.labels)
+    });
     let lacks: Vec<String> = lacks.map(|(name, _)| name.clone()).collect();
     for node in lacks {
-        let role = cluster.works[work].vacant.pop_front().unwrap_or_else(|| Rc::clone(&role));
-        let name = format!("{}-{}", cluster.works[work].key.name, cluster.random.suffix());
+        let role = cluster.works[work]
+            .vacant
+            .pop_front()
+            .unwrap_or_else(|| Rc::clone(&role));
+        let name = format!(
+            "{}-{}",
+            cluster.works[work].key.name,
+            cluster.random.suffix()
+        );
         let at = setting::made_at(cluster, work);
         let name = cluster.create(work, name, role, at);
         cluster.bind(&name, &node, at);
@@ -240,9 +298,15 @@ fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
 
 fn bare(cluster: &mut Cluster, work: usize) {
     while cluster.works[work].made < cluster.works[work].replicas {
-        let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else { return };
+        let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else {
+            return;
+        };
         let it = &cluster.works[work];
-        let name = if it.replicas == 1 { it.key.name.clone() } else { format!("{}-{}", it.key.name, it.made + 1) };
+        let name = if it.replicas == 1 {
+            it.key.name.clone()
+        } else {
+            format!("{}-{}", it.key.name, it.made + 1)
+        };
         make(cluster, work, name, role);
     }
 }
@@ -250,7 +314,9 @@ fn bare(cluster: &mut Cluster, work: usize) {
 /// The role of a pod that left, or of the first ones.
 fn next_role(cluster: &mut Cluster, work: usize) -> Option<Rc<Role>> {
     let it = &mut cluster.works[work];
-    it.vacant.pop_front().or_else(|| it.roles.first().map(Rc::clone))
+    it.vacant
+        .pop_front()
+        .or_else(|| it.roles.first().map(Rc::clone))
 }
 
 /// A pod, on its node where the scenario says where it begins.
@@ -272,7 +338,11 @@ pub(super) fn budgets(cluster: &mut Cluster) {
         return;
     }
     let mut healthy = vec![0_u32; cluster.budgets.len()];
-    for life in cluster.pods.values().filter(|life| life.facts.ready && life.facts.stays()) {
+    for life in cluster
+        .pods
+        .values()
+        .filter(|life| life.facts.ready && life.facts.stays())
+    {
         for budget in &life.budgets {
             healthy[*budget] += 1;
         }

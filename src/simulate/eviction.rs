@@ -2,9 +2,9 @@
 
 use jiff::SignedDuration;
 
-use crate::plan::{Move, Outcome};
-use crate::snapshot::facts::{Budget, Phase};
-use crate::snapshot::objects::{Name, Object};
+use crate::model::plan::{Move, Outcome};
+use crate::model::snapshot::facts::{Budget, Phase};
+use crate::model::snapshot::objects::{Name, Object};
 
 use super::cluster::Cluster;
 
@@ -20,8 +20,11 @@ pub(super) fn request(cluster: &mut Cluster, it: &Move, grace: Option<SignedDura
 
 /// The order of the checks is that of the API server's eviction subresource (`pkg/registry/core/pod/storage/eviction.go`).
 pub(super) fn evict(cluster: &mut Cluster, name: &Name, grace: Option<SignedDuration>) -> Outcome {
-    let Some(life) = cluster.pods.get(name) else { return Outcome::Gone };
-    let free = life.facts.terminating || life.facts.finished() || life.facts.phase == Phase::Pending;
+    let Some(life) = cluster.pods.get(name) else {
+        return Outcome::Gone;
+    };
+    let free =
+        life.facts.terminating || life.facts.finished() || life.facts.phase == Phase::Pending;
     let (ready, budgets) = (life.facts.ready, life.budgets.clone());
     if !free {
         match budgets[..] {
@@ -31,7 +34,11 @@ pub(super) fn evict(cluster: &mut Cluster, name: &Name, grace: Option<SignedDura
                     return Outcome::Refused(why);
                 }
             }
-            [_, _, ..] => return Outcome::Failed("more than one PodDisruptionBudget covers the pod".to_owned()),
+            [_, _, ..] => {
+                return Outcome::Failed(
+                    "more than one PodDisruptionBudget covers the pod".to_owned(),
+                );
+            }
         }
     }
     cluster.remove(name, grace);

@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 
-use crate::units::{Amount, Ratio};
-use crate::usage::Measure;
+use crate::model::usage::Measure;
+use crate::values::{Amount, Ratio};
 
 use super::random::{mix, unit};
 
@@ -75,20 +75,32 @@ pub struct Moment {
 impl Load {
     /// The same at all times.
     pub const fn steady(used: Measure) -> Self {
-        Load { cpu: Curve::steady(used.cpu), memory: Curve::steady(used.memory) }
+        Load {
+            cpu: Curve::steady(used.cpu),
+            memory: Curve::steady(used.memory),
+        }
     }
 
     /// What a pod uses at a time.
     pub fn at(&self, moment: Moment) -> Measure {
-        let other = Moment { seed: !moment.seed, ..moment };
-        Measure { cpu: self.cpu.at(moment), memory: self.memory.at(other) }
+        let other = Moment {
+            seed: !moment.seed,
+            ..moment
+        };
+        Measure {
+            cpu: self.cpu.at(moment),
+            memory: self.memory.at(other),
+        }
     }
 }
 
 impl Curve {
     /// The same at all times.
     pub const fn steady(amount: Amount) -> Self {
-        Curve { shape: Shape::Steady(amount), noise: Ratio::ZERO }
+        Curve {
+            shape: Shape::Steady(amount),
+            noise: Ratio::ZERO,
+        }
     }
 
     /// What is used at a time.
@@ -97,7 +109,9 @@ impl Curve {
         if self.noise == Ratio::ZERO {
             return used;
         }
-        let draw = unit(mix(moment.seed ^ mix(moment.elapsed.as_secs().unsigned_abs())));
+        let draw = unit(mix(
+            moment.seed ^ mix(moment.elapsed.as_secs().unsigned_abs())
+        ));
         Amount::from_f64(used.as_f64() * (1.0 + self.noise.get() * (2.0 * draw - 1.0)))
     }
 }
@@ -106,13 +120,29 @@ impl Shape {
     fn at(self, Moment { elapsed, age, .. }: Moment) -> Amount {
         match self {
             Shape::Steady(amount) => amount,
-            Shape::Wave { mean, swing, period, peak } => {
+            Shape::Wave {
+                mean,
+                swing,
+                period,
+                peak,
+            } => {
                 let turns = (elapsed.as_secs_f64() - peak.as_secs_f64()) / period.as_secs_f64();
-                Amount::from_f64(mean.as_f64() + swing.as_f64() * (turns * std::f64::consts::TAU).cos())
+                Amount::from_f64(
+                    mean.as_f64() + swing.as_f64() * (turns * std::f64::consts::TAU).cos(),
+                )
             }
-            Shape::Bursts { base, peak, every, length } => {
+            Shape::Bursts {
+                base,
+                peak,
+                every,
+                length,
+            } => {
                 let since = elapsed.as_secs() % every.as_secs().max(1);
-                if elapsed >= every && since < length.as_secs() { peak } else { base }
+                if elapsed >= every && since < length.as_secs() {
+                    peak
+                } else {
+                    base
+                }
             }
             Shape::Leak { base, per_hour } => {
                 let hours = age.as_secs_f64().max(0.0) / 3600.0;
@@ -128,7 +158,14 @@ mod tests {
 
     fn milli(shape: Shape, minutes: i64) -> u64 {
         let time = SignedDuration::from_mins(minutes);
-        shape.at(Moment { elapsed: time, age: time, seed: 0 }).get() / 1_000_000
+        shape
+            .at(Moment {
+                elapsed: time,
+                age: time,
+                seed: 0,
+            })
+            .get()
+            / 1_000_000
     }
 
     #[test]
@@ -139,7 +176,10 @@ mod tests {
             period: SignedDuration::from_hours(24),
             peak: SignedDuration::from_hours(14),
         };
-        assert_eq!([2, 8, 14, 20, 38].map(|hour| milli(wave, hour * 60)), [200, 500, 800, 500, 800]);
+        assert_eq!(
+            [2, 8, 14, 20, 38].map(|hour| milli(wave, hour * 60)),
+            [200, 500, 800, 500, 800]
+        );
     }
 
     #[test]
@@ -150,21 +190,44 @@ mod tests {
             every: SignedDuration::from_mins(30),
             length: SignedDuration::from_mins(5),
         };
-        assert_eq!([0, 29, 30, 34, 35, 60].map(|minute| milli(bursts, minute)), [100, 100, 2000, 2000, 100, 2000]);
+        assert_eq!(
+            [0, 29, 30, 34, 35, 60].map(|minute| milli(bursts, minute)),
+            [100, 100, 2000, 2000, 100, 2000]
+        );
     }
 
     #[test]
     fn a_leak_grows_with_the_age_of_the_pod() {
-        let leak = Shape::Leak { base: Amount::millicores(100), per_hour: Amount::millicores(60) };
-        assert_eq!([0, 30, 120].map(|minute| milli(leak, minute)), [100, 130, 220]);
+        let leak = Shape::Leak {
+            base: Amount::millicores(100),
+            per_hour: Amount::millicores(60),
+        };
+        assert_eq!(
+            [0, 30, 120].map(|minute| milli(leak, minute)),
+            [100, 130, 220]
+        );
     }
 
     #[test]
     fn noise_stays_within_its_share_and_differs_from_pod_to_pod() {
-        let curve = Curve { noise: Ratio::percent(10.0).unwrap(), ..Curve::steady(Amount::millicores(1000)) };
-        let at = |seed| curve.at(Moment { seed, ..Moment::default() }).get() / 1_000_000;
+        let curve = Curve {
+            noise: Ratio::percent(10.0).unwrap(),
+            ..Curve::steady(Amount::millicores(1000))
+        };
+        let at = |seed| {
+            curve
+                .at(Moment {
+                    seed,
+                    ..Moment::default()
+                })
+                .get()
+                / 1_000_000
+        };
         let drawn: Vec<u64> = (0..100).map(at).collect();
         assert!(drawn.iter().all(|m| (900..=1100).contains(m)), "{drawn:?}");
-        assert!(drawn.iter().any(|m| *m < 950) && drawn.iter().any(|m| *m > 1050), "{drawn:?}");
+        assert!(
+            drawn.iter().any(|m| *m < 950) && drawn.iter().any(|m| *m > 1050),
+            "{drawn:?}"
+        );
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::snapshot::Snapshot;
-use crate::snapshot::objects::Name;
-use crate::units::{Amount, Ratio};
-use crate::usage::{Measure, Readings, Sample};
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::objects::Name;
+use crate::model::usage::{Measure, Readings, Sample};
+use crate::values::{Amount, Ratio};
 
 use super::cluster::{Cluster, Life, Machine};
 use super::load::Moment;
@@ -25,12 +25,26 @@ pub(super) struct Used<'c> {
 /// What every node and pod uses now. A node that is asked for more cpu than it has gives each pod its share. The snapshot
 /// is that of the cluster as it is: its pods stand in the same order.
 pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
-    let machines: Vec<(&str, &Machine)> = cluster.nodes.iter().map(|(name, m)| (name.as_str(), m)).collect();
-    let mut sums: Vec<Measure> = machines.iter().map(|(_, m)| m.base.unwrap_or_default()).collect();
+    let machines: Vec<(&str, &Machine)> = cluster
+        .nodes
+        .iter()
+        .map(|(name, m)| (name.as_str(), m))
+        .collect();
+    let mut sums: Vec<Measure> = machines
+        .iter()
+        .map(|(_, m)| m.base.unwrap_or_default())
+        .collect();
     let mut pods = Vec::with_capacity(cluster.pods.len());
     for ((name, life), pod) in cluster.pods.iter().zip(&snapshot.pods) {
-        let Some(node) = pod.node.filter(|n| !pod.finished() && machines[n.0].1.down.is_none()) else { continue };
-        let Some(load) = &life.role.load else { continue };
+        let Some(node) = pod
+            .node
+            .filter(|n| !pod.finished() && machines[n.0].1.down.is_none())
+        else {
+            continue;
+        };
+        let Some(load) = &life.role.load else {
+            continue;
+        };
         let started = life.facts.started.unwrap_or(life.facts.created);
         let used = load.at(Moment {
             elapsed: cluster.elapsed(),
@@ -40,7 +54,11 @@ pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
         sums[node.0] = sums[node.0].plus(used);
         pods.push((node, name, life, used));
     }
-    let crowded: Vec<Option<Ratio>> = machines.iter().zip(&sums).map(|((_, m), used)| share(m, used.cpu)).collect();
+    let crowded: Vec<Option<Ratio>> = machines
+        .iter()
+        .zip(&sums)
+        .map(|((_, m), used)| share(m, used.cpu))
+        .collect();
     for (node, _, _, used) in &mut pods {
         if let Some(share) = crowded[node.0] {
             used.cpu = used.cpu.times(share);
@@ -49,17 +67,32 @@ pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
     for (sum, share) in sums.iter_mut().zip(&crowded) {
         sum.cpu = share.map_or(sum.cpu, |share| sum.cpu.times(share));
     }
-    let up = machines.into_iter().zip(sums).filter(|((_, m), _)| m.down.is_none());
+    let up = machines
+        .into_iter()
+        .zip(sums)
+        .filter(|((_, m), _)| m.down.is_none());
     Used {
         nodes: up.map(|((name, _), used)| (name, used)).collect(),
-        pods: pods.into_iter().map(|(_, name, life, used)| (name, life, used)).collect(),
+        pods: pods
+            .into_iter()
+            .map(|(_, name, life, used)| (name, life, used))
+            .collect(),
     }
 }
 
 /// The share of what is asked for that a node has, where that is less than all.
 fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
-    let has = machine.facts.allocatable.iter().find(|(name, _)| name == "cpu")?.1;
-    if asked > has { has.share_of(asked) } else { None }
+    let has = machine
+        .facts
+        .allocatable
+        .iter()
+        .find(|(name, _)| name == "cpu")?
+        .1;
+    if asked > has {
+        has.share_of(asked)
+    } else {
+        None
+    }
 }
 
 /// The metrics API: takes samples, and hands them out late.
@@ -71,13 +104,20 @@ pub(super) struct MetricsApi {
 
 impl MetricsApi {
     pub(super) const fn new(rules: Metrics) -> Self {
-        MetricsApi { rules, taken: VecDeque::new(), last: None }
+        MetricsApi {
+            rules,
+            taken: VecDeque::new(),
+            last: None,
+        }
     }
 
     /// Takes a sample if one is due.
     pub(super) fn sample(&mut self, cluster: &Cluster, used: &Used<'_>) {
         let now = cluster.now;
-        if self.last.is_some_and(|last| now.duration_since(last) < self.rules.resolution) {
+        if self
+            .last
+            .is_some_and(|last| now.duration_since(last) < self.rules.resolution)
+        {
             return;
         }
         self.last = Some(now);
@@ -91,20 +131,49 @@ impl MetricsApi {
         while self.taken.get(1).is_some_and(|(at, _)| due(*at)) {
             self.taken.pop_front();
         }
-        self.taken.front().filter(|(at, _)| due(*at)).map(|(_, readings)| readings)
+        self.taken
+            .front()
+            .filter(|(at, _)| due(*at))
+            .map(|(_, readings)| readings)
     }
 
     pub(super) fn read(&self, cluster: &Cluster, used: &Used<'_>) -> Readings {
         let elapsed = cluster.elapsed();
         let window = self.rules.resolution;
-        let sample = |used: Measure| Sample { at: cluster.now, window, used };
-        let told = |node: &str| !self.gap(node, elapsed) && cluster.nodes.get(node).is_some_and(|m| m.base.is_some());
+        let sample = |used: Measure| Sample {
+            at: cluster.now,
+            window,
+            used,
+        };
+        let told = |node: &str| {
+            !self.gap(node, elapsed) && cluster.nodes.get(node).is_some_and(|m| m.base.is_some())
+        };
         // A pod is told of once it has been sampled twice, as metrics-server does.
-        let seen = |life: &Life| life.facts.started.is_some_and(|at| cluster.now.duration_since(at) >= window);
-        let gaps = self.rules.gaps.iter().any(|g| (g.from..g.until).contains(&elapsed));
-        let shown = |life: &Life| !gaps || life.facts.node.as_deref().is_some_and(|n| !self.gap(n, elapsed));
+        let seen = |life: &Life| {
+            life.facts
+                .started
+                .is_some_and(|at| cluster.now.duration_since(at) >= window)
+        };
+        let gaps = self
+            .rules
+            .gaps
+            .iter()
+            .any(|g| (g.from..g.until).contains(&elapsed));
+        let shown = |life: &Life| {
+            !gaps
+                || life
+                    .facts
+                    .node
+                    .as_deref()
+                    .is_some_and(|n| !self.gap(n, elapsed))
+        };
         Readings {
-            nodes: used.nodes.iter().filter(|(n, _)| told(n)).map(|(n, m)| ((*n).to_owned(), sample(*m))).collect(),
+            nodes: used
+                .nodes
+                .iter()
+                .filter(|(n, _)| told(n))
+                .map(|(n, m)| ((*n).to_owned(), sample(*m)))
+                .collect(),
             pods: used
                 .pods
                 .iter()
@@ -117,6 +186,9 @@ impl MetricsApi {
 
     fn gap(&self, node: &str, elapsed: SignedDuration) -> bool {
         let covers = |nodes: &[String]| nodes.is_empty() || nodes.iter().any(|n| n == node);
-        self.rules.gaps.iter().any(|g| (g.from..g.until).contains(&elapsed) && covers(&g.nodes))
+        self.rules
+            .gaps
+            .iter()
+            .any(|g| (g.from..g.until).contains(&elapsed) && covers(&g.nodes))
     }
 }

@@ -50,7 +50,10 @@ mod tests {
     fn the_same_seed_gives_the_same_numbers() {
         // The first two of the reference implementation for this seed.
         let mut random = Random::new(1_234_567);
-        assert_eq!([random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!(
+            [random.next(), random.next()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
         assert_eq!(Random::new(1).suffix(), Random::new(1).suffix());
         assert_ne!(Random::new(1).suffix(), Random::new(2).suffix());
     }

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::Engine;
-use crate::engine::picture::balance;
-use crate::ledger::{Ending, Settled};
-use crate::plan::{Balance, Class, Move, Outcome, Plan};
+use crate::decide::engine::Engine;
+use crate::decide::engine::picture::balance;
+use crate::model::ledger::{Ending, Settled};
+use crate::model::plan::{Balance, Class, Move, Outcome, Plan};
+use crate::model::snapshot::{Node, Snapshot};
+use crate::model::usage::Measure;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Policy, Rule};
-use crate::snapshot::{Node, Snapshot};
-use crate::units::{Amount, Ratio, ResourceId};
-use crate::usage::Measure;
+use crate::values::{Amount, Ratio, ResourceId};
 
 use super::cluster::Cluster;
 use super::metrics::Used;
@@ -37,10 +37,17 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(scenario: &Scenario, policy: &Policy, policy_name: &str, tick: SignedDuration) -> Self {
+    pub(super) fn new(
+        scenario: &Scenario,
+        policy: &Policy,
+        policy_name: &str,
+        tick: SignedDuration,
+    ) -> Self {
         let start = scenario.start();
         let ticks = scenario.duration.as_secs() / tick.as_secs().max(1);
-        let every = i32::try_from(ticks / i64::from(MOST_POINTS)).unwrap_or(i32::MAX).saturating_add(1);
+        let every = i32::try_from(ticks / i64::from(MOST_POINTS))
+            .unwrap_or(i32::MAX)
+            .saturating_add(1);
         let (basis, bands) = bands(policy);
         let weighed = ["cpu", "memory"].into_iter().chain(policy.resources());
         let trace = Trace {
@@ -78,7 +85,10 @@ impl Recorder {
         if now < self.next {
             return;
         }
-        self.next = self.next.saturating_add(self.trace.step).unwrap_or(Timestamp::MAX);
+        self.next = self
+            .next
+            .saturating_add(self.trace.step)
+            .unwrap_or(Timestamp::MAX);
         let resources = self.resources.clone();
         let states = states(&resources, snapshot, used);
         for name in states.keys() {
@@ -103,11 +113,17 @@ impl Recorder {
     /// A node that joins now: nothing is known of it at earlier points.
     fn blank(&self, name: &str) -> NodeTrace {
         let nothing = || vec![None; self.points];
-        let measured = ["cpu", "memory"].into_iter().map(|r| (r.to_owned(), nothing()));
+        let measured = ["cpu", "memory"]
+            .into_iter()
+            .map(|r| (r.to_owned(), nothing()));
         NodeTrace {
             name: name.to_owned(),
             actual: measured.collect(),
-            requests: self.resources.iter().map(|r| (r.clone(), nothing())).collect(),
+            requests: self
+                .resources
+                .iter()
+                .map(|r| (r.clone(), nothing()))
+                .collect(),
             pods: vec![0; self.points],
         }
     }
@@ -117,7 +133,12 @@ impl Recorder {
         for resource in &self.resources {
             let measured = basis == Basis::Actual && ["cpu", "memory"].contains(&resource.as_str());
             let of = |s: &State<'_>| {
-                if measured { s.actual.get(resource.as_str()) } else { s.requests.get(resource.as_str()) }.copied()
+                if measured {
+                    s.actual.get(resource.as_str())
+                } else {
+                    s.requests.get(resource.as_str())
+                }
+                .copied()
             };
             let ratios: Vec<Ratio> = states.values().filter_map(of).collect();
             let outside = bands.get(resource).and_then(|band| band.outside(&ratios));
@@ -129,7 +150,10 @@ impl Recorder {
     pub(super) fn decided(&mut self, plan: &Plan) {
         for kept in &plan.kept {
             let refused = self.trace.refusals.entry(kept.refusal.code().to_owned());
-            let refused = refused.or_insert_with(|| Refused { times: 0, last: String::new() });
+            let refused = refused.or_insert_with(|| Refused {
+                times: 0,
+                last: String::new(),
+            });
             refused.times += 1;
             refused.last = kept.refusal.to_string();
         }
@@ -142,10 +166,19 @@ impl Recorder {
         }
     }
 
-    pub(super) fn outcome(&mut self, at: Timestamp, it: &Move, age: SignedDuration, outcome: &Outcome) {
+    pub(super) fn outcome(
+        &mut self,
+        at: Timestamp,
+        it: &Move,
+        age: SignedDuration,
+        outcome: &Outcome,
+    ) {
         if *outcome != Outcome::Evicted {
             let code = format!("api-{}", outcome.code());
-            let refused = self.trace.refusals.entry(code).or_insert_with(|| Refused { times: 0, last: String::new() });
+            let refused = self.trace.refusals.entry(code).or_insert_with(|| Refused {
+                times: 0,
+                last: String::new(),
+            });
             refused.times += 1;
             refused.last = outcome.to_string();
             return;
@@ -169,7 +202,9 @@ impl Recorder {
 
     pub(super) fn settled(&mut self, settled: &Settled) {
         let namespace = &settled.workload.namespace;
-        let is_it = |e: &&mut Eviction| e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace;
+        let is_it = |e: &&mut Eviction| {
+            e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace
+        };
         if let Some(eviction) = self.trace.evictions.iter_mut().rev().find(is_it) {
             eviction.to.clone_from(&settled.to);
             eviction.helped = match settled.ending {
@@ -190,10 +225,15 @@ impl Recorder {
         let last = self.points.saturating_sub(1);
         let even_at = |point: usize| -> BTreeMap<String, Balance> {
             let each = self.trace.balance.iter();
-            each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?))).collect()
+            each.filter_map(|(r, series)| Some((r.clone(), series.get(point).copied().flatten()?)))
+                .collect()
         };
         let cooled_for_good = self.cooled.filter(|_| self.last_hot.is_some());
-        let waits = cluster.pods.values().filter(|l| l.facts.node.is_none() && l.facts.stays()).count();
+        let waits = cluster
+            .pods
+            .values()
+            .filter(|l| l.facts.node.is_none() && l.facts.stays())
+            .count();
         let busy: BTreeSet<&str> = cluster
             .pods
             .values()
@@ -204,7 +244,10 @@ impl Recorder {
             evictions: count(&|_| true),
             helped: count(&|e| e.helped == Some(true)),
             foreseen: (
-                count(&|e| e.to.as_ref().is_some_and(|to| foreseen(evictions, e).any(|node| node == to))),
+                count(&|e| {
+                    e.to.as_ref()
+                        .is_some_and(|to| foreseen(evictions, e).any(|node| node == to))
+                }),
                 count(&|e| e.to.is_some() && !e.may_land.is_empty()),
             ),
             pending: u32::try_from(waits).unwrap_or(u32::MAX),
@@ -215,20 +258,37 @@ impl Recorder {
             },
             before: even_at(first),
             after: even_at(last),
-            empty_nodes: u32::try_from(cluster.nodes.keys().filter(|n| !busy.contains(n.as_str())).count())
-                .unwrap_or(u32::MAX),
+            empty_nodes: u32::try_from(
+                cluster
+                    .nodes
+                    .keys()
+                    .filter(|n| !busy.contains(n.as_str()))
+                    .count(),
+            )
+            .unwrap_or(u32::MAX),
         };
-        Trace { nodes: self.nodes.into_values().collect(), events: cluster.events, summary, ..self.trace }
+        Trace {
+            nodes: self.nodes.into_values().collect(),
+            events: cluster.events,
+            summary,
+            ..self.trace
+        }
     }
 
     /// Where the replacements are of which the ledger does not know yet how they do.
     fn find_landings(&mut self, cluster: &Cluster, engine: &Engine) {
-        let places: BTreeMap<&str, &str> =
-            cluster.pods.values().filter_map(|l| Some((l.facts.uid.as_str(), l.facts.node.as_deref()?))).collect();
+        let places: BTreeMap<&str, &str> = cluster
+            .pods
+            .values()
+            .filter_map(|l| Some((l.facts.uid.as_str(), l.facts.node.as_deref()?)))
+            .collect();
         for entry in engine.ledger().entries() {
             let place = entry.replacement.as_deref().and_then(|uid| places.get(uid));
-            let is_it = |e: &&mut Eviction| e.to.is_none() && e.pod == entry.pod && e.at == entry.at;
-            if let (Some(place), Some(eviction)) = (place, self.trace.evictions.iter_mut().find(is_it)) {
+            let is_it =
+                |e: &&mut Eviction| e.to.is_none() && e.pod == entry.pod && e.at == entry.at;
+            if let (Some(place), Some(eviction)) =
+                (place, self.trace.evictions.iter_mut().find(is_it))
+            {
                 eviction.to = Some((*place).to_owned());
             }
         }
@@ -257,18 +317,29 @@ fn states<'c>(
 ) -> BTreeMap<&'c str, State<'c>> {
     let find = |name: &'c str| Some((name, snapshot.resources.find(name)?));
     let weighed: Vec<(&str, ResourceId)> = resources.iter().filter_map(|name| find(name)).collect();
-    let measured = [find("cpu").map(|r| (r, cpu as Part)), find("memory").map(|r| (r, memory as Part))];
+    let measured = [
+        find("cpu").map(|r| (r, cpu as Part)),
+        find("memory").map(|r| (r, memory as Part)),
+    ];
     let state = |node: &'c Node| {
         let pods = || node.pods.iter().map(|pod| &snapshot.pod(*pod).requests);
         let sum = |r: ResourceId| pods().fold(Amount::ZERO, |sum, requests| sum.plus(requests[r]));
         let real = used.nodes.get(node.name.as_str());
-        let actual = measured
+        let actual = measured.iter().flatten().filter_map(|((name, r), part)| {
+            Some((*name, part(real?).share_of(node.allocatable[*r])?))
+        });
+        let requests = weighed
             .iter()
-            .flatten()
-            .filter_map(|((name, r), part)| Some((*name, part(real?).share_of(node.allocatable[*r])?)));
-        let requests = weighed.iter().filter_map(|(name, r)| Some((*name, sum(*r).share_of(node.allocatable[*r])?)));
+            .filter_map(|(name, r)| Some((*name, sum(*r).share_of(node.allocatable[*r])?)));
         let count = u32::try_from(node.pods.len()).unwrap_or(u32::MAX);
-        (node.name.as_str(), State { pods: count, actual: actual.collect(), requests: requests.collect() })
+        (
+            node.name.as_str(),
+            State {
+                pods: count,
+                actual: actual.collect(),
+                requests: requests.collect(),
+            },
+        )
     };
     snapshot.nodes.iter().map(state).collect()
 }
@@ -286,24 +357,69 @@ const fn memory(of: &Measure) -> Amount {
 
 /// What the first strategy that balances or packs weighs, and its bounds where all nodes have the same.
 fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
-    let packs = |rule: &Rule| if let Rule::HighNodeUtilization(rule) = rule { Some(rule.clone()) } else { None };
+    let packs = |rule: &Rule| {
+        if let Rule::HighNodeUtilization(rule) = rule {
+            Some(rule.clone())
+        } else {
+            None
+        }
+    };
     let mut rules = policy.strategies.iter().map(|s| &s.rule);
     if let Some(rule) = rules.clone().find_map(LowNodeUtilization::of) {
-        let pool = rule.pools.first().filter(|_| rule.pools.len() == 1 && !rule.deviation);
-        let high = |name: &str| pool?.targets.iter().find(|(n, _)| n == name).map(|(_, r)| *r);
-        let band = |(name, low): &(String, Ratio)| Some((name.clone(), Band { low: *low, high: high(name)? }));
-        return (rule.basis, pool.iter().flat_map(|p| p.thresholds.iter()).filter_map(band).collect());
+        let pool = rule
+            .pools
+            .first()
+            .filter(|_| rule.pools.len() == 1 && !rule.deviation);
+        let high = |name: &str| {
+            pool?
+                .targets
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, r)| *r)
+        };
+        let band = |(name, low): &(String, Ratio)| {
+            Some((
+                name.clone(),
+                Band {
+                    low: *low,
+                    high: high(name)?,
+                },
+            ))
+        };
+        return (
+            rule.basis,
+            pool.iter()
+                .flat_map(|p| p.thresholds.iter())
+                .filter_map(band)
+                .collect(),
+        );
     }
     let rule: Option<HighNodeUtilization> = rules.find_map(packs);
-    let band = |(name, low): &(String, Ratio)| (name.clone(), Band { low: *low, high: Ratio::ONE });
+    let band = |(name, low): &(String, Ratio)| {
+        (
+            name.clone(),
+            Band {
+                low: *low,
+                high: Ratio::ONE,
+            },
+        )
+    };
     let basis = rule.as_ref().map_or(Basis::Actual, |r| r.basis);
-    (basis, rule.iter().flat_map(|r| r.thresholds.iter().map(band)).collect())
+    (
+        basis,
+        rule.iter()
+            .flat_map(|r| r.thresholds.iter().map(band))
+            .collect(),
+    )
 }
 
 impl Band {
     /// The share of these that are idle or hot.
     fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
-        let outside = ratios.iter().filter(|r| **r <= self.low || **r > self.high).count();
+        let outside = ratios
+            .iter()
+            .filter(|r| **r <= self.low || **r > self.high)
+            .count();
         let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
         Ratio::new(count(outside) / count(ratios.len()))
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::model::snapshot::facts::{Taint, Toleration};
+use crate::model::snapshot::objects::Objects;
+use crate::model::usage::{Measure, Readings};
 use crate::policy::problem::PolicyError;
 use crate::policy::read::Report;
 use crate::policy::tree;
 use crate::policy::{FitStrategy, Policy};
-use crate::selector::{Labels, NodeTerm, Selector};
-use crate::snapshot::facts::{Taint, Toleration};
-use crate::snapshot::objects::Objects;
-use crate::units::{Amount, Ratio};
-use crate::usage::{Measure, Readings};
+use crate::values::selector::{Labels, NodeTerm, Selector};
+use crate::values::{Amount, Ratio};
 
 use super::load::Load;
 
@@ -233,7 +233,11 @@ impl Default for Metrics {
     /// As metrics-server does by default: every 15 s, and as late.
     fn default() -> Self {
         let resolution = SignedDuration::from_secs(15);
-        Metrics { delay: resolution, resolution, gaps: Vec::new() }
+        Metrics {
+            delay: resolution,
+            resolution,
+            gaps: Vec::new(),
+        }
     }
 }
 
@@ -245,7 +249,11 @@ impl Scenario {
         let mut report = Report::default();
         let scenario = report.read(&root, read::scenario);
         let problems = report.close();
-        if problems.is_empty() { Ok(scenario) } else { Err(fail(problems)) }
+        if problems.is_empty() {
+            Ok(scenario)
+        } else {
+            Err(fail(problems))
+        }
     }
 
     /// The names of the scenarios that are built in, the one to begin with first.
@@ -255,7 +263,10 @@ impl Scenario {
 
     /// The text of a built-in scenario: a file to copy.
     pub fn built_in(name: &str) -> Option<&'static str> {
-        built_in::ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+        built_in::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, text)| *text)
     }
 
     /// A cluster as it was found: what it uses stays as it is.
@@ -282,25 +293,38 @@ impl Scenario {
 
     /// The namespaces of its workloads.
     pub fn namespaces(&self) -> BTreeSet<&str> {
-        self.workloads.iter().map(|w| w.namespace.as_str()).collect()
+        self.workloads
+            .iter()
+            .map(|w| w.namespace.as_str())
+            .collect()
     }
 }
 
 impl Workload {
     /// What its budget and its constraints select: its own pods.
     pub fn selector(&self) -> Selector {
-        let requirement = crate::selector::Requirement {
+        let requirement = crate::values::selector::Requirement {
             key: "app".to_owned(),
-            test: crate::selector::Test::In(vec![self.name.clone()]),
+            test: crate::values::selector::Test::In(vec![self.name.clone()]),
         };
         Selector::new(vec![requirement])
     }
 
     /// What one of its pods uses.
     pub fn load(&self) -> Load {
-        let requested = |name: &str| self.requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
+        let requested = |name: &str| {
+            self.requests
+                .iter()
+                .find(|(n, _)| n == name)
+                .map(|(_, amount)| *amount)
+        };
         let of = |name| requested(name).unwrap_or(Amount::ZERO);
-        self.usage.clone().unwrap_or_else(|| Load::steady(Measure { cpu: of("cpu"), memory: of("memory") }))
+        self.usage.clone().unwrap_or_else(|| {
+            Load::steady(Measure {
+                cpu: of("cpu"),
+                memory: of("memory"),
+            })
+        })
     }
 }
 
@@ -316,7 +340,11 @@ impl BudgetRule {
 }
 
 impl Part {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32 fits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a u32 fits"
+    )]
     fn of(self, whole: u32) -> u32 {
         match self {
             Part::Count(n) => n,

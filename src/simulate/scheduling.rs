@@ -1,24 +1,32 @@
 //! The scheduler at work: one pod after the other, each seeing where those before it went.
 
-use crate::draft::{Draft, HotSince, World};
-use crate::ledger::Ledger;
+use crate::decide::draft::{Draft, HotSince, World};
+use crate::decide::scheduler;
+use crate::model::ledger::Ledger;
+use crate::model::snapshot::facts::Phase;
+use crate::model::snapshot::objects::Name;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::Usage;
 use crate::policy::Policy;
-use crate::scheduler;
-use crate::snapshot::facts::Phase;
-use crate::snapshot::objects::Name;
-use crate::snapshot::{NodeId, PodId};
-use crate::usage::Usage;
 
 use super::cluster::{Cluster, Life};
 
 /// Binds every waiting pod that a node can take: by priority, then by age (PrioritySort). Nothing is preempted.
 pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
-    let waits = |life: &Life| life.facts.node.is_none() && life.facts.stays() && life.facts.phase == Phase::Pending;
+    let waits = |life: &Life| {
+        life.facts.node.is_none() && life.facts.stays() && life.facts.phase == Phase::Pending
+    };
     let mut waiting: Vec<(i32, u64, Name)> = cluster
         .pods
         .iter()
         .filter(|(_, life)| waits(life))
-        .map(|(name, life)| (-life.facts.priority.unwrap_or_default(), life.serial, name.clone()))
+        .map(|(name, life)| {
+            (
+                -life.facts.priority.unwrap_or_default(),
+                life.serial,
+                name.clone(),
+            )
+        })
         .collect();
     if waiting.is_empty() {
         return;
@@ -27,11 +35,19 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
     let snapshot = cluster.snapshot();
     // The scheduler knows nothing of usage, and what is remembered is not its business.
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
-    let world =
-        World { policy, snapshot: &snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now: cluster.now };
+    let world = World {
+        policy,
+        snapshot: &snapshot,
+        usage: &usage,
+        ledger: &ledger,
+        hot_since: &hot_since,
+        now: cluster.now,
+    };
     let mut draft = Draft::new(world);
     for (_, _, name) in waiting {
-        let Some(pod) = snapshot.find_pod(&name.0, &name.1) else { continue };
+        let Some(pod) = snapshot.find_pod(&name.0, &name.1) else {
+            continue;
+        };
         if let Some(node) = choose(cluster, &draft, pod) {
             draft.bind(pod, node);
             // What is there from the start was bound when it was made.

@@ -5,14 +5,15 @@ use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::policy::Policy;
-use crate::selector::{Labels, Selector};
-use crate::snapshot::Snapshot;
-use crate::snapshot::facts::{
-    Budget, Marks, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
+use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::facts::{
+    Budget, Marks, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates,
+    Toleration, Volumes,
 };
-use crate::snapshot::objects::Object;
-use crate::usage::Measure;
+use crate::model::snapshot::objects::Object;
+use crate::model::usage::Measure;
+use crate::policy::Policy;
+use crate::values::selector::{Labels, Selector};
 
 use super::cluster::{Cluster, Guard, Machine, Role, Work, after, owner};
 use super::load::Load;
@@ -33,7 +34,10 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
         join(&mut cluster, spec);
     }
     for namespace in scenario.namespaces() {
-        let labels = Labels::from([("kubernetes.io/metadata.name".to_owned(), namespace.to_owned())]);
+        let labels = Labels::from([(
+            "kubernetes.io/metadata.name".to_owned(),
+            namespace.to_owned(),
+        )]);
         cluster.apply(Object::Namespace(namespace.to_owned(), labels));
     }
     for workload in &scenario.workloads {
@@ -55,7 +59,12 @@ pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
         scale_down_disabled: false,
         images: Vec::new(),
     };
-    let machine = Machine { facts: facts.clone(), base: Some(spec.base), down: None, draining: false };
+    let machine = Machine {
+        facts: facts.clone(),
+        base: Some(spec.base),
+        down: None,
+        draining: false,
+    };
     cluster.nodes.insert(spec.name.clone(), machine);
     cluster.apply(Object::Node(facts));
     cluster.stirred = true;
@@ -116,9 +125,17 @@ fn template(workload: &Workload) -> Pod {
             vec![owner("ReplicaSet", &format!("{}-{HASH}", workload.name))]
         }
         Kind::Bare => Vec::new(),
-        Kind::StatefulSet | Kind::DaemonSet | Kind::Job => vec![owner(workload.kind.name(), &workload.name)],
+        Kind::StatefulSet | Kind::DaemonSet | Kind::Job => {
+            vec![owner(workload.kind.name(), &workload.name)]
+        }
     };
-    let everything = || vec![Toleration { key: None, operator: Tolerates::Any, effect: None }];
+    let everything = || {
+        vec![Toleration {
+            key: None,
+            operator: Tolerates::Any,
+            effect: None,
+        }]
+    };
     let avoids = |key: &String| Neighbours {
         pods: Some(workload.selector()),
         namespaces: Vec::new(),
@@ -139,17 +156,27 @@ fn template(workload: &Workload) -> Pod {
         created: Timestamp::UNIX_EPOCH,
         started: None,
         priority: Some(workload.priority),
-        qos: if workload.requests.is_empty() { Qos::BestEffort } else { Qos::Burstable },
+        qos: if workload.requests.is_empty() {
+            Qos::BestEffort
+        } else {
+            Qos::Burstable
+        },
         requests: workload.requests.clone(),
         limits: Vec::new(),
         tolerations: match workload.kind {
             Kind::DaemonSet => everything(),
-            Kind::Deployment | Kind::StatefulSet | Kind::Job | Kind::Bare => workload.tolerations.clone(),
+            Kind::Deployment | Kind::StatefulSet | Kind::Job | Kind::Bare => {
+                workload.tolerations.clone()
+            }
         },
         node_selector: workload.node_selector.clone(),
         required_nodes: workload.required_nodes.clone(),
         preferred_nodes: workload.preferred_nodes.clone(),
-        spread: workload.spread.iter().map(|s| spread(s, workload.selector())).collect(),
+        spread: workload
+            .spread
+            .iter()
+            .map(|s| spread(s, workload.selector()))
+            .collect(),
         containers: Vec::new(),
         reason: None,
         conditions: Vec::new(),
@@ -161,16 +188,28 @@ fn template(workload: &Workload) -> Pod {
         seeks: Vec::new(),
         avoids: workload.apart.iter().map(avoids).collect(),
         likes: Vec::new(),
-        volumes: Volumes { local: workload.empty_dir, claims: Vec::new() },
+        volumes: Volumes {
+            local: workload.empty_dir,
+            claims: Vec::new(),
+        },
         resource_claims: false,
     }
 }
 
 /// As for one container with all that the workload requests.
 fn presumed(workload: &Workload) -> Presumed {
-    let of = |name: &str| workload.requests.iter().find(|(n, _)| n == name).map(|(_, amount)| *amount);
+    let of = |name: &str| {
+        workload
+            .requests
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, amount)| *amount)
+    };
     let usual = Presumed::PER_CONTAINER;
-    Presumed { cpu: of("cpu").unwrap_or(usual.cpu), memory: of("memory").unwrap_or(usual.memory) }
+    Presumed {
+        cpu: of("cpu").unwrap_or(usual.cpu),
+        memory: of("memory").unwrap_or(usual.memory),
+    }
 }
 
 fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
@@ -188,7 +227,11 @@ fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
 /// When what a workload makes at the start was made.
 pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
     let long_ago = cluster.start.saturating_sub(AGE).unwrap_or(cluster.start);
-    if cluster.works[work].from.is_none() && !cluster.begun { long_ago } else { cluster.now }
+    if cluster.works[work].from.is_none() && !cluster.begun {
+        long_ago
+    } else {
+        cluster.now
+    }
 }
 
 /// Takes a cluster as it was found. What a source told of it goes on; what none told of is not measured here either.
@@ -197,15 +240,28 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
     let snapshot = Snapshot::join(&given.objects, []);
     for node in &snapshot.nodes {
         let reading = given.readings.nodes.get(&node.name).map(|s| s.used);
-        let of_pods = node.pods.iter().map(|p| snapshot.pod(*p)).filter_map(|p| measured(given, p));
+        let of_pods = node
+            .pods
+            .iter()
+            .map(|p| snapshot.pod(*p))
+            .filter_map(|p| measured(given, p));
         let of_pods = of_pods.fold(Measure::default(), Measure::plus);
         let base = reading.map(|all| all.minus(of_pods));
         // A node that did not answer then does not answer now either.
         let down = (!node.ready).then_some(cluster.start);
-        let machine = Machine { facts: (**node).clone(), base, down, draining: false };
+        let machine = Machine {
+            facts: (**node).clone(),
+            base,
+            down,
+            draining: false,
+        };
         cluster.nodes.insert(node.name.clone(), machine);
     }
-    cluster.budgets.extend(snapshot.budgets.iter().map(|b| Guard { facts: (**b).clone() }));
+    cluster
+        .budgets
+        .extend(snapshot.budgets.iter().map(|b| Guard {
+            facts: (**b).clone(),
+        }));
     let mut works: BTreeMap<OwnerKey, usize> = BTreeMap::new();
     for pod in &snapshot.pods {
         let role = Rc::new(Role {
@@ -217,7 +273,9 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
         });
         let work = pod.workload.map(|w| {
             let key = &snapshot.workload(w).key;
-            *works.entry(key.clone()).or_insert_with(|| found(cluster, key.clone()))
+            *works
+                .entry(key.clone())
+                .or_insert_with(|| found(cluster, key.clone()))
         });
         if let Some(work) = work.filter(|_| pod.stays()) {
             cluster.works[work].replicas += 1;
@@ -231,7 +289,11 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
 }
 
 fn measured(given: &Given, pod: &Pod) -> Option<Measure> {
-    given.readings.pods.get(&(pod.namespace.clone(), pod.name.clone())).map(|s| s.used)
+    given
+        .readings
+        .pods
+        .get(&(pod.namespace.clone(), pod.name.clone()))
+        .map(|s| s.used)
 }
 
 fn found(cluster: &mut Cluster, key: OwnerKey) -> usize {
@@ -243,6 +305,16 @@ fn found(cluster: &mut Cluster, key: OwnerKey) -> usize {
     };
     let none = VecDeque::new();
     let (roles, vacant, on) = (Vec::new(), none, Vec::new());
-    cluster.works.push(Work { key, kind, replicas: 0, roles, vacant, from: None, until: None, on, made: 0 });
+    cluster.works.push(Work {
+        key,
+        kind,
+        replicas: 0,
+        roles,
+        vacant,
+        from: None,
+        until: None,
+        on,
+        made: 0,
+    });
     cluster.works.len() - 1
 }

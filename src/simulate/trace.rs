@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::plan::Balance;
+use crate::model::plan::Balance;
 use crate::policy::Basis;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 /// One run: a scenario under a policy.
 #[derive(Clone, Debug, Serialize)]
@@ -139,7 +139,10 @@ mod seconds {
     use jiff::SignedDuration;
     use serde::Serializer;
 
-    pub(super) fn serialize<S: Serializer>(duration: &SignedDuration, s: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        duration: &SignedDuration,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
         s.serialize_i64(duration.as_secs())
     }
 }
@@ -149,7 +152,10 @@ mod maybe_seconds {
     use serde::Serializer;
 
     #[expect(clippy::ref_option, reason = "serde asks by reference")]
-    pub(super) fn serialize<S: Serializer>(duration: &Option<SignedDuration>, s: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(
+        duration: &Option<SignedDuration>,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
         match duration {
             Some(duration) => s.serialize_some(&duration.as_secs()),
             None => s.serialize_none(),

@@ -34,7 +34,11 @@ impl Query {
     /// The labels by which its series are called.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
-        legend.split("{{").skip(1).map(|rest| rest.split_once("}}").unwrap().0).collect()
+        legend
+            .split("{{")
+            .skip(1)
+            .map(|rest| rest.split_once("}}").unwrap().0)
+            .collect()
     }
 }
 
@@ -44,16 +48,38 @@ pub(crate) fn queries() -> Vec<Query> {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
         targets.into_iter().map(move |target| {
             let expr = target["expr"].as_str().unwrap().to_owned();
-            Query { panel: panel.clone(), target, expr }
+            Query {
+                panel: panel.clone(),
+                target,
+                expr,
+            }
         })
     };
     let of_mark = |mark: Value| {
         let expr = mark["expr"].as_str().unwrap().to_owned();
-        Query { panel: json!({"title": mark["name"]}), target: json!({"legendFormat": mark["textFormat"]}), expr }
+        Query {
+            panel: json!({"title": mark["name"]}),
+            target: json!({"legendFormat": mark["textFormat"]}),
+            expr,
+        }
     };
     let dashboard = dashboard();
-    let panels = dashboard["panels"].as_array().unwrap().iter().cloned().flat_map(of_panel);
-    panels.chain(dashboard["annotations"]["list"].as_array().unwrap().iter().cloned().map(of_mark)).collect()
+    let panels = dashboard["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .cloned()
+        .flat_map(of_panel);
+    panels
+        .chain(
+            dashboard["annotations"]["list"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .cloned()
+                .map(of_mark),
+        )
+        .collect()
 }
 
 /// A variable whose values Prometheus is asked for: `label_values(selector, label)`.
@@ -72,11 +98,21 @@ pub(crate) struct Variable {
 /// Every such variable, in the order in which Grafana asks.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
-    let list = dashboard["templating"]["list"].as_array().unwrap().iter().filter(|v| v["type"] == "query");
+    let list = dashboard["templating"]["list"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|v| v["type"] == "query");
     let variable = |it: &Value| {
         let query = it["query"]["query"].as_str().unwrap();
-        assert_eq!(it["definition"], query, "what is shown is not what is asked");
-        let inner = query.strip_prefix("label_values(").and_then(|q| q.strip_suffix(')')).expect("label_values(…)");
+        assert_eq!(
+            it["definition"], query,
+            "what is shown is not what is asked"
+        );
+        let inner = query
+            .strip_prefix("label_values(")
+            .and_then(|q| q.strip_suffix(')'))
+            .expect("label_values(…)");
         let (selector, label) = inner.rsplit_once(", ").expect("a selector and a label");
         Variable {
             name: it["name"].as_str().unwrap().to_owned(),
@@ -90,21 +126,30 @@ pub(crate) fn variables() -> Vec<Variable> {
 
 /// The groups of rules as a file of rules has them.
 pub(crate) fn groups() -> Value {
-    let rule: Value = serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
+    let rule: Value =
+        serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
     rule["spec"].clone()
 }
 
 /// Every alert.
 pub(crate) fn alerts() -> Vec<Value> {
     let groups = groups();
-    groups["groups"].as_array().unwrap().iter().flat_map(|g| g["rules"].as_array().unwrap().clone()).collect()
+    groups["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|g| g["rules"].as_array().unwrap().clone())
+        .collect()
 }
 
 /// What an alert asks: its expression, and what its annotations look up.
 pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
     let annotations = alert["annotations"].as_object().unwrap().values();
     let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
-    texts.chain([alert["expr"].as_str().unwrap().to_owned()]).filter(|text| text.contains("evenkeel_")).collect()
+    texts
+        .chain([alert["expr"].as_str().unwrap().to_owned()])
+        .filter(|text| text.contains("evenkeel_"))
+        .collect()
 }
 
 /// Which series a query selects.
@@ -119,7 +164,11 @@ pub(crate) struct Selector {
 impl Selector {
     /// As PromQL has it.
     pub(crate) fn text(&self) -> String {
-        let matchers: Vec<String> = self.matchers.iter().map(|(l, op, v)| format!("{l}{op}\"{v}\"")).collect();
+        let matchers: Vec<String> = self
+            .matchers
+            .iter()
+            .map(|(l, op, v)| format!("{l}{op}\"{v}\""))
+            .collect();
         format!("{}{{{}}}", self.metric, matchers.join(","))
     }
 }
@@ -129,10 +178,17 @@ pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {
         let rest = &query[at..];
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
         let (metric, rest) = rest.split_at(end);
-        let inner = rest.strip_prefix('{').map(|inner| &inner[..inner.find('}').expect("a brace that ends it")]);
-        found.insert(Selector { metric: metric.to_owned(), matchers: inner.map(matchers).unwrap_or_default() });
+        let inner = rest
+            .strip_prefix('{')
+            .map(|inner| &inner[..inner.find('}').expect("a brace that ends it")]);
+        found.insert(Selector {
+            metric: metric.to_owned(),
+            matchers: inner.map(matchers).unwrap_or_default(),
+        });
     }
     found
 }
@@ -144,7 +200,11 @@ fn matchers(inner: &str) -> Vec<(String, String, String)> {
         let (value, more) = after.split_once('"').expect("a quote that ends it");
         let at = before.find(['=', '!']).expect("an operator");
         let (label, operator) = before.split_at(at);
-        found.push((label.trim_matches([',', ' ']).to_owned(), operator.to_owned(), value.to_owned()));
+        found.push((
+            label.trim_matches([',', ' ']).to_owned(),
+            operator.to_owned(),
+            value.to_owned(),
+        ));
         rest = more;
     }
     found

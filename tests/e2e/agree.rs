@@ -26,14 +26,46 @@ const SIDE_BY_SIDE: usize = 3;
 /// Each ends when things have long been quiet, and the day of `daily-wave` takes five minutes: a shorter one would be over
 /// before metrics have shown it. The longest first.
 const CUTS: [Cut; 8] = [
-    Cut { scenario: "daily-wave", faster: 288, end: 300 },
-    Cut { scenario: "noisy-neighbour", faster: 10, end: 255 },
-    Cut { scenario: "late-nodes", faster: 60, end: 120 },
-    Cut { scenario: "forty-replicas", faster: 30, end: 120 },
-    Cut { scenario: "consolidation", faster: 30, end: 90 },
-    Cut { scenario: "dead-loop", faster: 30, end: 75 },
-    Cut { scenario: "two-workers", faster: 30, end: 60 },
-    Cut { scenario: "third-node", faster: 30, end: 60 },
+    Cut {
+        scenario: "daily-wave",
+        faster: 288,
+        end: 300,
+    },
+    Cut {
+        scenario: "noisy-neighbour",
+        faster: 10,
+        end: 255,
+    },
+    Cut {
+        scenario: "late-nodes",
+        faster: 60,
+        end: 120,
+    },
+    Cut {
+        scenario: "forty-replicas",
+        faster: 30,
+        end: 120,
+    },
+    Cut {
+        scenario: "consolidation",
+        faster: 30,
+        end: 90,
+    },
+    Cut {
+        scenario: "dead-loop",
+        faster: 30,
+        end: 75,
+    },
+    Cut {
+        scenario: "two-workers",
+        faster: 30,
+        end: 60,
+    },
+    Cut {
+        scenario: "third-node",
+        faster: 30,
+        end: 60,
+    },
 ];
 
 #[test]
@@ -56,13 +88,18 @@ fn in_both(cut: Cut) {
     on_a_bed(async |bed| {
         let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
         scene::rights(bed);
-        let player = Player { bed, scenario: &scenario };
+        let player = Player {
+            bed,
+            scenario: &scenario,
+        };
         player.set().await;
         let launch = Launch::written(bed, &policy.to_native()).await;
         let config = bed.dir.join("scheduler.yaml");
         let mut keel = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
         let wanted = usize::try_from(foreseen.summary.evictions).unwrap();
-        player.play(&mut keel, || evictions(bed).len() >= wanted).await;
+        player
+            .play(&mut keel, || evictions(bed).len() >= wanted)
+            .await;
         keel.stop(30).await;
         compare(&foreseen, evictions(bed).len(), player.balance().await);
     });
@@ -77,8 +114,20 @@ fn compare(foreseen: &Trace, evictions: usize, (deviation, above): (f64, f64)) {
          fullest above the mean by {:.1} % simulated, {above:.1} % real",
         foreseen.scenario, summary.evictions, simulated.0, simulated.1
     ));
-    let apart = usize::try_from(summary.evictions).unwrap().abs_diff(evictions);
-    assert!(apart <= 1, "{}: evictions differ by {apart}", foreseen.scenario);
-    let far = (simulated.0 - deviation).abs().max((simulated.1 - above).abs());
-    assert!(far <= 2.0, "{}: balance differs by {far:.1} points", foreseen.scenario);
+    let apart = usize::try_from(summary.evictions)
+        .unwrap()
+        .abs_diff(evictions);
+    assert!(
+        apart <= 1,
+        "{}: evictions differ by {apart}",
+        foreseen.scenario
+    );
+    let far = (simulated.0 - deviation)
+        .abs()
+        .max((simulated.1 - above).abs());
+    assert!(
+        far <= 2.0,
+        "{}: balance differs by {far:.1} points",
+        foreseen.scenario
+    );
 }

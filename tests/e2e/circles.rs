@@ -12,7 +12,11 @@ use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
 /// The interval of the peer when it was measured, and the limits that one gets unasked.
-const AS_SET: Policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
+const AS_SET: Policy = Policy {
+    interval: "20s",
+    limits: "{}",
+    ..Policy::USUAL
+};
 
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
@@ -27,9 +31,20 @@ fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
         assert_eq!(evictions(bed).len(), 0);
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
-        let why: BTreeSet<&str> = kept.iter().map(|k| k["message"].as_str().unwrap()).collect();
-        say(&format!("dead loop: no eviction in 6 cycles; the plan says of {} pods: {why:?}", kept.len()));
-        assert_eq!(why, BTreeSet::from(["would return to n1: its preferred node affinity outweighs the free nodes"]));
+        let why: BTreeSet<&str> = kept
+            .iter()
+            .map(|k| k["message"].as_str().unwrap())
+            .collect();
+        say(&format!(
+            "dead loop: no eviction in 6 cycles; the plan says of {} pods: {why:?}",
+            kept.len()
+        ));
+        assert_eq!(
+            why,
+            BTreeSet::from([
+                "would return to n1: its preferred node affinity outweighs the free nodes"
+            ])
+        );
     });
 }
 
@@ -39,22 +54,45 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::dead_loop(bed).await;
-        let policy = Policy { rest: "2m", tolerance: "100%", ..AS_SET };
+        let policy = Policy {
+            rest: "2m",
+            tolerance: "100%",
+            ..AS_SET
+        };
         let mut keel = Launch::new(bed, &policy).await.run(&[]);
         let first = first_eviction(bed, &mut keel).await;
         // Cycles until ten minutes have passed since the first eviction, by the program's own clock.
         let end = first + SignedDuration::from_mins(10);
         keel.eventually("the end of ten minutes", 720, async |keel| {
             let last = keel.last_cycle();
-            that(last.is_some_and(|at| at >= end), format!("the last cycle was at {last:?}"))
+            that(
+                last.is_some_and(|at| at >= end),
+                format!("the last cycle was at {last:?}"),
+            )
         })
         .await;
-        let times: Vec<Timestamp> = evictions(bed).iter().map(|e| e.at).filter(|at| *at <= end).collect();
-        let rests: Vec<i64> = times.windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs()).collect();
-        say(&format!("dead loop: {} evictions in ten minutes, {rests:?} s between them", times.len()));
+        let times: Vec<Timestamp> = evictions(bed)
+            .iter()
+            .map(|e| e.at)
+            .filter(|at| *at <= end)
+            .collect();
+        let rests: Vec<i64> = times
+            .windows(2)
+            .map(|pair| pair[1].duration_since(pair[0]).as_secs())
+            .collect();
+        say(&format!(
+            "dead loop: {} evictions in ten minutes, {rests:?} s between them",
+            times.len()
+        ));
         assert!((2..=4).contains(&times.len()), "{times:?}");
-        assert!(rests.iter().all(|rest| *rest >= 120), "a rest shorter than the policy's: {rests:?}");
-        assert!(rests.is_sorted_by(|a, b| a < b), "a rest that is not longer than the one before: {rests:?}");
+        assert!(
+            rests.iter().all(|rest| *rest >= 120),
+            "a rest shorter than the policy's: {rests:?}"
+        );
+        assert!(
+            rests.is_sorted_by(|a, b| a < b),
+            "a rest that is not longer than the one before: {rests:?}"
+        );
     });
 }
 
@@ -80,9 +118,19 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
         let seconds = last.duration_since(first).as_secs();
         say(&format!("late nodes, before: {}", in_words(&before)));
-        say(&format!("late nodes, after:  {}", in_words(&after.percentages())));
-        say(&format!("late nodes: {} evictions within {seconds} s, {light} of light pods", made.len()));
-        assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
+        say(&format!(
+            "late nodes, after:  {}",
+            in_words(&after.percentages())
+        ));
+        say(&format!(
+            "late nodes: {} evictions within {seconds} s, {light} of light pods",
+            made.len()
+        ));
+        assert!(
+            after.highest() <= 50.0,
+            "a node is hot still: {}",
+            in_words(&after.percentages())
+        );
         assert!(made.len() <= 12, "eleven would do: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
     });
@@ -90,7 +138,10 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
 
 async fn first_eviction(bed: &Bed, keel: &mut Keel) -> Timestamp {
     keel.eventually("the first eviction", 180, async |_| {
-        evictions(bed).first().map(|e| e.at).ok_or_else(|| "none yet".to_owned())
+        evictions(bed)
+            .first()
+            .map(|e| e.at)
+            .ok_or_else(|| "none yet".to_owned())
     })
     .await
 }

@@ -66,7 +66,9 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Keel)) {
         .await;
         keel.cycles(3, 120).await;
         let in_the_end = check(bed, &originals).await;
-        say(&format!("crash: {at_crash} evictions made before it, {in_the_end} in all"));
+        say(&format!(
+            "crash: {at_crash} evictions made before it, {in_the_end} in all"
+        ));
         assert_eq!(in_the_end, 3, "three moves even this cluster out");
     });
 }
@@ -76,8 +78,14 @@ async fn check(bed: &Bed, originals: &BTreeSet<String>) -> usize {
     let evicted: BTreeSet<String> = evictions(bed).into_iter().map(|e| e.name).collect();
     let written: BTreeSet<String> = ledger::entries(bed).await.iter().map(ledger::pod).collect();
     let forgotten: Vec<_> = evicted.difference(&written).collect();
-    assert!(forgotten.is_empty(), "evicted, and not in the ledger: {forgotten:?}");
+    assert!(
+        forgotten.is_empty(),
+        "evicted, and not in the ledger: {forgotten:?}"
+    );
     let replacements: Vec<_> = evicted.difference(originals).collect();
-    assert!(replacements.is_empty(), "replacements evicted within their rest: {replacements:?}");
+    assert!(
+        replacements.is_empty(),
+        "replacements evicted within their rest: {replacements:?}"
+    );
     evicted.len()
 }

@@ -18,18 +18,29 @@ fn a_budget_is_counted_ahead_of_the_call() {
         let launch = Launch::new(bed, &Policy::USUAL).await;
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
-        let refused = kept.iter().filter(|k| k["code"] == "disruption-budget").count();
+        let refused = kept
+            .iter()
+            .filter(|k| k["code"] == "disruption-budget")
+            .count();
         assert_eq!(plan["moves"].as_array().unwrap().len(), 1, "{plan:#}");
         assert!(refused > 0, "{kept:#?}");
 
         let mut keel = launch.run(&[]);
-        keel.eventually("an even cluster, one eviction after the other", 300, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
+        keel.eventually(
+            "an even cluster, one eviction after the other",
+            300,
+            async |_| {
+                let used = used(bed).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            },
+        )
         .await;
         let (calls, made) = (eviction_calls(bed), evictions(bed));
-        say(&format!("a budget of one: {} evictions of {} calls, {refused} pods kept ahead", made.len(), calls.len()));
+        say(&format!(
+            "a budget of one: {} evictions of {} calls, {refused} pods kept ahead",
+            made.len(),
+            calls.len()
+        ));
         assert!(calls.iter().all(|call| call.code == 201), "{calls:#?}");
         assert_eq!(made.len(), 3, "{made:#?}");
     });
@@ -43,8 +54,13 @@ async fn one_at_a_time(bed: &Bed) {
     });
     bed.apply(&budget.to_string());
     eventually("the budget to be counted", 60, async || {
-        let it = bed.get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/hot").await;
-        that(it["status"]["disruptionsAllowed"] == 1, it["status"].to_string())
+        let it = bed
+            .get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/hot")
+            .await;
+        that(
+            it["status"]["disruptionsAllowed"] == 1,
+            it["status"].to_string(),
+        )
     })
     .await;
 }

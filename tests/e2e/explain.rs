@@ -13,24 +13,48 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
         scene::rights(bed);
         scene::dead_loop(bed).await;
         let launch = Launch::new(bed, &Policy::USUAL).await;
-        let pod = scene::pods(bed).await.into_iter().find(|pod| pod.starts_with("hot-")).unwrap();
+        let pod = scene::pods(bed)
+            .await
+            .into_iter()
+            .find(|pod| pod.starts_with("hot-"))
+            .unwrap();
         let refusal = "would return to n1: its preferred node affinity outweighs the free nodes";
         let change = "a preferred node affinity that does not favour n1; or `steering`, by which hot nodes draw less";
 
         let it = launch.explain(&["pod", &format!("default/{pod}")]);
         let word = &it["words"][0];
-        assert_eq!((word["answer"].as_str(), word["code"].as_str()), (Some("kept"), Some("would-return")), "{it:#}");
-        assert_eq!((word["message"].as_str(), word["advice"].as_str()), (Some(refusal), Some(change)));
+        assert_eq!(
+            (word["answer"].as_str(), word["code"].as_str()),
+            (Some("kept"), Some("would-return")),
+            "{it:#}"
+        );
+        assert_eq!(
+            (word["message"].as_str(), word["advice"].as_str()),
+            (Some(refusal), Some(change))
+        );
         let admits = |gate: &str| {
             let answers = it["gates"]["answers"].as_array().unwrap();
-            answers.iter().find(|answer| answer["gate"] == gate).unwrap()["admits"].as_bool().unwrap()
+            answers
+                .iter()
+                .find(|answer| answer["gate"] == gate)
+                .unwrap()["admits"]
+                .as_bool()
+                .unwrap()
         };
         assert!(
-            admits("evictable") && admits("disruption") && admits("cooldown") && !admits("landing") && admits("limits")
+            admits("evictable")
+                && admits("disruption")
+                && admits("cooldown")
+                && !admits("landing")
+                && admits("limits")
         );
         let home = &it["landing"]["nodes"][0];
         assert_eq!(
-            (home["node"].as_str(), home["chance"].as_f64(), home["parts"]["NodeAffinity"].as_i64()),
+            (
+                home["node"].as_str(),
+                home["chance"].as_f64(),
+                home["parts"]["NodeAffinity"].as_i64()
+            ),
             (Some("n1"), Some(1.0), Some(200))
         );
         assert_eq!(it["landing"]["nodes"].as_array().unwrap().len(), 10);
@@ -40,23 +64,44 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
         say(&page);
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            words.contains(&format!("it stays: {refusal}")) && words.contains(&format!("to change that: {change}")),
+            words.contains(&format!("it stays: {refusal}"))
+                && words.contains(&format!("to change that: {change}")),
             "{page}"
         );
         let cpu = page.lines().find(|line| line.starts_with("cpu ")).unwrap();
-        assert!(cpu.contains("█") && cpu.contains("min ") && cpu.contains("max "), "{page}");
+        assert!(
+            cpu.contains("█") && cpu.contains("min ") && cpu.contains("max "),
+            "{page}"
+        );
 
         let page = launch.explain_text(&["node", "n1"]);
         say(&page);
-        assert!(page.contains("LowNodeUtilization  hot: cpu 89% is above the target 50%"), "{page}");
+        assert!(
+            page.contains("LowNodeUtilization  hot: cpu 89% is above the target 50%"),
+            "{page}"
+        );
         let node = launch.explain(&["node", "n1"]);
         assert_eq!(node["views"][0]["class"]["code"], "hot");
-        assert_eq!(node["pods"].as_array().unwrap().iter().filter(|pod| name_of(pod).starts_with("hot-")).count(), 7);
+        assert_eq!(
+            node["pods"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|pod| name_of(pod).starts_with("hot-"))
+                .count(),
+            7
+        );
 
         let workload = launch.explain(&["workload", "default/hot"]);
-        assert_eq!((workload["replicas"].as_u64(), workload["ready"].as_u64()), (Some(7), Some(7)));
+        assert_eq!(
+            (workload["replicas"].as_u64(), workload["ready"].as_u64()),
+            (Some(7), Some(7))
+        );
         let error = launch.explain_error(&["pod", "default/hot"]);
-        assert!(error.contains("default/hot is a Deployment: `explain workload default/hot`"), "{error}");
+        assert!(
+            error.contains("default/hot is a Deployment: `explain workload default/hot`"),
+            "{error}"
+        );
         assert!(eviction_calls(bed).is_empty());
     });
 }

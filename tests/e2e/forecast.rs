@@ -34,8 +34,17 @@ fn record_placements() {
         for scenario in usual.chain([scenario(&LARGE, RECORDED)]) {
             let case = stage.play(scenario).await;
             let landed = case.placements.iter().filter(|p| p.node.is_some()).count();
-            say(&format!("{:02}-{}: {landed} of {} landed", case.seed, case.name, case.placements.len()));
-            std::fs::write(folder().join(format!("{:02}-{}.json", case.seed, case.name)), text(&case)).unwrap();
+            say(&format!(
+                "{:02}-{}: {landed} of {} landed",
+                case.seed,
+                case.name,
+                case.placements.len()
+            ));
+            std::fs::write(
+                folder().join(format!("{:02}-{}.json", case.seed, case.name)),
+                text(&case),
+            )
+            .unwrap();
         }
     });
 }
@@ -52,7 +61,11 @@ fn pods_land_where_we_foresee_it() {
             let case = stage.play(scenario(&THEMES[index(seed)], seed)).await;
             figures.add(&case);
             // Whoever looks into a miss can copy the file to tests/data/placements.
-            std::fs::write(kept.join(format!("{}-{}.json", case.seed, case.name)), text(&case)).unwrap();
+            std::fs::write(
+                kept.join(format!("{}-{}.json", case.seed, case.name)),
+                text(&case),
+            )
+            .unwrap();
         }
         say(&figures.to_string());
         assert!(figures.landed >= 1000 && figures.hits() >= 98.0 && figures.width() <= 2.0);
@@ -62,9 +75,18 @@ fn pods_land_where_we_foresee_it() {
 /// One object and one placement a line, so that a difference is easy to read.
 fn text(case: &Case) -> String {
     let objects: Vec<String> = case.objects.iter().map(Value::to_string).collect();
-    let placements: Vec<String> = case.placements.iter().map(|p| serde_json::to_string(p).unwrap()).collect();
+    let placements: Vec<String> = case
+        .placements
+        .iter()
+        .map(|p| serde_json::to_string(p).unwrap())
+        .collect();
     let (objects, placements) = (objects.join(",\n"), placements.join(",\n"));
-    let head = format!("{{\"name\":\"{}\",\"seed\":{},\"plugins\":{}", case.name, case.seed, json!(case.plugins));
+    let head = format!(
+        "{{\"name\":\"{}\",\"seed\":{},\"plugins\":{}",
+        case.name,
+        case.seed,
+        json!(case.plugins)
+    );
     format!("{head},\n\"objects\":[\n{objects}\n],\n\"placements\":[\n{placements}\n]}}\n")
 }
 

@@ -23,8 +23,10 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
         })
         .await;
         keel.cycles(2, 60).await;
-        let wrote: Vec<_> =
-            requests(bed).into_iter().filter(|r| !["get", "list", "watch"].contains(&r.verb.as_str())).collect();
+        let wrote: Vec<_> = requests(bed)
+            .into_iter()
+            .filter(|r| !["get", "list", "watch"].contains(&r.verb.as_str()))
+            .collect();
         assert!(wrote.is_empty(), "{wrote:#?}");
         assert!(ledger::entries(bed).await.is_empty());
     });
@@ -37,7 +39,11 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         scene::lopsided(bed).await;
         let originals = scene::pods(bed).await;
         // Wherever pods may land: it is the ledger that is to keep the replacements, not the forecast.
-        let policy = Policy { limits: "{perCycle: 2, perWorkload: 100%}", tolerance: "100%", ..Policy::USUAL };
+        let policy = Policy {
+            limits: "{perCycle: 2, perWorkload: 100%}",
+            tolerance: "100%",
+            ..Policy::USUAL
+        };
         let launch = Launch::new(bed, &policy).await;
 
         assert!(launch.run(&["--once"]).ended(120).await.success());
@@ -46,12 +52,25 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         // Now only replacements are worth a move.
         heat_up_replacements(bed, &originals).await;
         assert!(launch.run(&["--once"]).ended(120).await.success());
-        assert_eq!(evictions(bed).len(), 2, "a replacement was evicted within its rest");
+        assert_eq!(
+            evictions(bed).len(),
+            2,
+            "a replacement was evicted within its rest"
+        );
 
-        bed.kubectl(&["delete", "configmap", "-n", "kube-system", "evenkeel-ledger"]);
+        bed.kubectl(&[
+            "delete",
+            "configmap",
+            "-n",
+            "kube-system",
+            "evenkeel-ledger",
+        ]);
         assert!(launch.run(&["--once"]).ended(120).await.success());
         let made = evictions(bed).len();
-        say(&format!("once: 2 evictions, none more in a second run, {} more without the ledger", made - 2));
+        say(&format!(
+            "once: 2 evictions, none more in a second run, {} more without the ledger",
+            made - 2
+        ));
         assert!(made > 2, "it was not the ledger that kept the replacements");
     });
 }
@@ -61,7 +80,14 @@ fn every_eviction_has_one_event_that_says_why() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::lopsided(bed).await;
-        assert!(Launch::new(bed, &Policy::USUAL).await.run(&["--once"]).ended(120).await.success());
+        assert!(
+            Launch::new(bed, &Policy::USUAL)
+                .await
+                .run(&["--once"])
+                .ended(120)
+                .await
+                .success()
+        );
         let evicted: BTreeSet<String> = evictions(bed).into_iter().map(|e| e.name).collect();
         assert_eq!(evicted.len(), 3);
         let events = eventually("an event for each eviction", 30, async || {
@@ -69,7 +95,10 @@ fn every_eviction_has_one_event_that_says_why() {
             that(events.len() >= evicted.len(), format!("{events:#?}")).map(|()| events)
         })
         .await;
-        let about: Vec<String> = events.iter().map(|e| e["regarding"]["name"].as_str().unwrap().to_owned()).collect();
+        let about: Vec<String> = events
+            .iter()
+            .map(|e| e["regarding"]["name"].as_str().unwrap().to_owned())
+            .collect();
         assert_eq!(about.len(), evicted.len(), "{about:?}");
         assert_eq!(about.iter().cloned().collect::<BTreeSet<_>>(), evicted);
         for event in &events {
@@ -87,12 +116,17 @@ async fn heat_up_replacements(bed: &Bed, originals: &BTreeSet<String>) {
     let pods = bed.list("/api/v1/namespaces/default/pods").await;
     let (light, heavy): (Vec<_>, Vec<_>) = pods.iter().partition(|p| originals.contains(&name(p)));
     let hot: BTreeSet<String> = heavy.iter().map(|p| scene::node_of(p)).collect();
-    let agents = bed.list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent").await;
+    let agents = bed
+        .list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent")
+        .await;
     for agent in agents.iter().filter(|p| hot.contains(&scene::node_of(p))) {
         scene::make_use(bed, agent, 2000);
     }
     for (pods, millicores) in [(light, 10), (heavy, 3000)] {
-        for pod in pods.iter().filter(|p| p["metadata"]["deletionTimestamp"].is_null()) {
+        for pod in pods
+            .iter()
+            .filter(|p| p["metadata"]["deletionTimestamp"].is_null())
+        {
             scene::make_use(bed, pod, millicores);
         }
     }
@@ -101,7 +135,13 @@ async fn heat_up_replacements(bed: &Bed, originals: &BTreeSet<String>) {
 
 /// The events that the program reported.
 async fn own_events(bed: &Bed) -> Vec<Value> {
-    let events = bed.list("/apis/events.k8s.io/v1/namespaces/default/events").await;
-    let own = |e: &Value| e["reportingController"].as_str().is_some_and(|who| who.contains("evenkeel"));
+    let events = bed
+        .list("/apis/events.k8s.io/v1/namespaces/default/events")
+        .await;
+    let own = |e: &Value| {
+        e["reportingController"]
+            .as_str()
+            .is_some_and(|who| who.contains("evenkeel"))
+    };
     events.into_iter().filter(own).collect()
 }

@@ -23,8 +23,14 @@ const UNTRIED: &str = "\"outcome\":\"untried\"";
 /// With a lease duration of seconds.
 fn lease(duration: &str, deadline: &str) -> Vec<String> {
     let flag = |name: &str, value: &str| format!("--leader-elect-{name}={value}");
-    let more = [flag("lease-duration", duration), flag("renew-deadline", deadline), flag("retry-period", "1s")];
-    std::iter::once("--leader-elect".to_owned()).chain(more).collect()
+    let more = [
+        flag("lease-duration", duration),
+        flag("renew-deadline", deadline),
+        flag("retry-period", "1s"),
+    ];
+    std::iter::once("--leader-elect".to_owned())
+        .chain(more)
+        .collect()
 }
 
 fn run(launch: &Launch, flags: &[String]) -> Keel {
@@ -35,7 +41,10 @@ fn run(launch: &Launch, flags: &[String]) -> Keel {
 async fn said(keel: &mut Keel, words: &[&str], lines: usize, seconds: u64) {
     let what = format!("{lines} lines with {words:?}");
     keel.eventually(&what, seconds, async |keel| {
-        that(keel.count(words) >= lines, format!("{} so far", keel.count(words)))
+        that(
+            keel.count(words) >= lines,
+            format!("{} so far", keel.count(words)),
+        )
     })
     .await;
 }
@@ -46,7 +55,9 @@ fn calls(keel: &Keel) -> usize {
 }
 
 async fn spec(bed: &Bed) -> Value {
-    bed.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel").await["spec"].clone()
+    bed.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel")
+        .await["spec"]
+        .clone()
 }
 
 fn time(value: &Value) -> Timestamp {
@@ -77,30 +88,55 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
         // At the worst moment: a pod is gone, and nobody has been told.
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         said(&mut one, &[LEADING], 1, 60).await;
-        let mut other = run(&Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)), &flags);
+        let mut other = run(
+            &Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)),
+            &flags,
+        );
         said(&mut other, &[STANDING_BY, " leads\""], 1, 60).await;
         hold.caught(120).await;
         assert!(leads(&one).await && !leads(&other).await);
-        assert_eq!(other.probe("/readyz").await, Ok(200), "who stands by is ready to");
-        assert_eq!((other.count(&[TRIED]), other.count(&["cycle: "])), (0, 0), "who stands by decides nothing");
+        assert_eq!(
+            other.probe("/readyz").await,
+            Ok(200),
+            "who stands by is ready to"
+        );
+        assert_eq!(
+            (other.count(&[TRIED]), other.count(&["cycle: "])),
+            (0, 0),
+            "who stands by decides nothing"
+        );
         one.kill_9();
         let last = spec(bed).await;
 
         said(&mut other, &[LEADING], 1, 120).await;
         let taken = time(&other.lines(LEADING)[0]["timestamp"]);
         let silent = taken.duration_since(time(&last["renewTime"]));
-        assert!(silent.as_secs() >= 15, "taken over after {silent:#}, from a leader that may have lived");
+        assert!(
+            silent.as_secs() >= 15,
+            "taken over after {silent:#}, from a leader that may have lived"
+        );
         even(bed, &mut other).await;
         other.cycles(3, 120).await;
 
         let evicted: Vec<String> = evictions(bed).into_iter().map(|e| e.name).collect();
         let written: Vec<String> = ledger::entries(bed).await.iter().map(ledger::pod).collect();
-        assert!(evicted.iter().all(|pod| written.contains(pod)), "{evicted:?}, and in the ledger {written:?}");
-        assert!(evicted.iter().all(|pod| originals.contains(pod)), "replacements went within their rest: {evicted:?}");
+        assert!(
+            evicted.iter().all(|pod| written.contains(pod)),
+            "{evicted:?}, and in the ledger {written:?}"
+        );
+        assert!(
+            evicted.iter().all(|pod| originals.contains(pod)),
+            "replacements went within their rest: {evicted:?}"
+        );
         assert_eq!(evicted.len(), 3, "three moves even this cluster out");
         let now = spec(bed).await;
-        assert_eq!(now["leaseTransitions"].as_i64(), last["leaseTransitions"].as_i64().map(|n| n + 1));
-        say(&format!("leader killed: the other led {silent:#} after its last renewal; 3 evictions in all"));
+        assert_eq!(
+            now["leaseTransitions"].as_i64(),
+            last["leaseTransitions"].as_i64().map(|n| n + 1)
+        );
+        say(&format!(
+            "leader killed: the other led {silent:#} after its last renewal; 3 evictions in all"
+        ));
     });
 }
 
@@ -114,7 +150,10 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         let mut one = run(&Launch::by(bed, &Policy::USUAL, &proxy.url()).await, &flags);
         said(&mut one, &[LEADING], 1, 60).await;
-        let mut other = run(&Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)), &flags);
+        let mut other = run(
+            &Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)),
+            &flags,
+        );
         said(&mut other, &[STANDING_BY], 1, 60).await;
         hold.caught(120).await;
         // It has more moves to make, and is told that the first was made while it sleeps.
@@ -130,8 +169,14 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
         even(bed, &mut other).await;
         other.cycles(2, 60).await;
         let (asked, untried) = (eviction_calls(bed).len(), one.count(&[TRIED, UNTRIED]));
-        assert_eq!(asked, 1 + calls(&other), "the API server was asked by one that did not lead");
-        say(&format!("leader asleep: {untried} moves of its plan were left, and 0 made after it woke"));
+        assert_eq!(
+            asked,
+            1 + calls(&other),
+            "the API server was asked by one that did not lead"
+        );
+        say(&format!(
+            "leader asleep: {untried} moves of its plan were left, and 0 made after it woke"
+        ));
     });
 }
 
@@ -143,7 +188,10 @@ fn a_leader_that_is_told_to_stop_hands_over_at_once() {
         let originals = scene::pods(bed).await;
         // Nobody could wait for this lease to run out.
         let flags = lease("1h", "50m");
-        let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
+        let policy = Policy {
+            limits: "{perCycle: 1, perWorkload: 100%}",
+            ..Policy::USUAL
+        };
         let mut one = run(&Launch::new(bed, &policy).await, &flags);
         said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(&Launch::new(bed, &policy).await.at(bed.port(2)), &flags);
@@ -157,13 +205,22 @@ fn a_leader_that_is_told_to_stop_hands_over_at_once() {
         other.cycles(2, 60).await;
 
         let evicted: Vec<String> = evictions(bed).into_iter().map(|e| e.name).collect();
-        assert!(evicted.iter().all(|pod| originals.contains(pod)), "replacements went within their rest: {evicted:?}");
+        assert!(
+            evicted.iter().all(|pod| originals.contains(pod)),
+            "replacements went within their rest: {evicted:?}"
+        );
         assert_eq!(evicted.len(), 5, "five moves even this cluster out");
         let asked = (calls(&one), calls(&other));
         assert_eq!(eviction_calls(bed).len(), asked.0 + asked.1);
         assert!(asked.0 >= 2 && asked.1 >= 1, "{asked:?}");
-        say(&format!("leader stopped: the other led {after:#} after it had given back, with a retry period of 1 s"));
+        say(&format!(
+            "leader stopped: the other led {after:#} after it had given back, with a retry period of 1 s"
+        ));
         assert!(other.stop(30).await.success());
-        assert_eq!(spec(bed).await.get("holderIdentity"), None, "the last one gives it back too");
+        assert_eq!(
+            spec(bed).await.get("holderIdentity"),
+            None,
+            "the last one gives it back too"
+        );
     });
 }

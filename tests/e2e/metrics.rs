@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use evenkeel::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER};
+use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER};
 use serde_json::Value;
 
 use crate::kit::audit::evictions;
@@ -15,7 +15,12 @@ use crate::kit::usage::used;
 use crate::kit::wait::{say, that};
 
 /// With the limits that one gets unasked, so that some pods have to wait.
-const STEERS: Policy = Policy { interval: "5s", limits: "{}", steering: "{taintHot: true}", ..Policy::USUAL };
+const STEERS: Policy = Policy {
+    interval: "5s",
+    limits: "{}",
+    steering: "{taintHot: true}",
+    ..Policy::USUAL
+};
 /// Nothing of this kind happens here: no source fails.
 const UNSEEN: [&str; 1] = ["evenkeel_source_errors_total"];
 
@@ -27,73 +32,131 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
         let launch = Launch::new(bed, &STEERS).await;
         let mut keel = launch.run(&[]);
         let prometheus = Prometheus::of_the_program(bed, None).await;
-        let listed: BTreeSet<String> = ALL.iter().map(|a| a.full_name()).filter(|n| !UNSEEN.contains(&&**n)).collect();
+        let listed: BTreeSet<String> = ALL
+            .iter()
+            .map(|a| a.full_name())
+            .filter(|n| !UNSEEN.contains(&&**n))
+            .collect();
         let mut seen = BTreeSet::new();
         keel.eventually("every metric, and an even cluster", 300, async |keel| {
             seen.extend(families(&keel.metrics().await));
             let missing: Vec<_> = listed.difference(&seen).collect();
             let highest = used(bed).await.highest();
-            that(missing.is_empty() && highest <= 50.0, format!("no {missing:?} yet, and a node at {highest} %"))
+            that(
+                missing.is_empty() && highest <= 50.0,
+                format!("no {missing:?} yet, and a node at {highest} %"),
+            )
         })
         .await;
         keel.eventually("word of where all have landed", 120, async |keel| {
             let landings = samples(&keel.metrics().await, "evenkeel_landings_total");
-            let told: usize = landings.values().map(|count| count.parse::<usize>().unwrap()).sum();
+            let told: usize = landings
+                .values()
+                .map(|count| count.parse::<usize>().unwrap())
+                .sum();
             let made = evictions(bed).len();
             that(told == made, format!("{told} of {made}"))
         })
         .await;
         let made = evictions(bed).len();
         let text = keel.metrics().await;
-        assert_eq!(run_with(Command::new("promtool").args(["check", "metrics"]), &text), "", "{text}");
+        assert_eq!(
+            run_with(Command::new("promtool").args(["check", "metrics"]), &text),
+            "",
+            "{text}"
+        );
         let landed = samples(&text, "evenkeel_landings_total");
-        say(&format!("metrics: {made} evictions, whose replacements landed: {landed:?}"));
+        say(&format!(
+            "metrics: {made} evictions, whose replacements landed: {landed:?}"
+        ));
         assert_eq!(landed[r#"forecast="elsewhere""#], "0", "{landed:?}");
         assert_eq!(samples(&text, "evenkeel_leader")[""], "1");
         let evicted = r#"strategy="LowNodeUtilization",outcome="evicted""#;
-        assert_eq!(samples(&text, "evenkeel_evictions_total")[evicted], made.to_string());
+        assert_eq!(
+            samples(&text, "evenkeel_evictions_total")[evicted],
+            made.to_string()
+        );
         let calls = samples(&text, "evenkeel_api_requests_total");
-        assert_eq!(calls[r#"verb="create",resource="pods/eviction",code="2xx""#], made.to_string(), "{calls:#?}");
-        let other: Vec<_> = calls.keys().filter(|labels| labels.contains("other")).collect();
-        assert!(other.is_empty(), "requests whose resource has no name: {other:?}");
+        assert_eq!(
+            calls[r#"verb="create",resource="pods/eviction",code="2xx""#],
+            made.to_string(),
+            "{calls:#?}"
+        );
+        let other: Vec<_> = calls
+            .keys()
+            .filter(|labels| labels.contains("other"))
+            .collect();
+        assert!(
+            other.is_empty(),
+            "requests whose resource has no name: {other:?}"
+        );
         scraped(&prometheus, &mut keel).await;
         assert!(keel.stop(10).await.success());
 
         let mut keel = launch.run(&["--descheduler-metrics"]);
         keel.cycles(2, 120).await;
         let told = families(&keel.metrics().await);
-        let loops: Vec<String> = [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]].map(About::full_name).to_vec();
+        let loops: Vec<String> = [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]]
+            .map(About::full_name)
+            .to_vec();
         assert!(loops.iter().all(|name| told.contains(name)), "{told:?}");
     });
 }
 
 /// Prometheus, which asks for OpenMetrics, takes in all that there is and knows what each is, once it has scraped it.
 async fn scraped(prometheus: &Prometheus, keel: &mut Keel) {
-    keel.eventually("Prometheus to know every metric for what it is", 60, async |keel| {
-        let told = families(&keel.metrics().await);
-        let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-        let known = |about: &About| {
-            // OpenMetrics calls a counter's family without its ending.
-            let name = about.full_name();
-            metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"] == about.kind.label()
-        };
-        let told = ALL.iter().filter(|about| told.contains(&about.full_name()));
-        let otherwise: Vec<_> = told.filter(|about| !known(about)).map(|about| about.full_name()).collect();
-        that(otherwise.is_empty(), format!("not so {otherwise:?}: {metadata}"))
-    })
+    keel.eventually(
+        "Prometheus to know every metric for what it is",
+        60,
+        async |keel| {
+            let told = families(&keel.metrics().await);
+            let metadata = prometheus.get("/api/v1/metadata", &[]).await;
+            let known = |about: &About| {
+                // OpenMetrics calls a counter's family without its ending.
+                let name = about.full_name();
+                metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
+                    == about.kind.label()
+            };
+            let told = ALL.iter().filter(|about| told.contains(&about.full_name()));
+            let otherwise: Vec<_> = told
+                .filter(|about| !known(about))
+                .map(|about| about.full_name())
+                .collect();
+            that(
+                otherwise.is_empty(),
+                format!("not so {otherwise:?}: {metadata}"),
+            )
+        },
+    )
     .await;
     let targets = prometheus.get("/api/v1/targets", &[]).await;
     let target = &targets["activeTargets"][0];
-    assert_eq!((&target["health"], &target["lastError"]), (&Value::from("up"), &Value::from("")), "{target}");
+    assert_eq!(
+        (&target["health"], &target["lastError"]),
+        (&Value::from("up"), &Value::from("")),
+        "{target}"
+    );
 }
 
 fn families(text: &str) -> BTreeSet<String> {
-    text.lines().filter_map(|l| l.strip_prefix("# HELP ")?.split_once(' ')).map(|(name, _)| name.to_owned()).collect()
+    text.lines()
+        .filter_map(|l| l.strip_prefix("# HELP ")?.split_once(' '))
+        .map(|(name, _)| name.to_owned())
+        .collect()
 }
 
 /// The samples of a counter or gauge, by its labels.
 fn samples(text: &str, name: &str) -> BTreeMap<String, String> {
-    let lines = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
-    let plain = |labels: &str| labels.trim_start_matches('{').trim_end_matches('}').to_owned();
-    lines.map(|(labels, value)| (plain(labels), value.to_owned())).collect()
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
+    let plain = |labels: &str| {
+        labels
+            .trim_start_matches('{')
+            .trim_end_matches('}')
+            .to_owned()
+    };
+    lines
+        .map(|(labels, value)| (plain(labels), value.to_owned()))
+        .collect()
 }

@@ -17,8 +17,14 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         let collector = Collector::start(Answer::Status(503)).await;
-        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
-        let mut keel = Launch::new(bed, &policy).await.run(&["--otlp-endpoint", &collector.url()]);
+        let policy = Policy {
+            interval: "20s",
+            limits: "{}",
+            ..Policy::USUAL
+        };
+        let mut keel = Launch::new(bed, &policy)
+            .await
+            .run(&["--otlp-endpoint", &collector.url()]);
         // While there is nothing to do yet, it is away, and then it hangs.
         keel.says(&["it refuses them with 503"], 1, 90).await;
         collector.answers(Answer::Silence);
@@ -37,8 +43,14 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
 
         let (asked, made) = (eviction_calls(bed), evictions(bed));
         let (all, cycles) = (collector.trees(""), collector.trees("cycle"));
-        let spans: Vec<&str> = all.lines().filter(|line| line.trim_start().starts_with("evict ")).collect();
-        let good = spans.iter().filter(|line| line.contains(" evenkeel.outcome=evicted")).count();
+        let spans: Vec<&str> = all
+            .lines()
+            .filter(|line| line.trim_start().starts_with("evict "))
+            .collect();
+        let good = spans
+            .iter()
+            .filter(|line| line.contains(" evenkeel.outcome=evicted"))
+            .count();
         say(&format!(
             "traces: {} evictions on record, {good} such spans, of {} lines",
             made.len(),
@@ -48,14 +60,27 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
         assert_eq!((spans.len(), good), (asked.len(), made.len()), "{all}");
         for it in &made {
             let name = format!(" k8s.pod.name={} ", it.name);
-            assert_eq!(spans.iter().filter(|line| line.contains(&name)).count(), 1, "{name}: {all}");
+            assert_eq!(
+                spans.iter().filter(|line| line.contains(&name)).count(),
+                1,
+                "{name}: {all}"
+            );
         }
         assert_eq!(below_act_below_cycle(&cycles), spans.len(), "{cycles}");
         assert_eq!(collector.orphans(), 0, "{all}");
         assert_eq!(collector.resource()["service.name"], "evenkeel");
-        assert!(collector.requests().iter().all(|(path, _)| path == "/v1/traces"));
+        assert!(
+            collector
+                .requests()
+                .iter()
+                .all(|(path, _)| path == "/v1/traces")
+        );
         // Each such request has gone through, and has a span of its own below.
-        assert_eq!(all.matches("/eviction? http.status_code=201").count(), made.len(), "{all}");
+        assert_eq!(
+            all.matches("/eviction? http.status_code=201").count(),
+            made.len(),
+            "{all}"
+        );
     });
 }
 
@@ -66,7 +91,9 @@ fn below_act_below_cycle(cycles: &str) -> usize {
         match line.len() - line.trim_start().len() {
             0 => phase = "",
             2 => phase = line.trim_start(),
-            4 if line.trim_start().starts_with("evict ") => found += usize::from(phase.starts_with("act ")),
+            4 if line.trim_start().starts_with("evict ") => {
+                found += usize::from(phase.starts_with("act "))
+            }
             _ => {}
         }
     }

@@ -95,13 +95,23 @@ impl Question {
 }
 
 fn in_words(questions: &[Question]) -> String {
-    questions.iter().map(Question::text).collect::<Vec<_>>().join("\n")
+    questions
+        .iter()
+        .map(Question::text)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn questions() -> Vec<Question> {
-    let series: BTreeSet<String> =
-        alerts().iter().flat_map(asked_by).flat_map(|text| selectors(&text)).map(|it| it.text()).collect();
-    let panels = queries().into_iter().map(|query| Question::Panel(Box::new(query)));
+    let series: BTreeSet<String> = alerts()
+        .iter()
+        .flat_map(asked_by)
+        .flat_map(|text| selectors(&text))
+        .map(|it| it.text())
+        .collect();
+    let panels = queries()
+        .into_iter()
+        .map(|query| Question::Panel(Box::new(query)));
     let questions: Vec<Question> = panels
         .chain(variables().into_iter().map(Question::Values))
         .chain(series.into_iter().map(Question::Series))
@@ -132,7 +142,10 @@ async fn unanswered(prometheus: &Prometheus, open: Vec<Question>) -> Vec<Questio
 
 /// What the variables stand for where everything is chosen. A variable that has no such choice is `cpu`, the resource.
 fn everything() -> BTreeMap<String, String> {
-    variables().into_iter().map(|v| (v.name, v.all.unwrap_or_else(|| "cpu".to_owned()))).collect()
+    variables()
+        .into_iter()
+        .map(|v| (v.name, v.all.unwrap_or_else(|| "cpu".to_owned())))
+        .collect()
 }
 
 /// The same dashboard where somebody has ticked every value by itself.
@@ -141,20 +154,34 @@ async fn with_values_that_were_chosen(prometheus: &Prometheus) {
     for variable in variables() {
         let values = values(prometheus, &variable, &chosen).await;
         assert!(!values.is_empty(), "{variable:?}");
-        let text = if variable.all.is_some() { format!("({})", values.join("|")) } else { "cpu".to_owned() };
-        assert!(variable.all.is_some() || values.contains(&text), "{text} is not among {values:?}");
+        let text = if variable.all.is_some() {
+            format!("({})", values.join("|"))
+        } else {
+            "cpu".to_owned()
+        };
+        assert!(
+            variable.all.is_some() || values.contains(&text),
+            "{text} is not among {values:?}"
+        );
         chosen.insert(variable.name, text.replace('.', "\\\\."));
     }
     for mut query in queries() {
         // What there was to be seen for a moment is looked for in all of the time shown.
         query.target["instant"] = false.into();
-        assert!(shows(prometheus, &query, &chosen).await, "nothing for {}: {}", chosen["node"], query.expr);
+        assert!(
+            shows(prometheus, &query, &chosen).await,
+            "nothing for {}: {}",
+            chosen["node"],
+            query.expr
+        );
     }
 }
 
 /// Whether a panel would show something, and its legend name it. A figure that stands in where there is none does not count.
 async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String, String>) -> bool {
-    let expr = STAND_INS.iter().fold(query.expr.as_str(), |expr, it| expr.split(it).next().unwrap());
+    let expr = STAND_INS.iter().fold(query.expr.as_str(), |expr, it| {
+        expr.split(it).next().unwrap()
+    });
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);
@@ -164,12 +191,24 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
     } else {
         let from = now - i64::try_from(SHOWN).unwrap();
         let (start, end, step) = (from.to_string(), now.to_string(), step.to_string());
-        let range = [("query", expr.as_str()), ("start", &start), ("end", &end), ("step", &step)];
+        let range = [
+            ("query", expr.as_str()),
+            ("start", &start),
+            ("end", &end),
+            ("step", &step),
+        ];
         prometheus.get("/api/v1/query_range", &range).await
     };
     let series = answer["result"].as_array().unwrap();
-    for (series, label) in series.iter().flat_map(|s| query.legend().into_iter().map(move |label| (s, label))) {
-        assert!(series["metric"][label].is_string(), "{} has no {label}: {series}", query.panel["title"]);
+    for (series, label) in series
+        .iter()
+        .flat_map(|s| query.legend().into_iter().map(move |label| (s, label)))
+    {
+        assert!(
+            series["metric"][label].is_string(),
+            "{} has no {label}: {series}",
+            query.panel["title"]
+        );
     }
     has_figures(&answer)
 }
@@ -177,7 +216,9 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
 /// As Grafana does it, where the data source is told that each second is scraped.
 fn filled(expr: &str, chosen: &BTreeMap<String, String>, step: u64) -> String {
     let rate = (step + 1).max(4);
-    let mut text = expr.replace("$__rate_interval", &format!("{rate}s")).replace("$__range", &format!("{SHOWN}s"));
+    let mut text = expr
+        .replace("$__rate_interval", &format!("{rate}s"))
+        .replace("$__range", &format!("{SHOWN}s"));
     for (name, value) in chosen {
         text = text.replace(&format!("${name}"), value);
     }
@@ -185,26 +226,48 @@ fn filled(expr: &str, chosen: &BTreeMap<String, String>, step: u64) -> String {
     text
 }
 
-async fn values(prometheus: &Prometheus, variable: &Variable, chosen: &BTreeMap<String, String>) -> Vec<String> {
+async fn values(
+    prometheus: &Prometheus,
+    variable: &Variable,
+    chosen: &BTreeMap<String, String>,
+) -> Vec<String> {
     let selector = filled(&variable.selector, chosen, 1);
     let path = format!("/api/v1/label/{}/values", variable.label);
     let values = prometheus.get(&path, &[("match[]", &selector)]).await;
-    values.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+    values
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Whether there is one figure that is a number.
 fn has_figures(answer: &Value) -> bool {
     let series = answer["result"].as_array().unwrap().iter();
-    let mut points = series.flat_map(|s| s["values"].as_array().cloned().unwrap_or_else(|| vec![s["value"].clone()]));
+    let mut points = series.flat_map(|s| {
+        s["values"]
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| vec![s["value"].clone()])
+    });
     points.any(|point| point[1].as_str().is_some_and(|figure| figure != "NaN"))
 }
 
 async fn rules_are_evaluated(prometheus: &Prometheus) {
     let answer = prometheus.get("/api/v1/rules", &[]).await;
-    let rules: Vec<&Value> =
-        answer["groups"].as_array().unwrap().iter().flat_map(|g| g["rules"].as_array().unwrap()).collect();
+    let rules: Vec<&Value> = answer["groups"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|g| g["rules"].as_array().unwrap())
+        .collect();
     assert_eq!(rules.len(), alerts().len());
     for rule in rules {
-        assert_eq!(rule["health"], "ok", "{}: {}", rule["name"], rule["lastError"]);
+        assert_eq!(
+            rule["health"], "ok",
+            "{}: {}",
+            rule["name"], rule["lastError"]
+        );
     }
 }

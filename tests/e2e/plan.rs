@@ -16,17 +16,30 @@ fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::late_nodes(bed).await;
-        let launch = Launch::new(bed, &Policy { basis: "requests", ..Policy::USUAL }).await;
+        let launch = Launch::new(
+            bed,
+            &Policy {
+                basis: "requests",
+                ..Policy::USUAL
+            },
+        )
+        .await;
         let plan = launch.plan();
         let verdicts = plan["nodes"].as_array().unwrap();
-        let named: BTreeSet<&str> = verdicts.iter().map(|v| v["node"].as_str().unwrap()).collect();
+        let named: BTreeSet<&str> = verdicts
+            .iter()
+            .map(|v| v["node"].as_str().unwrap())
+            .collect();
         assert_eq!(named.len(), 10, "{verdicts:#?}");
         let mut codes: BTreeMap<&str, u32> = BTreeMap::new();
         for verdict in verdicts {
             *codes.entry(verdict["code"].as_str().unwrap()).or_default() += 1;
         }
         say(&format!("by requests: {codes:?}"));
-        assert!(!codes.contains_key("hot") && !codes.contains_key("unknown"), "{verdicts:#?}");
+        assert!(
+            !codes.contains_key("hot") && !codes.contains_key("unknown"),
+            "{verdicts:#?}"
+        );
         assert_eq!(plan["moves"], Value::Array(Vec::new()));
 
         let mut keel = launch.run(&[]);

@@ -22,7 +22,10 @@ fn it_is_ready_once_it_has_seen_the_cluster_and_ends_when_told_to() {
         })
         .await;
         let early = keel.probe("/readyz").await;
-        assert!(early.as_ref().is_ok_and(|code| *code >= 500), "ready without the pods: {early:?}");
+        assert!(
+            early.as_ref().is_ok_and(|code| *code >= 500),
+            "ready without the pods: {early:?}"
+        );
 
         lists.release();
         keel.eventually("readiness", 60, async |keel| {

@@ -15,7 +15,11 @@ use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
 /// One eviction a cycle, so that there is more to do after a failure.
-const SLOWLY: Policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", stale_after: "15s", ..Policy::USUAL };
+const SLOWLY: Policy = Policy {
+    limits: "{perCycle: 1, perWorkload: 100%}",
+    stale_after: "15s",
+    ..Policy::USUAL
+};
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
@@ -23,8 +27,14 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
         scene::rights(bed);
         let prometheus = Prometheus::start(bed, 10).await;
         scene::late_nodes(bed).await;
-        let policy = Policy { interval: "20s", limits: "{}", ..Policy::USUAL };
-        let mut keel = Launch::written(bed, &policy.by(&source(&prometheus.url()))).await.run(&[]);
+        let policy = Policy {
+            interval: "20s",
+            limits: "{}",
+            ..Policy::USUAL
+        };
+        let mut keel = Launch::written(bed, &policy.by(&source(&prometheus.url())))
+            .await
+            .run(&[]);
         keel.eventually("every node at its target", 420, async |_| {
             let used = used(bed).await;
             that(used.highest() <= 50.0, in_words(&used.percentages()))
@@ -36,12 +46,25 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
         scene::settle(bed).await;
         let (made, after) = (evictions(bed), used(bed).await);
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
-        say(&format!("Prometheus: late nodes, after: {}", in_words(&after.percentages())));
-        say(&format!("Prometheus: late nodes: {} evictions, {light} of light pods", made.len()));
-        assert!(after.highest() <= 50.0, "a node is hot still: {}", in_words(&after.percentages()));
+        say(&format!(
+            "Prometheus: late nodes, after: {}",
+            in_words(&after.percentages())
+        ));
+        say(&format!(
+            "Prometheus: late nodes: {} evictions, {light} of light pods",
+            made.len()
+        ));
+        assert!(
+            after.highest() <= 50.0,
+            "a node is hot still: {}",
+            in_words(&after.percentages())
+        );
         assert!(made.len() <= 12, "eleven would do: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
-        assert!(!requests(bed).iter().any(|r| r.group == "metrics.k8s.io"), "metrics-server was asked");
+        assert!(
+            !requests(bed).iter().any(|r| r.group == "metrics.k8s.io"),
+            "metrics-server was asked"
+        );
     });
 }
 
@@ -52,25 +75,52 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
         let prometheus = Prometheus::start(bed, 4).await;
         scene::lopsided_by(bed, 8).await;
         let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
-        let asked = ratios(&mut Launch::written(bed, &by_prometheus).await.run(&["--dry-run"])).await;
+        let asked = ratios(
+            &mut Launch::written(bed, &by_prometheus)
+                .await
+                .run(&["--dry-run"]),
+        )
+        .await;
         let told = ratios(&mut Launch::new(bed, &Policy::USUAL).await.run(&["--dry-run"])).await;
-        assert_eq!((asked.len(), told.len()), (8, 8), "cpu and memory of four nodes: {asked:?} {told:?}");
+        assert_eq!(
+            (asked.len(), told.len()),
+            (8, 8),
+            "cpu and memory of four nodes: {asked:?} {told:?}"
+        );
         let apart = |name: &String| (asked[name] - told[name]).abs() / told[name];
-        let furthest = told.keys().map(|name| (apart(name), name)).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-        say(&format!("Prometheus and metrics-server: at most {:.1} % apart, {}", furthest.0 * 100.0, furthest.1));
+        let furthest = told
+            .keys()
+            .map(|name| (apart(name), name))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .unwrap();
+        say(&format!(
+            "Prometheus and metrics-server: at most {:.1} % apart, {}",
+            furthest.0 * 100.0,
+            furthest.1
+        ));
         assert!(furthest.0 <= 0.02, "{asked:#?} {told:#?}");
 
         // A plan is made from the window too, and not from what is used at this moment.
         let advice = &Launch::written(bed, &by_prometheus).await.plan()["advice"][0];
-        assert!(advice["samples"].as_u64() >= advice["measured"].as_u64().map(|pods| pods * 2), "{advice}");
+        assert!(
+            advice["samples"].as_u64() >= advice["measured"].as_u64().map(|pods| pods * 2),
+            "{advice}"
+        );
 
         // One that has just started knows the window that it has not seen, and acts in its very first cycle.
         let launch = Launch::written(bed, &SLOWLY.by(&source(&prometheus.url()))).await;
         for run in 1..=2 {
             let mut keel = launch.run(&[]);
             keel.cycles(1, 60).await;
-            let first = keel.log().into_iter().find(|line| line.contains("\"message\":\"cycle: ")).unwrap();
-            assert!(first.contains("\"outcome\":\"acted\""), "run {run}: {first}");
+            let first = keel
+                .log()
+                .into_iter()
+                .find(|line| line.contains("\"message\":\"cycle: "))
+                .unwrap();
+            assert!(
+                first.contains("\"outcome\":\"acted\""),
+                "run {run}: {first}"
+            );
             assert_eq!(evictions(bed).len(), run, "run {run}");
             keel.kill_9();
         }
@@ -78,7 +128,10 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
         let start = tokio::time::Instant::now();
         assert!(launch.run(&["--once"]).ended(60).await.success());
         assert_eq!(evictions(bed).len(), 3);
-        say(&format!("Prometheus: a single run is over after {:.1} s", start.elapsed().as_secs_f64()));
+        say(&format!(
+            "Prometheus: a single run is over after {:.1} s",
+            start.elapsed().as_secs_f64()
+        ));
     });
 }
 
@@ -89,7 +142,9 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
         let prometheus = Prometheus::start(bed, 4).await;
         scene::lopsided_by(bed, 8).await;
         let meddler = prometheus.meddler(bed).await;
-        let mut keel = Launch::written(bed, &SLOWLY.by(&source(&meddler.url()))).await.run(&[]);
+        let mut keel = Launch::written(bed, &SLOWLY.by(&source(&meddler.url())))
+            .await
+            .run(&[]);
         more_evictions(bed, &mut keel, 180).await;
 
         // What was read before may be acted on until it is stale.
@@ -102,7 +157,10 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
         drop(nonsense);
         let refused = meddler.answer(StatusCode::UNAUTHORIZED, &[Method::GET], "/api/v1/");
         keel.eventually("word of the credentials", 60, async |keel| {
-            that(keel.count(&["does not accept our credentials (401)"]) > 0, "none")
+            that(
+                keel.count(&["does not accept our credentials (401)"]) > 0,
+                "none",
+            )
         })
         .await;
         keel.cycles(2, 60).await;
@@ -116,7 +174,9 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
         assert_eq!(evictions(bed).len(), before, "evicted on stale usage");
         slow.release();
         let seconds = more_evictions(bed, &mut keel, 180).await;
-        say(&format!("Prometheus: nonsense, 401 and silence: the next eviction {seconds} s after they were over"));
+        say(&format!(
+            "Prometheus: nonsense, 401 and silence: the next eviction {seconds} s after they were over"
+        ));
         assert_eq!(keel.probe("/readyz").await, Ok(200));
     });
 }
@@ -133,15 +193,27 @@ fn metrics_server_stands_in_while_prometheus_is_away() {
         let away = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
         let mut keel = Launch::written(bed, &policy).await.run(&[]);
         more_evictions(bed, &mut keel, 180).await;
-        assert_eq!(keel.count(&["usage is read from metricsApi while prometheus is stale"]), 1);
+        assert_eq!(
+            keel.count(&["usage is read from metricsApi while prometheus is stale"]),
+            1
+        );
         drop(away);
         keel.eventually("Prometheus to be asked again", 60, async |keel| {
-            that(keel.count(&["usage is read from prometheus again"]) > 0, "it is not")
+            that(
+                keel.count(&["usage is read from prometheus again"]) > 0,
+                "it is not",
+            )
         })
         .await;
         let text = keel.metrics().await;
-        assert!(text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"), "{text}");
-        assert!(text.contains("evenkeel_source_in_use{source=\"metricsApi\"} 0\n"), "{text}");
+        assert!(
+            text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("evenkeel_source_in_use{source=\"metricsApi\"} 0\n"),
+            "{text}"
+        );
     });
 }
 
@@ -149,10 +221,16 @@ fn metrics_server_stands_in_while_prometheus_is_away() {
 async fn ratios(keel: &mut Keel) -> BTreeMap<String, f64> {
     keel.cycles(6, 180).await;
     let text = keel.metrics().await;
-    let lines = text.lines().filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
-    let smoothed = |labels: &str| labels.contains("basis=\"actual\"") && !labels.contains("smoothing=\"none\"");
+    let lines = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
+    let smoothed = |labels: &str| {
+        labels.contains("basis=\"actual\"") && !labels.contains("smoothing=\"none\"")
+    };
     let actual = lines.filter(|(labels, _)| smoothed(labels));
-    actual.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
+    actual
+        .map(|(labels, value)| (labels.to_owned(), value.parse().unwrap()))
+        .collect()
 }
 
 /// Waits for one more, and tells how long it took.
@@ -195,11 +273,26 @@ const KUBE_PROMETHEUS_STACK: Setup = Setup {
             r#"container_memory_working_set_bytes{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
             "7x20",
         ),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#, "0+6x20"),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#, "0+9x20"),
-        (r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#, "100x20"),
-        (r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#, "30x20"),
+        (
+            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
+            "0+15x20",
+        ),
+        (
+            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="system"}"#,
+            "0+6x20",
+        ),
+        (
+            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="1",mode="idle"}"#,
+            "0+9x20",
+        ),
+        (
+            r#"node_memory_MemTotal_bytes{instance="10.0.0.1:9100"}"#,
+            "100x20",
+        ),
+        (
+            r#"node_memory_MemAvailable_bytes{instance="10.0.0.1:9100"}"#,
+            "30x20",
+        ),
     ],
     expected: &[
         ("nodeCpu", r#"{instance="10.0.0.1:9100"}"#, 0.7),
@@ -214,8 +307,14 @@ const KUBE_PROMETHEUS_STACK: Setup = Setup {
 /// Nothing but cAdvisor, with a node's total and the node's name as instance.
 const CADVISOR: Setup = Setup {
     series: &[
-        (r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#, "0+60x20"),
-        (r#"container_memory_working_set_bytes{instance="n1",id="/"}"#, "50x20"),
+        (
+            r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#,
+            "0+60x20",
+        ),
+        (
+            r#"container_memory_working_set_bytes{instance="n1",id="/"}"#,
+            "50x20",
+        ),
         (
             r#"container_cpu_usage_seconds_total{instance="n1",namespace="shop",pod="web",container="a",id="/a"}"#,
             "0+15x20",
@@ -224,23 +323,42 @@ const CADVISOR: Setup = Setup {
     expected: &[
         ("nodeCpu", r#"{instance="n1"}"#, 2.0),
         ("nodeMemory", r#"{instance="n1"}"#, 50.0),
-        ("podCpu", r#"{instance="n1",namespace="shop",pod="web"}"#, 0.5),
+        (
+            "podCpu",
+            r#"{instance="n1",namespace="shop",pod="web"}"#,
+            0.5,
+        ),
     ],
 };
 
 /// What the kubelet tells at /metrics/resource, beside cAdvisor and node-exporter: nothing counts twice.
 const RESOURCE: Setup = Setup {
     series: &[
-        (r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#, "0+90x20"),
-        (r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#, "0+45x20"),
+        (
+            r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#,
+            "0+90x20",
+        ),
+        (
+            r#"pod_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#,
+            "0+45x20",
+        ),
         (
             r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a"}"#,
             "0+45x20",
         ),
-        (r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"}"#, "0+95x20"),
-        (r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#, "0+15x20"),
+        (
+            r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",id="/"}"#,
+            "0+95x20",
+        ),
+        (
+            r#"node_cpu_seconds_total{instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
+            "0+15x20",
+        ),
     ],
-    expected: &[("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0), ("podCpu", POD, 1.5)],
+    expected: &[
+        ("nodeCpu", r#"{node="n1",instance="10.0.0.1:10250"}"#, 3.0),
+        ("podCpu", POD, 1.5),
+    ],
 };
 
 /// Two replicas of Prometheus in one store that does not know them for replicas: nothing counts twice.
@@ -262,26 +380,52 @@ const REPLICAS: Setup = Setup {
             r#"node_cpu_seconds_total{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100",cpu="0",mode="user"}"#,
             "0+15x20",
         ),
-        (r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#, "100x20"),
-        (r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#, "30x20"),
-        (r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#, "100x20"),
-        (r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#, "30x20"),
+        (
+            r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#,
+            "100x20",
+        ),
+        (
+            r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r1",instance="10.0.0.1:9100"}"#,
+            "30x20",
+        ),
+        (
+            r#"node_memory_MemTotal_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#,
+            "100x20",
+        ),
+        (
+            r#"node_memory_MemAvailable_bytes{cluster="a",prometheus_replica="r2",instance="10.0.0.1:9100"}"#,
+            "30x20",
+        ),
     ],
     expected: &[
         ("nodeCpu", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 0.5),
-        ("nodeMemory", r#"{cluster="a",instance="10.0.0.1:9100"}"#, 70.0),
-        ("podCpu", r#"{cluster="a",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#, 0.5),
+        (
+            "nodeMemory",
+            r#"{cluster="a",instance="10.0.0.1:9100"}"#,
+            70.0,
+        ),
+        (
+            "podCpu",
+            r#"{cluster="a",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#,
+            0.5,
+        ),
     ],
 };
 
 #[test]
 fn the_default_queries_work_on_all_that_is_commonly_scraped() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for (name, setup) in
-        [("stack", KUBE_PROMETHEUS_STACK), ("cadvisor", CADVISOR), ("resource", RESOURCE), ("replicas", REPLICAS)]
-    {
-        let series: Vec<_> =
-            setup.series.iter().map(|(series, values)| json!({"series": series, "values": values})).collect();
+    for (name, setup) in [
+        ("stack", KUBE_PROMETHEUS_STACK),
+        ("cadvisor", CADVISOR),
+        ("resource", RESOURCE),
+        ("replicas", REPLICAS),
+    ] {
+        let series: Vec<_> = setup
+            .series
+            .iter()
+            .map(|(series, values)| json!({"series": series, "values": values}))
+            .collect();
         let expected = setup.expected.iter().map(|(query, labels, value)| {
             let sample = json!({"labels": labels, "value": value});
             json!({"expr": default_query(query), "eval_time": "5m", "exp_samples": [sample]})
@@ -290,14 +434,20 @@ fn the_default_queries_work_on_all_that_is_commonly_scraped() {
         let test = json!({"interval": "30s", "input_series": series, "promql_expr_test": expected});
         let file = dir.join(format!("queries-{name}.yml"));
         std::fs::write(&file, json!({"tests": [test]}).to_string()).unwrap();
-        run(std::process::Command::new("promtool").args(["test", "rules"]).arg(&file));
+        run(std::process::Command::new("promtool")
+            .args(["test", "rules"])
+            .arg(&file));
     }
 }
 
 fn default_query(name: &str) -> String {
     let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
         usage: {source: prometheus, prometheus: {url: 'http://p'}}}";
-    let it = evenkeel::policy::Policy::parse("policy.yaml", text).unwrap().usage.prometheus.unwrap();
+    let it = evenkeel::policy::Policy::parse("policy.yaml", text)
+        .unwrap()
+        .usage
+        .prometheus
+        .unwrap();
     let queries = &it.queries;
     let query = match name {
         "nodeCpu" => &queries.node_cpu,

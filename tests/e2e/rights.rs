@@ -16,21 +16,36 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
     on_a_bed(async |bed| {
         scene::rights(bed);
         scene::lopsided(bed).await;
-        let granted = granted(bed.list("/apis/rbac.authorization.k8s.io/v1/clusterroles").await)
-            .into_iter()
-            .chain(granted(bed.list("/apis/rbac.authorization.k8s.io/v1/roles").await))
-            .collect::<BTreeSet<Right>>();
-        let policy = Policy { limits: "{perCycle: 1, perWorkload: 100%}", ..Policy::USUAL };
+        let granted = granted(
+            bed.list("/apis/rbac.authorization.k8s.io/v1/clusterroles")
+                .await,
+        )
+        .into_iter()
+        .chain(granted(
+            bed.list("/apis/rbac.authorization.k8s.io/v1/roles").await,
+        ))
+        .collect::<BTreeSet<Right>>();
+        let policy = Policy {
+            limits: "{perCycle: 1, perWorkload: 100%}",
+            ..Policy::USUAL
+        };
         let launch = Launch::new(bed, &policy).await;
         launch.plan();
         let mut keel = launch.run(&["--leader-elect"]);
-        keel.eventually("two evictions", 240, async |_| that(evictions(bed).len() >= 2, "fewer")).await;
+        keel.eventually("two evictions", 240, async |_| {
+            that(evictions(bed).len() >= 2, "fewer")
+        })
+        .await;
         keel.cycles(1, 60).await;
         assert!(keel.stop(5).await.success());
 
         let used: BTreeSet<Right> = requests(bed).iter().map(Request::right).collect();
         let idle: Vec<&Right> = granted.difference(&used).collect();
-        say(&format!("rights: {} granted, {} of them not used", granted.len(), idle.len()));
+        say(&format!(
+            "rights: {} granted, {} of them not used",
+            granted.len(),
+            idle.len()
+        ));
         assert!(idle.is_empty(), "granted, and not used: {idle:#?}");
         assert_eq!(keel.count(&["forbidden"]), 0);
     });
@@ -47,17 +62,41 @@ fn the_manifests_are_valid() {
 
 /// What the program's own roles grant, one by one.
 fn granted(roles: Vec<Value>) -> Vec<Right> {
-    let own = roles.into_iter().filter(|role| name(role).starts_with("evenkeel"));
-    own.flat_map(|role| role["rules"].as_array().unwrap().iter().flat_map(product).collect::<Vec<_>>()).collect()
+    let own = roles
+        .into_iter()
+        .filter(|role| name(role).starts_with("evenkeel"));
+    own.flat_map(|role| {
+        role["rules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(product)
+            .collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 fn product(rule: &Value) -> Vec<Right> {
-    let words = |key: &str| rule[key].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_owned()).collect();
+    let words = |key: &str| {
+        rule[key]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|w| w.as_str().unwrap().to_owned())
+            .collect()
+    };
     let (groups, resources, verbs): (Vec<String>, Vec<String>, Vec<String>) =
         (words("apiGroups"), words("resources"), words("verbs"));
     let mut rights = Vec::new();
-    for (group, resource) in groups.iter().flat_map(|g| resources.iter().map(move |r| (g, r))) {
-        rights.extend(verbs.iter().map(|verb| (group.clone(), resource.clone(), verb.clone())));
+    for (group, resource) in groups
+        .iter()
+        .flat_map(|g| resources.iter().map(move |r| (g, r)))
+    {
+        rights.extend(
+            verbs
+                .iter()
+                .map(|verb| (group.clone(), resource.clone(), verb.clone())),
+        );
     }
     rights
 }

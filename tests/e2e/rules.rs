@@ -12,9 +12,13 @@ fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {
     std::fs::create_dir_all(&folder).unwrap();
     let alerts = folder.join("alerts.yaml");
     std::fs::write(&alerts, boards::groups().to_string()).unwrap();
-    run(Command::new("promtool").args(["check", "rules", "--lint=all", "--lint-fatal"]).arg(&alerts));
+    run(Command::new("promtool")
+        .args(["check", "rules", "--lint=all", "--lint-fatal"])
+        .arg(&alerts));
     // They name the rules by a path of their own folder.
-    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules")).unwrap() {
+    for entry in
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules")).unwrap()
+    {
         let entry = entry.unwrap();
         let copy = folder.join(entry.file_name());
         std::fs::copy(entry.path(), &copy).unwrap();
@@ -28,7 +32,10 @@ fn the_manifests_of_monitoring_go_where_the_others_go() {
     std::fs::create_dir_all(&folder).unwrap();
     // kustomize takes relative paths alone.
     let up = "../".repeat(folder.components().count() - 1);
-    let deploy = format!("{up}{}/deploy", env!("CARGO_MANIFEST_DIR").trim_start_matches('/'));
+    let deploy = format!(
+        "{up}{}/deploy",
+        env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
+    );
     let text = format!(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: balance\n\
          resources: [{deploy}/base]\ncomponents: [{deploy}/components/monitoring]\n"
@@ -37,8 +44,17 @@ fn the_manifests_of_monitoring_go_where_the_others_go() {
     let built = run(Command::new("kubectl").arg("kustomize").arg(&folder));
     for kind in ["Deployment", "Service", "ServiceMonitor", "PrometheusRule"] {
         let kind = format!("kind: {kind}\n");
-        let one = built.split("\n---\n").filter(|m| m.contains(&kind)).collect::<Vec<_>>();
-        assert!(one.len() == 1 && one[0].contains("\n  namespace: balance\n"), "{kind}: {one:?}");
+        let one = built
+            .split("\n---\n")
+            .filter(|m| m.contains(&kind))
+            .collect::<Vec<_>>();
+        assert!(
+            one.len() == 1 && one[0].contains("\n  namespace: balance\n"),
+            "{kind}: {one:?}"
+        );
     }
-    assert!(built.contains("{{ $labels.job }}"), "kustomize has changed the templates of the alerts");
+    assert!(
+        built.contains("{{ $labels.job }}"),
+        "kustomize has changed the templates of the alerts"
+    );
 }

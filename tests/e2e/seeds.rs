@@ -49,8 +49,14 @@ fn forty_on_one_of_four_nodes_are_spread() {
         keel.says(&["cycle: "], 2, 60).await;
         assert!(keel.stop(10).await.success());
         let (after, made) = (spread(bed, "nginx").await, evictions(bed).len());
-        say(&format!("nginx: n3 40 became {}; {made} evicted", in_words(&after)));
-        assert!(after.len() == 4 && after.values().all(|n| (8..=12).contains(n)), "{after:?}");
+        say(&format!(
+            "nginx: n3 40 became {}; {made} evicted",
+            in_words(&after)
+        ));
+        assert!(
+            after.len() == 4 && after.values().all(|n| (8..=12).contains(n)),
+            "{after:?}"
+        );
         assert!((30..=32).contains(&made), "thirty would do");
     });
 }
@@ -69,12 +75,22 @@ fn the_flags_of_its_manifests_are_understood() {
         keel.says(&["cycle: "], 1, 60).await;
         assert_eq!(evictions(bed).len(), 1, "a quarter of six at a time");
         assert_eq!(keel.probe("/healthz").await, Ok(200));
-        assert_eq!(keel.probe_by_tls("/healthz").await, Ok(200), "as its livenessProbe asks");
+        assert_eq!(
+            keel.probe_by_tls("/healthz").await,
+            Ok(200),
+            "as its livenessProbe asks"
+        );
         assert!(keel.stop(10).await.success());
         assert_eq!(keel.count(&["has no effect"]), 0);
         healed(bed).await;
 
-        assert!(launch.as_descheduler(&["--v", "3"]).ended(60).await.success());
+        assert!(
+            launch
+                .as_descheduler(&["--v", "3"])
+                .ended(60)
+                .await
+                .success()
+        );
         assert_eq!(evictions(bed).len(), 2, "without an interval it runs once");
         its_account_gets_the_rights_that_we_say(bed).await;
     });
@@ -85,12 +101,24 @@ async fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
     let readme = include_str!("../../deploy/README.md");
     let (_, rest) = readme.split_once("## Coming from descheduler").unwrap();
     let (chapter, _) = rest.split_once("\n## ").unwrap();
-    let commands: Vec<&str> = chapter.lines().filter_map(|line| line.strip_prefix("    kubectl ")).collect();
+    let commands: Vec<&str> = chapter
+        .lines()
+        .filter_map(|line| line.strip_prefix("    kubectl "))
+        .collect();
     assert!(commands.len() > 1, "{chapter}");
-    bed.kubectl(&["delete", "role,rolebinding", "-n", "kube-system", "evenkeel"]);
+    bed.kubectl(&[
+        "delete",
+        "role,rolebinding",
+        "-n",
+        "kube-system",
+        "evenkeel",
+    ]);
     for command in commands {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/");
-        let words: Vec<String> = command.split(' ').map(|word| word.replace("deploy/", root)).collect();
+        let words: Vec<String> = command
+            .split(' ')
+            .map(|word| word.replace("deploy/", root))
+            .collect();
         bed.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
     }
     for asked in [
@@ -100,7 +128,10 @@ async fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
         json!({"verb": "update", "resource": "configmaps", "namespace": "kube-system", "name": "evenkeel-ledger"}),
     ] {
         let what = format!("the right to {asked}");
-        eventually(&what, 30, async || that(may(bed, &asked).await, "it is not given")).await;
+        eventually(&what, 30, async || {
+            that(may(bed, &asked).await, "it is not given")
+        })
+        .await;
     }
 }
 
@@ -109,7 +140,9 @@ async fn may(bed: &Bed, what: &Value) -> bool {
     let spec = json!({"user": "system:serviceaccount:kube-system:descheduler-sa", "resourceAttributes": what});
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-    let request = http::Request::post(path).body(review.to_string().into_bytes()).unwrap();
+    let request = http::Request::post(path)
+        .body(review.to_string().into_bytes())
+        .unwrap();
     let answer: Value = bed.client.request(request).await.unwrap();
     answer["status"]["allowed"] == true
 }
@@ -127,7 +160,12 @@ async fn one_of_three_moves_to_a_node_that_joins(bed: &Bed) {
 
 /// A master and two workers, one of them cordoned while six pods start; then a CronJob.
 async fn six_on_one_of_two_workers_are_evened_out(bed: &Bed) {
-    bed.kubectl(&["taint", "node", "n1", "node-role.kubernetes.io/master:NoSchedule"]);
+    bed.kubectl(&[
+        "taint",
+        "node",
+        "n1",
+        "node-role.kubernetes.io/master:NoSchedule",
+    ]);
     scene::cordon(bed, &scene::names(3, 3)).await;
     scene::deployment(bed, "web1", 6, "10m").await;
     scene::uncordon(bed, &scene::names(3, 3)).await;
@@ -146,9 +184,16 @@ async fn by_requests_a_full_node_gives_to_the_others(bed: &Bed) {
     scene::deployment_with(bed, "busy", 7, "10m", &requests("1000m")).await;
     scene::uncordon(bed, &scene::names(2, 4)).await;
     let runs = carry_out(bed, "LowNodeUtilization", "v1alpha1-utilization", "busy").await;
-    assert_eq!(runs.iter().sum::<usize>(), 4, "three of a core each come to less than half of eight");
+    assert_eq!(
+        runs.iter().sum::<usize>(),
+        4,
+        "three of a core each come to less than half of eight"
+    );
     let after = spread(bed, "busy").await;
-    assert!(after["n1"] == 3 && after.values().all(|n| *n <= 3), "{after:?}");
+    assert!(
+        after["n1"] == 3 && after.values().all(|n| *n <= 3),
+        "{after:?}"
+    );
     remove(bed, "busy").await;
 }
 
@@ -156,9 +201,17 @@ async fn by_requests_a_full_node_gives_to_the_others(bed: &Bed) {
 async fn carry_out(bed: &Bed, strategy: &str, file: &str, app: &str) -> Vec<usize> {
     let before = spread(bed, app).await;
     let launch = Launch::written(bed, &policy(file)).await;
-    let runs: Vec<usize> = rounds(bed, &launch, strategy).await.iter().map(Vec::len).collect();
+    let runs: Vec<usize> = rounds(bed, &launch, strategy)
+        .await
+        .iter()
+        .map(Vec::len)
+        .collect();
     let after = spread(bed, app).await;
-    say(&format!("{app}: {} became {}; evicted run by run: {runs:?}", in_words(&before), in_words(&after)));
+    say(&format!(
+        "{app}: {} became {}; evicted run by run: {runs:?}",
+        in_words(&before),
+        in_words(&after)
+    ));
     runs
 }
 
@@ -167,5 +220,9 @@ async fn sizes(bed: &Bed, app: &str) -> Vec<usize> {
 }
 
 fn in_words(spread: &BTreeMap<String, usize>) -> String {
-    spread.iter().map(|(node, pods)| format!("{node} {pods}")).collect::<Vec<_>>().join(", ")
+    spread
+        .iter()
+        .map(|(node, pods)| format!("{node} {pods}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -12,9 +12,18 @@ use crate::kit::wait::{say, that};
 const HOT: &str = "evenkeel.io/steer=hot:PreferNoSchedule";
 
 /// Steers, and evicts with the limits that one gets unasked.
-const STEERS: Policy = Policy { interval: "20s", limits: "{}", steering: "{taintHot: true}", ..Policy::USUAL };
+const STEERS: Policy = Policy {
+    interval: "20s",
+    limits: "{}",
+    steering: "{taintHot: true}",
+    ..Policy::USUAL
+};
 /// Steers, and evicts nothing.
-const STEERS_ALONE: Policy = Policy { interval: "5s", limits: "{perCycle: 0}", ..STEERS };
+const STEERS_ALONE: Policy = Policy {
+    interval: "5s",
+    limits: "{perCycle: 0}",
+    ..STEERS
+};
 
 /// Seven heavy pods prefer the hot node: without steering every one of them would come back.
 #[test]
@@ -32,19 +41,37 @@ fn the_dead_loop_is_balanced_and_stays_so() {
         .await;
         tainted(bed, &mut keel, false).await;
         let times: Vec<Timestamp> = evictions(bed).iter().map(|e| e.at).collect();
-        let (made, took) = (times.len(), times[times.len() - 1].duration_since(times[0]).as_secs());
+        let (made, took) = (
+            times.len(),
+            times[times.len() - 1].duration_since(times[0]).as_secs(),
+        );
         // By the program's own clock.
         let end = keel.last_cycle().unwrap() + SignedDuration::from_mins(10);
         keel.eventually("the end of ten minutes", 720, async |keel| {
             let last = keel.last_cycle();
-            that(last.is_some_and(|at| at >= end), format!("the last cycle was at {last:?}"))
+            that(
+                last.is_some_and(|at| at >= end),
+                format!("the last cycle was at {last:?}"),
+            )
         })
         .await;
         let after = used(bed).await;
-        say(&format!("dead loop, steered, before: {}", in_words(&before)));
-        say(&format!("dead loop, steered, after:  {}", in_words(&after.percentages())));
-        say(&format!("dead loop, steered: {made} evictions within {took} s, and none in the ten minutes after"));
-        assert!(after.highest() <= 50.0, "a node is hot again: {}", in_words(&after.percentages()));
+        say(&format!(
+            "dead loop, steered, before: {}",
+            in_words(&before)
+        ));
+        say(&format!(
+            "dead loop, steered, after:  {}",
+            in_words(&after.percentages())
+        ));
+        say(&format!(
+            "dead loop, steered: {made} evictions within {took} s, and none in the ten minutes after"
+        ));
+        assert!(
+            after.highest() <= 50.0,
+            "a node is hot again: {}",
+            in_words(&after.percentages())
+        );
         assert_eq!(evictions(bed).len(), made, "it goes on evicting");
         assert!(made <= 6, "four would do: {made}");
         assert!(keel.stop(5).await.success());
@@ -63,16 +90,35 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
         assert_eq!(scene::taints(bed, "n1").await, [OTHER, HOT]);
         keel.cycles(3, 60).await;
         assert!(keel.stop(10).await.success());
-        assert_eq!(scene::taints(bed, "n1").await, [OTHER], "it has ended and left its taint behind");
-        let patches = requests(bed).into_iter().filter(|r| r.verb == "patch").map(|r| (r.resource, r.name));
+        assert_eq!(
+            scene::taints(bed, "n1").await,
+            [OTHER],
+            "it has ended and left its taint behind"
+        );
+        let patches = requests(bed)
+            .into_iter()
+            .filter(|r| r.verb == "patch")
+            .map(|r| (r.resource, r.name));
         let n1 = || ("nodes".to_owned(), "n1".to_owned());
-        assert_eq!(patches.collect::<Vec<_>>(), [n1(), n1()], "once on, once off");
+        assert_eq!(
+            patches.collect::<Vec<_>>(),
+            [n1(), n1()],
+            "once on, once off"
+        );
 
         // After a crash the next start knows the taint, whatever its policy.
         let mut keel = Launch::new(bed, &STEERS_ALONE).await.run(&[]);
         tainted(bed, &mut keel, true).await;
         keel.kill_9();
-        let mut keel = Launch::new(bed, &Policy { steering: "{}", ..STEERS_ALONE }).await.run(&[]);
+        let mut keel = Launch::new(
+            bed,
+            &Policy {
+                steering: "{}",
+                ..STEERS_ALONE
+            },
+        )
+        .await
+        .run(&[]);
         tainted(bed, &mut keel, false).await;
         assert_eq!(scene::taints(bed, "n1").await, [OTHER]);
         assert_eq!((keel.warnings(), evictions(bed).len()), (0, 0));
@@ -87,7 +133,10 @@ fn without_the_right_it_says_so_once_and_goes_on() {
         let mut keel = Launch::new(bed, &STEERS_ALONE).await.run(&[]);
         keel.says(&["deploy/components/steering"], 1, 180).await;
         keel.cycles(3, 60).await;
-        assert_eq!((keel.count(&["deploy/components/steering"]), keel.warnings()), (1, 1));
+        assert_eq!(
+            (keel.count(&["deploy/components/steering"]), keel.warnings()),
+            (1, 1)
+        );
         scene::rights_to_steer(bed);
         tainted(bed, &mut keel, true).await;
         assert!(keel.stop(10).await.success());
@@ -97,10 +146,17 @@ fn without_the_right_it_says_so_once_and_goes_on() {
 
 /// Waits until n1 is steered around, or is no more.
 async fn tainted(bed: &Bed, keel: &mut Keel, whether: bool) {
-    let what = if whether { "the taint" } else { "the taint to go" };
+    let what = if whether {
+        "the taint"
+    } else {
+        "the taint to go"
+    };
     keel.eventually(what, 180, async |_| {
         let taints = scene::taints(bed, "n1").await;
-        that(taints.iter().any(|t| t == HOT) == whether, format!("{taints:?}"))
+        that(
+            taints.iter().any(|t| t == HOT) == whether,
+            format!("{taints:?}"),
+        )
     })
     .await;
 }

@@ -51,7 +51,10 @@ async fn a_full_node_gives_to_the_empty_ones(bed: &Bed) {
     on_n1(bed, "large", 6, &requests("1000m")).await;
     carry_out(bed, "LowNodeUtilization", "low-node-utilization", 3).await;
     let after = spread(bed, "large").await;
-    assert!(after["n1"] <= 3 && after.values().all(|n| *n <= 3), "{after:?}");
+    assert!(
+        after["n1"] <= 3 && after.values().all(|n| *n <= 3),
+        "{after:?}"
+    );
     remove(bed, "large").await;
 }
 
@@ -62,11 +65,27 @@ async fn a_topology_spread_constraint_is_kept(bed: &Bed) {
         "labelSelector": {"matchLabels": {"app": "even"}}, "nodeTaintsPolicy": "Honor",
     });
     scene::cordon(bed, &scene::names(3, 4)).await;
-    scene::deployment_with(bed, "even", 6, "10m", &json!({"topologySpreadConstraints": [constraint]})).await;
+    scene::deployment_with(
+        bed,
+        "even",
+        6,
+        "10m",
+        &json!({"topologySpreadConstraints": [constraint]}),
+    )
+    .await;
     scene::uncordon(bed, &scene::names(3, 4)).await;
-    carry_out(bed, "RemovePodsViolatingTopologySpreadConstraint", "topology-spread", 2).await;
+    carry_out(
+        bed,
+        "RemovePodsViolatingTopologySpreadConstraint",
+        "topology-spread",
+        2,
+    )
+    .await;
     let after = spread(bed, "even").await;
-    assert!(after.len() == 4 && after.values().all(|n| *n <= 2), "{after:?}");
+    assert!(
+        after.len() == 4 && after.values().all(|n| *n <= 2),
+        "{after:?}"
+    );
     remove(bed, "even").await;
 }
 
@@ -77,9 +96,14 @@ async fn a_node_with_little_on_it_is_emptied(bed: &Bed) {
     scene::cordon(bed, &["n1", "n3", "n4"].map(str::to_owned)).await;
     scene::deployment_with(bed, "few", 2, "10m", &requests("500m")).await;
     scene::uncordon(bed, &["n1", "n3", "n4"].map(str::to_owned)).await;
-    let launch = Launch::written(bed, &policy("high-node-utilization")).await.with_scheduler(scheduler);
+    let launch = Launch::written(bed, &policy("high-node-utilization"))
+        .await
+        .with_scheduler(scheduler);
     carry_out_by(bed, &launch, "HighNodeUtilization", 2).await;
-    assert_eq!(spread(bed, "few").await, BTreeMap::from([("n1".to_owned(), 2)]));
+    assert_eq!(
+        spread(bed, "few").await,
+        BTreeMap::from([("n1".to_owned(), 2)])
+    );
     remove(bed, "few").await;
     remove(bed, "many").await;
 }
@@ -87,11 +111,18 @@ async fn a_node_with_little_on_it_is_emptied(bed: &Bed) {
 async fn who_avoids_a_pod_leaves_it(bed: &Bed) {
     let noisy = json!({"matchLabels": {"noisy": "true"}});
     let apart = json!([{"labelSelector": noisy, "topologyKey": "kubernetes.io/hostname"}]);
-    let rule = json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}});
+    let rule =
+        json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}});
     on_n1(bed, "quiet", 2, &json!({"affinity": rule})).await;
     on_n1(bed, "loud", 1, &json!({})).await;
     bed.kubectl(&["label", "pod", "-l", "app=loud", "noisy=true"]);
-    carry_out(bed, "RemovePodsViolatingInterPodAntiAffinity", "inter-pod-anti-affinity", 2).await;
+    carry_out(
+        bed,
+        "RemovePodsViolatingInterPodAntiAffinity",
+        "inter-pod-anti-affinity",
+        2,
+    )
+    .await;
     assert_left(bed, "quiet").await;
     remove(bed, "quiet").await;
     remove(bed, "loud").await;
@@ -100,11 +131,21 @@ async fn who_avoids_a_pod_leaves_it(bed: &Bed) {
 async fn a_node_that_affinity_no_longer_admits_is_left(bed: &Bed) {
     bed.kubectl(&["label", "node", "n1", "n2", "disk=ssd"]);
     let ssd = json!({"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]});
-    let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [ssd]}});
-    on_n1(bed, "fast", 2, &json!({"affinity": {"nodeAffinity": required}})).await;
+    let required =
+        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [ssd]}});
+    on_n1(
+        bed,
+        "fast",
+        2,
+        &json!({"affinity": {"nodeAffinity": required}}),
+    )
+    .await;
     bed.kubectl(&["label", "--overwrite", "node", "n1", "disk=hdd"]);
     carry_out(bed, "RemovePodsViolatingNodeAffinity", "node-affinity", 2).await;
-    assert_eq!(spread(bed, "fast").await, BTreeMap::from([("n2".to_owned(), 2)]));
+    assert_eq!(
+        spread(bed, "fast").await,
+        BTreeMap::from([("n2".to_owned(), 2)])
+    );
     remove(bed, "fast").await;
 }
 
@@ -113,7 +154,13 @@ async fn a_tainted_node_is_left(bed: &Bed) {
     let tolerant = json!({"tolerations": [{"key": "dedicated", "operator": "Exists"}]});
     on_n1(bed, "tolerant", 1, &tolerant).await;
     on_n1(bed, "plain", 2, &json!({})).await;
-    bed.kubectl(&["taint", "node", "n1", "dedicated=db:NoSchedule", "reserved=yes:NoSchedule"]);
+    bed.kubectl(&[
+        "taint",
+        "node",
+        "n1",
+        "dedicated=db:NoSchedule",
+        "reserved=yes:NoSchedule",
+    ]);
     let stays = names_of(bed, "tolerant").await;
     carry_out(bed, "RemovePodsViolatingNodeTaints", "node-taints", 2).await;
     assert_left(bed, "plain").await;
@@ -128,7 +175,13 @@ async fn a_pod_with_too_many_restarts_goes(bed: &Bed) {
     let names: Vec<String> = names_of(bed, "shaky").await.into_iter().collect();
     set_status(bed, &names[0], &container_status(120));
     set_status(bed, &names[1], &container_status(99));
-    let evicted = carry_out(bed, "RemovePodsHavingTooManyRestarts", "too-many-restarts", 1).await;
+    let evicted = carry_out(
+        bed,
+        "RemovePodsHavingTooManyRestarts",
+        "too-many-restarts",
+        1,
+    )
+    .await;
     assert_eq!(evicted, names[..1]);
     remove(bed, "shaky").await;
 }
@@ -137,13 +190,24 @@ async fn a_pod_with_too_many_restarts_goes(bed: &Bed) {
 async fn a_failed_pod_is_cleared_away(bed: &Bed) {
     scene::deployment(bed, "worn", 3, "10m").await;
     let names: Vec<String> = names_of(bed, "worn").await.into_iter().collect();
-    set_status(bed, &names[0], &json!({"phase": "Failed", "reason": "Evicted"}));
-    set_status(bed, &names[1], &json!({"phase": "Failed", "reason": "Shutdown"}));
+    set_status(
+        bed,
+        &names[0],
+        &json!({"phase": "Failed", "reason": "Evicted"}),
+    );
+    set_status(
+        bed,
+        &names[1],
+        &json!({"phase": "Failed", "reason": "Shutdown"}),
+    );
     healed(bed).await;
     let evicted = carry_out(bed, "RemoveFailedPods", "failed-pods", 1).await;
     assert_eq!(evicted, names[..1]);
     let all = scene::pods(bed).await;
-    assert!(!all.contains(&names[0]) && all.contains(&names[1]), "{all:?}");
+    assert!(
+        !all.contains(&names[0]) && all.contains(&names[1]),
+        "{all:?}"
+    );
     remove(bed, "worn").await;
 }
 
@@ -153,26 +217,46 @@ async fn old_pods_are_replaced(bed: &Bed) {
     // All of them: they need not have been made in the same second.
     eventually("pods older than 30 s", 90, async || {
         let plan = launch.plan();
-        let asked = ["moves", "kept"].iter().flat_map(|list| plan[list].as_array().unwrap());
-        let old: BTreeSet<String> = asked.map(|it| it["pod"].as_str().unwrap().to_owned()).collect();
+        let asked = ["moves", "kept"]
+            .iter()
+            .flat_map(|list| plan[list].as_array().unwrap());
+        let old: BTreeSet<String> = asked
+            .map(|it| it["pod"].as_str().unwrap().to_owned())
+            .collect();
         that(old == originals, format!("only {old:?}"))
     })
     .await;
-    let evicted: BTreeSet<String> = carry_out(bed, "PodLifeTime", "pod-life-time", 4).await.into_iter().collect();
+    let evicted: BTreeSet<String> = carry_out(bed, "PodLifeTime", "pod-life-time", 4)
+        .await
+        .into_iter()
+        .collect();
     assert_eq!(evicted, originals);
     remove(bed, "aged").await;
 }
 
 /// Runs the program until it has nothing left to do, and returns whom it evicted; fails if it took more than that many.
 async fn carry_out(bed: &Bed, strategy: &str, file: &str, most: usize) -> Vec<String> {
-    carry_out_by(bed, &Launch::written(bed, &policy(file)).await, strategy, most).await
+    carry_out_by(
+        bed,
+        &Launch::written(bed, &policy(file)).await,
+        strategy,
+        most,
+    )
+    .await
 }
 
 async fn carry_out_by(bed: &Bed, launch: &Launch, strategy: &str, most: usize) -> Vec<String> {
     let rounds = rounds(bed, launch, strategy).await;
     let evicted = rounds.concat();
-    say(&format!("{strategy}: {} evicted in {} runs", evicted.len(), rounds.len()));
-    assert!((1..=most).contains(&evicted.len()), "1 to {most} would do: {evicted:?}");
+    say(&format!(
+        "{strategy}: {} evicted in {} runs",
+        evicted.len(),
+        rounds.len()
+    ));
+    assert!(
+        (1..=most).contains(&evicted.len()),
+        "1 to {most} would do: {evicted:?}"
+    );
     evicted
 }
 
@@ -181,7 +265,10 @@ async fn on_n1(bed: &Bed, name: &str, replicas: u32, more: &Value) {
     scene::cordon(bed, &scene::names(2, 4)).await;
     scene::deployment_with(bed, name, replicas, "10m", more).await;
     scene::uncordon(bed, &scene::names(2, 4)).await;
-    assert_eq!(spread(bed, name).await.into_keys().collect::<Vec<_>>(), ["n1"]);
+    assert_eq!(
+        spread(bed, name).await.into_keys().collect::<Vec<_>>(),
+        ["n1"]
+    );
 }
 
 async fn assert_left(bed: &Bed, deployment: &str) {
@@ -204,5 +291,13 @@ fn container_status(restarts: u32) -> Value {
 /// Says in the kubelet's stead what has become of a pod.
 fn set_status(bed: &Bed, pod: &str, status: &Value) {
     let patch = json!({"status": status}).to_string();
-    bed.kubectl(&["patch", "pod", pod, "--subresource=status", "--type=merge", "-p", &patch]);
+    bed.kubectl(&[
+        "patch",
+        "pod",
+        pod,
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &patch,
+    ]);
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::{Advice, Plan};
-use evenkeel::telemetry::metrics::{Form, Metrics};
-use evenkeel::units::{Amount, quantity};
+use evenkeel::daemon::telemetry::metrics::{Form, Metrics};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::{Advice, Plan};
+use evenkeel::values::{Amount, quantity};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
@@ -19,11 +19,15 @@ fn said(plan: &Plan) -> String {
 }
 
 fn line(it: &Advice) -> String {
-    let mut parts = vec![format!("{} {} of {} pods", it.workload, it.measured, it.pods)];
+    let mut parts = vec![format!(
+        "{} {} of {} pods",
+        it.workload, it.measured, it.pods
+    )];
     for (resource, of) in &it.resources {
         let text = |amount| quantity::text(resource, amount);
         let request = of.request.map_or("none".to_owned(), text);
-        let (code, suggested, typical) = (of.direction.code(), text(of.suggested), text(of.typical));
+        let (code, suggested, typical) =
+            (of.direction.code(), text(of.suggested), text(of.typical));
         parts.push(format!(
             "{resource} {code} {request} → {suggested}, uses {typical}, wrong by {} ({})",
             text(of.total),
@@ -56,7 +60,9 @@ fn what_requests_nothing_has_no_request_to_be_compared() {
 
 #[test]
 fn a_suggestion_never_exceeds_the_limit() {
-    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m memory=64Mi limit=500m/- uses=500m/100Mi\nnode n2");
+    let cluster = Cluster::parse(
+        "node n1\n  web*2 cpu=100m memory=64Mi limit=500m/- uses=500m/100Mi\nnode n2",
+    );
     assert_snapshot!(said(&cluster.plan(EVEN)), @"default/Deployment/web 2 of 2 pods; cpu too_low 100m → 500m, uses 500m, wrong by 800m (5%); memory too_low 64Mi → 128Mi, uses 100Mi, wrong by 128Mi (0.2%)");
 }
 
@@ -110,7 +116,8 @@ fn in_a_rollout_the_request_of_the_newest_pod_counts() {
 /// The samples of cpu, a quarter of a minute apart; memory in mebibytes is the same in cores.
 fn watched(policy: &str, cores: &[f64]) -> Plan {
     let mut engine = Engine::new(parse(policy), Ledger::default());
-    let cluster = Cluster::parse("node n1 cpu=1000 memory=1Ti\n  web cpu=1m memory=1Mi uses=1/1Gi\nnode n2");
+    let cluster =
+        Cluster::parse("node n1 cpu=1000 memory=1Ti\n  web cpu=1m memory=1Mi uses=1/1Gi\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
     let mut now = after(0);
     for used in cores {
@@ -134,12 +141,17 @@ fn a_peak_counts_for_memory_and_only_as_far_as_the_percentile_for_cpu() {
     let all = format!("advice: {{percentile: 100, headroom: 0%}}\n{EVEN}");
     assert_snapshot!(said(&watched(&all, &cores)), @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 4, uses 1107m, wrong by 3999m (0.4%); memory too_low 1Mi → 4Gi, uses 1134Mi, wrong by 4095Mi (0.4%)");
     let advice = &watched(EVEN, &cores).advice[0];
-    assert_eq!((advice.samples, advice.span), (20, SignedDuration::from_secs(19 * 15)));
+    assert_eq!(
+        (advice.samples, advice.span),
+        (20, SignedDuration::from_secs(19 * 15))
+    );
 }
 
 #[test]
 fn machines_read_amounts_as_a_manifest_has_them() {
-    let plan = Cluster::parse("node n1\n  hot*4 cpu=100m memory=100Mi limit=2/- uses=1/200Mi\nnode n2").plan(EVEN);
+    let plan =
+        Cluster::parse("node n1\n  hot*4 cpu=100m memory=100Mi limit=2/- uses=1/200Mi\nnode n2")
+            .plan(EVEN);
     assert_snapshot!(serde_json::to_string_pretty(&plan.advice).unwrap(), @r#"
     [
       {
@@ -178,7 +190,10 @@ fn metrics_count_all_and_name_the_worst() {
     let metrics = Metrics::default();
     let of_advice = || {
         let text = metrics.text(Form::Classic);
-        text.lines().filter(|l| l.starts_with("evenkeel_advice")).map(str::to_owned).collect::<BTreeSet<_>>()
+        text.lines()
+            .filter(|l| l.starts_with("evenkeel_advice"))
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
     };
     let policy = parse(&format!("advice: {{top: 1}}\n{EVEN}"));
     let plan = Cluster::parse(WRONG).plan(EVEN);
@@ -193,8 +208,17 @@ fn metrics_count_all_and_name_the_worst() {
     evenkeel_advice_workloads{resource="memory",direction="too_high"} 1
     evenkeel_advice_workloads{resource="memory",direction="too_low"} 1
     "#);
-    metrics.plan(&Plan { advice: plan.advice[1..].to_vec(), ..plan }, &policy);
-    assert!(of_advice().iter().all(|l| !l.contains("hot")), "what is right again leaves no series behind");
+    metrics.plan(
+        &Plan {
+            advice: plan.advice[1..].to_vec(),
+            ..plan
+        },
+        &policy,
+    );
+    assert!(
+        of_advice().iter().all(|l| !l.contains("hot")),
+        "what is right again leaves no series behind"
+    );
 }
 
 proptest! {

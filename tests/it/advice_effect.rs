@@ -1,13 +1,13 @@
 //! What advice is worth: the scheduler spreads by itself once requests say what pods use.
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::Advice;
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Advice;
 use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::Trace;
-use evenkeel::units::Ratio;
+use evenkeel::values::Ratio;
 
 use crate::kit::parse;
 
@@ -30,8 +30,7 @@ fn scene() -> Scenario {
 }
 
 /// Nothing is evicted.
-const WATCHING: &str =
-    "dryRun: true\nstrategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
+const WATCHING: &str = "dryRun: true\nstrategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
 
 #[test]
 fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
@@ -42,11 +41,31 @@ fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
     let right = with(&wrong, &advice);
     // Among equals the scheduler draws lots: so it is not luck.
     for seed in 1..=5 {
-        let before = run(&Scenario { seed, ..wrong.clone() }, &policy);
-        let after = run(&Scenario { seed, ..right.clone() }, &policy);
+        let before = run(
+            &Scenario {
+                seed,
+                ..wrong.clone()
+            },
+            &policy,
+        );
+        let after = run(
+            &Scenario {
+                seed,
+                ..right.clone()
+            },
+            &policy,
+        );
         assert_eq!(before.summary.evictions + after.summary.evictions, 0);
-        assert!(deviation(&before) > 0.35 && fullest(&before) > 0.85, "{:?}", before.summary.after);
-        assert!(deviation(&after) < 0.02 && fullest(&after) < 0.45, "{:?}", after.summary.after);
+        assert!(
+            deviation(&before) > 0.35 && fullest(&before) > 0.85,
+            "{:?}",
+            before.summary.after
+        );
+        assert!(
+            deviation(&after) < 0.02 && fullest(&after) < 0.45,
+            "{:?}",
+            after.summary.after
+        );
     }
 }
 
@@ -57,7 +76,12 @@ fn requests_alone_do_not_move_what_runs() {
     let late = Scenario::parse("late-nodes", Scenario::built_in("late-nodes").unwrap()).unwrap();
     let before = run(&late, &policy);
     let after = run(&with(&late, &advice(&late, &policy)), &policy);
-    assert!(fullest(&before) > 0.9 && fullest(&after) < 0.85, "{} became {}", fullest(&before), fullest(&after));
+    assert!(
+        fullest(&before) > 0.9 && fullest(&after) < 0.85,
+        "{} became {}",
+        fullest(&before),
+        fullest(&after)
+    );
     assert!(fullest(&after) > 0.6, "so that it still takes a rebalancer");
 }
 
@@ -72,7 +96,10 @@ fn deviation(trace: &Trace) -> f64 {
 
 /// The fullest node's cpu by real usage, at the end.
 fn fullest(trace: &Trace) -> f64 {
-    let last = trace.nodes.iter().filter_map(|n| n.actual["cpu"].last().copied().flatten());
+    let last = trace
+        .nodes
+        .iter()
+        .filter_map(|n| n.actual["cpu"].last().copied().flatten());
     last.map(Ratio::get).fold(0.0, f64::max)
 }
 
@@ -89,10 +116,19 @@ fn with(scenario: &Scenario, advice: &[Advice]) -> Scenario {
     let mut scenario = scenario.clone();
     for it in advice {
         let key = &it.workload;
-        let workload =
-            scenario.workloads.iter_mut().find(|w| w.namespace == key.namespace && w.name == key.name).unwrap();
-        workload.requests.retain(|(name, _)| !it.resources.contains_key(name.as_str()));
-        workload.requests.extend(it.resources.iter().map(|(name, s)| ((*name).to_owned(), s.suggested)));
+        let workload = scenario
+            .workloads
+            .iter_mut()
+            .find(|w| w.namespace == key.namespace && w.name == key.name)
+            .unwrap();
+        workload
+            .requests
+            .retain(|(name, _)| !it.resources.contains_key(name.as_str()));
+        workload.requests.extend(
+            it.resources
+                .iter()
+                .map(|(name, s)| ((*name).to_owned(), s.suggested)),
+        );
     }
     scenario
 }

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::plan::Plan;
+use evenkeel::model::plan::Plan;
 use evenkeel::policy::{
-    Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool, RemoveDuplicates, Rule, Scope,
-    ScorePlugin, Thresholds, TopologySpread,
+    Basis, FitStrategy, HighNodeUtilization, LowNodeUtilization, Names, Policy, Pool,
+    RemoveDuplicates, Rule, Scope, ScorePlugin, Thresholds, TopologySpread,
 };
-use evenkeel::units::Ratio;
+use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -15,21 +15,32 @@ use proptest::prelude::*;
 use crate::kit::{Cluster, nodes, noon, only, text};
 
 fn shares(percents: &[(&str, f64)]) -> Thresholds {
-    percents.iter().map(|(name, percent)| ((*name).to_owned(), Ratio::percent(*percent).unwrap())).collect()
+    percents
+        .iter()
+        .map(|(name, percent)| ((*name).to_owned(), Ratio::percent(*percent).unwrap()))
+        .collect()
 }
 
 fn duplicates() -> Policy {
-    only(Rule::RemoveDuplicates(RemoveDuplicates { namespaces: Names::ALL, exclude_owner_kinds: Vec::new() }))
+    only(Rule::RemoveDuplicates(RemoveDuplicates {
+        namespaces: Names::ALL,
+        exclude_owner_kinds: Vec::new(),
+    }))
 }
 
 fn spread() -> Policy {
-    let scope = Scope { namespaces: Names::ALL, pods: None };
-    only(Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
-        scope,
-        hard: true,
-        soft: false,
-        node_fit: true,
-    }))
+    let scope = Scope {
+        namespaces: Names::ALL,
+        pods: None,
+    };
+    only(Rule::RemovePodsViolatingTopologySpreadConstraint(
+        TopologySpread {
+            scope,
+            hard: true,
+            soft: false,
+            node_fit: true,
+        },
+    ))
 }
 
 /// Empties nodes at or below 20 % of cpu.
@@ -63,7 +74,10 @@ fn low() -> LowNodeUtilization {
 }
 
 fn exact(policy: Policy) -> Policy {
-    Policy { exact: true, ..policy }
+    Policy {
+        exact: true,
+        ..policy
+    }
 }
 
 /// On a cluster whose scheduler packs.
@@ -126,7 +140,11 @@ mod duplicates {
             let mut second = pod.owners[0].clone();
             second.name = "second".to_owned();
             pod.owners.push(second);
-            cluster.objects.apply(evenkeel::snapshot::objects::Object::Pod(Box::new(pod)));
+            cluster
+                .objects
+                .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(
+                    pod,
+                )));
         }
         assert_eq!(cluster.plan_by(duplicates()).moves.len(), 1);
         assert_eq!(cluster.plan_by(exact(duplicates())).moves.len(), 1);
@@ -134,8 +152,7 @@ mod duplicates {
 
     #[test]
     fn the_least_important_goes_and_what_is_protected_stays() {
-        let cluster =
-            "node a\n web cpu=1 priority=5\n web cpu=1 priority=1\n web cpu=1 priority=1 emptydir\nnode b\nnode c";
+        let cluster = "node a\n web cpu=1 priority=5\n web cpu=1 priority=1\n web cpu=1 priority=1 emptydir\nnode b\nnode c";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(duplicates())), @r"
         move web-2 from a to b: 3 of 3 replicas are on this node, 1 would be its share
         move web-1 from a to c: 2 of 3 replicas are on this node, 1 would be its share
@@ -144,7 +161,8 @@ mod duplicates {
 
     #[test]
     fn only_nodes_that_may_take_the_pods_are_shared_among() {
-        let cluster = |b: &str| Cluster::parse(&format!("node a\n web*3 cpu=1\nnode b {b}\nnode c"));
+        let cluster =
+            |b: &str| Cluster::parse(&format!("node a\n web*3 cpu=1\nnode b {b}\nnode c"));
         let moves = |b: &str, policy: Policy| cluster(b).plan_by(policy).moves.len();
         // Three over three nodes leave one; over two they leave two.
         assert_eq!(moves("", duplicates()), 2);
@@ -175,8 +193,16 @@ mod topology {
             (&[2, 5, 3, 8, 5, 7], 5, 5),
             (&[2, 1, 2], 0, 0),
         ] {
-            assert_eq!(zones(sizes).plan_by(exact(spread())).moves.len(), theirs, "{sizes:?}");
-            assert_eq!(zones(sizes).plan_by(spread()).moves.len(), ours, "{sizes:?}");
+            assert_eq!(
+                zones(sizes).plan_by(exact(spread())).moves.len(),
+                theirs,
+                "{sizes:?}"
+            );
+            assert_eq!(
+                zones(sizes).plan_by(spread()).moves.len(),
+                ours,
+                "{sizes:?}"
+            );
         }
     }
 
@@ -204,15 +230,21 @@ mod topology {
 
     #[test]
     fn a_constraint_that_need_not_be_kept_counts_on_request() {
-        let cluster = "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:1 soft";
+        let cluster =
+            "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:1 soft";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 0);
-        let scope = Scope { namespaces: Names::ALL, pods: None };
-        let soft = only(Rule::RemovePodsViolatingTopologySpreadConstraint(TopologySpread {
-            scope,
-            hard: false,
-            soft: true,
-            node_fit: true,
-        }));
+        let scope = Scope {
+            namespaces: Names::ALL,
+            pods: None,
+        };
+        let soft = only(Rule::RemovePodsViolatingTopologySpreadConstraint(
+            TopologySpread {
+                scope,
+                hard: false,
+                soft: true,
+                node_fit: true,
+            },
+        ));
         assert_eq!(Cluster::parse(cluster).plan_by(soft).moves.len(), 2);
     }
 
@@ -221,13 +253,23 @@ mod topology {
         // Of three places that there should be, two are there: 4 is 4 above nothing, and 3 may be.
         let cluster = "node n0 labels=zone:a\n web*2 cpu=1 spread=zone:3 domains=3\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:3 domains=3";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
-        assert_eq!(Cluster::parse(cluster).plan_by(exact(spread())).moves.len(), 0);
-        assert_eq!(Cluster::parse(&cluster.replace(" domains=3", "")).plan_by(spread()).moves.len(), 0);
+        assert_eq!(
+            Cluster::parse(cluster).plan_by(exact(spread())).moves.len(),
+            0
+        );
+        assert_eq!(
+            Cluster::parse(&cluster.replace(" domains=3", ""))
+                .plan_by(spread())
+                .moves
+                .len(),
+            0
+        );
     }
 
     #[test]
     fn nobody_goes_to_a_place_that_cannot_take_it() {
-        let cluster = "node n0 labels=zone:a cpu=1500m\nnode n1 labels=zone:b\n web*6 cpu=1 spread=zone:1";
+        let cluster =
+            "node n0 labels=zone:a cpu=1500m\nnode n1 labels=zone:b\n web*6 cpu=1 spread=zone:1";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(spread())), @r"
         move web-6 from n1 to n0: zone b has 6 pods and a has 0, maxSkew is 1
         keep web-1 on n1: no other node can take it: 1 is without enough cpu to request
@@ -237,14 +279,20 @@ mod topology {
         keep web-5 on n1: no other node can take it: 1 is without enough cpu to request
         ");
         let none = cluster.replace("cpu=1500m", "cordoned");
-        assert_eq!(Cluster::parse(&none).plan_by(exact(spread())).moves.len(), 0);
+        assert_eq!(
+            Cluster::parse(&none).plan_by(exact(spread())).moves.len(),
+            0
+        );
     }
 
     #[test]
     fn pods_that_may_not_go_are_counted_here_and_not_in_the_exact_mode() {
         let cluster = "node n0 labels=zone:a\n web cpu=1 spread=zone:1\nnode n1 labels=zone:b\n web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
-        assert_eq!(Cluster::parse(cluster).plan_by(exact(spread())).moves.len(), 0);
+        assert_eq!(
+            Cluster::parse(cluster).plan_by(exact(spread())).moves.len(),
+            0
+        );
     }
 }
 
@@ -253,7 +301,9 @@ mod packing {
 
     #[test]
     fn a_node_is_emptied_into_the_fullest_that_takes_it() {
-        let cluster = Cluster::parse("node n1\n web cpu=500m\n api cpu=200m\nnode n2\n web cpu=4\nnode n3\n api cpu=3");
+        let cluster = Cluster::parse(
+            "node n1\n web cpu=500m\n api cpu=200m\nnode n2\n web cpu=4\nnode n3\n api cpu=3",
+        );
         let plan = cluster.plan_by(pack(high()));
         assert_snapshot!(text(&plan), @r"
         move api-1 from n1 to n2: node requests: cpu 8.8% and all else is not above its threshold of 20%, so it is emptied
@@ -268,7 +318,8 @@ mod packing {
 
     #[test]
     fn a_node_that_cannot_be_emptied_is_left_whole() {
-        let cluster = Cluster::parse("node n1\n big cpu=900m\n small cpu=100m\nnode n2 cpu=1\n web cpu=500m");
+        let cluster =
+            Cluster::parse("node n1\n big cpu=900m\n small cpu=100m\nnode n2 cpu=1\n web cpu=500m");
         assert_snapshot!(text(&cluster.plan_by(pack(high()))), @r"
         keep big-1 on n1: no other node can take it: 1 is without enough cpu to request
         keep small-1 on n1: its node is emptied as a whole or not at all, and big-1 has to stay
@@ -285,7 +336,10 @@ mod packing {
             moves.into_iter().map(|m| m.pod).collect::<Vec<_>>()
         };
         assert!(moved(cluster, pack(high())).is_empty());
-        assert_eq!(moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(high())), ["web-1"]);
+        assert_eq!(
+            moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(high())),
+            ["web-1"]
+        );
         // descheduler takes what it may.
         assert_eq!(moved(cluster, exact(pack(high()))), ["web-1"]);
     }
@@ -296,7 +350,11 @@ mod packing {
             "node n1\n a cpu=100m\nnode n2\n b cpu=200m\nnode n3\n c cpu=300m\nnode n4 cordoned\n d cpu=50m",
         );
         let plan = cluster.plan_by(pack(high()));
-        let moves: Vec<_> = plan.moves.iter().map(|m| (m.node.as_str(), m.to.as_deref().unwrap())).collect();
+        let moves: Vec<_> = plan
+            .moves
+            .iter()
+            .map(|m| (m.node.as_str(), m.to.as_deref().unwrap()))
+            .collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
         let theirs = cluster.plan_by(exact(pack(high())));
         assert_snapshot!(text(&theirs), @"default: every other node is below its thresholds too, or cordoned: none takes pods");
@@ -305,7 +363,10 @@ mod packing {
     #[test]
     fn nodes_are_emptied_only_when_there_are_enough_of_them() {
         let cluster = Cluster::parse("node n1\n a cpu=100m\nnode n2\n b cpu=4");
-        let rule = || HighNodeUtilization { number_of_nodes: 1, ..high() };
+        let rule = || HighNodeUtilization {
+            number_of_nodes: 1,
+            ..high()
+        };
         for policy in [pack(rule()), exact(pack(rule()))] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
@@ -316,11 +377,21 @@ mod packing {
 
     #[test]
     fn pods_without_a_request_that_counts_stay_on_request() {
-        let cluster = Cluster::parse("node n1\n a cpu=100m image=x\n b cpu=100m\nnode n2\n c cpu=4");
-        let rule = || HighNodeUtilization { only_thresholding_resources: true, ..high() };
+        let cluster =
+            Cluster::parse("node n1\n a cpu=100m image=x\n b cpu=100m\nnode n2\n c cpu=4");
+        let rule = || HighNodeUtilization {
+            only_thresholding_resources: true,
+            ..high()
+        };
         for policy in [pack(rule()), exact(pack(rule()))] {
             let plan = cluster.plan_by(policy);
-            assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["a-1"]);
+            assert_eq!(
+                plan.moves
+                    .iter()
+                    .map(|m| m.pod.as_str())
+                    .collect::<Vec<_>>(),
+                ["a-1"]
+            );
         }
     }
 }
@@ -330,26 +401,40 @@ mod as_descheduler {
 
     #[test]
     fn the_marks_themselves_are_below_and_not_above() {
-        let cluster =
-            |a: &str, b: &str| Cluster::parse(&format!("node n1 cpu=10\n x*5 cpu={a}\nnode n2 cpu=10\n y cpu={b}"));
+        let cluster = |a: &str, b: &str| {
+            Cluster::parse(&format!(
+                "node n1 cpu=10\n x*5 cpu={a}\nnode n2 cpu=10\n y cpu={b}"
+            ))
+        };
         let classes = |a: &str, b: &str| {
             let plan = cluster(a, b).plan_by(even(low()));
-            plan.nodes.iter().map(|v| v.class.code()).collect::<Vec<_>>()
+            plan.nodes
+                .iter()
+                .map(|v| v.class.code())
+                .collect::<Vec<_>>()
         };
         assert_eq!(classes("1", "2"), ["even", "cold"]);
         assert_eq!(classes("1001m", "2001m"), ["hot", "even"]);
         // 55 % times 100 is a little more than 55 in binary.
         let marks = |percent| LowNodeUtilization {
-            pools: vec![Pool { targets: shares(&[("cpu", percent)]), ..low().pools.remove(0) }],
+            pools: vec![Pool {
+                targets: shares(&[("cpu", percent)]),
+                ..low().pools.remove(0)
+            }],
             ..low()
         };
         let plan = cluster("1100m", "1").plan_by(even(marks(55.0)));
-        assert_eq!(plan.nodes[0].class.code(), "hot", "as 5.5 / 10 * 100 is in the peer");
+        assert_eq!(
+            plan.nodes[0].class.code(),
+            "hot",
+            "as 5.5 / 10 * 100 is in the peer"
+        );
     }
 
     #[test]
     fn priority_then_quality_decide_and_usage_does_not() {
-        let cluster = "node n1\n a cpu=2 priority=2\n b cpu=500m priority=1\n c cpu=2\n d cpu=1\nnode n2";
+        let cluster =
+            "node n1\n a cpu=2 priority=2\n b cpu=500m priority=1\n c cpu=2\n d cpu=1\nnode n2";
         let plan = Cluster::parse(cluster).plan_by(even(low()));
         assert_snapshot!(text(&plan), @"move c-1 from n1 to ?: node requests: cpu 69% is above its target of 50%");
     }
@@ -364,11 +449,22 @@ mod as_descheduler {
     #[test]
     fn exits_come_in_order() {
         let note = |cluster: &str, number_of_nodes: u32| {
-            let rule = LowNodeUtilization { number_of_nodes, ..low() };
-            Cluster::parse(cluster).plan_by(even(rule)).notes[0].why.code()
+            let rule = LowNodeUtilization {
+                number_of_nodes,
+                ..low()
+            };
+            Cluster::parse(cluster).plan_by(even(rule)).notes[0]
+                .why
+                .code()
         };
-        assert_eq!(note("node n1\n a cpu=5\nnode n2\n b cpu=3", 0), "nothing-cold");
-        assert_eq!(note("node n1\n a cpu=3\nnode n2\n b cpu=3", 0), "nothing-hot");
+        assert_eq!(
+            note("node n1\n a cpu=5\nnode n2\n b cpu=3", 0),
+            "nothing-cold"
+        );
+        assert_eq!(
+            note("node n1\n a cpu=3\nnode n2\n b cpu=3", 0),
+            "nothing-hot"
+        );
         assert_eq!(note("node n1\n a cpu=5\nnode n2", 1), "few-cold");
         assert_eq!(note("node n1\nnode n2", 0), "all-cold");
         assert_eq!(note("node n1\n a cpu=3\nnode n2", 0), "nothing-hot");
@@ -381,15 +477,30 @@ mod as_descheduler {
             Cluster::parse(&cluster).plan_by(even(low()))
         };
         assert_eq!(moves("x:PreferNoSchedule", "").moves.len(), 1);
-        assert_eq!(moves("x:NoSchedule,y:NoExecute", "tolerates=x:NoSchedule").moves.len(), 0);
+        assert_eq!(
+            moves("x:NoSchedule,y:NoExecute", "tolerates=x:NoSchedule")
+                .moves
+                .len(),
+            0
+        );
         assert_eq!(codes(&moves("x:NoSchedule", "")), ["no-room"; 3]);
-        assert_eq!(moves("x:NoSchedule", "tolerates=x:NoSchedule").moves.len(), 1);
+        assert_eq!(
+            moves("x:NoSchedule", "tolerates=x:NoSchedule").moves.len(),
+            1
+        );
     }
 
     #[test]
     fn terminating_pods_are_use_and_never_victims() {
-        let plan = Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2").plan_by(even(low()));
-        assert_eq!(plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>(), ["b-1"]);
+        let plan = Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2")
+            .plan_by(even(low()));
+        assert_eq!(
+            plan.moves
+                .iter()
+                .map(|m| m.pod.as_str())
+                .collect::<Vec<_>>(),
+            ["b-1"]
+        );
     }
 
     #[test]
@@ -401,20 +512,31 @@ mod as_descheduler {
                 thresholds: shares(&[("cpu", 20.0), (resource, 20.0)]),
                 targets: shares(&[("cpu", 50.0), (resource, 50.0)]),
             }];
-            Cluster::parse(cluster).plan_by(even(LowNodeUtilization { basis: Basis::Actual, pools, ..low() }))
+            Cluster::parse(cluster).plan_by(even(LowNodeUtilization {
+                basis: Basis::Actual,
+                pools,
+                ..low()
+            }))
         };
         let cluster = "node n1\n a cpu=100m uses=3 no-metrics\n b*3 cpu=100m uses=2\nnode n2\nnode n3 no-metrics";
         let plan = actual(cluster, "memory");
         assert_eq!(plan.moves.len(), 1);
         assert_eq!(codes(&plan), ["unmeasured"]);
         assert_eq!(plan.nodes[2].class.code(), "unknown");
-        assert_eq!(actual(cluster, "nvidia.com/gpu").notes[0].why.code(), "unmeasurable");
+        assert_eq!(
+            actual(cluster, "nvidia.com/gpu").notes[0].why.code(),
+            "unmeasurable"
+        );
     }
 
     #[test]
     fn a_node_that_has_given_its_share_is_left() {
-        let rule = LowNodeUtilization { per_node: Some(1), ..low() };
-        let plan = Cluster::parse("node n1\n a*7 cpu=1\nnode n2\n b*7 cpu=1\nnode n3").plan_by(even(rule));
+        let rule = LowNodeUtilization {
+            per_node: Some(1),
+            ..low()
+        };
+        let plan =
+            Cluster::parse("node n1\n a*7 cpu=1\nnode n2\n b*7 cpu=1\nnode n3").plan_by(even(rule));
         assert_eq!((plan.moves.len(), codes(&plan)), (2, vec!["node-limit"; 2]));
     }
 
@@ -425,8 +547,13 @@ mod as_descheduler {
             targets: shares(&[("cpu", 10.0)]),
             ..low().pools.remove(0)
         }];
-        let rule = LowNodeUtilization { deviation: true, pools, ..low() };
-        let plan = Cluster::parse("node n1\n a*3 cpu=1\nnode n2\n b cpu=1\nnode n3\n c*2 cpu=1").plan_by(even(rule));
+        let rule = LowNodeUtilization {
+            deviation: true,
+            pools,
+            ..low()
+        };
+        let plan = Cluster::parse("node n1\n a*3 cpu=1\nnode n2\n b cpu=1\nnode n3\n c*2 cpu=1")
+            .plan_by(even(rule));
         assert_snapshot!(text(&plan), @"move a-1 from n1 to ?: node requests: cpu 38% is above its target of 35%");
     }
 }
@@ -448,14 +575,30 @@ fn clusters() -> impl Strategy<Value = String> {
     ]);
     let pod = (0..4_u8, 1..16_u32, mark).prop_map(|(app, size, mark)| {
         let priority = ["", " priority=5"][usize::from(size % 5 == 0)];
-        format!("  app{app} cpu={}m memory=64Mi spread=zone:1 {mark}{priority}\n", size * 100)
+        format!(
+            "  app{app} cpu={}m memory=64Mi spread=zone:1 {mark}{priority}\n",
+            size * 100
+        )
     });
-    let kind = prop::sample::select(vec!["", "", "", "", "cordoned", "not-ready", "taint=a:NoSchedule", "cpu=2"]);
+    let kind = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        "",
+        "cordoned",
+        "not-ready",
+        "taint=a:NoSchedule",
+        "cpu=2",
+    ]);
     let node = (prop::collection::vec(pod, 0..9), kind, 0..3_u8);
     prop::collection::vec(node, 2..7).prop_map(|nodes| {
         let mut text = String::new();
         for (position, (pods, kind, zone)) in nodes.iter().enumerate() {
-            let _ = write!(text, "node n{position} labels=zone:z{zone} {kind}\n{}", pods.concat());
+            let _ = write!(
+                text,
+                "node n{position} labels=zone:z{zone} {kind}\n{}",
+                pods.concat()
+            );
         }
         text
     })
@@ -464,7 +607,12 @@ fn clusters() -> impl Strategy<Value = String> {
 fn carry_out(cluster: &mut Cluster, plan: &Plan) {
     for m in &plan.moves {
         let to = m.to.as_deref().unwrap();
-        cluster.replace(&m.namespace, &m.pod, to, noon() - SignedDuration::from_hours(1));
+        cluster.replace(
+            &m.namespace,
+            &m.pod,
+            to,
+            noon() - SignedDuration::from_hours(1),
+        );
     }
 }
 

@@ -1,8 +1,8 @@
 //! The ledger: replacements rest, workloads give a little at a time, and what did not help is not repeated.
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::{Ending, Ledger};
-use evenkeel::plan::{Outcome, Plan};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::{Ending, Ledger};
+use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::policy::Policy;
 use jiff::Timestamp;
 
@@ -18,7 +18,11 @@ struct Watch {
 impl Watch {
     fn new(cluster: &str, policy: &str) -> Self {
         let engine = Engine::new(parse(policy), Ledger::default());
-        let mut watch = Watch { cluster: Cluster::parse(cluster), engine, now: noon() };
+        let mut watch = Watch {
+            cluster: Cluster::parse(cluster),
+            engine,
+            now: noon(),
+        };
         watch.pass(300);
         watch
     }
@@ -32,13 +36,15 @@ impl Watch {
         while self.now < end {
             self.now += jiff::SignedDuration::from_secs(15);
             let snapshot = self.cluster.snapshot(&self.policy());
-            self.engine.observe(&snapshot, &self.cluster.readings(self.now), self.now);
+            self.engine
+                .observe(&snapshot, &self.cluster.readings(self.now), self.now);
             self.engine.settle(&snapshot, self.now);
         }
     }
 
     fn plan(&self) -> Plan {
-        self.engine.decide(&self.cluster.snapshot(&self.policy()), self.now)
+        self.engine
+            .decide(&self.cluster.snapshot(&self.policy()), self.now)
     }
 
     /// Carries the plan out; every replacement lands on this node a second later.
@@ -55,11 +61,18 @@ impl Watch {
     }
 
     fn standing(&self) -> [(&'static str, usize); 3] {
-        self.engine.ledger().by_standing(&self.policy().cooldown, self.now)
+        self.engine
+            .ledger()
+            .by_standing(&self.policy().cooldown, self.now)
     }
 
     fn ending(&self) -> Vec<String> {
-        self.engine.ledger().entries().iter().map(|e| format!("{:?}", e.state)).collect()
+        self.engine
+            .ledger()
+            .entries()
+            .iter()
+            .map(|e| format!("{:?}", e.state))
+            .collect()
     }
 }
 
@@ -85,7 +98,11 @@ fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time()
         watch.pass(15);
     }
     let rests: Vec<_> = evicted_at.windows(2).map(|w| (w[1] - w[0]) / 60).collect();
-    assert_eq!(rests, [10, 20, 40, 60, 60], "minutes between evictions, up to the cap of an hour");
+    assert_eq!(
+        rests,
+        [10, 20, 40, 60, 60],
+        "minutes between evictions, up to the cap of an hour"
+    );
 }
 
 #[test]
@@ -102,8 +119,17 @@ fn whose_moves_do_not_help_again_and_again_is_counted() {
     }
     seen.dedup();
     let [open, resting, settled] = ["open", "resting", "settled"];
-    let states = |counts: [usize; 3]| [(open, counts[0]), (resting, counts[1]), (settled, counts[2])];
-    assert_eq!(seen, [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]].map(states));
+    let states = |counts: [usize; 3]| {
+        [
+            (open, counts[0]),
+            (resting, counts[1]),
+            (settled, counts[2]),
+        ]
+    };
+    assert_eq!(
+        seen,
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1]].map(states)
+    );
     assert_eq!(watch.engine.ledger().resting(watch.now), 1);
 }
 
@@ -126,15 +152,27 @@ fn a_replacement_rests_wherever_it_landed() {
     assert_eq!(watch.ending(), ["Settled(Helped)"]);
     // Others make n2 hot: the replacement there is asked for, and rests.
     let mut more = Cluster::parse("node n2\n  other*6 cpu=100m uses=1 daemon");
-    watch.cluster.nodes.insert("n2".to_owned(), more.nodes.remove("n2").unwrap());
+    watch
+        .cluster
+        .nodes
+        .insert("n2".to_owned(), more.nodes.remove("n2").unwrap());
     watch.cluster.pods.append(&mut more.pods);
     let snapshot = more.snapshot(&watch.policy());
     for pod in &snapshot.pods {
-        watch.cluster.objects.apply(evenkeel::snapshot::objects::Object::Pod(Box::new((**pod).clone())));
+        watch
+            .cluster
+            .objects
+            .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(
+                (**pod).clone(),
+            )));
     }
     watch.pass(240);
     let plan = watch.plan();
-    let replacement = plan.kept.iter().find(|k| k.pod.contains('+')).expect("asked for");
+    let replacement = plan
+        .kept
+        .iter()
+        .find(|k| k.pod.contains('+'))
+        .expect("asked for");
     assert_eq!(replacement.refusal.code(), "resting", "{}", text(&plan));
 }
 
@@ -146,15 +184,21 @@ fn no_more_of_a_workload_is_away_than_the_limit_allows() {
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
-    watch
-        .cluster
-        .objects
-        .delete(evenkeel::snapshot::objects::Kind::Pod, &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()));
+    watch.cluster.objects.delete(
+        evenkeel::model::snapshot::objects::Kind::Pod,
+        &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()),
+    );
     watch.pass(60);
     // Nothing has replaced it yet, so the next has to wait.
     let plan = watch.plan();
     assert!(plan.moves.is_empty());
-    assert!(plan.kept.iter().all(|k| k.refusal.code() == "workload-limit"), "{}", text(&plan));
+    assert!(
+        plan.kept
+            .iter()
+            .all(|k| k.refusal.code() == "workload-limit"),
+        "{}",
+        text(&plan)
+    );
 }
 
 #[test]
@@ -167,9 +211,16 @@ fn a_crash_after_writing_down_and_before_evicting_is_taken_for_an_eviction_for_a
     let written = watch.engine.ledger().write();
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(30);
-    assert!(watch.plan().moves.is_empty(), "the call may still be on its way");
+    assert!(
+        watch.plan().moves.is_empty(),
+        "the call may still be on its way"
+    );
     watch.pass(60);
-    assert_eq!(watch.plan().moves.len(), 1, "the pod is still there: the call was never made");
+    assert_eq!(
+        watch.plan().moves.len(),
+        1,
+        "the pod is still there: the call was never made"
+    );
 }
 
 #[test]
@@ -179,14 +230,28 @@ fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     let written = watch.engine.ledger().write();
-    let made = watch.cluster.replace("default", &plan.moves[0].pod, "n1", after(301));
+    let made = watch
+        .cluster
+        .replace("default", &plan.moves[0].pod, "n1", after(301));
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(15);
     let entry = &watch.engine.ledger().entries()[0];
-    assert_eq!(entry.state, evenkeel::ledger::State::Settled(Ending::SameNode));
-    assert_eq!(entry.replacement.as_deref(), Some(format!("uid-{made}").as_str()));
+    assert_eq!(
+        entry.state,
+        evenkeel::model::ledger::State::Settled(Ending::SameNode)
+    );
+    assert_eq!(
+        entry.replacement.as_deref(),
+        Some(format!("uid-{made}").as_str())
+    );
     let siblings = watch.plan().kept.into_iter().filter(|k| k.pod != made);
-    assert!(siblings.map(|k| k.refusal.code()).all(|code| code == "useless-move"), "{}", text(&watch.plan()));
+    assert!(
+        siblings
+            .map(|k| k.refusal.code())
+            .all(|code| code == "useless-move"),
+        "{}",
+        text(&watch.plan())
+    );
 }
 
 #[test]
@@ -195,7 +260,9 @@ fn a_refused_eviction_leaves_no_trace() {
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
-    watch.engine.resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
+    watch
+        .engine
+        .resolve(&plan.moves[0], &Outcome::Refused("budget".to_owned()));
     assert!(watch.engine.ledger().entries().is_empty());
 }
 
@@ -233,12 +300,21 @@ fn a_failed_pod_that_is_cleared_away_holds_its_workload_up_in_nothing() {
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
     let key = ("default".to_owned(), plan.moves[0].pod.clone());
-    watch.cluster.objects.delete(evenkeel::snapshot::objects::Kind::Pod, &key);
+    watch
+        .cluster
+        .objects
+        .delete(evenkeel::model::snapshot::objects::Kind::Pod, &key);
     let new = watch.cluster.replace("default", "web-2", "n2", after(301));
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(NotReplaced)"]);
-    let (ledger, snapshot) = (watch.engine.ledger(), watch.cluster.snapshot(&watch.policy()));
+    let (ledger, snapshot) = (
+        watch.engine.ledger(),
+        watch.cluster.snapshot(&watch.policy()),
+    );
     let new = snapshot.find_pod("default", &new).unwrap();
     assert_eq!(ledger.away(&ledger.entries()[0].workload), 0);
-    assert_eq!(ledger.rest(&snapshot, new, &watch.policy().cooldown, watch.now), None);
+    assert_eq!(
+        ledger.rest(&snapshot, new, &watch.policy().cooldown, watch.now),
+        None
+    );
 }

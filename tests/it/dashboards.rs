@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::telemetry::metrics::catalogue::{ALL, About, Values};
-use evenkeel::telemetry::metrics::{Form, Metrics};
+use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, Values};
+use evenkeel::daemon::telemetry::metrics::{Form, Metrics};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
 use serde_json::Value;
 
 use crate::boards::{Selector, alerts, asked_by, dashboard, queries, read, selectors, variables};
@@ -17,32 +17,56 @@ const OF_THE_TARGET: [&str; 4] = ["cluster", "namespace", "job", "instance"];
 /// Every selector of the dashboard.
 fn shown() -> BTreeSet<Selector> {
     let of_variables = variables().into_iter().map(|v| v.selector);
-    queries().into_iter().map(|q| q.expr).chain(of_variables).flat_map(|text| selectors(&text)).collect()
+    queries()
+        .into_iter()
+        .map(|q| q.expr)
+        .chain(of_variables)
+        .flat_map(|text| selectors(&text))
+        .collect()
 }
 
 /// Every selector of the alerts.
 fn watched() -> BTreeSet<Selector> {
-    alerts().iter().flat_map(asked_by).flat_map(|text| selectors(&text)).collect()
+    alerts()
+        .iter()
+        .flat_map(asked_by)
+        .flat_map(|text| selectors(&text))
+        .collect()
 }
 
 fn exposed() -> BTreeMap<String, &'static About> {
-    ALL.iter().map(|about| (about.full_name(), *about)).collect()
+    ALL.iter()
+        .map(|about| (about.full_name(), *about))
+        .collect()
 }
 
 /// The name of the metric of which this is a series.
 fn base(name: &str) -> &str {
-    ["_bucket", "_sum", "_count"].iter().find_map(|s| name.strip_suffix(s)).unwrap_or(name)
+    ["_bucket", "_sum", "_count"]
+        .iter()
+        .find_map(|s| name.strip_suffix(s))
+        .unwrap_or(name)
 }
 
 #[test]
 fn every_metric_that_is_asked_for_is_exposed_and_every_exposed_one_is_shown() {
     let exposed = exposed();
     for selector in shown().iter().chain(&watched()) {
-        assert!(exposed.contains_key(base(&selector.metric)), "{} is not exposed", selector.metric);
+        assert!(
+            exposed.contains_key(base(&selector.metric)),
+            "{} is not exposed",
+            selector.metric
+        );
     }
-    let of_panels: BTreeSet<String> =
-        queries().iter().flat_map(|q| selectors(&q.expr)).map(|s| base(&s.metric).to_owned()).collect();
-    let hidden: Vec<_> = exposed.keys().filter(|name| !of_panels.contains(*name)).collect();
+    let of_panels: BTreeSet<String> = queries()
+        .iter()
+        .flat_map(|q| selectors(&q.expr))
+        .map(|s| base(&s.metric).to_owned())
+        .collect();
+    let hidden: Vec<_> = exposed
+        .keys()
+        .filter(|name| !of_panels.contains(*name))
+        .collect();
     assert!(hidden.is_empty(), "exposed and shown nowhere: {hidden:?}");
 }
 
@@ -56,8 +80,13 @@ fn every_label_that_is_asked_for_is_one_that_the_metric_has_with_a_value_that_th
                 continue;
             }
             let known = about.labels.iter().find(|it| it.0 == label);
-            let Some(known) = known else { panic!("{} has no label {label}", selector.text()) };
-            for word in value.split('|').filter(|word| !word.starts_with('$') && *word != ".*") {
+            let Some(known) = known else {
+                panic!("{} has no label {label}", selector.text())
+            };
+            for word in value
+                .split('|')
+                .filter(|word| !word.starts_with('$') && *word != ".*")
+            {
                 let there = match known.1 {
                     Values::These(values) => values.contains(&word),
                     Values::Listed(_) => read("docs/reasons.md").contains(&format!("| `{word}` |")),
@@ -77,7 +106,11 @@ fn what_is_summed_by_is_a_label_and_what_a_legend_names_is_summed_by() {
         let asked = selectors(&query.expr);
         let mut labels: BTreeSet<&str> = BTreeSet::from(["le"]);
         labels.extend(OF_THE_TARGET);
-        labels.extend(asked.iter().flat_map(|s| exposed[base(&s.metric)].labels.iter().map(|l| l.0)));
+        labels.extend(
+            asked
+                .iter()
+                .flat_map(|s| exposed[base(&s.metric)].labels.iter().map(|l| l.0)),
+        );
         let mut kept = BTreeSet::new();
         for part in query.expr.split("by (").skip(1) {
             kept.extend(part.split_once(')').unwrap().0.split(", "));
@@ -95,40 +128,81 @@ fn what_is_summed_by_is_a_label_and_what_a_legend_names_is_summed_by() {
 fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used() {
     for selector in queries().iter().flat_map(|q| selectors(&q.expr)) {
         for of_the_target in ["job", "instance"] {
-            let wanted = (of_the_target.to_owned(), "=~".to_owned(), format!("${of_the_target}"));
-            assert!(selector.matchers.contains(&wanted), "{} is of any {of_the_target}", selector.text());
+            let wanted = (
+                of_the_target.to_owned(),
+                "=~".to_owned(),
+                format!("${of_the_target}"),
+            );
+            assert!(
+                selector.matchers.contains(&wanted),
+                "{} is of any {of_the_target}",
+                selector.text()
+            );
         }
     }
     let asked: Vec<Selector> = shown().into_iter().collect();
     let uses = |word: &str| asked.iter().any(|s| s.matchers.iter().any(|m| m.2 == word));
     let known: BTreeSet<String> = variables().iter().map(|v| format!("${}", v.name)).collect();
-    assert!(known.iter().all(|word| uses(word)), "of no effect: one of {known:?}");
-    for (_, operator, value) in asked.iter().flat_map(|s| &s.matchers).filter(|m| m.2.starts_with('$')) {
+    assert!(
+        known.iter().all(|word| uses(word)),
+        "of no effect: one of {known:?}"
+    );
+    for (_, operator, value) in asked
+        .iter()
+        .flat_map(|s| &s.matchers)
+        .filter(|m| m.2.starts_with('$'))
+    {
         assert!(known.contains(value), "{value} is no variable");
         // What may be several values is matched as such.
-        let several = variables().iter().any(|v| format!("${}", v.name) == *value && v.all.is_some());
+        let several = variables()
+            .iter()
+            .any(|v| format!("${}", v.name) == *value && v.all.is_some());
         assert_eq!(operator, if several { "=~" } else { "=" }, "{value}");
     }
     for variable in variables() {
-        let metric = &selectors(&variable.selector).iter().next().unwrap().metric.clone();
-        let known = exposed()[metric].labels.iter().any(|label| label.0 == variable.label);
-        assert!(known || OF_THE_TARGET.contains(&variable.label.as_str()), "{metric} has no {}", variable.label);
+        let metric = &selectors(&variable.selector)
+            .iter()
+            .next()
+            .unwrap()
+            .metric
+            .clone();
+        let known = exposed()[metric]
+            .labels
+            .iter()
+            .any(|label| label.0 == variable.label);
+        assert!(
+            known || OF_THE_TARGET.contains(&variable.label.as_str()),
+            "{metric} has no {}",
+            variable.label
+        );
     }
     for variable in variables().iter().filter(|v| v.name != "resource") {
-        assert_eq!(variable.all.as_deref(), Some(".*"), "{} cannot be all", variable.name);
+        assert_eq!(
+            variable.all.as_deref(),
+            Some(".*"),
+            "{} cannot be all",
+            variable.name
+        );
     }
 }
 
 #[test]
 fn every_class_of_a_node_has_a_colour_and_no_two() {
     let page = read("docs/reasons.md");
-    let (_, section) = page.split_once("## What a strategy takes a node for").unwrap();
+    let (_, section) = page
+        .split_once("## What a strategy takes a node for")
+        .unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let mut all: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
-    let query = queries().into_iter().find(|q| q.panel["title"] == "Hot or cold, by node").unwrap();
+    let query = queries()
+        .into_iter()
+        .find(|q| q.panel["title"] == "Hot or cold, by node")
+        .unwrap();
     let shown = selectors(&query.expr);
-    let classes = shown.iter().flat_map(|s| s.matchers.iter().filter(|m| m.0 == "class"));
+    let classes = shown
+        .iter()
+        .flat_map(|s| s.matchers.iter().filter(|m| m.0 == "class"));
     let mut coloured: Vec<&str> = classes.flat_map(|m| m.2.split('|')).collect();
     all.sort_unstable();
     coloured.sort_unstable();
@@ -138,18 +212,27 @@ fn every_class_of_a_node_has_a_colour_and_no_two() {
 #[test]
 fn a_node_that_has_left_leaves_no_series_behind() {
     let metrics = Metrics::default();
-    metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
+    metrics.plan(
+        &Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN),
+        &parse(EVEN),
+    );
     assert!(metrics.text(Form::Classic).contains("node=\"n2\""));
-    metrics.plan(&Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN), &parse(EVEN));
+    metrics.plan(
+        &Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN),
+        &parse(EVEN),
+    );
     assert!(
-        !metrics.text(Form::Classic).contains("node=\"n2\"") && metrics.text(Form::Classic).contains("node=\"n3\"")
+        !metrics.text(Form::Classic).contains("node=\"n2\"")
+            && metrics.text(Form::Classic).contains("node=\"n3\"")
     );
 }
 
 /// Of two instances only the one that decides tells of a plan.
 #[test]
 fn who_stands_by_tells_of_no_plan_and_no_ledger() {
-    let policy = parse(&format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"));
+    let policy = parse(&format!(
+        "steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"
+    ));
     let cluster = Cluster::parse(
         "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m owner=StatefulSet\nnode n2\nnode n3 unready",
     );
@@ -164,7 +247,14 @@ fn who_stands_by_tells_of_no_plan_and_no_ledger() {
     metrics.leader(true);
     metrics.plan(&plan, &policy);
     metrics.ledger(engine.ledger(), &policy.cooldown, noon());
-    for told in ["node_class{", "kept_pods{", "planned_moves{", "steered_nodes{", "band_ratio{", "ledger_entries{"] {
+    for told in [
+        "node_class{",
+        "kept_pods{",
+        "planned_moves{",
+        "steered_nodes{",
+        "band_ratio{",
+        "ledger_entries{",
+    ] {
         assert!(
             metrics.text(Form::Classic).contains(told),
             "the plan says nothing of {told}: {}",
@@ -179,7 +269,11 @@ fn who_stands_by_tells_of_no_plan_and_no_ledger() {
 fn rows_answer_the_questions_of_the_night_in_order() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
-    let rows: Vec<&str> = panels.iter().filter(|p| p["type"] == "row").map(|p| p["title"].as_str().unwrap()).collect();
+    let rows: Vec<&str> = panels
+        .iter()
+        .filter(|p| p["type"] == "row")
+        .map(|p| p["title"].as_str().unwrap())
+        .collect();
     assert_eq!(
         rows,
         [
@@ -200,18 +294,44 @@ fn rows_answer_the_questions_of_the_night_in_order() {
 #[test]
 fn the_first_line_answers_each_question_by_one_figure() {
     let dashboard = dashboard();
-    let panels = dashboard["panels"].as_array().unwrap().iter().take_while(|p| p["type"] != "row");
+    let panels = dashboard["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .take_while(|p| p["type"] != "row");
     let figures: Vec<&str> = panels.map(|p| p["title"].as_str().unwrap()).collect();
-    assert_eq!(figures, ["Hot nodes", "Left alone", "Spread", "Evicted", "Helped", "Leaders", "Failures", "Usage age"]);
+    assert_eq!(
+        figures,
+        [
+            "Hot nodes",
+            "Left alone",
+            "Spread",
+            "Evicted",
+            "Helped",
+            "Leaders",
+            "Failures",
+            "Usage age"
+        ]
+    );
 }
 
 /// Grafana goes on showing the last figure that there was, and so says that all is well of a program that has died.
 #[test]
 fn no_figure_outlives_what_it_tells_of() {
-    for query in queries().into_iter().filter(|q| q.panel["type"] == "stat" && q.target["instant"] != true) {
+    for query in queries()
+        .into_iter()
+        .filter(|q| q.panel["type"] == "stat" && q.target["instant"] != true)
+    {
         let title = &query.panel["title"];
-        assert_eq!(query.panel["options"]["reduceOptions"]["calcs"], serde_json::json!(["last"]), "{title}");
-        assert!(query.expr.contains(" or vector("), "{title}: nothing stands in");
+        assert_eq!(
+            query.panel["options"]["reduceOptions"]["calcs"],
+            serde_json::json!(["last"]),
+            "{title}"
+        );
+        assert!(
+            query.expr.contains(" or vector("),
+            "{title}: nothing stands in"
+        );
     }
 }
 
@@ -224,7 +344,11 @@ fn bars_of_states_say_words_and_axes_do_not() {
         let defaults = &panel["fieldConfig"]["defaults"];
         if panel["type"] == "state-timeline" {
             assert_eq!(defaults["color"]["mode"], "fixed", "{}", panel["title"]);
-            assert!(!defaults["mappings"].to_string().contains("transparent"), "{}", panel["title"]);
+            assert!(
+                !defaults["mappings"].to_string().contains("transparent"),
+                "{}",
+                panel["title"]
+            );
         }
         if panel["type"] == "timeseries" {
             assert!(defaults["noValue"].is_null(), "{}", panel["title"]);
@@ -242,20 +366,40 @@ fn panels_do_not_overlap_and_each_says_what_it_shows() {
     let panels = dashboard["panels"].as_array().unwrap();
     let (mut cells, mut ids) = (BTreeSet::new(), BTreeSet::new());
     for panel in panels {
-        assert!(ids.insert(panel["id"].as_u64().unwrap()), "{} has the number of another", panel["title"]);
+        assert!(
+            ids.insert(panel["id"].as_u64().unwrap()),
+            "{} has the number of another",
+            panel["title"]
+        );
         assert!(at(panel, "x") + at(panel, "w") <= 24);
         for x in at(panel, "x")..at(panel, "x") + at(panel, "w") {
             for y in at(panel, "y")..at(panel, "y") + at(panel, "h") {
-                assert!(cells.insert((x, y)), "{} overlaps another panel", panel["title"]);
+                assert!(
+                    cells.insert((x, y)),
+                    "{} overlaps another panel",
+                    panel["title"]
+                );
             }
         }
         let Some(targets) = panel["targets"].as_array() else {
             assert_eq!(panel["type"], "row", "{} asks for nothing", panel["title"]);
             continue;
         };
-        assert!(panel["description"].as_str().is_some_and(|d| d.len() > 20), "{}", panel["title"]);
-        let letters: BTreeSet<&str> = targets.iter().map(|t| t["refId"].as_str().unwrap()).collect();
-        assert_eq!(letters.len(), targets.len(), "{}: two queries of one letter", panel["title"]);
+        assert!(
+            panel["description"].as_str().is_some_and(|d| d.len() > 20),
+            "{}",
+            panel["title"]
+        );
+        let letters: BTreeSet<&str> = targets
+            .iter()
+            .map(|t| t["refId"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            letters.len(),
+            targets.len(),
+            "{}: two queries of one letter",
+            panel["title"]
+        );
     }
 }
 
@@ -263,29 +407,75 @@ fn panels_do_not_overlap_and_each_says_what_it_shows() {
 #[test]
 fn the_columns_of_tables_are_there() {
     let dashboard = dashboard();
-    for table in dashboard["panels"].as_array().unwrap().iter().filter(|p| p["type"] == "table") {
+    for table in dashboard["panels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|p| p["type"] == "table")
+    {
         let targets = table["targets"].as_array().unwrap();
         let mut columns: BTreeSet<String> = BTreeSet::from(["Time".to_owned()]);
         for target in targets {
-            assert_eq!((&target["format"], &target["instant"]), (&"table".into(), &true.into()), "{}", table["title"]);
+            assert_eq!(
+                (&target["format"], &target["instant"]),
+                (&"table".into(), &true.into()),
+                "{}",
+                table["title"]
+            );
             let (_, labels) = target["expr"].as_str().unwrap().split_once("by (").unwrap();
-            columns.extend(labels.split_once(')').unwrap().0.split(", ").map(str::to_owned));
+            columns.extend(
+                labels
+                    .split_once(')')
+                    .unwrap()
+                    .0
+                    .split(", ")
+                    .map(str::to_owned),
+            );
             let letter = target["refId"].as_str().unwrap();
-            columns.insert(if targets.len() == 1 { "Value".to_owned() } else { format!("Value #{letter}") });
+            columns.insert(if targets.len() == 1 {
+                "Value".to_owned()
+            } else {
+                format!("Value #{letter}")
+            });
         }
         let steps = table["transformations"].as_array().unwrap();
         let options = &steps.iter().find(|t| t["id"] == "organize").unwrap()["options"];
-        let columns_of = |part: &str| options[part].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+        let columns_of = |part: &str| {
+            options[part]
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<BTreeSet<_>>()
+        };
         for part in ["excludeByName", "indexByName", "renameByName"] {
-            assert!(columns_of(part).is_subset(&columns), "{}: {part} of {columns:?}", table["title"]);
+            assert!(
+                columns_of(part).is_subset(&columns),
+                "{}: {part} of {columns:?}",
+                table["title"]
+            );
         }
         let renamed = options["renameByName"].as_object().unwrap();
-        let headings: BTreeSet<&str> =
-            columns.iter().map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap())).collect();
-        let overridden = table["fieldConfig"]["overrides"].as_array().unwrap().iter().map(|o| &o["matcher"]["options"]);
-        let sorted = table["options"]["sortBy"].as_array().unwrap().iter().map(|s| &s["displayName"]);
+        let headings: BTreeSet<&str> = columns
+            .iter()
+            .map(|c| renamed.get(c).map_or(c.as_str(), |n| n.as_str().unwrap()))
+            .collect();
+        let overridden = table["fieldConfig"]["overrides"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|o| &o["matcher"]["options"]);
+        let sorted = table["options"]["sortBy"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| &s["displayName"]);
         for column in overridden.chain(sorted) {
-            assert!(headings.contains(column.as_str().unwrap()), "{}: no column {column}", table["title"]);
+            assert!(
+                headings.contains(column.as_str().unwrap()),
+                "{}: no column {column}",
+                table["title"]
+            );
         }
     }
 }

@@ -25,7 +25,9 @@ fn documents(path: &str) -> Vec<Value> {
 
 fn document(path: &str) -> Value {
     let documents = documents(path);
-    let [one] = documents.as_slice() else { panic!("{path} has {} documents", documents.len()) };
+    let [one] = documents.as_slice() else {
+        panic!("{path} has {} documents", documents.len())
+    };
     one.clone()
 }
 
@@ -34,29 +36,48 @@ fn manifests() -> Vec<(String, Value)> {
     let (mut folders, mut found): (Vec<PathBuf>, _) = (vec![root().join("deploy")], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()) {
-            let path = entry.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+            let path = entry
+                .strip_prefix(root())
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned();
             if entry.is_dir() {
                 folders.push(entry);
-            } else if entry.extension().is_some_and(|e| e == "yaml") && !entry.ends_with("policy.yaml") {
+            } else if entry.extension().is_some_and(|e| e == "yaml")
+                && !entry.ends_with("policy.yaml")
+            {
                 found.extend(documents(&path).into_iter().map(|d| (path.clone(), d)));
             }
         }
     }
-    assert!(found.len() > 10, "only {} documents below deploy/", found.len());
+    assert!(
+        found.len() > 10,
+        "only {} documents below deploy/",
+        found.len()
+    );
     found
 }
 
 /// Every key of a document, however deep.
 fn keys(value: &Value) -> BTreeSet<&str> {
     match value {
-        Value::Object(map) => map.iter().flat_map(|(k, v)| keys(v).into_iter().chain([k.as_str()])).collect(),
+        Value::Object(map) => map
+            .iter()
+            .flat_map(|(k, v)| keys(v).into_iter().chain([k.as_str()]))
+            .collect(),
         Value::Array(list) => list.iter().flat_map(keys).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => BTreeSet::new(),
     }
 }
 
 fn strings(value: &Value) -> Vec<&str> {
-    value.as_array().into_iter().flatten().map(|v| v.as_str().unwrap()).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|v| v.as_str().unwrap())
+        .collect()
 }
 
 /// The pod of the Deployment, and its one container.
@@ -68,7 +89,10 @@ fn pod() -> (Value, Value) {
 }
 
 fn option<'a>(args: &[&'a str], name: &str) -> &'a str {
-    let found: Vec<_> = args.iter().filter_map(|a| a.strip_prefix(name)?.strip_prefix('=')).collect();
+    let found: Vec<_> = args
+        .iter()
+        .filter_map(|a| a.strip_prefix(name)?.strip_prefix('='))
+        .collect();
     assert_eq!(found.len(), 1, "{name} in {args:?}");
     found[0]
 }
@@ -90,7 +114,13 @@ fn the_pod_has_no_privileges() {
     for volume in pod["volumes"].as_array().unwrap() {
         assert_eq!(keys(volume), BTreeSet::from(["configMap", "name"]));
     }
-    assert!(container["volumeMounts"].as_array().unwrap().iter().all(|m| m["readOnly"] == true));
+    assert!(
+        container["volumeMounts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|m| m["readOnly"] == true)
+    );
 }
 
 #[test]
@@ -108,18 +138,40 @@ fn nothing_gives_the_pod_more_afterwards() {
             "Component" => known.extend(["patches", "replacements"]),
             _ => continue,
         }
-        let fields: BTreeSet<_> = manifest.as_object().unwrap().keys().map(String::as_str).collect();
+        let fields: BTreeSet<_> = manifest
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
         assert!(fields.is_subset(&known), "{path}: {fields:?}");
     }
     for (path, manifest) in manifests().iter().filter(|(path, _)| path != DEPLOYMENT) {
         let keys = keys(manifest);
-        for loose in ["securityContext", "initContainers", "volumes", "volumeMounts", "serviceAccountName", "image"] {
+        for loose in [
+            "securityContext",
+            "initContainers",
+            "volumes",
+            "volumeMounts",
+            "serviceAccountName",
+            "image",
+        ] {
             assert!(!keys.contains(loose), "{path} sets {loose}");
         }
     }
     for (path, manifest) in manifests() {
-        for of_the_node in ["hostNetwork", "hostPID", "hostIPC", "hostPath", "hostPort", "privileged"] {
-            assert!(!keys(&manifest).contains(of_the_node), "{path} sets {of_the_node}");
+        for of_the_node in [
+            "hostNetwork",
+            "hostPID",
+            "hostIPC",
+            "hostPath",
+            "hostPort",
+            "privileged",
+        ] {
+            assert!(
+                !keys(&manifest).contains(of_the_node),
+                "{path} sets {of_the_node}"
+            );
         }
     }
 }
@@ -129,10 +181,18 @@ fn the_pod_is_asked_where_it_listens() {
     let (_, container) = pod();
     let port = container["ports"][0].clone();
     assert_eq!(port["name"], "http");
-    let listen = option(&strings(&container["args"]), "--listen").rsplit_once(':').unwrap().1.to_owned();
+    let listen = option(&strings(&container["args"]), "--listen")
+        .rsplit_once(':')
+        .unwrap()
+        .1
+        .to_owned();
     assert_eq!(port["containerPort"].to_string(), listen);
     for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
-        assert_eq!(container[probe]["httpGet"], json!({"path": path, "port": "http"}), "{probe}");
+        assert_eq!(
+            container[probe]["httpGet"],
+            json!({"path": path, "port": "http"}),
+            "{probe}"
+        );
     }
 }
 
@@ -140,11 +200,21 @@ fn the_pod_is_asked_where_it_listens() {
 fn the_pod_stays_when_the_cluster_is_full_and_never_acts_twice() {
     let (pod, container) = pod();
     assert_eq!(pod["priorityClassName"], "system-cluster-critical");
-    assert_eq!(container["resources"]["requests"], json!({"cpu": "50m", "memory": "64Mi"}));
-    assert!(container["resources"]["limits"]["memory"].is_string(), "no memory limit");
+    assert_eq!(
+        container["resources"]["requests"],
+        json!({"cpu": "50m", "memory": "64Mi"})
+    );
+    assert!(
+        container["resources"]["limits"]["memory"].is_string(),
+        "no memory limit"
+    );
     let spec = &document(DEPLOYMENT)["spec"];
-    let by_and_by = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
-    assert_eq!((&spec["replicas"], &spec["strategy"]), (&json!(1), &by_and_by));
+    let by_and_by =
+        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
+    assert_eq!(
+        (&spec["replicas"], &spec["strategy"]),
+        (&json!(1), &by_and_by)
+    );
     // Two run side by side for a while, so a lease has to say which of them acts.
     assert!(strings(&container["args"]).contains(&"--leader-elect"));
 }
@@ -161,20 +231,36 @@ fn the_policy_is_where_the_program_looks_and_a_change_rolls_the_pod() {
     assert_eq!(volume["name"], mount["name"]);
     let file = strings(&map["files"])[0].to_owned();
     let looks = option(&strings(&container["args"]), "--policy").to_owned();
-    assert_eq!(looks, format!("{}/{file}", mount["mountPath"].as_str().unwrap()));
+    assert_eq!(
+        looks,
+        format!("{}/{file}", mount["mountPath"].as_str().unwrap())
+    );
     assert!(root().join("deploy/base").join(file).is_file());
 }
 
 #[test]
 fn the_image_is_of_this_version_and_of_the_same_user() {
     let (pod, container) = pod();
-    assert_eq!(container["image"], concat!("ghcr.io/evenkeel/evenkeel:v", env!("CARGO_PKG_VERSION")));
-    assert!(container["command"].is_null(), "the image knows its program");
+    assert_eq!(
+        container["image"],
+        concat!("ghcr.io/evenkeel/evenkeel:v", env!("CARGO_PKG_VERSION"))
+    );
+    assert!(
+        container["command"].is_null(),
+        "the image knows its program"
+    );
     let dockerfile = read("Dockerfile");
     let (_, last) = dockerfile.rsplit_once("\nFROM ").unwrap();
-    assert!(last.starts_with("gcr.io/distroless/") && last.lines().next().unwrap().ends_with(":nonroot"), "{last}");
+    assert!(
+        last.starts_with("gcr.io/distroless/")
+            && last.lines().next().unwrap().ends_with(":nonroot"),
+        "{last}"
+    );
     let user = last.lines().find_map(|l| l.strip_prefix("USER ")).unwrap();
-    assert_eq!(user, format!("{0}:{0}", pod["securityContext"]["runAsUser"]));
+    assert_eq!(
+        user,
+        format!("{0}:{0}", pod["securityContext"]["runAsUser"])
+    );
 }
 
 // ---- what it may do ----
@@ -233,32 +319,58 @@ fn it_may_do_what_the_program_does() {
         "Role leases.coordination.k8s.io: create",
         "Role leases.coordination.k8s.io: get update only evenkeel",
     ];
-    assert_eq!(grants.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        grants.iter().map(String::as_str).collect::<Vec<_>>(),
+        expected
+    );
 }
 
 /// Whatever is added to the list above one day, these hold.
 #[test]
 fn it_may_never_do_more_than_read_evict_tell_and_keep_its_own_books() {
     for (kind, rule) in rules() {
-        let fields: BTreeSet<_> = rule.as_object().unwrap().keys().map(String::as_str).collect();
+        let fields: BTreeSet<_> = rule
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
         let known = BTreeSet::from(["apiGroups", "resources", "resourceNames", "verbs"]);
         assert!(fields.is_subset(&known), "{rule}");
         let (resources, verbs) = (strings(&rule["resources"]), strings(&rule["verbs"]));
         for verb in &verbs {
-            assert!(["get", "list", "watch", "create", "update"].contains(verb), "{verb} in {rule}");
+            assert!(
+                ["get", "list", "watch", "create", "update"].contains(verb),
+                "{verb} in {rule}"
+            );
         }
         for resource in &resources {
-            assert!(!["*", "secrets", "serviceaccounts"].contains(resource), "{rule}");
-            assert!(!resource.contains('/') || *resource == "pods/eviction", "{rule}");
+            assert!(
+                !["*", "secrets", "serviceaccounts"].contains(resource),
+                "{rule}"
+            );
+            assert!(
+                !resource.contains('/') || *resource == "pods/eviction",
+                "{rule}"
+            );
         }
         let group = strings(&rule["apiGroups"]);
-        assert!(!group.contains(&"*") && !group.contains(&"rbac.authorization.k8s.io"), "{rule}");
+        assert!(
+            !group.contains(&"*") && !group.contains(&"rbac.authorization.k8s.io"),
+            "{rule}"
+        );
         if kind == "ClusterRole" && verbs.iter().any(|v| !["list", "watch"].contains(v)) {
             assert!(verbs == ["create"], "{rule}");
-            assert!(resources == ["pods/eviction"] || (resources, group) == (vec!["events"], vec!["events.k8s.io"]));
+            assert!(
+                resources == ["pods/eviction"]
+                    || (resources, group) == (vec!["events"], vec!["events.k8s.io"])
+            );
         }
         if verbs.iter().any(|v| ["get", "update"].contains(v)) {
-            assert!(!strings(&rule["resourceNames"]).is_empty(), "{rule} is for any name");
+            assert!(
+                !strings(&rule["resourceNames"]).is_empty(),
+                "{rule} is for any name"
+            );
         }
     }
 }
@@ -267,8 +379,14 @@ fn it_may_never_do_more_than_read_evict_tell_and_keep_its_own_books() {
 fn only_its_own_account_may() {
     let account = document("deploy/base/serviceaccount.yaml");
     assert_eq!(pod().0["serviceAccountName"], account["metadata"]["name"]);
-    let (name, namespace) = (&account["metadata"]["name"], &account["metadata"]["namespace"]);
-    assert_eq!((name, namespace), (&json!("evenkeel"), &json!("kube-system")));
+    let (name, namespace) = (
+        &account["metadata"]["name"],
+        &account["metadata"]["namespace"],
+    );
+    assert_eq!(
+        (name, namespace),
+        (&json!("evenkeel"), &json!("kube-system"))
+    );
     let subject = json!([{"kind": "ServiceAccount", "name": name, "namespace": namespace}]);
     let (mut roles, mut bound) = (BTreeSet::new(), BTreeSet::new());
     for manifest in documents(RBAC) {
@@ -284,8 +402,14 @@ fn only_its_own_account_may() {
         }
     }
     assert_eq!(bound, roles);
-    for (path, manifest) in manifests().iter().filter(|(path, _)| path != RBAC && path != STEERING) {
-        assert!(!manifest["kind"].as_str().unwrap().contains("Role"), "{path} has a role or a binding too");
+    for (path, manifest) in manifests()
+        .iter()
+        .filter(|(path, _)| path != RBAC && path != STEERING)
+    {
+        assert!(
+            !manifest["kind"].as_str().unwrap().contains("Role"),
+            "{path} has a role or a binding too"
+        );
     }
 }
 
@@ -294,19 +418,37 @@ fn only_its_own_account_may() {
 fn only_who_asks_for_steering_lets_it_patch_nodes() {
     let base = read(RBAC);
     assert!(!base.contains("patch"), "the base may patch something");
-    let [role, binding] = &documents(STEERING)[..] else { panic!("{STEERING} has other documents") };
-    assert_eq!(role["rules"], json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}]));
+    let [role, binding] = &documents(STEERING)[..] else {
+        panic!("{STEERING} has other documents")
+    };
+    assert_eq!(
+        role["rules"],
+        json!([{"apiGroups": [""], "resources": ["nodes"], "verbs": ["patch"]}])
+    );
     assert!(role["aggregationRule"].is_null());
-    let of_the_base = documents(RBAC).into_iter().find(|d| d["kind"] == "ClusterRoleBinding").unwrap();
+    let of_the_base = documents(RBAC)
+        .into_iter()
+        .find(|d| d["kind"] == "ClusterRoleBinding")
+        .unwrap();
     assert_eq!(binding["subjects"], of_the_base["subjects"]);
     let name = &role["metadata"]["name"];
-    let reference = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
-    assert_eq!((&role["kind"], &binding["roleRef"]), (&json!("ClusterRole"), &reference));
+    let reference =
+        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name});
+    assert_eq!(
+        (&role["kind"], &binding["roleRef"]),
+        (&json!("ClusterRole"), &reference)
+    );
     let component = document("deploy/components/steering/kustomization.yaml");
-    assert_eq!((&component["kind"], strings(&component["resources"])), (&json!("Component"), vec!["rbac.yaml"]));
+    assert_eq!(
+        (&component["kind"], strings(&component["resources"])),
+        (&json!("Component"), vec!["rbac.yaml"])
+    );
     for (path, manifest) in manifests() {
         let components = strings(&manifest["components"]);
-        assert!(!components.iter().any(|c| c.contains("steering")), "{path} asks for it unasked");
+        assert!(
+            !components.iter().any(|c| c.contains("steering")),
+            "{path} asks for it unasked"
+        );
     }
 }
 
@@ -316,8 +458,13 @@ fn the_readme_explains_every_permission() {
     for (_, rule) in rules() {
         for resource in strings(&rule["resources"]) {
             let named = format!("`{resource}`");
-            let explained = readme.lines().any(|l| l.starts_with('|') && l.contains(&named));
-            assert!(explained, "{resource} is not in a table of deploy/README.md");
+            let explained = readme
+                .lines()
+                .any(|l| l.starts_with('|') && l.contains(&named));
+            assert!(
+                explained,
+                "{resource} is not in a table of deploy/README.md"
+            );
         }
     }
 }
@@ -346,22 +493,43 @@ fn overlays_take_the_pod_of_the_deployment_and_leave_the_deployment_out() {
     let component = document("deploy/components/once/kustomization.yaml");
     assert_eq!(component["patches"], json!([{"path": "pod.yaml"}]));
     let copy = &component["replacements"][0];
-    assert_eq!(copy["source"], json!({"kind": "Deployment", "name": "evenkeel", "fieldPath": "spec.template"}));
-    for (overlay, kind, to) in
-        [("job", "Job", "spec.template"), ("cronjob", "CronJob", "spec.jobTemplate.spec.template")]
-    {
+    assert_eq!(
+        copy["source"],
+        json!({"kind": "Deployment", "name": "evenkeel", "fieldPath": "spec.template"})
+    );
+    for (overlay, kind, to) in [
+        ("job", "Job", "spec.template"),
+        ("cronjob", "CronJob", "spec.jobTemplate.spec.template"),
+    ] {
         let kustomization = document(&format!("deploy/overlays/{overlay}/kustomization.yaml"));
         let own = format!("{overlay}.yaml");
         assert_eq!(strings(&kustomization["resources"]), ["../../base", &own]);
-        assert_eq!(strings(&kustomization["components"]), ["../../components/once"]);
+        assert_eq!(
+            strings(&kustomization["components"]),
+            ["../../components/once"]
+        );
         let patches = kustomization["patches"].as_array().unwrap();
         let patch: Value = serde_saphyr::from_str(patches[0]["patch"].as_str().unwrap()).unwrap();
-        assert_eq!((patches.len(), &patch["$patch"], &patch["kind"]), (1, &json!("delete"), &json!("Deployment")));
+        assert_eq!(
+            (patches.len(), &patch["$patch"], &patch["kind"]),
+            (1, &json!("delete"), &json!("Deployment"))
+        );
 
         let manifest = document(&format!("deploy/overlays/{overlay}/{own}"));
-        assert_eq!((&manifest["kind"], &manifest["metadata"]["name"]), (&json!(kind), &json!("evenkeel")));
-        assert!(!keys(&manifest).contains("containers"), "{own} has a pod of its own");
-        let target = copy["targets"].as_array().unwrap().iter().find(|t| t["select"]["kind"] == kind).unwrap();
+        assert_eq!(
+            (&manifest["kind"], &manifest["metadata"]["name"]),
+            (&json!(kind), &json!("evenkeel"))
+        );
+        assert!(
+            !keys(&manifest).contains("containers"),
+            "{own} has a pod of its own"
+        );
+        let target = copy["targets"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|t| t["select"]["kind"] == kind)
+            .unwrap();
         assert_eq!(target["select"]["name"], "evenkeel");
         assert_eq!(strings(&target["fieldPaths"]), [to]);
     }
@@ -373,14 +541,28 @@ fn runs_end_and_do_not_pile_up() {
     let cron = document("deploy/overlays/cronjob/cronjob.yaml")["spec"].clone();
     for spec in [&job, &cron["jobTemplate"]["spec"]] {
         assert_eq!(spec["backoffLimit"], 0);
-        assert!(spec["activeDeadlineSeconds"].as_u64().is_some_and(|s| (60..=600).contains(&s)));
+        assert!(
+            spec["activeDeadlineSeconds"]
+                .as_u64()
+                .is_some_and(|s| (60..=600).contains(&s))
+        );
     }
     assert!(job["ttlSecondsAfterFinished"].is_u64());
-    assert_eq!((&cron["schedule"], &cron["concurrencyPolicy"]), (&json!("*/5 * * * *"), &json!("Forbid")));
+    assert_eq!(
+        (&cron["schedule"], &cron["concurrencyPolicy"]),
+        (&json!("*/5 * * * *"), &json!("Forbid"))
+    );
     // The CronJob controller looks every 10 s, and starts nothing with a deadline below that.
-    assert!(cron["startingDeadlineSeconds"].as_u64().is_some_and(|s| (10..300).contains(&s)));
+    assert!(
+        cron["startingDeadlineSeconds"]
+            .as_u64()
+            .is_some_and(|s| (10..300).contains(&s))
+    );
     for kept in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
-        assert!(cron[kept].as_u64().is_some_and(|n| (1..=3).contains(&n)), "{kept}");
+        assert!(
+            cron[kept].as_u64().is_some_and(|n| (1..=3).contains(&n)),
+            "{kept}"
+        );
     }
 }
 
@@ -393,7 +575,10 @@ fn policy(path: &str) -> Policy {
 #[test]
 fn a_first_install_evicts_nothing_and_later_little() {
     let policy = policy("deploy/base/policy.yaml");
-    assert!(policy.dry_run, "whoever applies deploy/base unread must not lose a pod");
+    assert!(
+        policy.dry_run,
+        "whoever applies deploy/base unread must not lose a pod"
+    );
     let limits = &policy.limits;
     for (name, limit, most) in [
         ("perCycle", limits.per_cycle, 10),
@@ -401,16 +586,28 @@ fn a_first_install_evicts_nothing_and_later_little() {
         ("perNamespace", limits.per_namespace, 10),
         ("perMinute", limits.per_minute, 10),
     ] {
-        assert!(limit.is_some_and(|n| n > 0 && n <= most), "{name} is {limit:?}");
+        assert!(
+            limit.is_some_and(|n| n > 0 && n <= most),
+            "{name} is {limit:?}"
+        );
     }
     // Of ten replicas no more than two are away, and of three one.
     let away = |replicas| limits.per_workload.map(|share| share.of(replicas));
-    assert!(away(10).is_some_and(|n| n <= 2) && away(3) == Some(1), "perWorkload is {:?}", limits.per_workload);
+    assert!(
+        away(10).is_some_and(|n| n <= 2) && away(3) == Some(1),
+        "perWorkload is {:?}",
+        limits.per_workload
+    );
     for strategy in &policy.strategies {
-        let Rule::LowNodeUtilization(rule) = &strategy.rule else { panic!("another rule") };
+        let Rule::LowNodeUtilization(rule) = &strategy.rule else {
+            panic!("another rule")
+        };
         for pool in &rule.pools {
             for ((resource, cold), (_, hot)) in pool.thresholds.iter().zip(&pool.targets) {
-                assert!(hot.get() - cold.get() >= 0.2, "{resource}: too narrow a band sends pods back and forth");
+                assert!(
+                    hot.get() - cold.get() >= 0.2,
+                    "{resource}: too narrow a band sends pods back and forth"
+                );
             }
         }
     }

@@ -2,20 +2,23 @@
 
 use std::fmt::Write as _;
 
+use evenkeel::model::snapshot::facts::Phase;
+use evenkeel::model::snapshot::{Pod, Snapshot};
 use evenkeel::policy::{
-    AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy, Rule, Scope,
-    TooManyRestarts,
+    AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
+    Rule, Scope, TooManyRestarts,
 };
-use evenkeel::selector::Selector;
-use evenkeel::snapshot::facts::Phase;
-use evenkeel::snapshot::{Pod, Snapshot};
+use evenkeel::values::selector::Selector;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use crate::kit::{Cluster, noon, only, text};
 
 fn everywhere() -> Scope {
-    Scope { namespaces: Names::ALL, pods: None }
+    Scope {
+        namespaces: Names::ALL,
+        pods: None,
+    }
 }
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -23,7 +26,12 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 fn restarts() -> TooManyRestarts {
-    TooManyRestarts { scope: everywhere(), threshold: 100, including_init_containers: false, states: Vec::new() }
+    TooManyRestarts {
+        scope: everywhere(),
+        threshold: 100,
+        including_init_containers: false,
+        states: Vec::new(),
+    }
 }
 
 fn life_time() -> PodLifeTime {
@@ -51,11 +59,18 @@ fn failed() -> FailedPods {
 }
 
 fn taints() -> NodeTaints {
-    NodeTaints { scope: everywhere(), include_prefer_no_schedule: false, taints: Names::ALL }
+    NodeTaints {
+        scope: everywhere(),
+        include_prefer_no_schedule: false,
+        taints: Names::ALL,
+    }
 }
 
 fn affinity(kinds: &[AffinityKind]) -> Rule {
-    Rule::RemovePodsViolatingNodeAffinity(NodeAffinity { scope: everywhere(), kinds: kinds.to_vec() })
+    Rule::RemovePodsViolatingNodeAffinity(NodeAffinity {
+        scope: everywhere(),
+        kinds: kinds.to_vec(),
+    })
 }
 
 fn said(cluster: &str, policy: Policy) -> String {
@@ -65,8 +80,16 @@ fn said(cluster: &str, policy: Policy) -> String {
 /// Names of the pods that would be moved, in order; nothing may be refused.
 fn moved(cluster: &str, policy: Policy) -> String {
     let plan = Cluster::parse(cluster).plan_by(policy);
-    assert!(plan.kept.is_empty() && plan.halted.is_none(), "{}", text(&plan));
-    plan.moves.iter().map(|m| m.pod.as_str()).collect::<Vec<_>>().join(" ")
+    assert!(
+        plan.kept.is_empty() && plan.halted.is_none(),
+        "{}",
+        text(&plan)
+    );
+    plan.moves
+        .iter()
+        .map(|m| m.pod.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Each rule against a cluster of one node full of pods and an empty one.
@@ -90,33 +113,69 @@ const LIMPING: &str = "
 fn too_many_restarts() {
     let rule = Rule::RemovePodsHavingTooManyRestarts;
     let scope = |namespaces, pods| Scope { namespaces, pods };
-    let with = |states: &[&str]| TooManyRestarts { states: names(states), ..restarts() };
+    let with = |states: &[&str]| TooManyRestarts {
+        states: names(states),
+        ..restarts()
+    };
     each(
         LIMPING,
         [
             (rule(restarts()), "most-1 dead-1 other-1 many-1"),
-            (rule(TooManyRestarts { threshold: 201, ..restarts() }), "most-1"),
             (
-                rule(TooManyRestarts { including_init_containers: true, ..restarts() }),
+                rule(TooManyRestarts {
+                    threshold: 201,
+                    ..restarts()
+                }),
+                "most-1",
+            ),
+            (
+                rule(TooManyRestarts {
+                    including_init_containers: true,
+                    ..restarts()
+                }),
                 "most-1 dead-1 other-1 both-1 many-1",
             ),
             (rule(with(&["CrashLoopBackOff"])), "most-1"),
             (rule(with(&["Running"])), "most-1 other-1 many-1"),
             (rule(with(&["ImagePullBackOff"])), ""),
-            (rule(TooManyRestarts { including_init_containers: true, ..with(&["ImagePullBackOff"]) }), "both-1"),
-            (rule(TooManyRestarts { scope: scope(Names::Only(names(&["other"])), None), ..restarts() }), "other-1"),
             (
-                rule(TooManyRestarts { scope: scope(Names::Except(names(&["other"])), None), ..restarts() }),
+                rule(TooManyRestarts {
+                    including_init_containers: true,
+                    ..with(&["ImagePullBackOff"])
+                }),
+                "both-1",
+            ),
+            (
+                rule(TooManyRestarts {
+                    scope: scope(Names::Only(names(&["other"])), None),
+                    ..restarts()
+                }),
+                "other-1",
+            ),
+            (
+                rule(TooManyRestarts {
+                    scope: scope(Names::Except(names(&["other"])), None),
+                    ..restarts()
+                }),
                 "most-1 dead-1 many-1",
             ),
             (
-                rule(TooManyRestarts { scope: scope(Names::ALL, Selector::parse("tier=db").ok()), ..restarts() }),
+                rule(TooManyRestarts {
+                    scope: scope(Names::ALL, Selector::parse("tier=db").ok()),
+                    ..restarts()
+                }),
                 "other-1",
             ),
         ],
     );
-    let plan = said(&format!("node n1\n{LIMPING}\nnode n2"), only(rule(restarts())));
-    assert!(plan.starts_with("move most-1 from n1 to ?: restarted 300 times, 100 are too many"), "{plan}");
+    let plan = said(
+        &format!("node n1\n{LIMPING}\nnode n2"),
+        only(rule(restarts())),
+    );
+    assert!(
+        plan.starts_with("move most-1 from n1 to ?: restarted 300 times, 100 are too many"),
+        "{plan}"
+    );
 }
 
 const AGEING: &str = "
@@ -136,28 +195,84 @@ const AGEING: &str = "
 #[test]
 fn pod_life_time() {
     let rule = Rule::PodLifeTime;
-    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
-    let with = |states: &[&str]| PodLifeTime { states: names(states), ..life_time() };
-    let code = |code| PodLifeTime { exit_codes: vec![code], ..life_time() };
-    let none = ConditionTest { kind: None, status: None, reason: None, for_at_least: None };
-    let when = |test: ConditionTest| PodLifeTime { conditions: vec![test], ..life_time() };
+    let week = PodLifeTime {
+        max_age: Some(SignedDuration::from_hours(168)),
+        ..life_time()
+    };
+    let with = |states: &[&str]| PodLifeTime {
+        states: names(states),
+        ..life_time()
+    };
+    let code = |code| PodLifeTime {
+        exit_codes: vec![code],
+        ..life_time()
+    };
+    let none = ConditionTest {
+        kind: None,
+        status: None,
+        reason: None,
+        for_at_least: None,
+    };
+    let when = |test: ConditionTest| PodLifeTime {
+        conditions: vec![test],
+        ..life_time()
+    };
     let text = |text: &str| Some(text.to_owned());
     each(
         AGEING,
         [
             (rule(week.clone()), "older-1 old-1"),
-            (rule(PodLifeTime { states: names(&["Failed"]), ..week.clone() }), ""),
+            (
+                rule(PodLifeTime {
+                    states: names(&["Failed"]),
+                    ..week.clone()
+                }),
+                "",
+            ),
             (rule(with(&["Evicted"])), "gone-1"),
             (rule(with(&["Succeeded", "Failed"])), "done-1 gone-1"),
-            (rule(with(&["ImagePullBackOff", "OOMKilled"])), "sick-1 young-1"),
+            (
+                rule(with(&["ImagePullBackOff", "OOMKilled"])),
+                "sick-1 young-1",
+            ),
             (rule(with(&["PodInitializing", "ErrImagePull"])), ""),
-            (rule(PodLifeTime { including_init_containers: true, ..with(&["PodInitializing"]) }), "init-1"),
-            (rule(PodLifeTime { including_ephemeral_containers: true, ..with(&["ErrImagePull"]) }), "look-1"),
+            (
+                rule(PodLifeTime {
+                    including_init_containers: true,
+                    ..with(&["PodInitializing"])
+                }),
+                "init-1",
+            ),
+            (
+                rule(PodLifeTime {
+                    including_ephemeral_containers: true,
+                    ..with(&["ErrImagePull"])
+                }),
+                "look-1",
+            ),
             (rule(code(137)), "sick-1"),
             (rule(code(2)), ""),
-            (rule(PodLifeTime { including_init_containers: true, ..code(2) }), "init-1"),
-            (rule(PodLifeTime { including_ephemeral_containers: true, ..code(3) }), ""),
-            (rule(PodLifeTime { owner_kinds: Names::Only(names(&["Job"])), ..with(&["Failed", "Running"]) }), "gone-1"),
+            (
+                rule(PodLifeTime {
+                    including_init_containers: true,
+                    ..code(2)
+                }),
+                "init-1",
+            ),
+            (
+                rule(PodLifeTime {
+                    including_ephemeral_containers: true,
+                    ..code(3)
+                }),
+                "",
+            ),
+            (
+                rule(PodLifeTime {
+                    owner_kinds: Names::Only(names(&["Job"])),
+                    ..with(&["Failed", "Running"])
+                }),
+                "gone-1",
+            ),
             (
                 rule(PodLifeTime {
                     owner_kinds: Names::Except(names(&["ReplicaSet"])),
@@ -166,17 +281,58 @@ fn pod_life_time() {
                 "gone-1",
             ),
             (
-                rule(when(ConditionTest { kind: text("Ready"), status: text("False"), ..none.clone() })),
+                rule(when(ConditionTest {
+                    kind: text("Ready"),
+                    status: text("False"),
+                    ..none.clone()
+                })),
                 "sick-1 vague-1",
             ),
-            (rule(when(ConditionTest { kind: text("Ready"), status: text("True"), ..none.clone() })), ""),
-            (rule(when(ConditionTest { reason: text("NotServing"), ..none.clone() })), "sick-1"),
-            (rule(when(ConditionTest { for_at_least: Some(SignedDuration::from_mins(30)), ..none.clone() })), "sick-1"),
-            (rule(when(ConditionTest { for_at_least: Some(SignedDuration::from_mins(31)), ..none })), ""),
+            (
+                rule(when(ConditionTest {
+                    kind: text("Ready"),
+                    status: text("True"),
+                    ..none.clone()
+                })),
+                "",
+            ),
+            (
+                rule(when(ConditionTest {
+                    reason: text("NotServing"),
+                    ..none.clone()
+                })),
+                "sick-1",
+            ),
+            (
+                rule(when(ConditionTest {
+                    for_at_least: Some(SignedDuration::from_mins(30)),
+                    ..none.clone()
+                })),
+                "sick-1",
+            ),
+            (
+                rule(when(ConditionTest {
+                    for_at_least: Some(SignedDuration::from_mins(31)),
+                    ..none
+                })),
+                "",
+            ),
         ],
     );
-    let in_scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
-    each(AGEING, [(rule(PodLifeTime { scope: in_scope, ..week }), "older-1")]);
+    let in_scope = Scope {
+        namespaces: Names::Only(names(&["other"])),
+        pods: None,
+    };
+    each(
+        AGEING,
+        [(
+            rule(PodLifeTime {
+                scope: in_scope,
+                ..week
+            }),
+            "older-1",
+        )],
+    );
 }
 
 #[test]
@@ -187,14 +343,23 @@ fn the_reason_names_all_that_was_asked_for() {
         owner_kinds: Names::Only(names(&["ReplicaSet"])),
         ..life_time()
     };
-    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(rule)));
+    let plan = said(
+        &format!("node n1\n{AGEING}\nnode n2"),
+        only(Rule::PodLifeTime(rule)),
+    );
     insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with code 137 and belongs to a ReplicaSet");
 }
 
 #[test]
 fn an_age_is_told_by_its_two_largest_units() {
-    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(168)), ..life_time() };
-    let plan = said(&format!("node n1\n{AGEING}\nnode n2"), only(Rule::PodLifeTime(week)));
+    let week = PodLifeTime {
+        max_age: Some(SignedDuration::from_hours(168)),
+        ..life_time()
+    };
+    let plan = said(
+        &format!("node n1\n{AGEING}\nnode n2"),
+        only(Rule::PodLifeTime(week)),
+    );
     insta::assert_snapshot!(plan, @r"
     move older-1 from n1 to ?: is 8d3h old, older than 7d
     move old-1 from n1 to ?: is 8d old, older than 7d
@@ -211,14 +376,25 @@ fn the_oldest_go_first_whatever_their_node() {
           a age=12h
           c age=6h
     ";
-    let rule = Rule::PodLifeTime(PodLifeTime { max_age: Some(SignedDuration::from_hours(1)), ..life_time() });
+    let rule = Rule::PodLifeTime(PodLifeTime {
+        max_age: Some(SignedDuration::from_hours(1)),
+        ..life_time()
+    });
     assert_eq!(moved(cluster, only(rule.clone())), "a-1 b-1 c-1 d-1");
     // A node at its limit is passed over; the others go on.
     let mut policy = only(rule);
     policy.limits.per_node = Some(1);
     assert_eq!(
-        said(cluster, policy).lines().map(|l| l.split(':').next().unwrap()).collect::<Vec<_>>(),
-        ["move a-1 from n2 to ?", "move b-1 from n1 to ?", "keep c-1 on n2", "keep d-1 on n1"]
+        said(cluster, policy)
+            .lines()
+            .map(|l| l.split(':').next().unwrap())
+            .collect::<Vec<_>>(),
+        [
+            "move a-1 from n2 to ?",
+            "move b-1 from n1 to ?",
+            "keep c-1 on n2",
+            "keep d-1 on n1"
+        ]
     );
 }
 
@@ -234,26 +410,59 @@ const FALLEN: &str = "
 #[test]
 fn failed_pods() {
     let rule = Rule::RemoveFailedPods;
-    let because = |reasons: &[&str]| FailedPods { reasons: names(reasons), ..failed() };
-    let code = |code| FailedPods { exit_codes: vec![code], ..failed() };
-    let init = |rule| FailedPods { including_init_containers: true, ..rule };
+    let because = |reasons: &[&str]| FailedPods {
+        reasons: names(reasons),
+        ..failed()
+    };
+    let code = |code| FailedPods {
+        exit_codes: vec![code],
+        ..failed()
+    };
+    let init = |rule| FailedPods {
+        including_init_containers: true,
+        ..rule
+    };
     each(
         FALLEN,
         [
             (rule(failed()), "evicted-1 init-1 job-1 other-1"),
-            (rule(FailedPods { min_age: SignedDuration::ZERO, ..failed() }), "evicted-1 fresh-1 init-1 job-1 other-1"),
+            (
+                rule(FailedPods {
+                    min_age: SignedDuration::ZERO,
+                    ..failed()
+                }),
+                "evicted-1 fresh-1 init-1 job-1 other-1",
+            ),
             (rule(because(&["Evicted"])), "evicted-1"),
-            (rule(because(&["Error", "CreateContainerError"])), "job-1 other-1"),
+            (
+                rule(because(&["Error", "CreateContainerError"])),
+                "job-1 other-1",
+            ),
             (rule(because(&["StartError"])), ""),
             (rule(init(because(&["StartError"]))), "init-1"),
             (rule(code(1)), "job-1"),
             (rule(code(128)), ""),
             (rule(init(code(128))), "init-1"),
-            (rule(FailedPods { exit_codes: vec![1], ..because(&["Evicted"]) }), ""),
-            (rule(FailedPods { exclude_owner_kinds: names(&["Job"]), ..failed() }), "evicted-1 init-1 other-1"),
             (
                 rule(FailedPods {
-                    scope: Scope { namespaces: Names::Only(names(&["other"])), pods: None },
+                    exit_codes: vec![1],
+                    ..because(&["Evicted"])
+                }),
+                "",
+            ),
+            (
+                rule(FailedPods {
+                    exclude_owner_kinds: names(&["Job"]),
+                    ..failed()
+                }),
+                "evicted-1 init-1 other-1",
+            ),
+            (
+                rule(FailedPods {
+                    scope: Scope {
+                        namespaces: Names::Only(names(&["other"])),
+                        pods: None,
+                    },
                     ..failed()
                 }),
                 "other-1",
@@ -293,7 +502,10 @@ fn what_has_finished_needs_no_room_no_budget_and_no_siblings() {
 fn bare_pods_that_failed_go_where_the_policy_lets_them() {
     let cluster = "node n1\n lone bare phase=Failed age=2h\nnode n2";
     let mut policy = only(Rule::RemoveFailedPods(failed()));
-    assert_eq!(said(cluster, policy.clone()), "keep lone-1 on n1: it has no owner that would make it anew");
+    assert_eq!(
+        said(cluster, policy.clone()),
+        "keep lone-1 on n1: it has no owner that would make it anew"
+    );
     policy.profiles[0].evictable.protected.failed_bare = false;
     assert_eq!(moved(cluster, policy), "lone-1");
 }
@@ -309,9 +521,18 @@ fn node_taints() {
           other namespace=other
         node n2
     ";
-    let soft = NodeTaints { include_prefer_no_schedule: true, ..taints() };
-    let but = |keys: &[&str]| NodeTaints { taints: Names::Except(names(keys)), ..taints() };
-    let just = |keys: &[&str]| NodeTaints { taints: Names::Only(names(keys)), ..taints() };
+    let soft = NodeTaints {
+        include_prefer_no_schedule: true,
+        ..taints()
+    };
+    let but = |keys: &[&str]| NodeTaints {
+        taints: Names::Except(names(keys)),
+        ..taints()
+    };
+    let just = |keys: &[&str]| NodeTaints {
+        taints: Names::Only(names(keys)),
+        ..taints()
+    };
     for (rule, expected) in [
         (rule(taints()), "web-1 other-1"),
         (rule(soft.clone()), "db-1 web-1 other-1"),
@@ -320,10 +541,22 @@ fn node_taints() {
         (rule(but(&["dedicated=web", "out"])), "web-1 other-1"),
         (rule(just(&["dedicated=db"])), "web-1 other-1"),
         (rule(just(&["soft"])), ""),
-        (rule(NodeTaints { taints: Names::Only(names(&["soft"])), ..soft }), "db-1 web-1 other-1"),
+        (
+            rule(NodeTaints {
+                taints: Names::Only(names(&["soft"])),
+                ..soft
+            }),
+            "db-1 web-1 other-1",
+        ),
         (rule(just(&[])), ""),
         (
-            rule(NodeTaints { scope: Scope { namespaces: Names::Except(names(&["other"])), pods: None }, ..taints() }),
+            rule(NodeTaints {
+                scope: Scope {
+                    namespaces: Names::Except(names(&["other"])),
+                    pods: None,
+                },
+                ..taints()
+            }),
             "web-1",
         ),
     ] {
@@ -396,10 +629,22 @@ fn required_node_affinity() {
     move other-1 from n1 to n2: its node affinity no longer matches its node
     keep nowhere-1 on n1: no other node can take it: 1 is not selected by the pod's node affinity
     ");
-    assert_eq!(said(cluster, only(affinity(&[AffinityKind::Preferred]))), "");
-    let scope = Scope { namespaces: Names::Only(names(&["other"])), pods: None };
-    let rule = NodeAffinity { scope, kinds: vec![AffinityKind::Required] };
-    assert_eq!(moved(cluster, only(Rule::RemovePodsViolatingNodeAffinity(rule))), "other-1");
+    assert_eq!(
+        said(cluster, only(affinity(&[AffinityKind::Preferred]))),
+        ""
+    );
+    let scope = Scope {
+        namespaces: Names::Only(names(&["other"])),
+        pods: None,
+    };
+    let rule = NodeAffinity {
+        scope,
+        kinds: vec![AffinityKind::Required],
+    };
+    assert_eq!(
+        moved(cluster, only(Rule::RemovePodsViolatingNodeAffinity(rule))),
+        "other-1"
+    );
 }
 
 #[test]
@@ -421,9 +666,27 @@ fn a_preferred_node_counts_only_if_it_has_room() {
     let elsewhere = "keep web-1 on n1: would land on n3, where nothing is gained";
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // Not even in exact mode: it would go again and again.
-    assert_eq!(said(&cluster("cpu=500m"), Policy { exact: true, ..preferred() }), full);
-    assert_eq!(said(&cluster(""), only(affinity(&[AffinityKind::Required]))), "");
-    assert_eq!(said("node n1 labels=disk:ssd\n web prefers=disk:ssd*1\nnode n2 labels=disk:ssd", preferred()), "");
+    assert_eq!(
+        said(
+            &cluster("cpu=500m"),
+            Policy {
+                exact: true,
+                ..preferred()
+            }
+        ),
+        full
+    );
+    assert_eq!(
+        said(&cluster(""), only(affinity(&[AffinityKind::Required]))),
+        ""
+    );
+    assert_eq!(
+        said(
+            "node n1 labels=disk:ssd\n web prefers=disk:ssd*1\nnode n2 labels=disk:ssd",
+            preferred()
+        ),
+        ""
+    );
 }
 
 #[test]
@@ -434,7 +697,10 @@ fn a_pod_is_asked_for_once_whatever_it_violates() {
           full cpu=99 requires=disk:ssd prefers=disk:ssd*5
         node n2 labels=disk:ssd
     ";
-    let plan = said(cluster, only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])));
+    let plan = said(
+        cluster,
+        only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])),
+    );
     assert_eq!(plan.lines().count(), 2, "{plan}");
     // Nor does a second strategy ask for what is to go already.
     let mut policy = only(affinity(&[AffinityKind::Required]));
@@ -499,38 +765,78 @@ fn neighbours_are_told_by_place_label_and_namespace() {
     };
     // The namesake in another namespace is another pod, and counts where the rule reaches it.
     assert_eq!(moved(&namespaces("avoids=web"), rule()), "");
-    assert_eq!(moved(&namespaces("avoids=web avoids-in=team:a"), rule()), "web-1");
-    assert_eq!(moved(&namespaces("avoids=web avoids-in=team:b"), rule()), "");
+    assert_eq!(
+        moved(&namespaces("avoids=web avoids-in=team:a"), rule()),
+        "web-1"
+    );
+    assert_eq!(
+        moved(&namespaces("avoids=web avoids-in=team:b"), rule()),
+        ""
+    );
     // descheduler counts a neighbour that is on its way out, and one node as one place even without the label.
-    for cluster in ["node n1\n web avoids=db\n db terminating\nnode n2", "node n1\n web avoids=db@zone\n db\nnode n2"] {
+    for cluster in [
+        "node n1\n web avoids=db\n db terminating\nnode n2",
+        "node n1\n web avoids=db@zone\n db\nnode n2",
+    ] {
         assert_eq!(moved(cluster, rule()), "");
-        assert_eq!(moved(cluster, Policy { exact: true, ..rule() }), "web-1");
+        assert_eq!(
+            moved(
+                cluster,
+                Policy {
+                    exact: true,
+                    ..rule()
+                }
+            ),
+            "web-1"
+        );
     }
-    assert_eq!(moved("node n1\n web avoids=db\n db phase=Failed\nnode n2", rule()), "");
+    assert_eq!(
+        moved("node n1\n web avoids=db\n db phase=Failed\nnode n2", rule()),
+        ""
+    );
 }
 
 #[test]
 fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
-    let mut policy = only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
-    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(Scope { namespaces: Names::ALL, pods: None });
-    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: apart });
+    let mut policy = only(Rule::PodLifeTime(PodLifeTime {
+        states: names(&["Pending"]),
+        ..life_time()
+    }));
+    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(Scope {
+        namespaces: Names::ALL,
+        pods: None,
+    });
+    policy.strategies.push(evenkeel::policy::Strategy {
+        profile: 0,
+        rule: apart,
+    });
     let cluster = "node n1\n web avoids=db\n db phase=Pending\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "db-1");
     policy.exact = true;
     assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
     // What has ended is gone at once.
     policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
-    assert_eq!(moved("node n1\n web avoids=db\n db phase=Failed age=2h\nnode n2", policy), "db-1");
+    assert_eq!(
+        moved(
+            "node n1\n web avoids=db\n db phase=Failed age=2h\nnode n2",
+            policy
+        ),
+        "db-1"
+    );
 }
 
 #[test]
 fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
     let mut policy = only(Rule::RemoveFailedPods(failed()));
     let restarting = Rule::RemovePodsHavingTooManyRestarts(restarts());
-    policy.strategies.push(evenkeel::policy::Strategy { profile: 0, rule: restarting });
+    policy.strategies.push(evenkeel::policy::Strategy {
+        profile: 0,
+        rule: restarting,
+    });
     policy.profiles[0].evictable.min_replicas = 2;
     policy.exact = true;
-    let cluster = "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
+    let cluster =
+        "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
     move web-1 from n1 to ?: has failed
     keep web-2 on n1: its workload has 1 of the 2 replicas that the policy asks for
@@ -543,15 +849,26 @@ fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
     move web-1 from n1 to ?: restarted 200 times, 100 are too many
     keep web-2 on n2: its workload has 1 of the 2 replicas that the policy asks for
     ");
-    policy.strategies[0].rule = Rule::PodLifeTime(PodLifeTime { states: names(&["Failed"]), ..life_time() });
+    policy.strategies[0].rule = Rule::PodLifeTime(PodLifeTime {
+        states: names(&["Failed"]),
+        ..life_time()
+    });
     assert_eq!(moved(apart, policy), "web-1 web-2");
 }
 
 #[test]
 fn the_scope_of_anti_affinity_hides_neighbours_too() {
-    let scope = |namespaces, pods: &str| Scope { namespaces, pods: Selector::parse(pods).ok() };
+    let scope = |namespaces, pods: &str| Scope {
+        namespaces,
+        pods: Selector::parse(pods).ok(),
+    };
     let cluster = "node n1\n web avoids=db\n db\nnode n2";
-    let moved_by = |scope| moved(cluster, only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)));
+    let moved_by = |scope| {
+        moved(
+            cluster,
+            only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)),
+        )
+    };
     assert_eq!(moved_by(scope(Names::ALL, "app in (web,db)")), "web-1");
     assert_eq!(moved_by(scope(Names::ALL, "app=web")), "");
     assert_eq!(moved_by(scope(Names::Except(names(&["default"])), "")), "");
@@ -590,12 +907,18 @@ fn exact_mode_has_none_of_our_guards_but_keeps_what_was_mended() {
 
 #[test]
 fn a_pod_that_its_kubelet_has_not_taken_on_is_young_in_exact_mode_alone() {
-    let mut policy = only(Rule::PodLifeTime(PodLifeTime { states: names(&["Pending"]), ..life_time() }));
+    let mut policy = only(Rule::PodLifeTime(PodLifeTime {
+        states: names(&["Pending"]),
+        ..life_time()
+    }));
     policy.profiles[0].evictable.min_pod_age = SignedDuration::from_mins(1);
     let cluster = "node n1\n web phase=Pending not-started age=1h\nnode n2";
     assert_eq!(moved(cluster, policy.clone()), "web-1");
     policy.exact = true;
-    assert_eq!(said(cluster, policy), "keep web-1 on n1: it is 0s old, younger than 1m");
+    assert_eq!(
+        said(cluster, policy),
+        "keep web-1 on n1: it is 0s old, younger than 1m"
+    );
 }
 
 /// Up to six nodes with up to ten pods each, of which many violate something.
@@ -621,15 +944,36 @@ fn clusters() -> impl Strategy<Value = String> {
         "evict=true",
         "priority=9",
     ];
-    let pod = (0..3_u8, 0..2_u8, prop::sample::subsequence(marks, 0..4))
-        .prop_map(|(app, space, marks)| format!("  app{app} namespace=ns{space} {}\n", marks.join(" ")));
-    let kind = vec!["", "cordoned", "not-ready", "taint=a=b:NoSchedule", "taint=c:NoExecute,d:PreferNoSchedule"];
-    let labels = vec!["disk:ssd", "disk:hdd", "zone:a", "zone:a,disk:ssd", "zone:b"];
-    let node = (prop::collection::vec(pod, 0..10), prop::sample::select(kind), prop::sample::select(labels));
+    let pod = (0..3_u8, 0..2_u8, prop::sample::subsequence(marks, 0..4)).prop_map(
+        |(app, space, marks)| format!("  app{app} namespace=ns{space} {}\n", marks.join(" ")),
+    );
+    let kind = vec![
+        "",
+        "cordoned",
+        "not-ready",
+        "taint=a=b:NoSchedule",
+        "taint=c:NoExecute,d:PreferNoSchedule",
+    ];
+    let labels = vec![
+        "disk:ssd",
+        "disk:hdd",
+        "zone:a",
+        "zone:a,disk:ssd",
+        "zone:b",
+    ];
+    let node = (
+        prop::collection::vec(pod, 0..10),
+        prop::sample::select(kind),
+        prop::sample::select(labels),
+    );
     prop::collection::vec(node, 2..6).prop_map(|nodes| {
         let mut text = String::new();
         for (position, (pods, kind, labels)) in nodes.iter().enumerate() {
-            let _ = write!(text, "node n{position} labels={labels} {kind}\n{}", pods.concat());
+            let _ = write!(
+                text,
+                "node n{position} labels={labels} {kind}\n{}",
+                pods.concat()
+            );
         }
         text
     })
@@ -637,18 +981,30 @@ fn clusters() -> impl Strategy<Value = String> {
 
 /// All six, each as plain as can be.
 fn everything(exact: bool, node_fit: bool) -> Policy {
-    let week = PodLifeTime { max_age: Some(SignedDuration::from_hours(24)), ..life_time() };
+    let week = PodLifeTime {
+        max_age: Some(SignedDuration::from_hours(24)),
+        ..life_time()
+    };
     let rules = [
         Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()),
         affinity(&[AffinityKind::Required, AffinityKind::Preferred]),
         Rule::RemovePodsViolatingNodeTaints(taints()),
-        Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts { threshold: 10, ..restarts() }),
+        Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {
+            threshold: 10,
+            ..restarts()
+        }),
         Rule::PodLifeTime(week),
-        Rule::RemoveFailedPods(FailedPods { min_age: SignedDuration::ZERO, ..failed() }),
+        Rule::RemoveFailedPods(FailedPods {
+            min_age: SignedDuration::ZERO,
+            ..failed()
+        }),
     ];
     let mut policy = only(rules[0].clone());
-    policy.strategies = rules.into_iter().map(|rule| evenkeel::policy::Strategy { profile: 0, rule }).collect();
-    policy.safety.max_not_ready = evenkeel::units::Ratio::ONE;
+    policy.strategies = rules
+        .into_iter()
+        .map(|rule| evenkeel::policy::Strategy { profile: 0, rule })
+        .collect();
+    policy.safety.max_not_ready = evenkeel::values::Ratio::ONE;
     policy.profiles[0].evictable.node_fit = node_fit;
     policy.exact = exact;
     policy
@@ -661,18 +1017,34 @@ fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
     let age = noon().duration_since(pod.created);
     match strategy {
         "RemovePodsViolatingInterPodAntiAffinity" => pod.avoids.iter().any(|term| {
-            let other = |p: &&Pod| p.uid != pod.uid && p.namespace == pod.namespace && !p.finished();
-            let label = |p: &Pod| p.node.and_then(|n| snapshot.node(n).labels.get(&term.topology_key));
-            let near = |p: &&Pod| label(p) == label(pod) && (label(pod).is_some() || p.node == pod.node);
-            snapshot.pods.iter().filter(other).filter(near).any(|p| term.pods.as_ref().unwrap().matches(&p.labels))
+            let other =
+                |p: &&Pod| p.uid != pod.uid && p.namespace == pod.namespace && !p.finished();
+            let label = |p: &Pod| {
+                p.node
+                    .and_then(|n| snapshot.node(n).labels.get(&term.topology_key))
+            };
+            let near =
+                |p: &&Pod| label(p) == label(pod) && (label(pod).is_some() || p.node == pod.node);
+            snapshot
+                .pods
+                .iter()
+                .filter(other)
+                .filter(near)
+                .any(|p| term.pods.as_ref().unwrap().matches(&p.labels))
         }),
         "RemovePodsViolatingNodeAffinity" => {
-            (pod.required_nodes.is_some() || !pod.preferred_nodes.is_empty()) && !has("disk", "ssd") && !pod.finished()
+            (pod.required_nodes.is_some() || !pod.preferred_nodes.is_empty())
+                && !has("disk", "ssd")
+                && !pod.finished()
         }
         "RemovePodsViolatingNodeTaints" => {
-            node.taints.iter().any(|t| t.key == "a") && pod.tolerations.is_empty() && !pod.finished()
+            node.taints.iter().any(|t| t.key == "a")
+                && pod.tolerations.is_empty()
+                && !pod.finished()
         }
-        "RemovePodsHavingTooManyRestarts" => pod.containers.iter().map(|c| c.restarts).sum::<u32>() >= 10,
+        "RemovePodsHavingTooManyRestarts" => {
+            pod.containers.iter().map(|c| c.restarts).sum::<u32>() >= 10
+        }
         "PodLifeTime" => age > SignedDuration::from_hours(24),
         "RemoveFailedPods" => pod.phase == Phase::Failed,
         other => panic!("{other}"),

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use evenkeel::cli::page_of;
-use evenkeel::engine::Engine;
-use evenkeel::explain::{Explanation, OfPod, Subject, foremost};
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::{Refusal, Word};
-use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::Skipped;
-use evenkeel::snapshot::objects::Kind;
-use evenkeel::units::Amount;
+use evenkeel::decide::engine::Engine;
+use evenkeel::decide::explain::{Explanation, OfPod, Subject, foremost};
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::{Refusal, Word};
+use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::snapshot::facts::Skipped;
+use evenkeel::model::snapshot::objects::Kind;
+use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -35,8 +35,12 @@ strategies:
 ";
 
 fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> OfPod {
-    let explanation = engine.explain(snapshot, &Subject::Pod(name.to_owned()), noon()).unwrap();
-    let Explanation::Pod(it) = explanation else { panic!("{explanation:?}") };
+    let explanation = engine
+        .explain(snapshot, &Subject::Pod(name.to_owned()), noon())
+        .unwrap();
+    let Explanation::Pod(it) = explanation else {
+        panic!("{explanation:?}")
+    };
     *it
 }
 
@@ -62,8 +66,14 @@ fn clusters() -> impl Strategy<Value = String> {
         "tolerates=a=:NoSchedule",
         "image=x",
     ];
-    const NODES: [&str; 6] =
-        ["cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule", "taint=b:PreferNoSchedule", "cpu=64"];
+    const NODES: [&str; 6] = [
+        "cordoned",
+        "no-metrics",
+        "not-ready",
+        "taint=a:NoSchedule",
+        "taint=b:PreferNoSchedule",
+        "cpu=64",
+    ];
     rolled::clusters((3, 4), &PODS, &NODES)
 }
 
@@ -127,7 +137,13 @@ struct Case {
 impl Case {
     fn new(code: &'static str, cluster: impl Into<String>, policy: &str) -> Self {
         let ledger = r#"{"version":1,"entries":[],"resting":{}}"#.to_owned();
-        Case { code, cluster: cluster.into(), policy: format!("{policy}\n{EVEN}"), exact: false, ledger }
+        Case {
+            code,
+            cluster: cluster.into(),
+            policy: format!("{policy}\n{EVEN}"),
+            exact: false,
+            ledger,
+        }
     }
 
     /// Of an ordinary hot node: one pod of the kind under test, its sibling elsewhere, and a cold node.
@@ -147,12 +163,19 @@ impl Case {
 
     /// Of seven equal pods on a hot node, of which three would have to go.
     fn of_seven(code: &'static str, more: &str, policy: &str) -> Self {
-        Case::new(code, format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{more}"), policy)
+        Case::new(
+            code,
+            format!("node n1\n  web*7 cpu=100m uses=1\nnode n2\n{more}"),
+            policy,
+        )
     }
 
     /// By another strategy.
     fn by(self, strategy: &str) -> Self {
-        Case { policy: strategy.to_owned(), ..self }
+        Case {
+            policy: strategy.to_owned(),
+            ..self
+        }
     }
 
     fn remembering(self, entries: &str, resting: &str) -> Self {
@@ -162,17 +185,31 @@ impl Case {
 
     /// The engine, what it sees, and the pod that is refused for this.
     fn seen(&self) -> (Engine, Snapshot, String) {
-        let policy = if self.exact { parse(&self.policy).exactly() } else { parse(&self.policy) };
+        let policy = if self.exact {
+            parse(&self.policy).exactly()
+        } else {
+            parse(&self.policy)
+        };
         let mut cluster = Cluster::parse(&self.cluster);
         if self.code == "doubtful-node" {
             let (kind, namespace, name) = ("Pod".to_owned(), "shop".to_owned(), "odd".to_owned());
-            let odd = Skipped { kind, namespace, name, node: Some("n1".to_owned()), why: "spec: found 7".to_owned() };
+            let odd = Skipped {
+                kind,
+                namespace,
+                name,
+                node: Some("n1".to_owned()),
+                why: "spec: found 7".to_owned(),
+            };
             cluster.objects.skip(Kind::Pod, odd);
         }
         let (engine, snapshot) = cluster.seen(policy, Ledger::parse(&self.ledger).unwrap());
         let plan = engine.decide(&snapshot, noon());
-        let kept = plan.kept.iter().find(|kept| kept.refusal.code() == self.code);
-        let kept = kept.unwrap_or_else(|| panic!("nothing is refused for {}:\n{}", self.code, text(&plan)));
+        let kept = plan
+            .kept
+            .iter()
+            .find(|kept| kept.refusal.code() == self.code);
+        let kept = kept
+            .unwrap_or_else(|| panic!("nothing is refused for {}:\n{}", self.code, text(&plan)));
         let name = format!("{}/{}", kept.namespace, kept.pod);
         (engine, snapshot, name)
     }
@@ -190,40 +227,94 @@ fn by_nature() -> Vec<Case> {
     vec![
         Case::of_pod("mirror-pod", "mirror", ""),
         Case::of_pod("static-pod", "static", ""),
-        Case { exact: true, ..Case::of_pod("terminating", "terminating", "") },
+        Case {
+            exact: true,
+            ..Case::of_pod("terminating", "terminating", "")
+        },
         Case::of_pod("daemon-set", "daemon", ""),
         Case::of_pod("system-critical", "priority=2000000000", ""),
         Case::of_pod("priority", "priority=10", "evictable: {priorityBelow: 10}"),
-        Case::of_pod("unknown-priority-class", "priority=10", "evictable: {priorityBelow: absent}"),
+        Case::of_pod(
+            "unknown-priority-class",
+            "priority=10",
+            "evictable: {priorityBelow: absent}",
+        ),
         Case::of_pod("bare-pod", "bare", ""),
         Case::of_pod("local-storage", "emptydir", ""),
-        Case::of_pod("persistent-volume", "claim", "evictable: {protect: [persistentVolumes]}"),
-        Case::of_pod("resource-claims", "devices", "evictable: {protect: [resourceClaims]}"),
+        Case::of_pod(
+            "persistent-volume",
+            "claim",
+            "evictable: {protect: [persistentVolumes]}",
+        ),
+        Case::of_pod(
+            "resource-claims",
+            "devices",
+            "evictable: {protect: [resourceClaims]}",
+        ),
         Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
         Case::of_pod("prefers-to-stay", "stay", ""),
-        Case::of_pod("namespace", "", "evictable: {namespaces: {exclude: [default]}}"),
+        Case::of_pod(
+            "namespace",
+            "",
+            "evictable: {namespaces: {exclude: [default]}}",
+        ),
         Case::of_pod("pod-selector", "", "evictable: {podSelector: tier=web}"),
         Case::of_pod("too-young", "age=20s", ""),
         Case::of_pod("too-few-replicas", "namespace=other", ""),
-        Case::new("last-ready-replica", "node n1 system=2\n web uses=3\nnode n2\n web uses=100m unready", ""),
-        Case::new("unmeasured", "node n1 system=6\n web uses=1 no-metrics\nnode n2\n web\nnode n3", ""),
-        Case::new("doubtful-node", "node n1 taint=a:NoSchedule\n web*2\nnode n2", "")
-            .by("strategies: [{removePodsViolatingNodeTaints: {}}]"),
+        Case::new(
+            "last-ready-replica",
+            "node n1 system=2\n web uses=3\nnode n2\n web uses=100m unready",
+            "",
+        ),
+        Case::new(
+            "unmeasured",
+            "node n1 system=6\n web uses=1 no-metrics\nnode n2\n web\nnode n3",
+            "",
+        ),
+        Case::new(
+            "doubtful-node",
+            "node n1 taint=a:NoSchedule\n web*2\nnode n2",
+            "",
+        )
+        .by("strategies: [{removePodsViolatingNodeTaints: {}}]"),
     ]
 }
 
 fn by_the_moment() -> Vec<Case> {
-    let useless =
-        r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z","attempt":"2026-11-21T11:40:00Z"}"#;
+    let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z","attempt":"2026-11-21T11:40:00Z"}"#;
     let full: Vec<String> = (0..1500).map(|i| evicted(&format!("other{i}"))).collect();
     vec![
-        Case::of_seven("cycle-limit", "", "limits: {perCycle: 1, perWorkload: none, perMinute: none}"),
-        Case::of_seven("node-limit", "", "limits: {perNode: 1, perWorkload: none, perMinute: none}"),
-        Case::of_seven("namespace-limit", "", "limits: {perNamespace: 1, perWorkload: none, perMinute: none}"),
-        Case::of_seven("rate-limit", "", "limits: {perMinute: 1, perWorkload: none}"),
-        Case::of_seven("workload-limit", "", "limits: {perWorkload: 1, perMinute: none}"),
+        Case::of_seven(
+            "cycle-limit",
+            "",
+            "limits: {perCycle: 1, perWorkload: none, perMinute: none}",
+        ),
+        Case::of_seven(
+            "node-limit",
+            "",
+            "limits: {perNode: 1, perWorkload: none, perMinute: none}",
+        ),
+        Case::of_seven(
+            "namespace-limit",
+            "",
+            "limits: {perNamespace: 1, perWorkload: none, perMinute: none}",
+        ),
+        Case::of_seven(
+            "rate-limit",
+            "",
+            "limits: {perMinute: 1, perWorkload: none}",
+        ),
+        Case::of_seven(
+            "workload-limit",
+            "",
+            "limits: {perWorkload: 1, perMinute: none}",
+        ),
         Case::of_seven("disruption-budget", "budget web allows=1", ""),
-        Case::of_seven("several-budgets", "budget web allows=9\nbudget web allows=9 name=second", ""),
+        Case::of_seven(
+            "several-budgets",
+            "budget web allows=9\nbudget web allows=9 name=second",
+            "",
+        ),
         Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
         Case::of_pod("resting", "age=5m", "").remembering(&evicted("web"), ""),
         Case::of_pod("useless-move", "", "").remembering("", useless),
@@ -245,31 +336,68 @@ fn by_the_landing() -> Vec<Case> {
         )
     };
     vec![
-        Case::new("no-room", "node n1 system=2\n web*2 uses=3\nnode n3 taint=dedicated:NoSchedule", ""),
-        Case::new("would-return", "node n1 system=2\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule", ""),
+        Case::new(
+            "no-room",
+            "node n1 system=2\n web*2 uses=3\nnode n3 taint=dedicated:NoSchedule",
+            "",
+        ),
+        Case::new(
+            "would-return",
+            "node n1 system=2\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule",
+            "",
+        ),
         Case::new("would-land-hot", to("system=3", ""), ""),
         Case::new("would-land-unknown", to("no-metrics", ""), ""),
         Case::new("would-not-help", to("", ""), "").by(pooled),
-        Case::new("would-land-excluded", to("", ""), "evictable: {destinations: pool=a}"),
+        Case::new(
+            "would-land-excluded",
+            to("", ""),
+            "evictable: {destinations: pool=a}",
+        ),
         Case::new("unremovable-node", half_empty("no-scale-down", ""), "").by(emptying),
-        Case::new("not-alone", half_empty("", "lone cpu=100m uses=100m bare"), "").by(emptying),
+        Case::new(
+            "not-alone",
+            half_empty("", "lone cpu=100m uses=100m bare"),
+            "",
+        )
+        .by(emptying),
     ]
 }
 
 #[test]
 fn every_refusal_is_explained_with_what_would_have_to_change() {
-    let mut missing: BTreeSet<&str> = crate::reasons::refusals().iter().map(Refusal::code).collect();
-    for case in by_nature().into_iter().chain(by_the_moment()).chain(by_the_landing()) {
+    let mut missing: BTreeSet<&str> = crate::reasons::refusals()
+        .iter()
+        .map(Refusal::code)
+        .collect();
+    for case in by_nature()
+        .into_iter()
+        .chain(by_the_moment())
+        .chain(by_the_landing())
+    {
         let (engine, snapshot, name) = case.seen();
-        let explanation = engine.explain(&snapshot, &Subject::Pod(name.clone()), noon()).unwrap();
-        let Explanation::Pod(story) = &explanation else { panic!("{explanation:?}") };
+        let explanation = engine
+            .explain(&snapshot, &Subject::Pod(name.clone()), noon())
+            .unwrap();
+        let Explanation::Pod(story) = &explanation else {
+            panic!("{explanation:?}")
+        };
         let said = foremost(&story.words).unwrap();
-        let Word::Kept(refusal) = &said.word else { panic!("{name}: {}", said.word) };
+        let Word::Kept(refusal) = &said.word else {
+            panic!("{name}: {}", said.word)
+        };
         assert_eq!(refusal.code(), case.code);
         // A line is broken where the page ends.
-        let page: Vec<String> = page_of(&explanation, 80).split_whitespace().map(str::to_owned).collect();
+        let page: Vec<String> = page_of(&explanation, 80)
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         let page = page.join(" ");
-        assert!(page.contains(&format!("it stays: {refusal}")), "{}: {page}", case.code);
+        assert!(
+            page.contains(&format!("it stays: {refusal}")),
+            "{}: {page}",
+            case.code
+        );
         let advice = match refusal.advice().strip_prefix("nothing") {
             Some(rest) => format!("nothing to change{rest}"),
             None => format!("to change that: {}", refusal.advice()),
@@ -297,17 +425,25 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
         budget hot allows=2
         ",
     );
-    let ledger = evicted("hot").replace("helped", "sameNode").replace("11:55", "11:20");
-    let useless =
-        r#""default/Deployment/hot":{"useless":1,"until":"2026-11-21T11:30:00Z","attempt":"2026-11-21T11:20:00Z"}"#;
-    let ledger = Ledger::parse(&format!(r#"{{"version":1,"entries":[{ledger}],"resting":{{{useless}}}}}"#)).unwrap();
+    let ledger = evicted("hot")
+        .replace("helped", "sameNode")
+        .replace("11:55", "11:20");
+    let useless = r#""default/Deployment/hot":{"useless":1,"until":"2026-11-21T11:30:00Z","attempt":"2026-11-21T11:20:00Z"}"#;
+    let ledger = Ledger::parse(&format!(
+        r#"{{"version":1,"entries":[{ledger}],"resting":{{{useless}}}}}"#
+    ))
+    .unwrap();
     let policy = parse(policy);
     let snapshot = cluster.snapshot(&policy);
     let mut engine = Engine::new(policy, ledger);
     for (minute, share) in [(4, 40), (3, 55), (2, 70), (1, 90), (0, 100)] {
         let at = noon() - SignedDuration::from_mins(minute);
         let mut readings = cluster.readings(at);
-        for sample in readings.pods.values_mut().chain(readings.nodes.values_mut()) {
+        for sample in readings
+            .pods
+            .values_mut()
+            .chain(readings.nodes.values_mut())
+        {
             sample.used.cpu = Amount::new(sample.used.cpu.get() / 100 * share);
         }
         engine.observe_steady(&snapshot, &readings, at);
@@ -450,7 +586,12 @@ fn a_workload_on_a_page() {
 #[test]
 fn what_is_not_there_is_told_with_what_is_alike() {
     let (engine, snapshot) = dead_loop(EVEN);
-    let error = |subject| engine.explain(&snapshot, &subject, noon()).unwrap_err().to_string();
+    let error = |subject| {
+        engine
+            .explain(&snapshot, &subject, noon())
+            .unwrap_err()
+            .to_string()
+    };
     let pod = |name: &str| error(Subject::Pod(name.to_owned()));
     assert_eq!(
         pod("default/hto-1"),
@@ -462,7 +603,10 @@ fn what_is_not_there_is_told_with_what_is_alike() {
     );
     assert_eq!(pod("age"), "no pod age; did you mean default/agent-1?");
     assert_eq!(pod("unheard-of"), "no pod unheard-of");
-    assert_eq!(error(Subject::Node("n9".to_owned())), "no node n9; did you mean n1, n2, n3 or n4?");
+    assert_eq!(
+        error(Subject::Node("n9".to_owned())),
+        "no node n9; did you mean n1, n2, n3 or n4?"
+    );
     let workload = |name: &str| error(Subject::Workload(name.to_owned()));
     assert_eq!(
         workload("default/hot-1"),
@@ -473,25 +617,47 @@ fn what_is_not_there_is_told_with_what_is_alike() {
 
 #[test]
 fn a_name_that_two_namespaces_have_is_asked_back() {
-    let (engine, snapshot) =
-        Cluster::parse("node n1\n web\n web namespace=shop\nnode n2").seen(parse(EVEN), Ledger::default());
-    let error = |subject| engine.explain(&snapshot, &subject, noon()).unwrap_err().to_string();
+    let (engine, snapshot) = Cluster::parse("node n1\n web\n web namespace=shop\nnode n2")
+        .seen(parse(EVEN), Ledger::default());
+    let error = |subject| {
+        engine
+            .explain(&snapshot, &subject, noon())
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(
         error(Subject::Workload("web".to_owned())),
         "more than one workload is called web; say which: default/Deployment/web or shop/Deployment/web"
     );
-    assert!(engine.explain(&snapshot, &Subject::Workload("deployments/web".to_owned()), noon()).is_err());
-    assert!(engine.explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon()).is_ok());
+    assert!(
+        engine
+            .explain(
+                &snapshot,
+                &Subject::Workload("deployments/web".to_owned()),
+                noon()
+            )
+            .is_err()
+    );
+    assert!(
+        engine
+            .explain(&snapshot, &Subject::Workload("shop/web".to_owned()), noon())
+            .is_ok()
+    );
 }
 
 fn program(arguments: &[&str]) -> std::process::Output {
     let root = env!("CARGO_MANIFEST_DIR");
-    std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel")).current_dir(root).args(arguments).output().unwrap()
+    std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .current_dir(root)
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 #[test]
 fn the_readme_shows_what_it_says() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let readme =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let (_, after) = readme.split_once("```sh\nevenkeel explain ").unwrap();
     let (command, after) = after.split_once("\n```\n\n```text\n").unwrap();
     let (shown, _) = after.split_once("```").unwrap();
@@ -502,20 +668,39 @@ fn the_readme_shows_what_it_says() {
 
 #[test]
 fn a_ledger_in_the_file_counts() {
-    let cluster = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/late-nodes.yaml")).unwrap();
+    let cluster = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/late-nodes.yaml"
+    ))
+    .unwrap();
     let pod = "default/hot-6f9c7d8b54-5pztx";
     let said = |name: &str, data: &str| {
-        let map =
-            format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}");
+        let map = format!(
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}"
+        );
         let file = format!("{}/{name}.yaml", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(&file, format!("{cluster}\n{map}")).unwrap();
-        program(&["explain", "pod", pod, "--from", &file, "--namespace", "kube-system"])
+        program(&[
+            "explain",
+            "pod",
+            pod,
+            "--from",
+            &file,
+            "--namespace",
+            "kube-system",
+        ])
     };
     let useless = r#"{"version":1,"entries":[],"resting":{"default/Deployment/hot":{"useless":2,"until":"2026-11-21T07:48:00Z","attempt":"2026-11-21T07:00:00Z"}}}"#;
     let data = format!("data: {{ledger.json: '{useless}'}}\n");
     let page = String::from_utf8(said("evenkeel-ledger", &data).stdout).unwrap();
-    assert!(page.contains("ledger: configmap kube-system/evenkeel-ledger of the file"), "{page}");
-    assert!(page.contains("the last 2 moves of its workload did not help; it rests for another 18m"), "{page}");
+    assert!(
+        page.contains("ledger: configmap kube-system/evenkeel-ledger of the file"),
+        "{page}"
+    );
+    assert!(
+        page.contains("the last 2 moves of its workload did not help; it rests for another 18m"),
+        "{page}"
+    );
     // Under another name it is another program's.
     let page = String::from_utf8(said("other-ledger", &data).stdout).unwrap();
     assert!(page.contains("ledger: left out of account: --namespace and --ledger say which counts; the file has kube-system/other-ledger"), "{page}");
@@ -523,7 +708,8 @@ fn a_ledger_in_the_file_counts() {
     let broken = said("evenkeel-ledger", "data: {ledger.json: '{}'}\n");
     let error = String::from_utf8(broken.stderr).unwrap();
     assert!(
-        !broken.status.success() && error.contains("configmap kube-system/evenkeel-ledger: not a ledger"),
+        !broken.status.success()
+            && error.contains("configmap kube-system/evenkeel-ledger: not a ledger"),
         "{error}"
     );
 }

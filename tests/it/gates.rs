@@ -25,12 +25,18 @@ fn answer(pod: &str, policy: &str) -> String {
 
 fn refused(pod: &str, policy: &str, code: &str) {
     let said = answer(pod, &format!("{policy}\n{EVEN}"));
-    assert!(said.starts_with(&format!("{code}: ")), "{pod:?} with {policy:?}: {said}");
+    assert!(
+        said.starts_with(&format!("{code}: ")),
+        "{pod:?} with {policy:?}: {said}"
+    );
 }
 
 fn moved(pod: &str, policy: &str) {
     let said = answer(pod, &format!("{policy}\n{EVEN}"));
-    assert!(said.starts_with("move web-1 from n1 to n"), "{pod:?} with {policy:?}: {said}");
+    assert!(
+        said.starts_with("move web-1 from n1 to n"),
+        "{pod:?} with {policy:?}: {said}"
+    );
 }
 
 #[test]
@@ -41,12 +47,32 @@ fn an_ordinary_pod_goes() {
 #[test]
 fn what_a_pod_is_protects_it() {
     for (pod, code, lifted_by) in [
-        ("daemon", "daemon-set", "evictable: {minReplicas: 1, allow: [daemonSets]}"),
-        ("emptydir", "local-storage", "evictable: {allow: [localStorage]}"),
-        ("stay", "prefers-to-stay", "evictable: {allow: [preferNoEviction]}"),
-        ("priority=2000000000", "system-critical", "evictable: {allow: [systemCritical]}"),
+        (
+            "daemon",
+            "daemon-set",
+            "evictable: {minReplicas: 1, allow: [daemonSets]}",
+        ),
+        (
+            "emptydir",
+            "local-storage",
+            "evictable: {allow: [localStorage]}",
+        ),
+        (
+            "stay",
+            "prefers-to-stay",
+            "evictable: {allow: [preferNoEviction]}",
+        ),
+        (
+            "priority=2000000000",
+            "system-critical",
+            "evictable: {allow: [systemCritical]}",
+        ),
         ("age=20s", "too-young", "evictable: {minPodAge: 10s}"),
-        ("namespace=other", "too-few-replicas", "evictable: {minReplicas: 1}"),
+        (
+            "namespace=other",
+            "too-few-replicas",
+            "evictable: {minReplicas: 1}",
+        ),
     ] {
         refused(pod, "", code);
         moved(pod, lifted_by);
@@ -55,7 +81,11 @@ fn what_a_pod_is_protects_it() {
 
 #[test]
 fn nothing_lifts_what_would_only_come_back_or_be_lost() {
-    for (pod, code) in [("mirror", "mirror-pod"), ("static", "static-pod"), ("bare", "bare-pod")] {
+    for (pod, code) in [
+        ("mirror", "mirror-pod"),
+        ("static", "static-pod"),
+        ("bare", "bare-pod"),
+    ] {
         let all = "evictable: {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
         refused(pod, all, code);
     }
@@ -67,12 +97,24 @@ fn nothing_lifts_what_would_only_come_back_or_be_lost() {
 
 #[test]
 fn the_policy_may_protect_more() {
-    refused("claim", "evictable: {protect: [persistentVolumes]}", "persistent-volume");
+    refused(
+        "claim",
+        "evictable: {protect: [persistentVolumes]}",
+        "persistent-volume",
+    );
     refused("", "evictable: {protect: [withoutBudget]}", "no-budget");
     refused("priority=10", "evictable: {priorityBelow: 10}", "priority");
     moved("priority=9", "evictable: {priorityBelow: 10}");
-    refused("priority=10", "evictable: {priorityBelow: absent}", "unknown-priority-class");
-    refused("", "evictable: {namespaces: {exclude: [default]}}", "namespace");
+    refused(
+        "priority=10",
+        "evictable: {priorityBelow: absent}",
+        "unknown-priority-class",
+    );
+    refused(
+        "",
+        "evictable: {namespaces: {exclude: [default]}}",
+        "namespace",
+    );
     refused("", "evictable: {podSelector: tier=web}", "pod-selector");
     moved("labels=tier:web", "evictable: {podSelector: tier=web}");
     refused("", "evictable: {minReplicas: 3}", "too-few-replicas");
@@ -90,7 +132,10 @@ fn the_last_ready_replica_stays() {
         ",
     );
     let plan = cluster.plan(EVEN);
-    assert_eq!(text(&plan), "keep web-1 on n1: 0 other replicas would be Ready, and at least 1 must be");
+    assert_eq!(
+        text(&plan),
+        "keep web-1 on n1: 0 other replicas would be Ready, and at least 1 must be"
+    );
 }
 
 #[test]
@@ -109,12 +154,22 @@ fn a_budget_is_counted_ahead() {
     assert_eq!(moves(""), 3);
     assert_eq!(moves("budget web allows=1"), 1);
     assert_eq!(moves("budget web allows=0"), 0);
-    let codes = |budget: &str| cluster(budget).plan(EVEN).kept.iter().map(|k| k.refusal.code()).collect::<Vec<_>>();
+    let codes = |budget: &str| {
+        cluster(budget)
+            .plan(EVEN)
+            .kept
+            .iter()
+            .map(|k| k.refusal.code())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(codes("budget web allows=0"), ["disruption-budget"; 7]);
     // The other two that would have gone wait for the first: nobody is asked in their stead.
     assert_eq!(codes("budget web allows=1"), ["disruption-budget"; 2]);
     assert_eq!(codes("budget web allows=9 stale"), ["stale-budget"; 7]);
-    assert_eq!(codes("budget web allows=9\nbudget web allows=9 name=second"), ["several-budgets"; 7]);
+    assert_eq!(
+        codes("budget web allows=9\nbudget web allows=9 name=second"),
+        ["several-budgets"; 7]
+    );
 }
 
 #[test]
@@ -132,18 +187,37 @@ fn limits_hold_each_by_itself() {
         ",
     );
     for (limits, expected, code) in [
-        ("{perCycle: 4, perWorkload: none, perMinute: none, perNode: none}", 4, "cycle-limit"),
-        ("{perNode: 2, perWorkload: none, perMinute: none}", 4, "node-limit"),
-        ("{perNamespace: 1, perWorkload: none, perMinute: none}", 1, "namespace-limit"),
+        (
+            "{perCycle: 4, perWorkload: none, perMinute: none, perNode: none}",
+            4,
+            "cycle-limit",
+        ),
+        (
+            "{perNode: 2, perWorkload: none, perMinute: none}",
+            4,
+            "node-limit",
+        ),
+        (
+            "{perNamespace: 1, perWorkload: none, perMinute: none}",
+            1,
+            "namespace-limit",
+        ),
         ("{perMinute: 5, perWorkload: none}", 5, "rate-limit"),
         ("{perWorkload: 2, perMinute: none}", 4, "workload-limit"),
         ("{perCycle: 0}", 0, "cycle-limit"),
     ] {
         let plan = cluster.plan(&format!("limits: {limits}\n{EVEN}"));
         assert_eq!(plan.moves.len(), expected, "{limits}: {}", text(&plan));
-        assert!(plan.kept.iter().all(|k| k.refusal.code() == code), "{limits}: {}", text(&plan));
+        assert!(
+            plan.kept.iter().all(|k| k.refusal.code() == code),
+            "{limits}: {}",
+            text(&plan)
+        );
     }
-    let own = EVEN.replace("thresholds: {cpu: 30%}", "evictionLimits: {node: 1}, thresholds: {cpu: 30%}");
+    let own = EVEN.replace(
+        "thresholds: {cpu: 30%}",
+        "evictionLimits: {node: 1}, thresholds: {cpu: 30%}",
+    );
     assert_eq!(cluster.plan(&own).moves.len(), 2);
 }
 
@@ -168,7 +242,9 @@ fn a_node_that_the_scheduler_would_not_choose_is_no_room() {
 #[test]
 fn what_ends_on_a_node_uses_it_until_it_has_ended() {
     // A minute or an hour from now job-1 will be gone; until then n2 is no place for four cores more.
-    let plan = Cluster::parse("node n1\n web*2 cpu=100m uses=3\nnode n2\n job cpu=0 uses=4 terminating").plan(EVEN);
+    let plan =
+        Cluster::parse("node n1\n web*2 cpu=100m uses=3\nnode n2\n job cpu=0 uses=4 terminating")
+            .plan(EVEN);
     assert!(nodes(&plan).contains("n2: at or below every threshold"));
     assert_snapshot!(text(&plan), @r"
     keep web-1 on n1: would land on n2, and cpu there be 88%, above the target of 50%
@@ -179,7 +255,9 @@ fn what_ends_on_a_node_uses_it_until_it_has_ended() {
 #[test]
 fn a_soft_taint_is_an_obstacle_only_where_it_decides() {
     let plan = |hot: &str| {
-        let cluster = format!("node n1 system=2 {hot}\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule");
+        let cluster = format!(
+            "node n1 system=2 {hot}\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule"
+        );
         text(&Cluster::parse(&cluster).plan(EVEN))
     };
     assert_snapshot!(plan(""), @r"

@@ -1,6 +1,6 @@
 //! HighNodeUtilization: nodes are emptied as a whole or not at all, by what the scheduler will do and by real usage.
 
-use evenkeel::plan::Plan;
+use evenkeel::model::plan::Plan;
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use insta::assert_snapshot;
 
@@ -25,7 +25,10 @@ fn plan(cluster: &str) -> Plan {
 }
 
 fn moved(plan: &Plan) -> Vec<(&str, &str)> {
-    plan.moves.iter().map(|m| (m.pod.as_str(), m.to.as_deref().unwrap())).collect()
+    plan.moves
+        .iter()
+        .map(|m| (m.pod.as_str(), m.to.as_deref().unwrap()))
+        .collect()
 }
 
 #[test]
@@ -57,7 +60,10 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
 fn by_requests_too_the_ceiling_of_usage_holds() {
     let policy = BY_USAGE.replace("actual", "requests");
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
-    assert_eq!(cluster.plan_by(packing(&policy)).kept[0].refusal.code(), "would-land-hot");
+    assert_eq!(
+        cluster.plan_by(packing(&policy)).kept[0].refusal.code(),
+        "would-land-hot"
+    );
 }
 
 #[test]
@@ -73,15 +79,18 @@ fn no_node_is_filled_above_what_another_strategy_would_take_away_again() {
 
 #[test]
 fn a_node_without_metrics_is_neither_emptied_nor_filled() {
-    let plan =
-        plan("node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3");
+    let plan = plan(
+        "node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3",
+    );
     assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
     assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, whose usage is unknown");
 }
 
 #[test]
 fn where_all_are_below_the_emptiest_goes_first_and_to_a_fuller_one() {
-    let plan = plan("node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=2 uses=200m\nnode n3\n c cpu=3 uses=300m");
+    let plan = plan(
+        "node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=2 uses=200m\nnode n3\n c cpu=3 uses=300m",
+    );
     assert_eq!(moved(&plan), [("a-1", "n3"), ("b-1", "n3")]);
 }
 
@@ -131,7 +140,9 @@ fn usual(cluster: &str) -> Plan {
 
 #[test]
 fn both_replicas_of_a_workload_leave_one_after_the_other() {
-    let plan = usual("node n1\n web*2 cpu=100m uses=100m\n api*3 cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4");
+    let plan = usual(
+        "node n1\n web*2 cpu=100m uses=100m\n api*3 cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4",
+    );
     assert_snapshot!(text(&plan), @"
     move api-1 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
     move api-2 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
@@ -144,7 +155,9 @@ fn both_replicas_of_a_workload_leave_one_after_the_other() {
 #[test]
 fn what_may_never_go_keeps_the_node_whole() {
     let beside = |pod: &str| {
-        usual(&format!("node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"))
+        usual(&format!(
+            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
+        ))
     };
     assert_snapshot!(text(&beside("alone bare")), @"
     keep alone-1 on n1: it has no owner that would make it anew
@@ -166,7 +179,9 @@ fn what_may_never_go_keeps_the_node_whole() {
 #[test]
 fn what_may_go_later_and_what_every_node_has_keep_no_node_whole() {
     let beside = |pod: &str| {
-        usual(&format!("node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"))
+        usual(&format!(
+            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
+        ))
     };
     assert_snapshot!(text(&beside("new*2 age=10s")), @"
     move web-1 from n1 to n2: node usage: cpu 5% and all else is not above its threshold of 20%, so it is emptied
@@ -203,15 +218,21 @@ mod steered {
 
 mod cluster_autoscaler {
     use super::*;
-    use evenkeel::snapshot::facts::{Effect, Taint};
-    use evenkeel::snapshot::objects::Object;
+    use evenkeel::model::snapshot::facts::{Effect, Taint};
+    use evenkeel::model::snapshot::objects::Object;
 
     /// Two nodes that could be emptied, and one in use.
     fn three() -> Cluster {
-        Cluster::parse("node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=1 uses=200m\nnode n3\n c cpu=3 uses=3")
+        Cluster::parse(
+            "node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=1 uses=200m\nnode n3\n c cpu=3 uses=3",
+        )
     }
 
-    fn with_node(mut cluster: Cluster, name: &str, change: impl Fn(&mut evenkeel::snapshot::facts::Node)) -> Cluster {
+    fn with_node(
+        mut cluster: Cluster,
+        name: &str,
+        change: impl Fn(&mut evenkeel::model::snapshot::facts::Node),
+    ) -> Cluster {
         let snapshot = cluster.snapshot(&packing(BY_USAGE));
         let mut node = (**snapshot.node(snapshot.find_node(name).unwrap())).clone();
         change(&mut node);
@@ -220,7 +241,11 @@ mod cluster_autoscaler {
     }
 
     fn soft(key: &str) -> Taint {
-        Taint { key: key.to_owned(), value: String::new(), effect: Effect::PreferNoSchedule }
+        Taint {
+            key: key.to_owned(),
+            value: String::new(),
+            effect: Effect::PreferNoSchedule,
+        }
     }
 
     #[test]
@@ -246,12 +271,21 @@ mod cluster_autoscaler {
 
     #[test]
     fn what_it_is_about_to_take_away_is_emptied_first_and_takes_no_pods() {
-        let candidate =
-            |name: &str| with_node(three(), name, |n| n.taints.push(soft("DeletionCandidateOfClusterAutoscaler")));
+        let candidate = |name: &str| {
+            with_node(three(), name, |n| {
+                n.taints.push(soft("DeletionCandidateOfClusterAutoscaler"))
+            })
+        };
         let plan = candidate("n2").plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3"), ("a-1", "n3")]);
         let plan = candidate("n3").plan_by(packing(BY_USAGE));
-        assert!(plan.moves.iter().all(|m| m.to.as_deref() != Some("n3")), "{}", text(&plan));
-        assert!(nodes(&plan).contains("n3: above a threshold, but cluster-autoscaler takes it away: takes no pods"));
+        assert!(
+            plan.moves.iter().all(|m| m.to.as_deref() != Some("n3")),
+            "{}",
+            text(&plan)
+        );
+        assert!(nodes(&plan).contains(
+            "n3: above a threshold, but cluster-autoscaler takes it away: takes no pods"
+        ));
     }
 }

@@ -15,17 +15,19 @@ pub(crate) mod rolled;
 
 use std::collections::BTreeMap;
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::Plan;
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Plan;
+use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::snapshot::facts::{
+    Budget, Marks, Node, Owner, Phase, Pod, Presumed, Qos, Volumes,
+};
+use evenkeel::model::snapshot::objects::{Kind, Object, Objects};
+use evenkeel::model::usage::{Measure, Readings, Sample};
 use evenkeel::policy::{Policy, Rule, Strategy};
-use evenkeel::selector::{Labels, Selector};
-use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{Budget, Marks, Node, Owner, Phase, Pod, Presumed, Qos, Volumes};
-use evenkeel::snapshot::objects::{Kind, Object, Objects};
-use evenkeel::units::Amount;
-use evenkeel::units::quantity;
-use evenkeel::usage::{Measure, Readings, Sample};
+use evenkeel::values::Amount;
+use evenkeel::values::quantity;
+use evenkeel::values::selector::{Labels, Selector};
 use jiff::{SignedDuration, Timestamp};
 
 /// The time of every test.
@@ -52,13 +54,22 @@ impl Cluster {
         let mut cluster = Cluster::default();
         let mut counts: BTreeMap<String, u32> = BTreeMap::new();
         let mut node = String::new();
-        for line in text.lines().map(|l| l.split('#').next().unwrap()).filter(|l| !l.trim().is_empty()) {
+        for line in text
+            .lines()
+            .map(|l| l.split('#').next().unwrap())
+            .filter(|l| !l.trim().is_empty())
+        {
             let words = Words::of(line);
             match words.first {
                 "node" => node = cluster.add_node(&words),
                 "budget" => cluster.add_budget(&words),
-                "namespace" => cluster.objects.apply(Object::Namespace(words.second.to_owned(), words.labels())),
-                "class" => cluster.objects.apply(Object::Class(words.second.to_owned(), words.number("value"))),
+                "namespace" => cluster
+                    .objects
+                    .apply(Object::Namespace(words.second.to_owned(), words.labels())),
+                "class" => cluster.objects.apply(Object::Class(
+                    words.second.to_owned(),
+                    words.number("value"),
+                )),
                 pods => {
                     let (name, count) = pods.split_once('*').unwrap_or((pods, "1"));
                     for _ in 0..count.parse().unwrap() {
@@ -77,12 +88,18 @@ impl Cluster {
         let mut labels = words.labels();
         labels.insert("kubernetes.io/hostname".to_owned(), name.clone());
         let amounts = [("cpu", "8"), ("memory", "32Gi"), ("pods", "110")];
-        let mut allocatable: Vec<_> =
-            amounts.iter().map(|(r, default)| ((*r).to_owned(), amount(r, words.get(r).unwrap_or(default)))).collect();
+        let mut allocatable: Vec<_> = amounts
+            .iter()
+            .map(|(r, default)| ((*r).to_owned(), amount(r, words.get(r).unwrap_or(default))))
+            .collect();
         if let Some(gpus) = words.get("gpu") {
             allocatable.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
         }
-        let taints = words.get("taint").into_iter().flat_map(|t| t.split(',')).map(faring::taint);
+        let taints = words
+            .get("taint")
+            .into_iter()
+            .flat_map(|t| t.split(','))
+            .map(faring::taint);
         self.objects.apply(Object::Node(Node {
             addresses: Vec::new(),
             name: name.clone(),
@@ -95,7 +112,8 @@ impl Cluster {
             images: Vec::new(),
         }));
         if !words.has("no-metrics") {
-            self.nodes.insert(name.clone(), measure(words.get("system").unwrap_or("0")));
+            self.nodes
+                .insert(name.clone(), measure(words.get("system").unwrap_or("0")));
         }
         name
     }
@@ -108,7 +126,12 @@ impl Cluster {
             selector: Some(Selector::parse(&format!("app={}", words.second)).unwrap()),
             allowed: u32::try_from(allowed).unwrap(),
             healthy: 10,
-            desired: u32::try_from(words.get("desired").map_or(10 - allowed, |n| n.parse().unwrap())).unwrap(),
+            desired: u32::try_from(
+                words
+                    .get("desired")
+                    .map_or(10 - allowed, |n| n.parse().unwrap()),
+            )
+            .unwrap(),
             stale: words.has("stale"),
             always_unhealthy: words.has("always-unhealthy"),
         }));
@@ -120,20 +143,39 @@ impl Cluster {
         if let Some(uses) = words.get("uses").filter(|_| !words.has("no-metrics")) {
             let used = measure(uses);
             self.pods.insert(key, used);
-            self.nodes.entry(node.to_owned()).and_modify(|m| *m = m.plus(used));
+            self.nodes
+                .entry(node.to_owned())
+                .and_modify(|m| *m = m.plus(used));
         }
-        let above = Owner { kind: "Deployment".to_owned(), name: app.to_owned(), controller: true };
+        let above = Owner {
+            kind: "Deployment".to_owned(),
+            name: app.to_owned(),
+            controller: true,
+        };
         let set = (pod.namespace.clone(), app.to_owned());
-        self.objects.apply(Object::Owner(Kind::ReplicaSet, set, Some(above)));
+        self.objects
+            .apply(Object::Owner(Kind::ReplicaSet, set, Some(above)));
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
     /// One poll, taken at this time.
     pub(crate) fn readings(&self, at: Timestamp) -> Readings {
-        let sample = |used: &Measure| Sample { at, window: SignedDuration::from_secs(10), used: *used };
+        let sample = |used: &Measure| Sample {
+            at,
+            window: SignedDuration::from_secs(10),
+            used: *used,
+        };
         Readings {
-            nodes: self.nodes.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
-            pods: self.pods.iter().map(|(k, m)| (k.clone(), sample(m))).collect(),
+            nodes: self
+                .nodes
+                .iter()
+                .map(|(k, m)| (k.clone(), sample(m)))
+                .collect(),
+            pods: self
+                .pods
+                .iter()
+                .map(|(k, m)| (k.clone(), sample(m)))
+                .collect(),
             ..Readings::default()
         }
     }
@@ -164,7 +206,13 @@ impl Cluster {
     }
 
     /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
-    pub(crate) fn replace(&mut self, namespace: &str, name: &str, to: &str, now: Timestamp) -> String {
+    pub(crate) fn replace(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        to: &str,
+        now: Timestamp,
+    ) -> String {
         let key = (namespace.to_owned(), name.to_owned());
         let snapshot = Snapshot::join(&self.objects, []);
         let old = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
@@ -177,9 +225,12 @@ impl Cluster {
         (new.created, new.started) = (now, Some(now));
         self.objects.delete(Kind::Pod, &key);
         let used = self.pods.remove(&key).unwrap_or_default();
-        self.pods.insert((namespace.to_owned(), new.name.clone()), used);
+        self.pods
+            .insert((namespace.to_owned(), new.name.clone()), used);
         self.nodes.entry(from).and_modify(|m| *m = m.minus(used));
-        self.nodes.entry(to.to_owned()).and_modify(|m| *m = m.plus(used));
+        self.nodes
+            .entry(to.to_owned())
+            .and_modify(|m| *m = m.plus(used));
         let made = new.name.clone();
         self.objects.apply(Object::Pod(Box::new(new)));
         made
@@ -189,13 +240,27 @@ impl Cluster {
 fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
     let namespace = words.get("namespace").unwrap_or("default").to_owned();
     let name = format!("{app}-{number}");
-    let owner = if words.has("daemon") { "DaemonSet" } else { "ReplicaSet" };
-    let owners = vec![Owner { kind: owner.to_owned(), name: app.to_owned(), controller: true }];
+    let owner = if words.has("daemon") {
+        "DaemonSet"
+    } else {
+        "ReplicaSet"
+    };
+    let owners = vec![Owner {
+        kind: owner.to_owned(),
+        name: app.to_owned(),
+        controller: true,
+    }];
     let mut labels = words.labels();
     labels.insert("app".to_owned(), app.to_owned());
     let mut requests = vec![
-        ("cpu".to_owned(), amount("cpu", words.get("cpu").unwrap_or("0"))),
-        ("memory".to_owned(), amount("memory", words.get("memory").unwrap_or("0"))),
+        (
+            "cpu".to_owned(),
+            amount("cpu", words.get("cpu").unwrap_or("0")),
+        ),
+        (
+            "memory".to_owned(),
+            amount("memory", words.get("memory").unwrap_or("0")),
+        ),
     ];
     if let Some(gpus) = words.get("gpu") {
         requests.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
@@ -214,7 +279,11 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
             deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
             safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
         },
-        owners: if words.has("bare") { Vec::new() } else { owners },
+        owners: if words.has("bare") {
+            Vec::new()
+        } else {
+            owners
+        },
         node: Some(node.to_owned()),
         phase: Phase::Running,
         ready: !words.has("unready"),
@@ -243,7 +312,11 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         likes: Vec::new(),
         volumes: Volumes {
             local: words.has("emptydir"),
-            claims: if words.has("claim") { vec!["data".to_owned()] } else { Vec::new() },
+            claims: if words.has("claim") {
+                vec!["data".to_owned()]
+            } else {
+                Vec::new()
+            },
         },
         resource_claims: words.has("devices"),
     }
@@ -252,7 +325,10 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
 /// As for one container that requests what the words say.
 fn presumed(words: &Words<'_>) -> Presumed {
     let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
-    Presumed { cpu: of("cpu", "100m"), memory: of("memory", "200Mi") }
+    Presumed {
+        cpu: of("cpu", "100m"),
+        memory: of("memory", "200Mi"),
+    }
 }
 
 struct Words<'l> {
@@ -264,11 +340,17 @@ struct Words<'l> {
 impl<'l> Words<'l> {
     fn of(line: &'l str) -> Self {
         let rest: Vec<_> = line.split_whitespace().collect();
-        Words { first: rest[0], second: rest.get(1).copied().unwrap_or_default(), rest }
+        Words {
+            first: rest[0],
+            second: rest.get(1).copied().unwrap_or_default(),
+            rest,
+        }
     }
 
     fn get(&self, key: &str) -> Option<&'l str> {
-        self.rest.iter().find_map(|w| w.strip_prefix(key)?.strip_prefix('='))
+        self.rest
+            .iter()
+            .find_map(|w| w.strip_prefix(key)?.strip_prefix('='))
     }
 
     fn has(&self, mark: &str) -> bool {
@@ -285,7 +367,10 @@ impl<'l> Words<'l> {
 }
 
 fn pairs(text: &str) -> Labels {
-    text.split(',').map(|p| p.split_once(':').unwrap()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+    text.split(',')
+        .map(|p| p.split_once(':').unwrap())
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect()
 }
 
 fn amount(resource: &str, text: &str) -> Amount {
@@ -294,7 +379,10 @@ fn amount(resource: &str, text: &str) -> Amount {
 
 fn measure(text: &str) -> Measure {
     let (cpu, memory) = text.split_once('/').unwrap_or((text, "0"));
-    Measure { cpu: amount("cpu", cpu), memory: amount("memory", memory) }
+    Measure {
+        cpu: amount("cpu", cpu),
+        memory: amount("memory", memory),
+    }
 }
 
 /// A policy from the part that a test is about; a test's pods are old and its clusters small, so limits are off.
@@ -316,7 +404,11 @@ pub(crate) fn only(rule: Rule) -> Policy {
     let mut policy = parse(EVEN);
     policy.strategies = vec![Strategy { profile: 0, rule }];
     let evictable = &mut policy.profiles[0].evictable;
-    (evictable.min_replicas, evictable.min_pod_age, evictable.node_fit) = (0, SignedDuration::ZERO, false);
+    (
+        evictable.min_replicas,
+        evictable.min_pod_age,
+        evictable.node_fit,
+    ) = (0, SignedDuration::ZERO, false);
     policy
 }
 
@@ -328,7 +420,10 @@ pub(crate) fn text(plan: &Plan) -> String {
     }
     for m in &plan.moves {
         let to = m.to.as_deref().unwrap_or("?");
-        lines.push(format!("move {} from {} to {to}: {}", m.pod, m.node, m.reason));
+        lines.push(format!(
+            "move {} from {} to {to}: {}",
+            m.pod, m.node, m.reason
+        ));
     }
     for k in &plan.kept {
         lines.push(format!("keep {} on {}: {}", k.pod, k.node, k.refusal));
@@ -339,5 +434,9 @@ pub(crate) fn text(plan: &Plan) -> String {
 
 /// What the strategy makes of each node.
 pub(crate) fn nodes(plan: &Plan) -> String {
-    plan.nodes.iter().map(|v| format!("{}: {}", v.node, v.class)).collect::<Vec<_>>().join("\n")
+    plan.nodes
+        .iter()
+        .map(|v| format!("{}: {}", v.node, v.class))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -1,16 +1,18 @@
 //! The ledger as it is written down: whole, bounded, and never misread.
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::{Aim, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
-use evenkeel::plan::Outcome;
-use evenkeel::snapshot::PodId;
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::{Aim, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
+use evenkeel::model::plan::Outcome;
+use evenkeel::model::snapshot::PodId;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use crate::kit::{Cluster, EVEN, after, noon, parse, text};
 
 fn hot(pods: usize) -> Cluster {
-    Cluster::parse(&format!("node n1 cpu=4000 pods=9999\n  web*{pods} cpu=100m uses=1500m\nnode n2 cpu=4000 pods=9999"))
+    Cluster::parse(&format!(
+        "node n1 cpu=4000 pods=9999\n  web*{pods} cpu=100m uses=1500m\nnode n2 cpu=4000 pods=9999"
+    ))
 }
 
 #[test]
@@ -29,7 +31,9 @@ fn what_is_written_reads_back_the_same() {
 #[test]
 fn what_is_yet_to_come_to_a_node_counts_there_already() {
     // db-1 goes from n1 to n2. As of a StatefulSet, its like is made only once it has ended.
-    let cluster = Cluster::parse("node n1\n db cpu=4 uses=3 terminating\nnode n2\nnode n3\n web*2 cpu=100m uses=3");
+    let cluster = Cluster::parse(
+        "node n1\n db cpu=4 uses=3 terminating\nnode n2\nnode n3\n web*2 cpu=100m uses=3",
+    );
     let snapshot = cluster.snapshot(&parse(EVEN));
     let plan = |ledger: Ledger| {
         let (engine, snapshot) = cluster.seen(parse(EVEN), ledger);
@@ -78,18 +82,35 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
 #[test]
 fn forecasts_too_are_bounded() {
     let snapshot = hot(2000).snapshot(&parse(EVEN));
-    let nodes: Vec<String> = (0..16).map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal")).collect();
+    let nodes: Vec<String> = (0..16)
+        .map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal"))
+        .collect();
     let mut ledger = Ledger::default();
     for position in 0..MOST_ENTRIES {
         ledger.intend(&snapshot, PodId(position), (Aim::Move, &nodes), noon());
     }
-    let kept: usize = ledger.entries().iter().flat_map(|e| &e.foreseen).map(String::len).sum();
-    assert!(kept > MOST_FORESEEN_BYTES / 2 && kept <= MOST_FORESEEN_BYTES, "{kept} bytes of names");
-    assert!(ledger.write().len() * 2 < 1024 * 1024, "{} bytes", ledger.write().len());
+    let kept: usize = ledger
+        .entries()
+        .iter()
+        .flat_map(|e| &e.foreseen)
+        .map(String::len)
+        .sum();
+    assert!(
+        kept > MOST_FORESEEN_BYTES / 2 && kept <= MOST_FORESEEN_BYTES,
+        "{kept} bytes of names"
+    );
+    assert!(
+        ledger.write().len() * 2 < 1024 * 1024,
+        "{} bytes",
+        ledger.write().len()
+    );
     let mut ledger = Ledger::default();
     let most = [nodes, vec!["one-more".to_owned()]].concat();
     ledger.intend(&snapshot, PodId(0), (Aim::Move, &most), noon());
-    assert!(ledger.entries()[0].foreseen.is_empty(), "a forecast is kept whole or not at all");
+    assert!(
+        ledger.entries()[0].foreseen.is_empty(),
+        "a forecast is kept whole or not at all"
+    );
 }
 
 #[test]
@@ -134,7 +155,10 @@ fn what_no_longer_matters_is_forgotten() {
     engine.settle(&snapshot, after(30));
     assert_eq!(engine.ledger().entries().len(), 1, "its replacement rests");
     engine.settle(&snapshot, after(2 * 600 + 1));
-    assert!(engine.ledger().entries().is_empty(), "twice the rest has passed");
+    assert!(
+        engine.ledger().entries().is_empty(),
+        "twice the rest has passed"
+    );
 }
 
 /// Creation is told in seconds: of a young workload the others are as new as the replacement.
@@ -144,11 +168,19 @@ fn siblings_of_the_same_second_are_not_taken_for_the_replacement() {
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
-    ledger.intend(&snapshot, snapshot.find_pod("default", "web-4").unwrap(), (Aim::Move, &[]), noon());
+    ledger.intend(
+        &snapshot,
+        snapshot.find_pod("default", "web-4").unwrap(),
+        (Aim::Move, &[]),
+        noon(),
+    );
     ledger.evicted("uid-default-web-4");
     engine.reload(Ledger::parse(&ledger.write()).unwrap());
     let new = cluster.replace("default", "web-4", "n2", noon());
     let settled = engine.settle(&cluster.snapshot(engine.policy()), after(1));
     assert_eq!(settled[0].to.as_deref(), Some("n2"), "{settled:?}");
-    assert_eq!(engine.ledger().entries()[0].replacement, Some(format!("uid-{new}")));
+    assert_eq!(
+        engine.ledger().entries()[0].replacement,
+        Some(format!("uid-{new}"))
+    );
 }

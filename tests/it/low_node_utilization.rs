@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::plan::{Halt, Plan};
-use evenkeel::snapshot::PodId;
-use evenkeel::snapshot::facts::{Phase, Pod};
-use evenkeel::snapshot::objects::Object;
-use evenkeel::units::Ratio;
+use evenkeel::model::plan::{Halt, Plan};
+use evenkeel::model::snapshot::PodId;
+use evenkeel::model::snapshot::facts::{Phase, Pod};
+use evenkeel::model::snapshot::objects::Object;
+use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, EVEN, nodes, parse, text};
@@ -14,9 +14,15 @@ use crate::kit::{Cluster, EVEN, nodes, parse, text};
 /// Three hot nodes with heavy pods; seven that came late, with light ones.
 fn late_nodes() -> Cluster {
     let mut text = String::new();
-    for (node, heavy, light) in [(1, 7, 1), (2, 7, 1), (3, 6, 2)].into_iter().chain((4..=10).map(|n| (n, 0, 8))) {
+    for (node, heavy, light) in [(1, 7, 1), (2, 7, 1), (3, 6, 2)]
+        .into_iter()
+        .chain((4..=10).map(|n| (n, 0, 8)))
+    {
         let _ = writeln!(text, "node n{node}\n agent cpu=100m uses=100m/200Mi daemon");
-        let _ = writeln!(text, " hot*{heavy} cpu=100m uses=1/200Mi\n cold*{light} cpu=100m uses=50m/200Mi");
+        let _ = writeln!(
+            text,
+            " hot*{heavy} cpu=100m uses=1/200Mi\n cold*{light} cpu=100m uses=50m/200Mi"
+        );
     }
     Cluster::parse(&text)
 }
@@ -28,25 +34,49 @@ fn moved(plan: &Plan, app: &str) -> usize {
 #[test]
 fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
     let plan = late_nodes().plan(EVEN);
-    assert_eq!((moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()), (11, 0, 11));
-    let hottest = plan.after.nodes.iter().filter_map(|n| n.ratios["cpu"]).map(Ratio::get).fold(0.0, f64::max);
+    assert_eq!(
+        (moved(&plan, "hot"), moved(&plan, "cold"), plan.moves.len()),
+        (11, 0, 11)
+    );
+    let hottest = plan
+        .after
+        .nodes
+        .iter()
+        .filter_map(|n| n.ratios["cpu"])
+        .map(Ratio::get)
+        .fold(0.0, f64::max);
     assert!(hottest <= 0.5, "{hottest}");
 }
 
 #[test]
 fn by_requests_the_same_cluster_is_even_and_every_node_says_so() {
-    let plan = late_nodes().plan(&EVEN.replace("thresholds: {cpu: 30%}", "basis: requests, thresholds: {cpu: 30%}"));
+    let plan = late_nodes().plan(&EVEN.replace(
+        "thresholds: {cpu: 30%}",
+        "basis: requests, thresholds: {cpu: 30%}",
+    ));
     assert_snapshot!(text(&plan), @"default: every node that is weighed is below its thresholds: idle, not uneven");
     assert_eq!(plan.nodes.len(), 10);
-    assert!(nodes(&plan).lines().all(|l| l.ends_with("at or below every threshold: may take pods")));
+    assert!(
+        nodes(&plan)
+            .lines()
+            .all(|l| l.ends_with("at or below every threshold: may take pods"))
+    );
 }
 
 #[test]
 fn what_waits_for_a_limit_is_not_made_up_for_by_lesser_pods() {
-    let policy = format!("limits: {{perWorkload: 25%, perNode: none, perCycle: none, perMinute: none}}\n{EVEN}");
+    let policy = format!(
+        "limits: {{perWorkload: 25%, perNode: none, perCycle: none, perMinute: none}}\n{EVEN}"
+    );
     let plan = late_nodes().plan(&policy);
     assert_eq!((moved(&plan, "hot"), moved(&plan, "cold")), (5, 0));
-    assert!(plan.kept.iter().all(|k| k.refusal.code() == "workload-limit"), "{}", text(&plan));
+    assert!(
+        plan.kept
+            .iter()
+            .all(|k| k.refusal.code() == "workload-limit"),
+        "{}",
+        text(&plan)
+    );
 }
 
 #[test]
@@ -110,7 +140,13 @@ fn a_node_without_metrics_is_left_alone_and_only_that_node() {
     n2: left alone: no metrics
     n3: at or below every threshold: may take pods
     ");
-    assert!(plan.moves.iter().all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")), "{}", text(&plan));
+    assert!(
+        plan.moves
+            .iter()
+            .all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")),
+        "{}",
+        text(&plan)
+    );
     assert_eq!(plan.moves.len(), 2);
 }
 
@@ -125,7 +161,11 @@ fn a_cordoned_node_may_give_but_never_takes() {
         ",
     )
     .plan(EVEN);
-    assert!(plan.moves.iter().all(|m| m.node == "n1" && m.to.as_deref() == Some("n3")));
+    assert!(
+        plan.moves
+            .iter()
+            .all(|m| m.node == "n1" && m.to.as_deref() == Some("n3"))
+    );
     assert_eq!(plan.moves.len(), 2);
     assert!(nodes(&plan).contains("n2: at or below every threshold, but cordoned: takes no pods"));
 }
@@ -196,7 +236,10 @@ fn number_of_nodes_asks_for_more_cold_nodes_than_that() {
         node n2
         ",
     );
-    let policy = EVEN.replace("thresholds: {cpu: 30%}", "numberOfNodes: 1, thresholds: {cpu: 30%}");
+    let policy = EVEN.replace(
+        "thresholds: {cpu: 30%}",
+        "numberOfNodes: 1, thresholds: {cpu: 30%}",
+    );
     assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes asks for more than 1");
 }
 
@@ -237,13 +280,26 @@ fn pods_that_are_held_back_do_not_make_a_cluster_unwell_as_those_do_that_find_no
         for number in 0..6 {
             let name = format!("job-{number}");
             let node = node.map(str::to_owned);
-            let mut pod = Pod { uid: name.clone(), name, node, gated, ..(**snapshot.pod(PodId(0))).clone() };
+            let mut pod = Pod {
+                uid: name.clone(),
+                name,
+                node,
+                gated,
+                ..(**snapshot.pod(PodId(0))).clone()
+            };
             (pod.phase, pod.ready, pod.started) = (Phase::Pending, false, None);
             cluster.objects.apply(Object::Pod(Box::new(pod)));
         }
         cluster.plan(EVEN)
     };
-    assert!(matches!(plan(false, None).halted, Some(Halt::Pending { pending: 6, of: 12, .. })));
+    assert!(matches!(
+        plan(false, None).halted,
+        Some(Halt::Pending {
+            pending: 6,
+            of: 12,
+            ..
+        })
+    ));
     assert_eq!(plan(true, None).halted, None);
     assert!(!plan(true, None).moves.is_empty());
     // Their node has just gone, or cannot be read.

@@ -1,6 +1,10 @@
 //! The tests that need nothing but cargo: small clusters in text, plans in text.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking, helpers included")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking, helpers included"
+)]
 
 #[path = "../boards/kit.rs"]
 mod boards;

@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::calls::Calls;
 use evenkeel::cluster::client::from_config;
-use evenkeel::engine::Engine;
-use evenkeel::ledger::{Ending, Landed, Ledger, Settled};
-use evenkeel::plan::{Outcome, Plan, SteerOutcome};
+use evenkeel::cluster::request_metrics::Calls;
+use evenkeel::daemon::telemetry::metrics::catalogue::{
+    ALL, About, DESCHEDULER, Kind, Label, Values,
+};
+use evenkeel::daemon::telemetry::metrics::{Form, Metrics, Phase};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
+use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
+use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::policy::Policy;
-use evenkeel::snapshot::facts::OwnerKey;
-use evenkeel::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER, Kind, Label, Values};
-use evenkeel::telemetry::metrics::{Form, Metrics, Phase};
 use jiff::SignedDuration;
 
 use crate::kit::{Cluster, EVEN, noon, parse, text};
@@ -33,22 +35,47 @@ strategies:
 fn eventful() -> (Plan, Policy) {
     let cluster = "node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics cordoned\nnode n4 labels=pool:other taint=a:NoSchedule";
     let plan = Cluster::parse(&format!("{cluster}\nbudget web allows=1")).plan(POLICY);
-    assert!(!plan.moves.is_empty() && !plan.kept.is_empty() && !plan.steering.is_empty(), "{}", text(&plan));
+    assert!(
+        !plan.moves.is_empty() && !plan.kept.is_empty() && !plan.steering.is_empty(),
+        "{}",
+        text(&plan)
+    );
     (plan, parse(POLICY))
 }
 
 fn settled(ending: Ending, landed: Option<Landed>) -> Settled {
-    let workload = OwnerKey { namespace: "shop".to_owned(), kind: "Deployment".to_owned(), name: "secret".to_owned() };
-    Settled { workload, pod: "secret-1".to_owned(), from: "n1".to_owned(), to: None, landed, ending }
+    let workload = OwnerKey {
+        namespace: "shop".to_owned(),
+        kind: "Deployment".to_owned(),
+        name: "secret".to_owned(),
+    };
+    Settled {
+        workload,
+        pod: "secret-1".to_owned(),
+        from: "n1".to_owned(),
+        to: None,
+        landed,
+        ending,
+    }
 }
 
 /// Requests to an API server that is not there.
 async fn calls() -> Calls {
     let calls = Calls::default();
-    let client = from_config(kube::Config::new("http://127.0.0.1:1".parse().unwrap()), &calls).unwrap();
-    for path in ["/api/v1/namespaces/secret-space/pods/secret-1", "/apis/secret.example/v1/secrets/secret", "/version"]
-    {
-        client.request_text(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap_err();
+    let client = from_config(
+        kube::Config::new("http://127.0.0.1:1".parse().unwrap()),
+        &calls,
+    )
+    .unwrap();
+    for path in [
+        "/api/v1/namespaces/secret-space/pods/secret-1",
+        "/apis/secret.example/v1/secrets/secret",
+        "/version",
+    ] {
+        client
+            .request_text(http::Request::get(path).body(Vec::new()).unwrap())
+            .await
+            .unwrap_err();
     }
     calls
 }
@@ -60,10 +87,20 @@ async fn busy() -> Metrics {
     metrics.expect(&policy);
     metrics.leader(true);
     metrics.plan(&plan, &policy);
-    metrics.taint(&plan.steering[0], &SteerOutcome::Failed("secret trouble".to_owned()));
+    metrics.taint(
+        &plan.steering[0],
+        &SteerOutcome::Failed("secret trouble".to_owned()),
+    );
     metrics.outcome(&plan.moves[0], &Outcome::Evicted);
-    metrics.outcome(&plan.moves[0], &Outcome::Failed("secret trouble".to_owned()));
-    metrics.strategy(plan.moves[0].strategy, &plan.moves[0].profile, SignedDuration::from_millis(3));
+    metrics.outcome(
+        &plan.moves[0],
+        &Outcome::Failed("secret trouble".to_owned()),
+    );
+    metrics.strategy(
+        plan.moves[0].strategy,
+        &plan.moves[0].profile,
+        SignedDuration::from_millis(3),
+    );
     metrics.settled(&settled(Ending::Helped, Some(Landed::AsForeseen)));
     metrics.ledger(&Ledger::default(), &policy.cooldown, noon());
     metrics.cycle("acted", SignedDuration::from_millis(100));
@@ -87,16 +124,34 @@ fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
     let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
     let mut last = "";
     for line in text.lines() {
-        if let Some((name, help)) = line.strip_prefix("# HELP ").map(|l| l.split_once(' ').unwrap()) {
+        if let Some((name, help)) = line
+            .strip_prefix("# HELP ")
+            .map(|l| l.split_once(' ').unwrap())
+        {
             last = name;
             families.entry(last).or_default().help = help;
-        } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").map(|l| l.split_once(' ').unwrap()) {
+        } else if let Some((name, kind)) = line
+            .strip_prefix("# TYPE ")
+            .map(|l| l.split_once(' ').unwrap())
+        {
             families.get_mut(name).unwrap().kind = kind;
         } else {
             assert!(line.starts_with(last), "{line} stands under {last}");
-            let labels = line.split_once('{').map_or("", |(_, rest)| rest.split_once('}').unwrap().0);
-            for (name, value) in labels.split(',').filter(|l| !l.is_empty()).map(|l| l.split_once('=').unwrap()) {
-                families.get_mut(last).unwrap().labels.entry(name).or_default().insert(value.trim_matches('"'));
+            let labels = line
+                .split_once('{')
+                .map_or("", |(_, rest)| rest.split_once('}').unwrap().0);
+            for (name, value) in labels
+                .split(',')
+                .filter(|l| !l.is_empty())
+                .map(|l| l.split_once('=').unwrap())
+            {
+                families
+                    .get_mut(last)
+                    .unwrap()
+                    .labels
+                    .entry(name)
+                    .or_default()
+                    .insert(value.trim_matches('"'));
             }
         }
     }
@@ -112,15 +167,38 @@ async fn each_metric_is_exposed_as_it_is_listed() {
     let text = busy().await.text(Form::Classic);
     let exposed = families(&text);
     let listed: BTreeSet<String> = all().map(About::full_name).collect();
-    assert_eq!(exposed.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), listed);
+    assert_eq!(
+        exposed
+            .keys()
+            .map(|name| (*name).to_owned())
+            .collect::<BTreeSet<_>>(),
+        listed
+    );
     for about in all() {
         let (name, family) = (about.full_name(), &exposed[&*about.full_name()]);
-        assert_eq!((family.help, family.kind), (&*format!("{}.", about.help), about.kind.label()));
-        let labels: BTreeSet<&str> = family.labels.keys().copied().filter(|l| *l != "le").collect();
-        assert_eq!(labels, about.labels.iter().map(|Label(label, _)| *label).collect(), "{name}");
+        assert_eq!(
+            (family.help, family.kind),
+            (&*format!("{}.", about.help), about.kind.label())
+        );
+        let labels: BTreeSet<&str> = family
+            .labels
+            .keys()
+            .copied()
+            .filter(|l| *l != "le")
+            .collect();
+        assert_eq!(
+            labels,
+            about.labels.iter().map(|Label(label, _)| *label).collect(),
+            "{name}"
+        );
         for Label(label, values) in about.labels {
-            let Values::These(words) = values else { continue };
-            let others: Vec<_> = family.labels[*label].iter().filter(|v| !words.contains(v)).collect();
+            let Values::These(words) = values else {
+                continue;
+            };
+            let others: Vec<_> = family.labels[*label]
+                .iter()
+                .filter(|v| !words.contains(v))
+                .collect();
             assert!(others.is_empty(), "{name} has {label} of {others:?}");
         }
     }
@@ -131,7 +209,10 @@ async fn both_forms_tell_the_same() {
     let metrics = busy().await;
     let samples = |form: Form| {
         let text = metrics.text(form);
-        text.lines().filter(|l| !l.starts_with('#')).map(str::to_owned).collect::<BTreeSet<String>>()
+        text.lines()
+            .filter(|l| !l.starts_with('#'))
+            .map(str::to_owned)
+            .collect::<BTreeSet<String>>()
     };
     assert_eq!(samples(Form::Classic), samples(Form::OpenMetrics));
     assert!(metrics.text(Form::OpenMetrics).ends_with("# EOF\n"));
@@ -178,7 +259,10 @@ fn what_will_be_counted_is_there_from_the_start() {
         r#"evenkeel_phase_duration_seconds_count{phase="act"} 0"#,
         "evenkeel_leader 0",
     ] {
-        assert!(text.lines().any(|l| l == series), "{series} is not in\n{text}");
+        assert!(
+            text.lines().any(|l| l == series),
+            "{series} is not in\n{text}"
+        );
     }
 }
 
@@ -186,18 +270,49 @@ fn what_will_be_counted_is_there_from_the_start() {
 fn the_words_of_labels_are_the_codes_of_the_types() {
     let words = |name: &str, label: &str| {
         let about = ALL.iter().find(|a| a.full_name() == name).unwrap();
-        let values = about.labels.iter().find(|Label(l, _)| *l == label).map(|Label(_, values)| *values);
-        let Some(Values::These(words)) = values else { panic!("{name} has no words for {label}") };
+        let values = about
+            .labels
+            .iter()
+            .find(|Label(l, _)| *l == label)
+            .map(|Label(_, values)| *values);
+        let Some(Values::These(words)) = values else {
+            panic!("{name} has no words for {label}")
+        };
         words.to_vec()
     };
-    assert_eq!(words("evenkeel_evictions_total", "outcome"), outcomes().iter().map(Outcome::code).collect::<Vec<_>>());
-    let endings =
-        [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced];
-    assert_eq!(words("evenkeel_settled_moves_total", "ending"), endings.map(Ending::code));
+    assert_eq!(
+        words("evenkeel_evictions_total", "outcome"),
+        outcomes().iter().map(Outcome::code).collect::<Vec<_>>()
+    );
+    let endings = [
+        Ending::Helped,
+        Ending::Renewed,
+        Ending::SameNode,
+        Ending::HotNode,
+        Ending::NeverReady,
+        Ending::NotReplaced,
+    ];
+    assert_eq!(
+        words("evenkeel_settled_moves_total", "ending"),
+        endings.map(Ending::code)
+    );
     let landed = [Landed::AsForeseen, Landed::Elsewhere, Landed::Unknown];
-    assert_eq!(words("evenkeel_landings_total", "forecast"), landed.map(Landed::code));
-    let phases = [Phase::Observe, Phase::Settle, Phase::Decide, Phase::Save, Phase::Steer, Phase::Act];
-    assert_eq!(words("evenkeel_phase_duration_seconds", "phase"), phases.map(Phase::label));
+    assert_eq!(
+        words("evenkeel_landings_total", "forecast"),
+        landed.map(Landed::code)
+    );
+    let phases = [
+        Phase::Observe,
+        Phase::Settle,
+        Phase::Decide,
+        Phase::Save,
+        Phase::Steer,
+        Phase::Act,
+    ];
+    assert_eq!(
+        words("evenkeel_phase_duration_seconds", "phase"),
+        phases.map(Phase::label)
+    );
 }
 
 /// Of one node, what is read, what is smoothed and what is requested are three series; of a gpu nobody measures anything.
@@ -207,10 +322,14 @@ fn a_ratio_says_what_it_weighs_and_how_it_is_smoothed() {
     let policy = "
 usage: {smoothing: max}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, targetThresholds: {cpu: 50%, nvidia.com/gpu: 90%}}}]";
-    let cluster = Cluster::parse("node n1 gpu=4\n  web cpu=1 gpu=1 uses=6\nnode n2 gpu=4 no-metrics");
+    let cluster =
+        Cluster::parse("node n1 gpu=4\n  web cpu=1 gpu=1 uses=6\nnode n2 gpu=4 no-metrics");
     metrics.plan(&cluster.plan(policy), &parse(policy));
     let text = metrics.text(Form::Classic);
-    let lines: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("evenkeel_node_ratio")).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("evenkeel_node_ratio"))
+        .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {node="n1",resource="cpu",basis="actual",smoothing="max"} 0.75
     {node="n1",resource="cpu",basis="actual",smoothing="none"} 0.75
@@ -223,7 +342,10 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, 
     {node="n2",resource="memory",basis="requests",smoothing="none"} 0.0
     {node="n2",resource="nvidia.com/gpu",basis="requests",smoothing="none"} 0.0
     "#);
-    let bands: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("evenkeel_band_ratio")).collect();
+    let bands: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.strip_prefix("evenkeel_band_ratio"))
+        .collect();
     insta::assert_snapshot!(bands.join("\n"), @r#"
     {pool="default",resource="cpu",basis="actual",bound="high"} 0.5
     {pool="default",resource="cpu",basis="actual",bound="low"} 0.3
@@ -235,27 +357,42 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, 
 #[test]
 fn what_is_known_of_the_cluster_halting_and_idling_is_told() {
     let metrics = Metrics::default();
-    metrics.plan(&Cluster::parse("node n1\n  web cpu=1 uses=1\nnode n2").plan(EVEN), &parse(EVEN));
+    metrics.plan(
+        &Cluster::parse("node n1\n  web cpu=1 uses=1\nnode n2").plan(EVEN),
+        &parse(EVEN),
+    );
     let text = metrics.text(Form::Classic);
     assert!(text.contains("\nevenkeel_halted 0\n"));
     let idle = r#"evenkeel_idle_strategies{strategy="LowNodeUtilization",pool="default",code="all-cold"} 1"#;
     assert!(text.contains(idle), "{text}");
-    metrics.plan(&Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN), &parse(EVEN));
+    metrics.plan(
+        &Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN),
+        &parse(EVEN),
+    );
     let text = metrics.text(Form::Classic);
-    assert!(text.contains("\nevenkeel_halted 1\n") && !text.contains("evenkeel_idle_strategies{"), "{text}");
+    assert!(
+        text.contains("\nevenkeel_halted 1\n") && !text.contains("evenkeel_idle_strategies{"),
+        "{text}"
+    );
 }
 
 /// Where a replacement lands is compared with the forecast, that of its twins included.
 #[test]
 fn landings_are_compared_with_the_forecast() {
-    let policy = format!("limits: {{perWorkload: none, perNode: none, perCycle: none, perMinute: none}}\n{EVEN}");
+    let policy = format!(
+        "limits: {{perWorkload: none, perNode: none, perCycle: none, perMinute: none}}\n{EVEN}"
+    );
     let land = |to: [&str; 2]| {
-        let mut cluster = Cluster::parse("node n1\n  web*7 cpu=100m uses=1\nnode n2\nnode n3 taint=a:NoSchedule");
+        let mut cluster =
+            Cluster::parse("node n1\n  web*7 cpu=100m uses=1\nnode n2\nnode n3 taint=a:NoSchedule");
         let mut engine = Engine::new(parse(&policy), Ledger::default());
         let snapshot = cluster.snapshot(engine.policy());
         engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
         let moves = engine.decide(&snapshot, noon()).moves;
-        assert!(moves.len() >= 2 && moves.iter().all(|m| m.may_land == ["n2"]), "{moves:?}");
+        assert!(
+            moves.len() >= 2 && moves.iter().all(|m| m.may_land == ["n2"]),
+            "{moves:?}"
+        );
         engine.intend(&snapshot, &moves[..2], noon());
         engine.reload(Ledger::parse(&engine.ledger().write()).unwrap());
         for (it, to) in moves.iter().zip(to) {
@@ -263,8 +400,18 @@ fn landings_are_compared_with_the_forecast() {
             cluster.replace("default", &it.pod, to, crate::kit::after(1));
         }
         let settled = engine.settle(&cluster.snapshot(engine.policy()), crate::kit::after(30));
-        assert!(engine.ledger().entries().iter().all(|e| e.foreseen.is_empty()), "what is settled needs no forecast");
-        settled.iter().map(|s| s.landed.unwrap().code()).collect::<Vec<_>>()
+        assert!(
+            engine
+                .ledger()
+                .entries()
+                .iter()
+                .all(|e| e.foreseen.is_empty()),
+            "what is settled needs no forecast"
+        );
+        settled
+            .iter()
+            .map(|s| s.landed.unwrap().code())
+            .collect::<Vec<_>>()
     };
     assert_eq!(land(["n2", "n2"]), ["as_foreseen", "as_foreseen"]);
     assert_eq!(land(["n2", "n3"]), ["as_foreseen", "elsewhere"]);
@@ -288,12 +435,19 @@ fn document() -> String {
     let mut labels: BTreeMap<(&str, Values), Vec<String>> = BTreeMap::new();
     for about in all() {
         for Label(label, values) in about.labels {
-            labels.entry((label, *values)).or_default().push(format!("`{}`", about.full_name()));
+            labels
+                .entry((label, *values))
+                .or_default()
+                .push(format!("`{}`", about.full_name()));
         }
     }
     for ((label, values), names) in labels {
         let values = match values {
-            Values::These(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
+            Values::These(words) => words
+                .iter()
+                .map(|w| format!("`{w}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
             Values::Listed(page) => format!("the codes of [{page}]({page})"),
             Values::Named(what) => what.to_owned(),
         };
@@ -305,9 +459,18 @@ fn document() -> String {
 fn rows(metrics: &[&About]) -> String {
     let mut out = String::new();
     for about in metrics {
-        let labels: Vec<String> = about.labels.iter().map(|Label(label, _)| format!("`{label}`")).collect();
+        let labels: Vec<String> = about
+            .labels
+            .iter()
+            .map(|Label(label, _)| format!("`{label}`"))
+            .collect();
         let (name, kind) = (about.full_name(), about.kind.label());
-        let _ = writeln!(out, "| `{name}` | {kind} | {} | {}. |", labels.join(", "), about.help);
+        let _ = writeln!(
+            out,
+            "| `{name}` | {kind} | {} | {}. |",
+            labels.join(", "),
+            about.help
+        );
     }
     out
 }
@@ -319,14 +482,23 @@ fn the_page_of_metrics_is_as_the_program_speaks() {
         std::fs::write(&path, document()).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == document(), "docs/metrics.md is not current: UPDATE_DOCS=1 cargo test --test it metrics");
+    assert!(
+        written == document(),
+        "docs/metrics.md is not current: UPDATE_DOCS=1 cargo test --test it metrics"
+    );
 }
 
 #[test]
 fn what_another_page_lists_is_there() {
-    let reasons = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md")).unwrap();
+    let reasons =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md"))
+            .unwrap();
     let anchor = |title: &str| title.to_lowercase().replace(' ', "-").replace(',', "");
-    let anchors: BTreeSet<String> = reasons.lines().filter_map(|l| l.strip_prefix("## ")).map(anchor).collect();
+    let anchors: BTreeSet<String> = reasons
+        .lines()
+        .filter_map(|l| l.strip_prefix("## "))
+        .map(anchor)
+        .collect();
     for Label(_, values) in all().flat_map(|a| a.labels) {
         if let Values::Listed(page) = values {
             let wanted = page.strip_prefix("reasons.md#").unwrap();
@@ -338,9 +510,27 @@ fn what_another_page_lists_is_there() {
 #[test]
 fn names_follow_the_conventions() {
     for about in ALL {
-        assert!(about.kind != Kind::Counter || !about.name.ends_with("total"), "{}", about.name);
-        assert!(about.kind != Kind::Histogram || about.name.ends_with("_seconds"), "{}", about.name);
-        assert!(!about.help.ends_with('.') && !about.help.contains(['\\', '\n']), "{}", about.help);
-        assert!(about.help.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()), "{}", about.help);
+        assert!(
+            about.kind != Kind::Counter || !about.name.ends_with("total"),
+            "{}",
+            about.name
+        );
+        assert!(
+            about.kind != Kind::Histogram || about.name.ends_with("_seconds"),
+            "{}",
+            about.name
+        );
+        assert!(
+            !about.help.ends_with('.') && !about.help.contains(['\\', '\n']),
+            "{}",
+            about.help
+        );
+        assert!(
+            about
+                .help
+                .starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()),
+            "{}",
+            about.help
+        );
     }
 }

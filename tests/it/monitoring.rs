@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use evenkeel::ledger::Ending;
+use evenkeel::model::ledger::Ending;
 use serde_json::Value;
 
 use crate::boards::{alerts, read, selectors};
@@ -27,13 +27,28 @@ fn every_alert_says_what_is_wrong_how_bad_it_is_and_where_to_read_on() {
         let name = name(&alert);
         assert!(name.starts_with("Evenkeel"), "{name}");
         assert!(alert["for"].is_string(), "{name} fires at once");
-        assert!(["info", "warning"].contains(&alert["labels"]["severity"].as_str().unwrap()), "{name}");
+        assert!(
+            ["info", "warning"].contains(&alert["labels"]["severity"].as_str().unwrap()),
+            "{name}"
+        );
         let annotations = &alert["annotations"];
         for text in ["summary", "description"] {
-            assert!(annotations[text].as_str().is_some_and(|t| t.len() > 20), "{name} has no {text}");
+            assert!(
+                annotations[text].as_str().is_some_and(|t| t.len() > 20),
+                "{name} has no {text}"
+            );
         }
-        assert_eq!(annotations["runbook_url"], format!("{PAGE}{}", name.to_lowercase()));
-        assert!(selectors(alert["expr"].as_str().unwrap()).iter().next().is_some(), "{name} asks for nothing of ours");
+        assert_eq!(
+            annotations["runbook_url"],
+            format!("{PAGE}{}", name.to_lowercase())
+        );
+        assert!(
+            selectors(alert["expr"].as_str().unwrap())
+                .iter()
+                .next()
+                .is_some(),
+            "{name} asks for nothing of ours"
+        );
     }
 }
 
@@ -49,15 +64,25 @@ fn the_page_of_alerts_has_each_of_them_and_no_other() {
     let names: BTreeSet<&str> = alerts.iter().map(name).collect();
     assert_eq!(sections.keys().copied().collect::<BTreeSet<_>>(), names);
     for alert in &alerts {
-        let severity = format!("Severity: {}.", alert["labels"]["severity"].as_str().unwrap());
-        assert!(sections[name(alert)].contains(&severity), "{}: {severity}", name(alert));
+        let severity = format!(
+            "Severity: {}.",
+            alert["labels"]["severity"].as_str().unwrap()
+        );
+        assert!(
+            sections[name(alert)].contains(&severity),
+            "{}: {severity}",
+            name(alert)
+        );
     }
     // What it says of codes is so.
     let reasons = read("docs/reasons.md");
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     for code in rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)) {
         let ends = endings().iter().any(|(ending, _)| *ending == code);
-        assert!(ends || reasons.contains(&format!("| `{code}` |")), "{code} is no code");
+        assert!(
+            ends || reasons.contains(&format!("| `{code}` |")),
+            "{code} is no code"
+        );
     }
 }
 
@@ -66,8 +91,15 @@ fn every_alert_is_tested_to_fire_and_not_to() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules");
     let (mut fires, mut rests) = (BTreeSet::new(), BTreeSet::new());
     for file in std::fs::read_dir(folder).unwrap() {
-        let tests = document(&format!("tests/rules/{}", file.unwrap().file_name().to_str().unwrap()));
-        let all = tests["tests"].as_array().unwrap().iter().flat_map(|t| t["alert_rule_test"].as_array().unwrap());
+        let tests = document(&format!(
+            "tests/rules/{}",
+            file.unwrap().file_name().to_str().unwrap()
+        ));
+        let all = tests["tests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|t| t["alert_rule_test"].as_array().unwrap());
         for test in all {
             let silent = test["exp_alerts"].as_array().unwrap().is_empty();
             let name = test["alertname"].as_str().unwrap().to_owned();
@@ -83,19 +115,37 @@ fn every_alert_is_tested_to_fire_and_not_to() {
 }
 
 fn endings() -> Vec<(&'static str, bool)> {
-    let all =
-        [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced];
-    all.iter().map(|ending| (ending.code(), ending.useless())).collect()
+    let all = [
+        Ending::Helped,
+        Ending::Renewed,
+        Ending::SameNode,
+        Ending::HotNode,
+        Ending::NeverReady,
+        Ending::NotReplaced,
+    ];
+    all.iter()
+        .map(|ending| (ending.code(), ending.useless()))
+        .collect()
 }
 
 #[test]
 fn the_alert_counts_the_endings_for_which_a_workload_rests() {
     let alerts = alerts();
-    let alert = alerts.iter().find(|a| name(a) == "EvenkeelEvictionsDoNotHelp").unwrap();
+    let alert = alerts
+        .iter()
+        .find(|a| name(a) == "EvenkeelEvictionsDoNotHelp")
+        .unwrap();
     let counted = selectors(alert["expr"].as_str().unwrap());
     let matched: BTreeSet<&str> = counted.iter().map(|s| s.matchers[0].2.as_str()).collect();
-    let useless: Vec<&str> = endings().into_iter().filter(|(_, useless)| *useless).map(|(code, _)| code).collect();
-    assert_eq!(matched, BTreeSet::from([useless.join("|").as_str(), "not-replaced"]));
+    let useless: Vec<&str> = endings()
+        .into_iter()
+        .filter(|(_, useless)| *useless)
+        .map(|(code, _)| code)
+        .collect();
+    assert_eq!(
+        matched,
+        BTreeSet::from([useless.join("|").as_str(), "not-replaced"])
+    );
 }
 
 // ---- the manifests ----
@@ -110,16 +160,32 @@ fn the_service_and_the_service_monitor_find_the_pod() {
     assert_eq!(service["spec"]["selector"], labels["pairs"]);
     assert_eq!(service["metadata"]["labels"], labels["pairs"]);
     let deployment = document("deploy/base/deployment.yaml");
-    let ports = deployment["spec"]["template"]["spec"]["containers"][0]["ports"].as_array().unwrap().clone();
+    let ports = deployment["spec"]["template"]["spec"]["containers"][0]["ports"]
+        .as_array()
+        .unwrap()
+        .clone();
     let port = &service["spec"]["ports"][0];
-    let of_the_pod = ports.iter().find(|p| p["name"] == port["targetPort"]).unwrap();
+    let of_the_pod = ports
+        .iter()
+        .find(|p| p["name"] == port["targetPort"])
+        .unwrap();
     assert_eq!(port["port"], of_the_pod["containerPort"]);
 
     let monitor = document(&format!("{FOLDER}/servicemonitor.yaml"));
-    assert_eq!(monitor["spec"]["selector"]["matchLabels"], service["metadata"]["labels"]);
-    assert!(service["metadata"]["labels"].get(monitor["spec"]["jobLabel"].as_str().unwrap()).is_some());
+    assert_eq!(
+        monitor["spec"]["selector"]["matchLabels"],
+        service["metadata"]["labels"]
+    );
+    assert!(
+        service["metadata"]["labels"]
+            .get(monitor["spec"]["jobLabel"].as_str().unwrap())
+            .is_some()
+    );
     let endpoint = &monitor["spec"]["endpoints"][0];
-    assert_eq!((&endpoint["port"], endpoint["path"].as_str()), (&port["name"], Some("/metrics")));
+    assert_eq!(
+        (&endpoint["port"], endpoint["path"].as_str()),
+        (&port["name"], Some("/metrics"))
+    );
     // Otherwise the namespace of a workload would be taken for that of the pod that is scraped.
     assert_eq!(endpoint["honorLabels"], true);
 }
@@ -128,10 +194,16 @@ fn the_service_and_the_service_monitor_find_the_pod() {
 fn only_who_asks_for_monitoring_needs_the_operator() {
     let component = document(&format!("{FOLDER}/kustomization.yaml"));
     assert_eq!(component["kind"], "Component");
-    let listed: BTreeSet<&str> =
-        component["resources"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
+    let listed: BTreeSet<&str> = component["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r.as_str().unwrap())
+        .collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
-    let files = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().file_name().into_string().unwrap());
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|f| f.unwrap().file_name().into_string().unwrap());
     let files: BTreeSet<String> = files.filter(|f| f != "kustomization.yaml").collect();
     assert_eq!(listed, files.iter().map(String::as_str).collect());
     for file in &files {
@@ -143,7 +215,13 @@ fn only_who_asks_for_monitoring_needs_the_operator() {
     }
     for other in ["base", "overlays/job", "overlays/cronjob"] {
         let text = read(&format!("deploy/{other}/kustomization.yaml"));
-        assert!(!text.contains("monitoring"), "deploy/{other} asks for it unasked");
+        assert!(
+            !text.contains("monitoring"),
+            "deploy/{other} asks for it unasked"
+        );
     }
-    assert!(read("deploy/README.md").contains("components/monitoring"), "deploy/README.md does not speak of it");
+    assert!(
+        read("deploy/README.md").contains("components/monitoring"),
+        "deploy/README.md does not speak of it"
+    );
 }

@@ -1,10 +1,10 @@
 //! What a source tells of the time before: a restart goes on as if it had looked all along.
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::{Aim, Ledger};
-use evenkeel::snapshot::NodeId;
-use evenkeel::units::Amount;
-use evenkeel::usage::{Measure, Readings, Sample};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::{Aim, Ledger};
+use evenkeel::model::snapshot::NodeId;
+use evenkeel::model::usage::{Measure, Readings, Sample};
+use evenkeel::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::kit::{Cluster, EVEN, after, nodes, parse};
@@ -12,13 +12,21 @@ use crate::kit::{Cluster, EVEN, after, nodes, parse};
 const HOT: &str = "node n1 system=100m\n  web*6 cpu=100m uses=1\nnode n2 system=100m";
 
 fn engine() -> Engine {
-    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
-    Engine::new(parse(&format!("usage: {{window: 2m, smoothing: mean}}\n{policy}")), Ledger::default())
+    let policy = EVEN.replace(
+        "thresholds: {cpu: 30%}",
+        "sustainedFor: 1m, thresholds: {cpu: 30%}",
+    );
+    Engine::new(
+        parse(&format!("usage: {{window: 2m, smoothing: mean}}\n{policy}")),
+        Ledger::default(),
+    )
 }
 
 fn past(cluster: &Cluster, from: i64, to: i64) -> Vec<(Timestamp, Readings)> {
     let moments = (from..=to).step_by(15);
-    moments.map(|at| (after(at), cluster.readings(after(at)))).collect()
+    moments
+        .map(|at| (after(at), cluster.readings(after(at))))
+        .collect()
 }
 
 fn cores(engine: &Engine, cluster: &Cluster, at: i64) -> Option<f64> {
@@ -33,13 +41,19 @@ fn a_restart_acts_at_once_where_the_past_is_told() {
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     engine.observe(&snapshot, &cluster.readings(after(120)), after(120));
-    assert!(engine.decide(&snapshot, after(120)).moves.is_empty(), "by one sample nothing is known");
+    assert!(
+        engine.decide(&snapshot, after(120)).moves.is_empty(),
+        "by one sample nothing is known"
+    );
 
     let mut engine = self::engine();
     engine.catch_up(&snapshot, &past(&cluster, 0, 105), after(120));
     engine.observe(&snapshot, &cluster.readings(after(120)), after(120));
     let plan = engine.decide(&snapshot, after(120));
-    assert_eq!(nodes(&plan).lines().next(), Some("n1: hot: cpu 76% is above the target 50%"));
+    assert_eq!(
+        nodes(&plan).lines().next(),
+        Some("n1: hot: cpu 76% is above the target 50%")
+    );
     assert!(!plan.moves.is_empty());
 }
 
@@ -68,15 +82,26 @@ fn a_gap_in_the_past_is_a_gap() {
 
 #[test]
 fn a_pod_that_is_gone_and_is_told_of_in_the_past_does_not_burden_its_node() {
-    let cluster = Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
+    let cluster =
+        Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut told = past(&cluster, 0, 120);
     // A pod of four cores has run there for the first minute and a half.
     let batch = ("default".to_owned(), "batch".to_owned());
     for (at, readings) in told.iter_mut().take(6) {
-        let used = Measure { cpu: Amount::millicores(4000), memory: Amount::ZERO };
-        readings.pods.insert(batch.clone(), Sample { at: *at, window: SignedDuration::from_secs(10), used });
+        let used = Measure {
+            cpu: Amount::millicores(4000),
+            memory: Amount::ZERO,
+        };
+        readings.pods.insert(
+            batch.clone(),
+            Sample {
+                at: *at,
+                window: SignedDuration::from_secs(10),
+                used,
+            },
+        );
         readings.placed.insert(batch.clone(), "n1".to_owned());
         let node = readings.nodes.get_mut("n1").unwrap();
         node.used = node.used.plus(used);
@@ -95,8 +120,18 @@ fn what_a_departed_pod_was_last_seen_to_use_is_not_taken_off_for_ever() {
     // The source goes on telling of the last sample of a pod that went long ago.
     let batch = ("default".to_owned(), "batch".to_owned());
     for (_, readings) in &mut told {
-        let used = Measure { cpu: Amount::millicores(2000), memory: Amount::ZERO };
-        readings.pods.insert(batch.clone(), Sample { at: after(-200), window: SignedDuration::from_secs(10), used });
+        let used = Measure {
+            cpu: Amount::millicores(2000),
+            memory: Amount::ZERO,
+        };
+        readings.pods.insert(
+            batch.clone(),
+            Sample {
+                at: after(-200),
+                window: SignedDuration::from_secs(10),
+                used,
+            },
+        );
         readings.placed.insert(batch.clone(), "n1".to_owned());
     }
     engine.catch_up(&snapshot, &told, after(120));
@@ -105,7 +140,8 @@ fn what_a_departed_pod_was_last_seen_to_use_is_not_taken_off_for_ever() {
 
 #[test]
 fn a_pod_that_began_later_is_no_part_of_an_earlier_sample() {
-    let mut cluster = Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
+    let mut cluster =
+        Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
     let before = past(&cluster, 0, 60);
     cluster.replace("default", "web-1", "n2", after(70));
     cluster.replace("default", "web-1+1", "n1", after(75));
@@ -114,7 +150,9 @@ fn a_pod_that_began_later_is_no_part_of_an_earlier_sample() {
     let placed = |mut told: Vec<(Timestamp, Readings)>| {
         for (_, readings) in &mut told {
             let names: Vec<_> = readings.pods.keys().cloned().collect();
-            readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
+            readings
+                .placed
+                .extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
         }
         told
     };
@@ -125,22 +163,33 @@ fn a_pod_that_began_later_is_no_part_of_an_earlier_sample() {
 
 #[test]
 fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
-    let mut cluster = Cluster::parse("node n1 system=100m\n  web*8 cpu=100m uses=900m\nnode n2 system=100m");
+    let mut cluster =
+        Cluster::parse("node n1 system=100m\n  web*8 cpu=100m uses=900m\nnode n2 system=100m");
     let mut told = past(&cluster, 0, 120);
     for (_, readings) in &mut told {
         let names: Vec<_> = readings.pods.keys().cloned().collect();
-        readings.placed.extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
+        readings
+            .placed
+            .extend(names.into_iter().map(|pod| (pod, "n1".to_owned())));
     }
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut ledger = Ledger::default();
-    ledger.intend(&snapshot, snapshot.find_pod("default", "web-8").unwrap(), (Aim::Move, &[]), after(121));
+    ledger.intend(
+        &snapshot,
+        snapshot.find_pod("default", "web-8").unwrap(),
+        (Aim::Move, &[]),
+        after(121),
+    );
     engine.reload(ledger);
     cluster.replace("default", "web-8", "n2", after(122));
     let snapshot = cluster.snapshot(engine.policy());
     engine.catch_up(&snapshot, &told, after(123));
     let plan = engine.decide(&snapshot, after(123));
-    assert_eq!(nodes(&plan).lines().next(), Some("n1: hot: cpu 80% is above the target 50%"));
+    assert_eq!(
+        nodes(&plan).lines().next(),
+        Some("n1: hot: cpu 80% is above the target 50%")
+    );
 
     // Where the past does not place the pod that was evicted, its use cannot be told from what no pod accounts for.
     let mut engine = Engine::new(engine.policy().clone(), engine.ledger().clone());
@@ -150,5 +199,8 @@ fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
     told.drain(..6);
     engine.catch_up(&snapshot, &told, after(123));
     let plan = engine.decide(&snapshot, after(123));
-    assert_eq!(nodes(&plan).lines().next(), Some("n1: left alone: 0 of the 3 samples needed"));
+    assert_eq!(
+        nodes(&plan).lines().next(),
+        Some("n1: left alone: 0 of the 3 samples needed")
+    );
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use evenkeel::plan::{Band, Picture};
-use evenkeel::units::Ratio;
+use evenkeel::model::plan::{Band, Picture};
+use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, EVEN, after, noon, parse};
@@ -15,23 +15,37 @@ fn show(picture: &Picture) -> String {
     for pool in &picture.pools {
         let (name, basis, nodes) = (&pool.name, pool.basis.label(), pool.nodes);
         let outside = pool.outside_band.map_or("?".to_owned(), |n| n.to_string());
-        let _ = writeln!(out, "{name} by {basis}: {outside} of {nodes} outside {}", band(&pool.band));
+        let _ = writeln!(
+            out,
+            "{name} by {basis}: {outside} of {nodes} outside {}",
+            band(&pool.band)
+        );
         for (resource, it) in &pool.balance {
             let (mean, deviation, above) = (it.mean, it.deviation, it.above_mean);
-            let _ = writeln!(out, "  {resource}: mean {mean}, deviation {deviation}, largest {above} above");
+            let _ = writeln!(
+                out,
+                "  {resource}: mean {mean}, deviation {deviation}, largest {above} above"
+            );
         }
     }
     for node in &picture.nodes {
         let pool = node.pool.as_deref().unwrap_or("no pool");
         let latest = node.latest["cpu"].map_or("unknown".to_owned(), |r| r.to_string());
-        let _ = writeln!(out, "{}: {pool}, cpu read {latest}, {}", node.name, band(&node.band));
+        let _ = writeln!(
+            out,
+            "{}: {pool}, cpu read {latest}, {}",
+            node.name,
+            band(&node.band)
+        );
     }
     out
 }
 
 fn band(band: &BTreeMap<String, Band>) -> String {
     let mark = |mark: Option<Ratio>| mark.map_or("-".to_owned(), |r| r.to_string());
-    let each = |(resource, it): (&String, &Band)| format!("{resource} {} to {}", mark(it.low), mark(it.high));
+    let each = |(resource, it): (&String, &Band)| {
+        format!("{resource} {} to {}", mark(it.low), mark(it.high))
+    };
     if band.is_empty() {
         return "no marks".to_owned();
     }
@@ -144,18 +158,29 @@ fn where_no_strategy_balances_all_nodes_are_one_pool() {
 
 #[test]
 fn what_was_read_last_is_told_beside_what_is_smoothed_until_it_is_too_old() {
-    let policy = parse(&format!("{EVEN}usage: {{minSamples: 1, smoothing: mean, staleAfter: 2m}}"));
+    let policy = parse(&format!(
+        "{EVEN}usage: {{minSamples: 1, smoothing: mean, staleAfter: 2m}}"
+    ));
     let mut cluster = Cluster::parse("node n1\n a cpu=1 uses=2\nnode n2\n b cpu=1 uses=2");
     let snapshot = cluster.snapshot(&policy);
-    let mut engine = evenkeel::engine::Engine::new(policy, evenkeel::ledger::Ledger::default());
+    let mut engine =
+        evenkeel::decide::engine::Engine::new(policy, evenkeel::model::ledger::Ledger::default());
     engine.observe(&snapshot, &cluster.readings(noon()), noon());
-    let more = evenkeel::usage::Measure { cpu: evenkeel::units::Amount::millicores(6000), ..Default::default() };
+    let more = evenkeel::model::usage::Measure {
+        cpu: evenkeel::values::Amount::millicores(6000),
+        ..Default::default()
+    };
     cluster.nodes.insert("n1".to_owned(), more);
-    cluster.pods.insert(("default".to_owned(), "a-1".to_owned()), more);
+    cluster
+        .pods
+        .insert(("default".to_owned(), "a-1".to_owned()), more);
     engine.observe(&snapshot, &cluster.readings(after(30)), after(30));
     let n1 = |now| {
         let picture = engine.decide(&snapshot, now).before;
-        (picture.nodes[0].ratios["cpu"], picture.nodes[0].latest["cpu"])
+        (
+            picture.nodes[0].ratios["cpu"],
+            picture.nodes[0].latest["cpu"],
+        )
     };
     assert_eq!(n1(after(30)), (Ratio::percent(50.0), Ratio::percent(75.0)));
     assert_eq!(n1(after(300)), (None, None));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel::plan::Plan;
-use evenkeel::units::Ratio;
+use evenkeel::model::plan::Plan;
+use evenkeel::values::Ratio;
 use proptest::prelude::*;
 
 use crate::kit::{Cluster, rolled, text};
@@ -14,12 +14,30 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetTh
 ";
 
 fn clusters() -> impl Strategy<Value = String> {
-    const PODS: [&str; 8] = ["daemon", "bare", "emptydir", "mirror", "stay", "no-metrics", "unready", "age=10s"];
-    const NODES: [&str; 5] = ["cordoned", "no-metrics", "not-ready", "taint=a:NoSchedule", "cpu=4"];
+    const PODS: [&str; 8] = [
+        "daemon",
+        "bare",
+        "emptydir",
+        "mirror",
+        "stay",
+        "no-metrics",
+        "unready",
+        "age=10s",
+    ];
+    const NODES: [&str; 5] = [
+        "cordoned",
+        "no-metrics",
+        "not-ready",
+        "taint=a:NoSchedule",
+        "cpu=4",
+    ];
     rolled::clusters((4, 4), &PODS, &NODES)
 }
 
-fn counts<'p>(plan: &'p Plan, by: impl Fn(&'p evenkeel::plan::Move) -> String) -> BTreeMap<String, usize> {
+fn counts<'p>(
+    plan: &'p Plan,
+    by: impl Fn(&'p evenkeel::model::plan::Move) -> String,
+) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for key in plan.moves.iter().map(by) {
         *counts.entry(key).or_default() += 1;
@@ -43,7 +61,7 @@ proptest! {
         prop_assert!(most(&counts(&plan, |m| m.namespace.clone())) <= 6);
         prop_assert!(most(&counts(&plan, |m| m.workload.as_ref().unwrap().to_string())) <= 2);
         // The API server lets a pod that is not Ready go without counting it while enough others are healthy.
-        let snapshot = evenkeel::snapshot::Snapshot::join(&cluster.objects, []);
+        let snapshot = evenkeel::model::snapshot::Snapshot::join(&cluster.objects, []);
         let ready = |name: &str| snapshot.pod(snapshot.find_pod("ns0", name).unwrap()).ready;
         let in_budget = plan.moves.iter().filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
         let budgeted = in_budget.filter(|m| ready(&m.pod)).count();
@@ -67,7 +85,7 @@ proptest! {
     fn what_is_protected_never_moves(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan(POLICY);
-        let snapshot = evenkeel::snapshot::Snapshot::join(&cluster.objects, []);
+        let snapshot = evenkeel::model::snapshot::Snapshot::join(&cluster.objects, []);
         for m in &plan.moves {
             let pod = snapshot.pod(snapshot.find_pod(&m.namespace, &m.pod).unwrap());
             let daemon = pod.owners.iter().any(|o| o.kind == "DaemonSet");
@@ -91,7 +109,7 @@ proptest! {
                 prop_assert!(is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9, "{} {resource}: {was} to {is}", before.name);
             }
         }
-        let over = |picture: &evenkeel::plan::Picture| -> f64 {
+        let over = |picture: &evenkeel::model::plan::Picture| -> f64 {
             let by = |r: Option<Ratio>, target: f64| r.map_or(0.0, |r| (r.get() - target).max(0.0));
             picture.nodes.iter().map(|n| targets.iter().map(|(r, t)| by(n.ratios[*r], *t)).sum::<f64>()).sum()
         };

@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::ledger::Ending;
-use evenkeel::plan::{Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked};
+use evenkeel::daemon::telemetry::status::State;
+use evenkeel::model::ledger::Ending;
+use evenkeel::model::plan::{
+    Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked,
+};
+use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
 use evenkeel::policy::{Basis, ScorePlugin};
-use evenkeel::telemetry::status::State;
-use evenkeel::units::Ratio;
-use evenkeel::usage::Unmeasured;
+use evenkeel::values::Ratio;
 use jiff::SignedDuration;
 
 /// One of each.
@@ -31,7 +33,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::Terminating,
         Refusal::DaemonSet,
         Refusal::SystemCritical,
-        Refusal::Priority { priority: 1000, threshold: 500 },
+        Refusal::Priority {
+            priority: 1000,
+            threshold: 500,
+        },
         Refusal::UnknownPriorityClass("batch".to_owned()),
         Refusal::Bare,
         Refusal::LocalStorage,
@@ -41,9 +46,16 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::PrefersToStay,
         Refusal::Namespace("kube-system".to_owned()),
         Refusal::PodSelector,
-        Refusal::Young { age: minutes(1), least: minutes(5) },
+        Refusal::Young {
+            age: minutes(1),
+            least: minutes(5),
+        },
         Refusal::TooFewReplicas { have: 1, least: 2 },
-        Refusal::LastReady { left: 0, least: 1, planned: 0 },
+        Refusal::LastReady {
+            left: 0,
+            least: 1,
+            planned: 0,
+        },
         Refusal::Unmeasured(Unmeasured::Missing),
         Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
         Refusal::CycleLimit(20),
@@ -51,14 +63,24 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::NamespaceLimit(10),
         Refusal::RateLimit(30),
         Refusal::WorkloadLimit { away: 2, most: 2 },
-        Refusal::Budget { name: "web".to_owned(), planned: 0 },
+        Refusal::Budget {
+            name: "web".to_owned(),
+            planned: 0,
+        },
         Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
         Refusal::StaleBudget("web".to_owned()),
         Refusal::Resting(minutes(8)),
-        Refusal::Useless { times: 2, left: minutes(18) },
+        Refusal::Useless {
+            times: 2,
+            left: minutes(18),
+        },
         Refusal::LedgerFull(1500),
         Refusal::NoRoom("3 are tainted".to_owned()),
-        Refusal::WouldReturn { node: "n1".to_owned(), chance: Ratio::ONE, pull },
+        Refusal::WouldReturn {
+            node: "n1".to_owned(),
+            chance: Ratio::ONE,
+            pull,
+        },
         of_n5(Basis::Actual),
         Refusal::WouldBeUnknown("n5".to_owned()),
         Refusal::WouldNotHelp("n5".to_owned()),
@@ -69,28 +91,70 @@ pub(crate) fn refusals() -> Vec<Refusal> {
 }
 
 /// Does not compile when a refusal is new: add it above, and here.
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "a list, in lines that a person can read"
+)]
 fn is_listed(refusal: &Refusal) {
     match refusal {
-        Refusal::Mirror | Refusal::Static | Refusal::Terminating | Refusal::DaemonSet | Refusal::SystemCritical => {}
-        Refusal::Priority { .. } | Refusal::UnknownPriorityClass(_) | Refusal::Bare | Refusal::LocalStorage => {}
-        Refusal::PersistentVolume(_) | Refusal::ResourceClaims | Refusal::NoBudget | Refusal::PrefersToStay => {}
-        Refusal::Namespace(_) | Refusal::PodSelector | Refusal::Young { .. } | Refusal::TooFewReplicas { .. } => {}
-        Refusal::LastReady { .. } | Refusal::Unmeasured(_) | Refusal::Doubtful(_) | Refusal::CycleLimit(_) => {}
-        Refusal::NodeLimit(_) | Refusal::NamespaceLimit(_) | Refusal::RateLimit(_) | Refusal::WorkloadLimit { .. } => {}
-        Refusal::Budget { .. } | Refusal::SeveralBudgets(_) | Refusal::StaleBudget(_) | Refusal::Resting(_) => {}
+        Refusal::Mirror
+        | Refusal::Static
+        | Refusal::Terminating
+        | Refusal::DaemonSet
+        | Refusal::SystemCritical => {}
+        Refusal::Priority { .. }
+        | Refusal::UnknownPriorityClass(_)
+        | Refusal::Bare
+        | Refusal::LocalStorage => {}
+        Refusal::PersistentVolume(_)
+        | Refusal::ResourceClaims
+        | Refusal::NoBudget
+        | Refusal::PrefersToStay => {}
+        Refusal::Namespace(_)
+        | Refusal::PodSelector
+        | Refusal::Young { .. }
+        | Refusal::TooFewReplicas { .. } => {}
+        Refusal::LastReady { .. }
+        | Refusal::Unmeasured(_)
+        | Refusal::Doubtful(_)
+        | Refusal::CycleLimit(_) => {}
+        Refusal::NodeLimit(_)
+        | Refusal::NamespaceLimit(_)
+        | Refusal::RateLimit(_)
+        | Refusal::WorkloadLimit { .. } => {}
+        Refusal::Budget { .. }
+        | Refusal::SeveralBudgets(_)
+        | Refusal::StaleBudget(_)
+        | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
-        Refusal::Useless { .. } | Refusal::LedgerFull(_) | Refusal::NoRoom(_) | Refusal::NotAlone(_) => {}
+        Refusal::Useless { .. }
+        | Refusal::LedgerFull(_)
+        | Refusal::NoRoom(_)
+        | Refusal::NotAlone(_) => {}
     }
 }
 
 fn classes() -> Vec<Class> {
-    let (resource, ratio, target) = ("cpu".to_owned(), Ratio::percent(83.0).unwrap(), Ratio::percent(60.0).unwrap());
+    let (resource, ratio, target) = (
+        "cpu".to_owned(),
+        Ratio::percent(83.0).unwrap(),
+        Ratio::percent(60.0).unwrap(),
+    );
     let (since, sustained_for) = (SignedDuration::from_secs(40), SignedDuration::from_mins(2));
     vec![
-        Class::Hot { resource: resource.clone(), ratio, target },
-        Class::Warming { resource, ratio, target, since, sustained_for },
+        Class::Hot {
+            resource: resource.clone(),
+            ratio,
+            target,
+        },
+        Class::Warming {
+            resource,
+            ratio,
+            target,
+            since,
+            sustained_for,
+        },
         Class::Cold,
         Class::ColdCordoned,
         Class::Even,
@@ -105,11 +169,22 @@ fn classes() -> Vec<Class> {
     ]
 }
 
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "a list, in lines that a person can read"
+)]
 fn is_listed_class(class: &Class) {
     match class {
-        Class::Hot { .. } | Class::Warming { .. } | Class::Cold | Class::ColdCordoned | Class::Even => {}
-        Class::Underused | Class::InUse | Class::InUseCordoned | Class::Leaving | Class::Unknown(_) => {}
+        Class::Hot { .. }
+        | Class::Warming { .. }
+        | Class::Cold
+        | Class::ColdCordoned
+        | Class::Even => {}
+        Class::Underused
+        | Class::InUse
+        | Class::InUseCordoned
+        | Class::Leaving
+        | Class::Unknown(_) => {}
         Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {}
     }
 }
@@ -120,18 +195,27 @@ fn idles() -> Vec<Idle> {
         Idle::NotForLong(3),
         Idle::NothingCold(2),
         Idle::AllCold,
-        Idle::FewCold { cold: 1, more_than: 1 },
+        Idle::FewCold {
+            cold: 1,
+            more_than: 1,
+        },
         Idle::NothingUnderused,
         Idle::NoDestination,
         Idle::Unmeasurable("nvidia.com/gpu".to_owned()),
     ]
 }
 
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "a list, in lines that a person can read"
+)]
 fn is_listed_idle(idle: &Idle) {
     match idle {
         Idle::NothingHot | Idle::NotForLong(_) | Idle::NothingCold(_) | Idle::AllCold => {}
-        Idle::FewCold { .. } | Idle::NothingUnderused | Idle::NoDestination | Idle::Unmeasurable(_) => {}
+        Idle::FewCold { .. }
+        | Idle::NothingUnderused
+        | Idle::NoDestination
+        | Idle::Unmeasurable(_) => {}
     }
 }
 
@@ -151,9 +235,16 @@ fn unasked() -> Vec<Unasked> {
         Unasked::Idle(Idle::NothingCold(2)),
         Unasked::Late(late),
         Unasked::MayNotGo(Box::new(Refusal::Bare)),
-        Unasked::Enough { going: 2, waiting: 1 },
+        Unasked::Enough {
+            going: 2,
+            waiting: 1,
+        },
         Unasked::RelievesNothing(vec!["memory".to_owned()]),
-        Unasked::TooLight { resource: "cpu".to_owned(), relief: Ratio::percent(3.0).unwrap(), least: Ratio::QUARTER },
+        Unasked::TooLight {
+            resource: "cpu".to_owned(),
+            relief: Ratio::percent(3.0).unwrap(),
+            least: Ratio::QUARTER,
+        },
         Unasked::GoesWithNode,
         Unasked::RequestsNothing,
         Unasked::Filled,
@@ -165,7 +256,12 @@ fn unasked() -> Vec<Unasked> {
         Unasked::WithinShare { here: 2, share: 2 },
         Unasked::NoSpread,
         Unasked::NoPlace("zone".to_owned()),
-        Unasked::WithinSkew { key: "zone".to_owned(), here: 3, least: 2, max_skew: 1 },
+        Unasked::WithinSkew {
+            key: "zone".to_owned(),
+            here: 3,
+            least: 2,
+            max_skew: 1,
+        },
         Unasked::NoAntiAffinity,
         Unasked::NoNeighbour,
         Unasked::Parted,
@@ -173,8 +269,14 @@ fn unasked() -> Vec<Unasked> {
         Unasked::SuitableNode,
         Unasked::NoTaint,
         Unasked::Tolerated,
-        Unasked::FewRestarts { restarts: 3, limit: 100 },
-        Unasked::NotOld { age: hours(30), least: hours(168) },
+        Unasked::FewRestarts {
+            restarts: 3,
+            limit: 100,
+        },
+        Unasked::NotOld {
+            age: hours(30),
+            least: hours(168),
+        },
         Unasked::OtherState,
         Unasked::OtherCondition,
         Unasked::OtherExitCode,
@@ -182,25 +284,60 @@ fn unasked() -> Vec<Unasked> {
     ]
 }
 
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "a list, in lines that a person can read"
+)]
 fn is_listed_unasked(why: &Unasked) {
     match why {
         Unasked::Halted(_) | Unasked::MovedBefore(_) | Unasked::Nowhere | Unasked::Terminating => {}
-        Unasked::Finished | Unasked::Namespace | Unasked::Labels | Unasked::OwnerKind | Unasked::Node(_) => {}
+        Unasked::Finished
+        | Unasked::Namespace
+        | Unasked::Labels
+        | Unasked::OwnerKind
+        | Unasked::Node(_) => {}
         Unasked::Idle(_) | Unasked::Late(_) | Unasked::MayNotGo(_) | Unasked::Enough { .. } => {}
         Unasked::RelievesNothing(_) | Unasked::TooLight { .. } | Unasked::GoesWithNode => {}
-        Unasked::RequestsNothing | Unasked::Filled | Unasked::RoomUsedUp | Unasked::OthersFirst => {}
-        Unasked::NoOwner | Unasked::NoDuplicate | Unasked::OneNode | Unasked::WithinShare { .. } => {}
-        Unasked::NoSpread | Unasked::NoPlace(_) | Unasked::WithinSkew { .. } | Unasked::NoAntiAffinity => {}
-        Unasked::NoNeighbour | Unasked::Parted | Unasked::NoNodeAffinity | Unasked::SuitableNode => {}
-        Unasked::NoTaint | Unasked::Tolerated | Unasked::FewRestarts { .. } | Unasked::NotOld { .. } => {}
-        Unasked::OtherState | Unasked::OtherCondition | Unasked::OtherExitCode | Unasked::NotFailed => {}
+        Unasked::RequestsNothing | Unasked::Filled | Unasked::RoomUsedUp | Unasked::OthersFirst => {
+        }
+        Unasked::NoOwner
+        | Unasked::NoDuplicate
+        | Unasked::OneNode
+        | Unasked::WithinShare { .. } => {}
+        Unasked::NoSpread
+        | Unasked::NoPlace(_)
+        | Unasked::WithinSkew { .. }
+        | Unasked::NoAntiAffinity => {}
+        Unasked::NoNeighbour
+        | Unasked::Parted
+        | Unasked::NoNodeAffinity
+        | Unasked::SuitableNode => {}
+        Unasked::NoTaint
+        | Unasked::Tolerated
+        | Unasked::FewRestarts { .. }
+        | Unasked::NotOld { .. } => {}
+        Unasked::OtherState
+        | Unasked::OtherCondition
+        | Unasked::OtherExitCode
+        | Unasked::NotFailed => {}
     }
 }
 
 fn halts() -> Vec<Halt> {
     let most = Ratio::percent(40.0).unwrap();
-    vec![Halt::FewNodes(1), Halt::NotReady { not_ready: 3, of: 5, most }, Halt::Pending { pending: 30, of: 60, most }]
+    vec![
+        Halt::FewNodes(1),
+        Halt::NotReady {
+            not_ready: 3,
+            of: 5,
+            most,
+        },
+        Halt::Pending {
+            pending: 30,
+            of: 60,
+            most,
+        },
+    ]
 }
 
 /// One of each thing that may become of an eviction.
@@ -220,8 +357,16 @@ pub(crate) fn outcomes() -> Vec<Outcome> {
 fn steer_reasons() -> Vec<SteerReason> {
     let ratio = |percent| Ratio::percent(percent).unwrap();
     vec![
-        SteerReason::Hot { resource: "cpu".to_owned(), ratio: ratio(83.0), target: ratio(60.0) },
-        SteerReason::Cooling { resource: "cpu".to_owned(), ratio: ratio(57.0), cool: ratio(54.0) },
+        SteerReason::Hot {
+            resource: "cpu".to_owned(),
+            ratio: ratio(83.0),
+            target: ratio(60.0),
+        },
+        SteerReason::Cooling {
+            resource: "cpu".to_owned(),
+            ratio: ratio(57.0),
+            cool: ratio(54.0),
+        },
         SteerReason::Unlanded,
         SteerReason::Emptying,
         SteerReason::Empty,
@@ -234,10 +379,16 @@ fn steer_reasons() -> Vec<SteerReason> {
     ]
 }
 
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "a list, in lines that a person can read"
+)]
 fn is_listed_steer_reason(why: &SteerReason) {
     match why {
-        SteerReason::Hot { .. } | SteerReason::Cooling { .. } | SteerReason::Emptying | SteerReason::Empty => {}
+        SteerReason::Hot { .. }
+        | SteerReason::Cooling { .. }
+        | SteerReason::Emptying
+        | SteerReason::Empty => {}
         SteerReason::Enough(_)
         | SteerReason::Unlanded
         | SteerReason::Cooled
@@ -259,18 +410,45 @@ fn steer_outcomes() -> Vec<SteerOutcome> {
 }
 
 const CODES: [(Code, &str); 12] = [
-    (Code::Syntax, "The file is not YAML, or uses a part of it that is refused, such as tags or a second document."),
-    (Code::UnsupportedVersion, "The file is of a version or kind that is not read."),
-    (Code::UnknownField, "A field that does not exist; where one is alike, it is named."),
-    (Code::RepeatedField, "A field that stands twice in one place."),
+    (
+        Code::Syntax,
+        "The file is not YAML, or uses a part of it that is refused, such as tags or a second document.",
+    ),
+    (
+        Code::UnsupportedVersion,
+        "The file is of a version or kind that is not read.",
+    ),
+    (
+        Code::UnknownField,
+        "A field that does not exist; where one is alike, it is named.",
+    ),
+    (
+        Code::RepeatedField,
+        "A field that stands twice in one place.",
+    ),
     (Code::MissingField, "A field that must be there is not."),
-    (Code::WrongType, "A value of another type, or in another form, than the field takes."),
-    (Code::OutOfRange, "A value of the right type that is too large or too small."),
+    (
+        Code::WrongType,
+        "A value of another type, or in another form, than the field takes.",
+    ),
+    (
+        Code::OutOfRange,
+        "A value of the right type that is too large or too small.",
+    ),
     (Code::BadSelector, "A label selector that cannot be read."),
-    (Code::Conflict, "Values that are right one by one, but not together."),
+    (
+        Code::Conflict,
+        "Values that are right one by one, but not together.",
+    ),
     (Code::Unsupported, "Understood, but not to be had here."),
-    (Code::Ignored, "A warning: read, and of no effect, or of another one than might be thought."),
-    (Code::Deprecated, "A warning: an old way to say it, which still holds."),
+    (
+        Code::Ignored,
+        "A warning: read, and of no effect, or of another one than might be thought.",
+    ),
+    (
+        Code::Deprecated,
+        "A warning: an old way to say it, which still holds.",
+    ),
 ];
 
 fn states() -> Vec<State> {
@@ -282,23 +460,51 @@ fn states() -> Vec<State> {
         State::Stuck(SignedDuration::from_mins(3)),
         State::Failed(why()),
         State::Halted(Halt::FewNodes(1).to_string()),
-        State::Moving { evicted: 3, planned: 4, ago: SignedDuration::from_secs(40), hot: 2, awaited: 2 },
+        State::Moving {
+            evicted: 3,
+            planned: 4,
+            ago: SignedDuration::from_secs(40),
+            hot: 2,
+            awaited: 2,
+        },
         State::WouldMove { planned: 3, hot: 2 },
-        State::Uneven { hot: 1, kept: 7, why: Refusal::NoBudget.to_string() },
-        State::Unpacked { underused: 2, kept: 1, why: Refusal::Bare.to_string() },
+        State::Uneven {
+            hot: 1,
+            kept: 7,
+            why: Refusal::NoBudget.to_string(),
+        },
+        State::Unpacked {
+            underused: 2,
+            kept: 1,
+            why: Refusal::Bare.to_string(),
+        },
         State::Packed(5),
         State::Warming(1),
         State::Blind(4),
-        State::Even { even: 9, cold: 3, unknown: 0 },
+        State::Even {
+            even: 9,
+            cold: 3,
+            unknown: 0,
+        },
         State::Idle,
     ]
 }
 
-#[expect(clippy::match_same_arms, reason = "a list, in lines that a person can read")]
+#[expect(
+    clippy::match_same_arms,
+    reason = "a list, in lines that a person can read"
+)]
 fn is_listed_state(state: &State) {
     match state {
-        State::Starting | State::Waiting(_) | State::Stuck(_) | State::Failed(_) | State::Halted(_) => {}
-        State::Moving { .. } | State::WouldMove { .. } | State::Uneven { .. } | State::Warming(_) => {}
+        State::Starting
+        | State::Waiting(_)
+        | State::Stuck(_)
+        | State::Failed(_)
+        | State::Halted(_) => {}
+        State::Moving { .. }
+        | State::WouldMove { .. }
+        | State::Uneven { .. }
+        | State::Warming(_) => {}
         State::Unpacked { .. }
         | State::Packed(_)
         | State::Standby(_)
@@ -309,7 +515,14 @@ fn is_listed_state(state: &State) {
 }
 
 const fn endings() -> [Ending; 6] {
-    [Ending::Helped, Ending::Renewed, Ending::SameNode, Ending::HotNode, Ending::NeverReady, Ending::NotReplaced]
+    [
+        Ending::Helped,
+        Ending::Renewed,
+        Ending::SameNode,
+        Ending::HotNode,
+        Ending::NeverReady,
+        Ending::NotReplaced,
+    ]
 }
 
 /// Whoever adds an ending adds it to the list above too.
@@ -331,7 +544,12 @@ fn document() -> String {
     doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric `evenkeel_kept_pods`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for refusal in refusals() {
         is_listed(&refusal);
-        let _ = writeln!(doc, "| `{}` | {refusal} | {} |", refusal.code(), refusal.advice());
+        let _ = writeln!(
+            doc,
+            "| `{}` | {refusal} | {} |",
+            refusal.code(),
+            refusal.advice()
+        );
     }
     doc += "\n## Why a strategy does not ask for a pod\n\n`words[].code` of `evenkeel explain pod -o json`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for why in unasked() {
@@ -366,7 +584,12 @@ fn document() -> String {
     doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for why in steer_reasons() {
         is_listed_steer_reason(&why);
-        let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.advice().unwrap_or_default());
+        let _ = writeln!(
+            doc,
+            "| `{}` | {why} | {} |",
+            why.code(),
+            why.advice().unwrap_or_default()
+        );
     }
     doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in steer_outcomes() {
@@ -379,7 +602,11 @@ fn document() -> String {
     }
     doc += "\n## What is wrong with a policy\n\n`evenkeel policy check` names file, line, column, field, what was found and what is allowed.\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in CODES {
-        let _ = writeln!(doc, "| `{}` | {meaning} |", serde_json::json!(code).as_str().unwrap());
+        let _ = writeln!(
+            doc,
+            "| `{}` | {meaning} |",
+            serde_json::json!(code).as_str().unwrap()
+        );
     }
     doc
 }
@@ -392,13 +619,22 @@ fn the_page_of_reasons_is_as_the_program_speaks() {
         std::fs::write(&path, document()).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == document(), "docs/reasons.md is not current: UPDATE_DOCS=1 cargo test --test it reasons");
+    assert!(
+        written == document(),
+        "docs/reasons.md is not current: UPDATE_DOCS=1 cargo test --test it reasons"
+    );
 }
 
 /// Counters are there for each from the start.
 #[test]
 fn every_outcome_of_a_taint_is_in_the_list_of_labels() {
-    assert_eq!(steer_outcomes().iter().map(SteerOutcome::code).collect::<Vec<_>>(), SteerOutcome::CODES);
+    assert_eq!(
+        steer_outcomes()
+            .iter()
+            .map(SteerOutcome::code)
+            .collect::<Vec<_>>(),
+        SteerOutcome::CODES
+    );
 }
 
 #[test]
@@ -426,6 +662,9 @@ fn no_two_refusals_share_a_code_and_each_tells_what_would_have_to_change() {
 /// Clauses, which stand within a line: without a full stop, and long enough to mean something.
 fn says_enough(sentence: &str, advice: &str) {
     for text in [sentence, advice] {
-        assert!(text.len() > 10 && !text.ends_with('.'), "{sentence}: {advice}");
+        assert!(
+            text.len() > 10 && !text.ends_with('.'),
+            "{sentence}: {advice}"
+        );
     }
 }

@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use evenkeel::draft::{Candidate, Draft, HotSince, Room, World};
-use evenkeel::engine::Engine;
-use evenkeel::gate;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::Reason;
+use evenkeel::decide::draft::{Candidate, Draft, HotSince, Room, World};
+use evenkeel::decide::engine::Engine;
+use evenkeel::decide::gate;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Reason;
+use evenkeel::model::snapshot::{NodeId, PodId};
 use evenkeel::policy::{Basis, Policy};
 use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::{self, trace::Trace};
-use evenkeel::snapshot::{NodeId, PodId};
-use evenkeel::units::{Amount, Ratio, ResourceId};
+use evenkeel::values::{Amount, Ratio, ResourceId};
 use jiff::SignedDuration;
 
 use crate::kit::parse;
@@ -53,16 +53,30 @@ fn cluster(seed: u64) -> Scenario {
     let mut dice = Dice(seed);
     let nodes = 4 + dice.next(4);
     let crowded = 1 + dice.next(2);
-    let zones = if dice.next(2) == 0 { "" } else { ", zones: [a, b, c]" };
-    let mut text = format!("name: chance-{seed}\nabout: A cluster by chance\nduration: 3h\nseed: {}\n", seed + 1);
-    let _ = writeln!(text, "nodes: [{{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}]\nworkloads:");
+    let zones = if dice.next(2) == 0 {
+        ""
+    } else {
+        ", zones: [a, b, c]"
+    };
+    let mut text = format!(
+        "name: chance-{seed}\nabout: A cluster by chance\nduration: 3h\nseed: {}\n",
+        seed + 1
+    );
+    let _ = writeln!(
+        text,
+        "nodes: [{{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}]\nworkloads:"
+    );
     let mut used = vec![0; usize::try_from(nodes).unwrap()];
     for workload in 0..3 + dice.next(5) {
         let takes = dice.one_of(&[100, 200, 300, 500, 700, 900, 1100, 1500]);
         let asks = dice.one_of(&[50, 100, 100, 200, 250, 500]);
         let mut on = Vec::new();
         for _ in 0..2 + dice.next(5) {
-            let node = if dice.next(3) < 2 { dice.next(crowded) } else { dice.next(nodes) };
+            let node = if dice.next(3) < 2 {
+                dice.next(crowded)
+            } else {
+                dice.next(nodes)
+            };
             let load = &mut used[usize::try_from(node).unwrap()];
             if *load + takes <= 7800 {
                 *load += takes;
@@ -90,10 +104,19 @@ impl Search {
     fn least(draft: &Draft<'_>, target: Ratio) -> Option<usize> {
         let snapshot = draft.world.snapshot;
         let targets: Rc<[_]> = Rc::new([(ResourceId::CPU, target)]);
-        let mut search = Search { targets, pods: Vec::new() };
+        let mut search = Search {
+            targets,
+            pods: Vec::new(),
+        };
         let hot: Vec<NodeId> = search.hot(draft);
-        search.pods = hot.iter().flat_map(|n| snapshot.node(*n).pods.clone()).collect();
-        let ways = [search.pods.clone(), search.pods.iter().rev().copied().collect()];
+        search.pods = hot
+            .iter()
+            .flat_map(|n| snapshot.node(*n).pods.clone())
+            .collect();
+        let ways = [
+            search.pods.clone(),
+            search.pods.iter().rev().copied().collect(),
+        ];
         (0..=DEEPEST).find(|moves| {
             ways.iter().any(|pods| {
                 search.pods.clone_from(pods);
@@ -103,7 +126,9 @@ impl Search {
     }
 
     fn hot(&self, draft: &Draft<'_>) -> Vec<NodeId> {
-        let over = |n: &NodeId| draft.ratio(*n, ResourceId::CPU, Basis::Actual).unwrap() > self.targets[0].1;
+        let over = |n: &NodeId| {
+            draft.ratio(*n, ResourceId::CPU, Basis::Actual).unwrap() > self.targets[0].1
+        };
         draft.world.snapshot.node_ids().filter(over).collect()
     }
 
@@ -121,9 +146,24 @@ impl Search {
             if !hot.contains(&home) {
                 return false;
             }
-            let nodes = draft.world.snapshot.node_ids().filter(|n| !hot.contains(n)).collect();
-            let room = Room { nodes, ceiling: Rc::clone(&self.targets), basis: Basis::Actual, cool: Rc::default() };
-            let candidate = Candidate { pod, strategy: 0, reason: Reason::Counted, room: Some(room) };
+            let nodes = draft
+                .world
+                .snapshot
+                .node_ids()
+                .filter(|n| !hot.contains(n))
+                .collect();
+            let room = Room {
+                nodes,
+                ceiling: Rc::clone(&self.targets),
+                basis: Basis::Actual,
+                cool: Rc::default(),
+            };
+            let candidate = Candidate {
+                pod,
+                strategy: 0,
+                reason: Reason::Counted,
+                room: Some(room),
+            };
             gate::landing(&candidate, draft).is_ok_and(|landing| {
                 let mut after = draft.trial();
                 after.accept(candidate, landing);
@@ -139,7 +179,9 @@ impl Search {
             let whole = draft.world.snapshot.node(*node).allocatable[ResourceId::CPU];
             let load = draft.load(*node, ResourceId::CPU, Basis::Actual).unwrap();
             let mut excess = load.minus(whole.times(self.targets[0].1));
-            let here = self.pods[from..].iter().filter(|p| draft.world.snapshot.pod(**p).node == Some(*node));
+            let here = self.pods[from..]
+                .iter()
+                .filter(|p| draft.world.snapshot.pod(**p).node == Some(*node));
             let mut weights: Vec<Amount> = here.map(weight).collect();
             weights.sort_unstable_by(|a, b| b.cmp(a));
             let mut moves = 0;
@@ -150,7 +192,11 @@ impl Search {
                 excess = excess.minus(weight);
                 moves += 1;
             }
-            if excess == Amount::ZERO { moves } else { DEEPEST + 1 }
+            if excess == Amount::ZERO {
+                moves
+            } else {
+                DEEPEST + 1
+            }
         };
         hot.iter().map(needed).sum()
     }
@@ -162,13 +208,22 @@ fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     engine.observe_steady(&snapshot, &readings, now);
     let usage = engine.usage(&snapshot, now);
-    let world = World { policy, snapshot: &snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now };
+    let world = World {
+        policy,
+        snapshot: &snapshot,
+        usage: &usage,
+        ledger: &ledger,
+        hot_since: &hot_since,
+        now,
+    };
     Search::least(&Draft::new(world), Ratio::percent(60.0).unwrap())
 }
 
 /// How uneven cpu is: at the start, and at the end.
 fn unevenness(trace: &Trace) -> (f64, f64) {
-    let of = |balance: &std::collections::BTreeMap<String, evenkeel::plan::Balance>| balance["cpu"].deviation.get();
+    let of = |balance: &std::collections::BTreeMap<String, evenkeel::model::plan::Balance>| {
+        balance["cpu"].deviation.get()
+    };
     (of(&trace.summary.before), of(&trace.summary.after))
 }
 
@@ -183,7 +238,9 @@ fn two_hundred_clusters_by_chance_are_balanced_with_hardly_more_moves_than_the_l
         let made = trace.evictions.len();
         let (before, after) = unevenness(&trace);
         if after > before + 1e-9 {
-            wrong.push(format!("{seed}: less even than before: {before:.3} became {after:.3}"));
+            wrong.push(format!(
+                "{seed}: less even than before: {before:.3} became {after:.3}"
+            ));
         }
         if let Some(young) = trace.evictions.iter().find(|e| e.age < REST) {
             wrong.push(format!("{seed}: {} went after {:#}", young.pod, young.age));
@@ -208,5 +265,8 @@ fn two_hundred_clusters_by_chance_are_balanced_with_hardly_more_moves_than_the_l
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // Each next pod would land badly there; a detour by pods that relieve little would open the way.
     assert!(stuck.len() * 50 <= balanced, "{stuck:?}");
-    assert!(balanced >= 120, "too few of the clusters can be balanced to tell: {balanced}");
+    assert!(
+        balanced >= 120,
+        "too few of the clusters can be balanced to tell: {balanced}"
+    );
 }

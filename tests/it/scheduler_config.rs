@@ -1,6 +1,6 @@
 //! Landings by the scheduler's own configuration.
 
-use evenkeel::plan::Plan;
+use evenkeel::model::plan::Plan;
 use evenkeel::policy::SchedulerConfig;
 
 use crate::kit::{Cluster, EVEN, parse, text};
@@ -16,7 +16,8 @@ const CLUSTER: &str = "
 
 fn plan(cluster: &str, profiles: &str) -> Plan {
     let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
-    let config = SchedulerConfig::parse("sched.yaml", &format!("{head}{profiles}")).unwrap_or_else(|e| panic!("{e}"));
+    let config = SchedulerConfig::parse("sched.yaml", &format!("{head}{profiles}"))
+        .unwrap_or_else(|e| panic!("{e}"));
     Cluster::parse(cluster).plan_by(parse(EVEN).with_schedulers(config))
 }
 
@@ -29,26 +30,46 @@ fn packing(name: &str) -> String {
 
 fn landings(plan: &Plan) -> Vec<&str> {
     assert!(!plan.moves.is_empty(), "{}", text(plan));
-    plan.moves.iter().map(|m| m.to.as_deref().unwrap()).collect()
+    plan.moves
+        .iter()
+        .map(|m| m.to.as_deref().unwrap())
+        .collect()
 }
 
 #[test]
 fn a_scheduler_that_packs_is_foreseen_to_pack() {
     assert!(landings(&plan(CLUSTER, "")).iter().all(|to| *to == "n3"));
-    assert!(landings(&plan(CLUSTER, &packing("default-scheduler"))).iter().all(|to| *to == "n2"));
+    assert!(
+        landings(&plan(CLUSTER, &packing("default-scheduler")))
+            .iter()
+            .all(|to| *to == "n2")
+    );
 }
 
 #[test]
 fn each_pod_lands_as_its_own_scheduler_says() {
-    assert!(landings(&plan(CLUSTER, &packing("packer"))).iter().all(|to| *to == "n3"));
+    assert!(
+        landings(&plan(CLUSTER, &packing("packer")))
+            .iter()
+            .all(|to| *to == "n3")
+    );
     let theirs = CLUSTER.replace("uses=3\n", "uses=3 scheduler=packer\n");
-    assert!(landings(&plan(&theirs, &packing("packer"))).iter().all(|to| *to == "n2"));
+    assert!(
+        landings(&plan(&theirs, &packing("packer")))
+            .iter()
+            .all(|to| *to == "n2")
+    );
 }
 
 #[test]
 fn where_scores_are_unknown_any_node_may_win_and_the_own_one_too() {
-    let unknown = "profiles: [{plugins: {score: {enabled: [{name: TargetLoadPacking, weight: 5}]}}}]";
+    let unknown =
+        "profiles: [{plugins: {score: {enabled: [{name: TargetLoadPacking, weight: 5}]}}}]";
     let plan = plan(CLUSTER, unknown);
     assert!(plan.moves.is_empty(), "{}", text(&plan));
-    assert!(plan.kept.iter().all(|k| k.refusal.code() == "would-return"), "{}", text(&plan));
+    assert!(
+        plan.kept.iter().all(|k| k.refusal.code() == "would-return"),
+        "{}",
+        text(&plan)
+    );
 }

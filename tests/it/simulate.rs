@@ -7,7 +7,7 @@ use evenkeel::simulate;
 use evenkeel::simulate::load::Curve;
 use evenkeel::simulate::scenario::{Given, PolicySource, Scenario};
 use evenkeel::simulate::trace::{Eviction, Trace};
-use evenkeel::units::Amount;
+use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -18,7 +18,11 @@ const USUAL: &str = "strategies: [{lowNodeUtilization: {
     thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]\n";
 
 fn usual() -> Policy {
-    Policy::parse("usual.yaml", &format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{USUAL}")).unwrap()
+    Policy::parse(
+        "usual.yaml",
+        &format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{USUAL}"),
+    )
+    .unwrap()
 }
 
 fn scenario(text: &str) -> Scenario {
@@ -41,9 +45,20 @@ fn built_in(name: &str) -> Trace {
 
 /// The cpu of each node in percent, and its pods, at the end.
 fn ends(trace: &Trace) -> Vec<(&str, f64, u32)> {
-    let cpu =
-        |series: &[Option<evenkeel::units::Ratio>]| series.last().copied().flatten().unwrap_or_default().get() * 100.0;
-    trace.nodes.iter().map(|n| (n.name.as_str(), cpu(&n.actual["cpu"]), *n.pods.last().unwrap())).collect()
+    let cpu = |series: &[Option<evenkeel::values::Ratio>]| {
+        series.last().copied().flatten().unwrap_or_default().get() * 100.0
+    };
+    trace
+        .nodes
+        .iter()
+        .map(|n| {
+            (
+                n.name.as_str(),
+                cpu(&n.actual["cpu"]),
+                *n.pods.last().unwrap(),
+            )
+        })
+        .collect()
 }
 
 fn minutes(trace: &Trace, eviction: &Eviction) -> i64 {
@@ -51,7 +66,9 @@ fn minutes(trace: &Trace, eviction: &Eviction) -> i64 {
 }
 
 fn events(trace: &Trace) -> String {
-    let line = |e: &simulate::trace::Event| format!("{} {}", e.at.duration_since(trace.start).as_mins(), e.what);
+    let line = |e: &simulate::trace::Event| {
+        format!("{} {}", e.at.duration_since(trace.start).as_mins(), e.what)
+    };
     trace.events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -82,10 +99,16 @@ policy:
 #[test]
 fn taints_go_after_the_moves_that_count_on_them_as_on_a_real_cluster() {
     let scenario = scenario(EMPTYING);
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{EMPTYING}") };
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else {
+        panic!("{EMPTYING}")
+    };
     let trace = by(&scenario, (**policy).clone());
     assert_eq!(trace.summary.foreseen, (10, 10));
-    assert!(events(&trace).contains("is steered around no more"), "{}", events(&trace));
+    assert!(
+        events(&trace).contains("is steered around no more"),
+        "{}",
+        events(&trace)
+    );
 }
 
 /// Pods that prefer the node that they make hot, and take their time to end; only then are they made anew.
@@ -108,22 +131,49 @@ policy:
 #[test]
 fn a_taint_stays_until_the_replacement_that_counts_on_it_has_landed() {
     let scenario = scenario(ENDING);
-    let Some(PolicySource::Inline(policy)) = &scenario.policy else { panic!("{ENDING}") };
+    let Some(PolicySource::Inline(policy)) = &scenario.policy else {
+        panic!("{ENDING}")
+    };
     let trace = by(&scenario, (**policy).clone());
     let summary = &trace.summary;
-    assert_eq!((summary.evictions, summary.helped, summary.foreseen), (4, 4, (4, 4)), "{}", events(&trace));
-    assert!(events(&trace).contains("is steered around no more: it has cooled"), "{}", events(&trace));
+    assert_eq!(
+        (summary.evictions, summary.helped, summary.foreseen),
+        (4, 4, (4, 4)),
+        "{}",
+        events(&trace)
+    );
+    assert!(
+        events(&trace).contains("is steered around no more: it has cooled"),
+        "{}",
+        events(&trace)
+    );
 }
 
 #[test]
 fn late_nodes_take_what_the_full_ones_can_spare() {
     let trace = built_in("late-nodes");
-    assert!(ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0), "{:?}", ends(&trace));
-    assert!((8..=11).contains(&trace.summary.evictions), "{:?}", trace.summary);
-    assert_eq!(trace.summary.helped, trace.summary.evictions);
-    assert!(trace.evictions.iter().all(|e| e.workload.as_deref() == Some("default/Deployment/hot")));
     assert!(
-        trace.evictions.iter().all(|e| (10..30).contains(&minutes(&trace, e))),
+        ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0),
+        "{:?}",
+        ends(&trace)
+    );
+    assert!(
+        (8..=11).contains(&trace.summary.evictions),
+        "{:?}",
+        trace.summary
+    );
+    assert_eq!(trace.summary.helped, trace.summary.evictions);
+    assert!(
+        trace
+            .evictions
+            .iter()
+            .all(|e| e.workload.as_deref() == Some("default/Deployment/hot"))
+    );
+    assert!(
+        trace
+            .evictions
+            .iter()
+            .all(|e| (10..30).contains(&minutes(&trace, e))),
         "not before there is anywhere to go"
     );
     assert_eq!(events(&trace), "10 7 nodes join, n4 to n10");
@@ -144,25 +194,55 @@ fn pods_that_would_come_back_stay() {
 #[test]
 fn a_wave_moves_few_pods_in_two_days() {
     let trace = built_in("daily-wave");
-    assert!((3..=10).contains(&trace.summary.evictions), "{:?}", trace.summary);
+    assert!(
+        (3..=10).contains(&trace.summary.evictions),
+        "{:?}",
+        trace.summary
+    );
     assert_eq!(trace.summary.helped, trace.summary.evictions);
     let before_noon = |e: &&Eviction| minutes(&trace, e) < 14 * 60;
-    assert_eq!(trace.evictions.iter().filter(before_noon).count(), trace.evictions.len(), "the second day is quiet");
+    assert_eq!(
+        trace.evictions.iter().filter(before_noon).count(),
+        trace.evictions.len(),
+        "the second day is quiet"
+    );
 }
 
 #[test]
 fn a_noisy_neighbour_drives_pods_off_and_not_at_its_first_breath() {
     let trace = built_in("noisy-neighbour");
-    let first = trace.evictions.iter().map(|e| minutes(&trace, e)).min().unwrap();
+    let first = trace
+        .evictions
+        .iter()
+        .map(|e| minutes(&trace, e))
+        .min()
+        .unwrap();
     assert!(first > 30, "the first burst begins after 30 minutes");
-    assert!(trace.evictions.iter().all(|e| e.from == "n1" && e.pod.starts_with("shop")), "{:?}", trace.evictions);
-    assert!((1..=6).contains(&trace.summary.evictions), "{:?}", trace.summary);
+    assert!(
+        trace
+            .evictions
+            .iter()
+            .all(|e| e.from == "n1" && e.pod.starts_with("shop")),
+        "{:?}",
+        trace.evictions
+    );
+    assert!(
+        (1..=6).contains(&trace.summary.evictions),
+        "{:?}",
+        trace.summary
+    );
 }
 
 #[test]
 fn light_nodes_are_emptied_where_the_scheduler_packs() {
     let trace = built_in("consolidation");
-    let start: u32 = trace.nodes.iter().filter(|n| n.pods[0] == 0).count().try_into().unwrap();
+    let start: u32 = trace
+        .nodes
+        .iter()
+        .filter(|n| n.pods[0] == 0)
+        .count()
+        .try_into()
+        .unwrap();
     assert!(trace.summary.empty_nodes > start, "{:?}", trace.summary);
     assert_eq!(trace.summary.helped, trace.summary.evictions);
 }
@@ -170,14 +250,36 @@ fn light_nodes_are_emptied_where_the_scheduler_packs() {
 #[test]
 fn what_articles_show_comes_about() {
     let third = built_in("third-node");
-    assert_eq!(ends(&third).iter().map(|(_, _, pods)| *pods).collect::<Vec<_>>(), [1, 1, 1]);
+    assert_eq!(
+        ends(&third)
+            .iter()
+            .map(|(_, _, pods)| *pods)
+            .collect::<Vec<_>>(),
+        [1, 1, 1]
+    );
     assert_eq!(third.summary.evictions, 1);
     let two = built_in("two-workers");
-    assert_eq!(ends(&two).iter().map(|(_, _, pods)| *pods).collect::<Vec<_>>(), [0, 3, 3]);
+    assert_eq!(
+        ends(&two)
+            .iter()
+            .map(|(_, _, pods)| *pods)
+            .collect::<Vec<_>>(),
+        [0, 3, 3]
+    );
     assert_eq!((two.summary.evictions, two.summary.helped), (3, 3));
     let forty = built_in("forty-replicas");
-    assert!(ends(&forty).iter().all(|(_, _, pods)| (8..=12).contains(pods)), "{:?}", ends(&forty));
-    assert!((28..=34).contains(&forty.summary.evictions), "{:?}", forty.summary);
+    assert!(
+        ends(&forty)
+            .iter()
+            .all(|(_, _, pods)| (8..=12).contains(pods)),
+        "{:?}",
+        ends(&forty)
+    );
+    assert!(
+        (28..=34).contains(&forty.summary.evictions),
+        "{:?}",
+        forty.summary
+    );
 }
 
 #[test]
@@ -185,7 +287,10 @@ fn every_built_in_scenario_can_be_read_and_is_named_as_its_file() {
     for name in Scenario::names() {
         let scenario = scenario(Scenario::built_in(name).unwrap());
         assert_eq!(scenario.name, name);
-        assert!(!scenario.about.is_empty() && scenario.about.len() < 100, "{name}");
+        assert!(
+            !scenario.about.is_empty() && scenario.about.len() < 100,
+            "{name}"
+        );
     }
 }
 
@@ -194,7 +299,13 @@ fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
     let scenario = scenario(Scenario::built_in("noisy-neighbour").unwrap());
     let text = |scenario: &Scenario| serde_json::to_string(&by(scenario, usual())).unwrap();
     assert_eq!(text(&scenario), text(&scenario));
-    assert_ne!(text(&scenario), text(&Scenario { seed: 2, ..scenario.clone() }));
+    assert_ne!(
+        text(&scenario),
+        text(&Scenario {
+            seed: 2,
+            ..scenario.clone()
+        })
+    );
 }
 
 /// One hot node of three, with a workload that a test is about.
@@ -207,25 +318,60 @@ fn hot(workload: &str) -> Scenario {
 
 #[test]
 fn a_budget_is_honoured_by_the_plan_so_that_the_api_server_refuses_nothing() {
-    let trace = by(&hot("budget: {maxUnavailable: 1}, startup: 2m"), parse(EVEN));
+    let trace = by(
+        &hot("budget: {maxUnavailable: 1}, startup: 2m"),
+        parse(EVEN),
+    );
     let times: Vec<i64> = trace.evictions.iter().map(|e| minutes(&trace, e)).collect();
     assert!(times.len() > 1, "{times:?}");
-    assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 2), "one at a time, until it is Ready: {times:?}");
-    assert!(trace.refusals.contains_key("disruption-budget"), "{:?}", trace.refusals);
-    assert!(trace.refusals.keys().all(|code| !code.starts_with("api-")), "{:?}", trace.refusals);
+    assert!(
+        times.windows(2).all(|pair| pair[1] - pair[0] >= 2),
+        "one at a time, until it is Ready: {times:?}"
+    );
+    assert!(
+        trace.refusals.contains_key("disruption-budget"),
+        "{:?}",
+        trace.refusals
+    );
+    assert!(
+        trace.refusals.keys().all(|code| !code.starts_with("api-")),
+        "{:?}",
+        trace.refusals
+    );
 }
 
 #[test]
 fn a_replacement_is_left_alone_for_the_rest() {
     // The pods of a StatefulSet keep their names, so that one that goes twice can be seen.
-    let trace = by(&hot("kind: StatefulSet, nodeSelector: {kubernetes.io/hostname: n1}"), parse(EVEN));
-    assert!(trace.evictions.is_empty(), "nowhere to go: {:?}", trace.evictions);
-    let trace = by(&hot("kind: StatefulSet"), parse(&format!("{EVEN}cooldown: {{rest: 20m}}\n")));
-    let last =
-        |pod: &str| trace.evictions.iter().filter(|e| e.pod == pod).map(|e| minutes(&trace, e)).collect::<Vec<_>>();
+    let trace = by(
+        &hot("kind: StatefulSet, nodeSelector: {kubernetes.io/hostname: n1}"),
+        parse(EVEN),
+    );
+    assert!(
+        trace.evictions.is_empty(),
+        "nowhere to go: {:?}",
+        trace.evictions
+    );
+    let trace = by(
+        &hot("kind: StatefulSet"),
+        parse(&format!("{EVEN}cooldown: {{rest: 20m}}\n")),
+    );
+    let last = |pod: &str| {
+        trace
+            .evictions
+            .iter()
+            .filter(|e| e.pod == pod)
+            .map(|e| minutes(&trace, e))
+            .collect::<Vec<_>>()
+    };
     let pods: BTreeSet<&str> = trace.evictions.iter().map(|e| e.pod.as_str()).collect();
     assert!(!pods.is_empty());
-    assert!(pods.iter().all(|pod| last(pod).windows(2).all(|pair| pair[1] - pair[0] >= 20)), "{:?}", trace.evictions);
+    assert!(
+        pods.iter()
+            .all(|pod| last(pod).windows(2).all(|pair| pair[1] - pair[0] >= 20)),
+        "{:?}",
+        trace.evictions
+    );
 }
 
 const FAILING: &str = "
@@ -246,21 +392,47 @@ workloads:
 #[test]
 fn pods_leave_a_node_that_fails_after_five_minutes_and_one_that_is_drained_as_budgets_allow() {
     let trace = by(&scenario(FAILING), parse(EVEN));
-    assert_eq!(events(&trace), "10 node n1 fails\n30 node n1 is back\n40 node n3 is drained");
+    assert_eq!(
+        events(&trace),
+        "10 node n1 fails\n30 node n1 is back\n40 node n3 is drained"
+    );
     let at = |node: &str, minute: i64| {
         let step = usize::try_from(minute * 60 / trace.step.as_secs()).unwrap();
         trace.nodes.iter().find(|n| n.name == node).unwrap().pods[step]
     };
     assert_eq!([at("n1", 9), at("n2", 9), at("n3", 9)], [4, 2, 2]);
-    assert_eq!(at("n1", 20), 4, "what was told to go stays until the node is back");
-    assert_eq!(at("n2", 14) + at("n3", 14), 4, "nothing leaves within five minutes");
-    assert_eq!(at("n2", 16) + at("n3", 16), 5, "web is replaced, db only once it is gone");
-    assert_eq!(at("n1", 32) + at("n2", 32) + at("n3", 32), 7, "db is back, and lonely is lost");
+    assert_eq!(
+        at("n1", 20),
+        4,
+        "what was told to go stays until the node is back"
+    );
+    assert_eq!(
+        at("n2", 14) + at("n3", 14),
+        4,
+        "nothing leaves within five minutes"
+    );
+    assert_eq!(
+        at("n2", 16) + at("n3", 16),
+        5,
+        "web is replaced, db only once it is gone"
+    );
+    assert_eq!(
+        at("n1", 32) + at("n2", 32) + at("n3", 32),
+        7,
+        "db is back, and lonely is lost"
+    );
     assert_eq!(at("n3", 45), 1, "the agent stays");
-    assert!(trace.evictions.is_empty(), "evictions by the policy alone are told: {:?}", trace.evictions);
+    assert!(
+        trace.evictions.is_empty(),
+        "evictions by the policy alone are told: {:?}",
+        trace.evictions
+    );
     assert_eq!(trace.summary.pending, 0);
     let cpu = &trace.nodes[0].actual["cpu"];
-    assert!(cpu.iter().any(Option::is_none) && cpu.last().unwrap().is_some(), "a node that is down uses nothing");
+    assert!(
+        cpu.iter().any(Option::is_none) && cpu.last().unwrap().is_some(),
+        "a node that is down uses nothing"
+    );
 }
 
 #[test]
@@ -273,7 +445,11 @@ fn nothing_is_evicted_from_a_node_without_metrics() {
     blind.metrics = scenario(&text).metrics;
     let trace = by(&blind, parse(EVEN));
     assert!(!trace.evictions.is_empty());
-    assert!(trace.evictions.iter().all(|e| minutes(&trace, e) >= 30), "{:?}", trace.evictions);
+    assert!(
+        trace.evictions.iter().all(|e| minutes(&trace, e) >= 30),
+        "{:?}",
+        trace.evictions
+    );
 }
 
 #[test]
@@ -283,7 +459,12 @@ fn a_node_gives_no_more_cpu_than_it_has() {
     let mut idle = parse(EVEN);
     idle.dry_run = true;
     let trace = by(&greedy, idle);
-    assert!(trace.nodes[0].actual["cpu"].iter().flatten().all(|r| r.get() <= 1.0));
+    assert!(
+        trace.nodes[0].actual["cpu"]
+            .iter()
+            .flatten()
+            .all(|r| r.get() <= 1.0)
+    );
 }
 
 #[test]
@@ -314,13 +495,31 @@ fn a_cluster_as_it_was_found_is_the_beginning_of_a_simulation() {
         node n3 system=100m/1Gi
         ",
     );
-    let given = Given { objects: cluster.objects.clone(), readings: cluster.readings(noon()), at: noon() };
+    let given = Given {
+        objects: cluster.objects.clone(),
+        readings: cluster.readings(noon()),
+        at: noon(),
+    };
     let trace = by(&Scenario::of("cluster.yaml".to_owned(), given), parse(EVEN));
     assert_eq!(trace.start, noon());
-    assert!((3..=4).contains(&trace.summary.evictions), "{:?}", trace.summary);
+    assert!(
+        (3..=4).contains(&trace.summary.evictions),
+        "{:?}",
+        trace.summary
+    );
     let first = &trace.nodes[0].actual["cpu"];
-    assert!(first[0].unwrap().get() > 0.85 && first.last().unwrap().unwrap().get() <= 0.55, "{first:?}");
-    assert!(trace.evictions.iter().all(|e| e.pod.starts_with("hot-") && e.from == "n1"), "{:?}", trace.evictions);
+    assert!(
+        first[0].unwrap().get() > 0.85 && first.last().unwrap().unwrap().get() <= 0.55,
+        "{first:?}"
+    );
+    assert!(
+        trace
+            .evictions
+            .iter()
+            .all(|e| e.pod.starts_with("hot-") && e.from == "n1"),
+        "{:?}",
+        trace.evictions
+    );
 }
 
 #[test]

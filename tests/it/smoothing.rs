@@ -1,10 +1,10 @@
 //! Usage: what is smoothed, what is unknown, and what a move shows at once.
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::{Aim, Ledger};
-use evenkeel::snapshot::NodeId;
-use evenkeel::units::Amount;
-use evenkeel::usage::{Measure, Unmeasured};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::{Aim, Ledger};
+use evenkeel::model::snapshot::NodeId;
+use evenkeel::model::usage::{Measure, Unmeasured};
+use evenkeel::values::Amount;
 use jiff::SignedDuration;
 
 use crate::kit::{Cluster, EVEN, after, nodes, noon, parse};
@@ -15,12 +15,22 @@ fn cores(of: Option<Measure>) -> f64 {
 }
 
 fn engine(smoothing: &str) -> Engine {
-    Engine::new(parse(&format!("usage: {{window: 2m, smoothing: {smoothing}}}\n{EVEN}")), Ledger::default())
+    Engine::new(
+        parse(&format!(
+            "usage: {{window: 2m, smoothing: {smoothing}}}\n{EVEN}"
+        )),
+        Ledger::default(),
+    )
 }
 
 #[test]
 fn each_way_of_smoothing_gives_its_own_figure() {
-    for (smoothing, expected) in [("mean", 2.0), ("max", 3.0), ("{percentile: 50}", 2.0), ("{halfLife: 15s}", 2.428)] {
+    for (smoothing, expected) in [
+        ("mean", 2.0),
+        ("max", 3.0),
+        ("{percentile: 50}", 2.0),
+        ("{halfLife: 15s}", 2.428),
+    ] {
         let mut engine = engine(smoothing);
         let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=500m\nnode n2");
         let snapshot = cluster.snapshot(engine.policy());
@@ -38,7 +48,8 @@ fn each_way_of_smoothing_gives_its_own_figure() {
 #[test]
 fn a_move_shows_at_once_on_both_nodes() {
     let mut engine = engine("mean");
-    let mut cluster = Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
+    let mut cluster =
+        Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
     for at in [0, 15, 30] {
         let snapshot = cluster.snapshot(engine.policy());
         engine.observe(&snapshot, &cluster.readings(after(at)), after(at));
@@ -49,7 +60,10 @@ fn a_move_shows_at_once_on_both_nodes() {
     // No reading knows the new pod, and the last of the nodes still show the old one.
     engine.observe(&snapshot, &before, after(42));
     let usage = engine.usage(&snapshot, after(42));
-    assert_eq!((cores(usage.node(NodeId(0))), cores(usage.node(NodeId(1)))), (3.1, 1.1));
+    assert_eq!(
+        (cores(usage.node(NodeId(0))), cores(usage.node(NodeId(1)))),
+        (3.1, 1.1)
+    );
 }
 
 #[test]
@@ -60,7 +74,10 @@ fn a_sample_counts_once_however_often_it_is_read() {
     for at in [0, 15, 30] {
         engine.observe(&snapshot, &cluster.readings(noon()), after(at));
     }
-    assert_eq!(engine.usage(&snapshot, after(30)).unmeasured(NodeId(0)), Some(Unmeasured::Few { have: 1, need: 3 }));
+    assert_eq!(
+        engine.usage(&snapshot, after(30)).unmeasured(NodeId(0)),
+        Some(Unmeasured::Few { have: 1, need: 3 })
+    );
 }
 
 #[test]
@@ -73,15 +90,23 @@ fn stale_and_future_samples_make_a_node_unknown() {
     }
     let unmeasured = |at| engine.usage(&snapshot, after(at)).unmeasured(NodeId(0));
     assert_eq!(unmeasured(31), None);
-    assert_eq!(unmeasured(121), Some(Unmeasured::Stale(SignedDuration::from_secs(91))));
-    assert_eq!(unmeasured(-61), Some(Unmeasured::Future(SignedDuration::from_secs(91))));
+    assert_eq!(
+        unmeasured(121),
+        Some(Unmeasured::Stale(SignedDuration::from_secs(91)))
+    );
+    assert_eq!(
+        unmeasured(-61),
+        Some(Unmeasured::Future(SignedDuration::from_secs(91)))
+    );
 }
 
 #[test]
 fn what_has_just_been_started_puts_nothing_on_a_node_that_it_does_not_know_yet() {
     let policy = EVEN.replace("strategies: [", "strategies: [{removeDuplicates: {}}, ");
     let mut engine = Engine::new(parse(&policy), Ledger::default());
-    let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=1\nnode n2\n  api cpu=0 uses=2\n  job cpu=0 uses=2");
+    let cluster = Cluster::parse(
+        "node n1\n  web*2 cpu=100m uses=1\nnode n2\n  api cpu=0 uses=2\n  job cpu=0 uses=2",
+    );
     let snapshot = cluster.snapshot(engine.policy());
     let mut said = Vec::new();
     for at in [0, 15, 30] {
@@ -91,12 +116,22 @@ fn what_has_just_been_started_puts_nothing_on_a_node_that_it_does_not_know_yet()
         assert_eq!(plan.moves.len(), 0, "{at}");
     }
     let unknown = "would land on n2, whose usage is unknown";
-    assert_eq!(said, [unknown, unknown, "would land on n2, and cpu there be 62%, above the target of 50%"]);
+    assert_eq!(
+        said,
+        [
+            unknown,
+            unknown,
+            "would land on n2, and cpu there be 62%, above the target of 50%"
+        ]
+    );
 }
 
 #[test]
 fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
-    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
+    let policy = EVEN.replace(
+        "thresholds: {cpu: 30%}",
+        "sustainedFor: 1m, thresholds: {cpu: 30%}",
+    );
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
@@ -112,7 +147,10 @@ fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
 
 #[test]
 fn a_node_is_hot_only_when_it_stays_so() {
-    let policy = EVEN.replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
+    let policy = EVEN.replace(
+        "thresholds: {cpu: 30%}",
+        "sustainedFor: 1m, thresholds: {cpu: 30%}",
+    );
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
@@ -124,7 +162,10 @@ fn a_node_is_hot_only_when_it_stays_so() {
         idle.extend(plan.notes.iter().map(|note| note.why.to_string()));
     }
     // While it waits it does not say that no node is above its target.
-    assert_eq!(idle, ["1 node is above its target, but not yet for long enough"; 2]);
+    assert_eq!(
+        idle,
+        ["1 node is above its target, but not yet for long enough"; 2]
+    );
     assert_eq!(
         said,
         [
@@ -149,17 +190,30 @@ fn a_namesake_starts_without_samples_of_the_one_before() {
     let mut new = (*old).clone();
     new.uid = "another".to_owned();
     (new.created, new.started) = (after(35), Some(after(35)));
-    cluster.objects.apply(evenkeel::snapshot::objects::Object::Pod(Box::new(new)));
+    cluster
+        .objects
+        .apply(evenkeel::model::snapshot::objects::Object::Pod(Box::new(
+            new,
+        )));
     let snapshot = cluster.snapshot(engine.policy());
     // The reading is of the pod before: the new one is taken for its request.
     engine.observe(&snapshot, &cluster.readings(after(34)), after(45));
-    assert!((cores(engine.usage(&snapshot, after(45)).pod(evenkeel::snapshot::PodId(0))) - 0.25).abs() < 1e-9);
+    assert!(
+        (cores(
+            engine
+                .usage(&snapshot, after(45))
+                .pod(evenkeel::model::snapshot::PodId(0))
+        ) - 0.25)
+            .abs()
+            < 1e-9
+    );
 }
 
 #[test]
 fn after_a_restart_samples_that_still_show_a_moved_pod_do_not_count() {
     let mut before = engine("mean");
-    let mut cluster = Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
+    let mut cluster =
+        Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
     let snapshot = cluster.snapshot(before.policy());
     let pod = snapshot.find_pod("default", "web-4").unwrap();
     let mut ledger = Ledger::default();
@@ -178,7 +232,13 @@ fn after_a_restart_samples_that_still_show_a_moved_pod_do_not_count() {
     for at in [20, 35] {
         restarted.observe(&snapshot, &cluster.readings(after(at)), after(at));
         let known = restarted.usage(&snapshot, after(at)).unmeasured(NodeId(0));
-        assert_eq!(known, Some(Unmeasured::Few { have: if at == 20 { 1 } else { 2 }, need: 3 }));
+        assert_eq!(
+            known,
+            Some(Unmeasured::Few {
+                have: if at == 20 { 1 } else { 2 },
+                need: 3
+            })
+        );
     }
     restarted.observe(&snapshot, &cluster.readings(after(50)), after(50));
     assert!((cores(restarted.usage(&snapshot, after(50)).node(NodeId(0))) - 3.1).abs() < 1e-9);
@@ -196,7 +256,12 @@ fn where_pods_come_and_go_all_the_time_the_least_remainder_counts() {
         node.used.cpu = node.used.cpu.plus(Amount::millicores(100));
         engine.observe(&snapshot, &readings, after(at));
         if round < 8 {
-            cluster.replace("default", &format!("web-{}", round + 1), "n2", after(at + 10));
+            cluster.replace(
+                "default",
+                &format!("web-{}", round + 1),
+                "n2",
+                after(at + 10),
+            );
             snapshot = cluster.snapshot(engine.policy());
         }
     }

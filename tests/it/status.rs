@@ -2,16 +2,18 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::{Class, Idle, NodePicture, Note, Outcome, Plan, Reason, Refusal, SteerReason, Verdict};
+use evenkeel::daemon::telemetry::Health;
+use evenkeel::daemon::telemetry::status::facts::{About, Remembered, Round, Source};
+use evenkeel::daemon::telemetry::status::{self, Board, Part};
+use evenkeel::decide::engine::Engine;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::{
+    Class, Idle, NodePicture, Note, Outcome, Plan, Reason, Refusal, SteerReason, Verdict,
+};
+use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::snapshot::facts::{OwnerKey, Skipped};
 use evenkeel::policy::Policy;
-use evenkeel::snapshot::Snapshot;
-use evenkeel::snapshot::facts::{OwnerKey, Skipped};
-use evenkeel::telemetry::Health;
-use evenkeel::telemetry::status::facts::{About, Remembered, Round, Source};
-use evenkeel::telemetry::status::{self, Board, Part};
-use evenkeel::units::quantity;
+use evenkeel::values::quantity;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -53,16 +55,23 @@ impl Shown {
     fn new(policy: Policy) -> Self {
         let health = Health::default();
         health.ready();
-        Shown { board: Board::new(about()), health, engine: Engine::new(policy, Ledger::default()) }
+        Shown {
+            board: Board::new(about()),
+            health,
+            engine: Engine::new(policy, Ledger::default()),
+        }
     }
 
     /// One cycle: each of its moves comes to this.
     fn cycle(&mut self, cluster: &Cluster, outcome: Option<&Outcome>, at: Timestamp) -> Plan {
         let snapshot = cluster.snapshot(self.engine.policy());
-        self.engine.observe_steady(&snapshot, &cluster.readings(at), at);
+        self.engine
+            .observe_steady(&snapshot, &cluster.readings(at), at);
         self.engine.settle(&snapshot, at);
         let plan = self.engine.decide(&snapshot, at);
-        let outcomes: Vec<Outcome> = outcome.map(|o| vec![o.clone(); plan.moves.len()]).unwrap_or_default();
+        let outcomes: Vec<Outcome> = outcome
+            .map(|o| vec![o.clone(); plan.moves.len()])
+            .unwrap_or_default();
         self.engine.intend(&snapshot, &plan.moves, at);
         for (it, outcome) in plan.moves.iter().zip(&outcomes) {
             self.engine.resolve(it, outcome);
@@ -76,9 +85,16 @@ impl Shown {
         self.board.round(|| {
             let round = Round::of(plan, outcomes, dry_run, SignedDuration::from_millis(12));
             let outcome = if dry_run { "dry-run" } else { "acted" };
-            let past = round.past(outcome, format!("{} of {} evicted", round.evicted, plan.moves.len()));
+            let past = round.past(
+                outcome,
+                format!("{} of {} evicted", round.evicted, plan.moves.len()),
+            );
             let rest = self.engine.policy().cooldown.rest;
-            (round, past, Remembered::of(self.engine.ledger(), snapshot, rest, at))
+            (
+                round,
+                past,
+                Remembered::of(self.engine.ledger(), snapshot, rest, at),
+            )
         });
     }
 
@@ -91,7 +107,10 @@ impl Shown {
     }
 
     fn headline(&self, at: Timestamp) -> String {
-        self.json(at)["state"]["message"].as_str().unwrap().to_owned()
+        self.json(at)["state"]["message"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -105,11 +124,20 @@ fn one_sentence_tells_how_the_cluster_is() {
         shown.headline(after(40))
     };
     let two = "node n1\n web*7 cpu=100m uses=1\nnode n2\n";
-    assert_eq!(at_first(two, EVEN, None), "Dry run: 1 node is hot, 3 pods would be evicted");
+    assert_eq!(
+        at_first(two, EVEN, None),
+        "Dry run: 1 node is hot, 3 pods would be evicted"
+    );
     let evicted = Some(&Outcome::Evicted);
-    assert_eq!(at_first(two, EVEN, evicted), "Moving: 1 node was hot, 3 pods evicted 40s ago; 3 replacements awaited");
+    assert_eq!(
+        at_first(two, EVEN, evicted),
+        "Moving: 1 node was hot, 3 pods evicted 40s ago; 3 replacements awaited"
+    );
     let refused = Outcome::Refused("budget".to_owned());
-    assert_eq!(at_first(two, EVEN, Some(&refused)), "Moving: 1 node was hot, 0 of 3 pods evicted 40s ago");
+    assert_eq!(
+        at_first(two, EVEN, Some(&refused)),
+        "Moving: 1 node was hot, 0 of 3 pods evicted 40s ago"
+    );
     let full = "node n1\n web*7 cpu=100m uses=1 stay\nnode n2\n";
     let stays = "Uneven: 1 node is hot, and the 7 pods that would help must stay: its annotation prefer-no-eviction asks to stay";
     assert_eq!(at_first(full, EVEN, None), stays);
@@ -117,23 +145,43 @@ fn one_sentence_tells_how_the_cluster_is() {
     let nowhere = "Uneven: 2 nodes are hot, and nothing is done: 2 nodes are above their targets, but no node is below its thresholds to take pods";
     assert_eq!(at_first(hot, EVEN, None), nowhere);
     let even = "node n1\n web*3 cpu=100m uses=1\nnode n2\n api*3 cpu=100m uses=1\n";
-    assert_eq!(at_first(even, EVEN, None), "Even: all 2 nodes are within the band");
+    assert_eq!(
+        at_first(even, EVEN, None),
+        "Even: all 2 nodes are within the band"
+    );
     let room = format!("{even}node n3\n");
-    assert_eq!(at_first(&room, EVEN, None), "Even: no node of 3 is hot; 2 within the band, 1 with room");
+    assert_eq!(
+        at_first(&room, EVEN, None),
+        "Even: no node of 3 is hot; 2 within the band, 1 with room"
+    );
     let mute = format!("{room}node n4 no-metrics\n");
     assert_eq!(
         at_first(&mute, EVEN, None),
         "Even, as far as is known: no node of 4 is hot; 2 within the band, 1 with room, 1 unknown"
     );
-    assert_eq!(at_first("node n1 no-metrics\nnode n2 no-metrics", EVEN, None), "Blind: of 2 nodes nothing is known");
+    assert_eq!(
+        at_first("node n1 no-metrics\nnode n2 no-metrics", EVEN, None),
+        "Blind: of 2 nodes nothing is known"
+    );
     let alone = "Halted: ready and selected nodes: 1; it takes two to move anything";
     assert_eq!(at_first("node n1", EVEN, None), alone);
     let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
-    let loose = "node n1\n web*2 cpu=100m uses=100m\nnode n2\n api*4 cpu=1 uses=1\nbudget web allows=0";
+    let loose =
+        "node n1\n web*2 cpu=100m uses=100m\nnode n2\n api*4 cpu=1 uses=1\nbudget web allows=0";
     let stays = "Not packed: 1 node is underused, and the 2 pods that would help must stay: PodDisruptionBudget web allows no disruption now; and 1 other reason";
     assert_eq!(at_first(loose, pack, None), stays);
-    assert_eq!(at_first(even, pack, None), "Packed: of 2 nodes none is to be emptied");
-    assert_eq!(at_first(two, "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]", None), "Nothing to do");
+    assert_eq!(
+        at_first(even, pack, None),
+        "Packed: of 2 nodes none is to be emptied"
+    );
+    assert_eq!(
+        at_first(
+            two,
+            "strategies: [podLifeTime: {maxPodLifeTimeSeconds: 86400}]",
+            None
+        ),
+        "Nothing to do"
+    );
 }
 
 #[test]
@@ -141,17 +189,35 @@ fn what_keeps_it_from_deciding_is_told_before_all_else() {
     let mut shown = Shown::new(parse(EVEN));
     assert_eq!(shown.headline(noon()), "Starting: nothing was decided yet");
     shown.cycle(&Cluster::parse(UNEVEN), None, noon());
-    shown.board.none(after(60), "failed", "the ledger cannot be written");
-    assert_eq!(shown.headline(after(61)), "Failed: the ledger cannot be written; the next cycle tries again");
+    shown
+        .board
+        .none(after(60), "failed", "the ledger cannot be written");
+    assert_eq!(
+        shown.headline(after(61)),
+        "Failed: the ledger cannot be written; the next cycle tries again"
+    );
     shown.health.waiting("the watch of pods is cut off");
-    assert_eq!(shown.headline(after(61)), "Waiting: the watch of pods is cut off");
+    assert_eq!(
+        shown.headline(after(61)),
+        "Waiting: the watch of pods is cut off"
+    );
     shown.health.beat(after(60));
-    assert_eq!(shown.headline(after(60 + 119)), "Waiting: the watch of pods is cut off");
-    assert_eq!(shown.headline(after(60 + 200)), "Stuck: the loop has been overdue for 3m20s");
+    assert_eq!(
+        shown.headline(after(60 + 119)),
+        "Waiting: the watch of pods is cut off"
+    );
+    assert_eq!(
+        shown.headline(after(60 + 200)),
+        "Stuck: the loop has been overdue for 3m20s"
+    );
     shown.health.beat(after(300));
     shown.health.ready();
     shown.cycle(&Cluster::parse(UNEVEN), None, after(300));
-    assert!(shown.headline(after(300)).starts_with("Uneven: "), "{}", shown.headline(after(300)));
+    assert!(
+        shown.headline(after(300)).starts_with("Uneven: "),
+        "{}",
+        shown.headline(after(300))
+    );
 }
 
 #[test]
@@ -160,13 +226,24 @@ fn one_that_stands_by_says_who_leads_and_shows_no_plan_of_its_own() {
     shown.cycle(&Cluster::parse(UNEVEN), None, noon());
     shown.board.part(|| Part::Leading);
     assert!(shown.html(noon()).contains(">leader</span>") && !shown.json(noon())["plan"].is_null());
-    shown.board.part(|| Part::Standby(Some("evenkeel-1".to_owned())));
-    assert_eq!(shown.headline(noon()), "Standing by: evenkeel-1 leads, and this instance does nothing");
+    shown
+        .board
+        .part(|| Part::Standby(Some("evenkeel-1".to_owned())));
+    assert_eq!(
+        shown.headline(noon()),
+        "Standing by: evenkeel-1 leads, and this instance does nothing"
+    );
     let data = shown.json(noon());
-    assert_eq!(data["part"], serde_json::json!({"code": "standby", "holder": "evenkeel-1"}));
+    assert_eq!(
+        data["part"],
+        serde_json::json!({"code": "standby", "holder": "evenkeel-1"})
+    );
     assert!(data["plan"].is_null() && data["ledger"].is_null());
     let page = shown.html(noon());
-    assert!(page.contains(">standby</span>") && !page.contains("h-nodes") && !page.contains("h-ledger"), "{page}");
+    assert!(
+        page.contains(">standby</span>") && !page.contains("h-nodes") && !page.contains("h-ledger"),
+        "{page}"
+    );
 }
 
 // ---- what the page shows ----
@@ -177,13 +254,25 @@ fn nodes_stand_against_their_band_the_worst_first() {
     shown.cycle(&Cluster::parse(UNEVEN), None, noon());
     let data = shown.json(noon());
     let nodes = data["plan"]["nodes"]["items"].as_array().unwrap();
-    let told = |n: &Value| format!("{} {}", n["name"].as_str().unwrap(), n["class"].as_str().unwrap());
-    assert_eq!(nodes.iter().map(told).collect::<Vec<_>>(), ["n1 hot", "n3 unknown", "n2 cold", "n4 cold"]);
+    let told = |n: &Value| {
+        format!(
+            "{} {}",
+            n["name"].as_str().unwrap(),
+            n["class"].as_str().unwrap()
+        )
+    };
+    assert_eq!(
+        nodes.iter().map(told).collect::<Vec<_>>(),
+        ["n1 hot", "n3 unknown", "n2 cold", "n4 cold"]
+    );
     let cpu = &nodes[0]["loads"]["cpu"];
     let expected = serde_json::json!({"actual": 0.8875, "latest": 0.8875, "requests": 0.1, "low": 0.3, "high": 0.5});
     assert_eq!(*cpu, expected);
     let page = shown.html(noon());
-    let row = page.split("<tr role=\"row\">").find(|row| row.contains(">n1</th>")).unwrap();
+    let row = page
+        .split("<tr role=\"row\">")
+        .find(|row| row.contains(">n1</th>"))
+        .unwrap();
     for part in [
         "<span class=\"tag hot\">hot</span>",
         "hot: cpu 89% is above the target 50%",
@@ -196,7 +285,10 @@ fn nodes_stand_against_their_band_the_worst_first() {
     ] {
         assert!(row.contains(part), "{part} is not in {row}");
     }
-    assert!(page.contains("<b>usage unknown</b> · 0\u{202f}% requested"), "{page}");
+    assert!(
+        page.contains("<b>usage unknown</b> · 0\u{202f}% requested"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -213,16 +305,33 @@ fn what_goes_what_stays_and_what_is_remembered_is_told_with_its_reason() {
         "2 evictions remembered, 2 replacements awaited",
         "the replacement is awaited",
     ] {
-        assert!(page.contains(part), "{part} is not in {}", &page[page.find("<main").unwrap()..]);
+        assert!(
+            page.contains(part),
+            "{part} is not in {}",
+            &page[page.find("<main").unwrap()..]
+        );
     }
     let to = plan.moves[0].to.clone().unwrap();
     let new = cluster.replace("default", &plan.moves[0].pod, &to, after(10));
     shown.cycle(&cluster, Some(&Outcome::Gone), after(60));
     let data = shown.json(after(61));
-    let entry = data["ledger"]["entries"]["items"].as_array().unwrap().iter().find(|e| e["state"] == "helped").unwrap();
-    assert_eq!((&entry["pod"], &entry["from"], &entry["to"]), (&"web-1".into(), &"n1".into(), &to.into()), "{new}");
+    let entry = data["ledger"]["entries"]["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|e| e["state"] == "helped")
+        .unwrap();
+    assert_eq!(
+        (&entry["pod"], &entry["from"], &entry["to"]),
+        (&"web-1".into(), &"n1".into(), &to.into()),
+        "{new}"
+    );
     assert_eq!(entry["rests_until"], "2026-11-21T12:10:10Z");
-    assert!(shown.html(after(61)).contains("the replacement is Ready on another node that is not hot"));
+    assert!(
+        shown
+            .html(after(61))
+            .contains("the replacement is Ready on another node that is not hot")
+    );
     assert_eq!(data["history"].as_array().unwrap().len(), 2);
 }
 
@@ -243,35 +352,70 @@ fn requests_that_are_far_from_use_are_told_with_what_would_fit() {
     );
     let page = shown.html(noon());
     assert!(page.contains(&row), "{row} is not in {page}");
-    assert_eq!(shown.json(noon())["plan"]["advice"]["items"][0], serde_json::json!(it));
+    assert_eq!(
+        shown.json(noon())["plan"]["advice"]["items"][0],
+        serde_json::json!(it)
+    );
 }
 
 #[test]
 fn the_keys_of_the_data_stay_as_they_are() {
     let mut shown = Shown::new(parse(EVEN));
-    shown.cycle(&Cluster::parse(&UNEVEN.replace("no-metrics", "")), Some(&Outcome::Evicted), noon());
+    shown.cycle(
+        &Cluster::parse(&UNEVEN.replace("no-metrics", "")),
+        Some(&Outcome::Evicted),
+        noon(),
+    );
     shown.board.due(after(60));
     shown.board.sources(|| vec![source("prometheus", None)]);
     let data = shown.json(after(1));
-    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(keys(&data), "about history ledger next_cycle now part plan sources state");
+    let keys = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert_eq!(
+        keys(&data),
+        "about history ledger next_cycle now part plan sources state"
+    );
     assert_eq!(keys(&data["state"]), "code message");
-    assert_eq!(keys(&data["about"]), "dry_run exact instance policy started version");
-    assert_eq!(keys(&data["sources"][0]), "error in_use name newest_sample read");
+    assert_eq!(
+        keys(&data["about"]),
+        "dry_run exact instance policy started version"
+    );
+    assert_eq!(
+        keys(&data["sources"][0]),
+        "error in_use name newest_sample read"
+    );
     let plan = &data["plan"];
-    let expected =
-        "advice at balance basis classes dry_run evicted halted kept moves nodes notes skipped steering took_ms";
+    let expected = "advice at balance basis classes dry_run evicted halted kept moves nodes notes skipped steering took_ms";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
-    assert_eq!(keys(&plan["nodes"]["items"][0]), "class loads name pool verdicts");
+    assert_eq!(
+        keys(&plan["nodes"]["items"][0]),
+        "class loads name pool verdicts"
+    );
     assert_eq!(keys(&plan["classes"][0]), "class nodes");
     let of_a_move = "may_land message namespace node outcome pod reason strategy workload";
     assert_eq!(keys(&plan["moves"]["items"][0]), of_a_move);
     assert_eq!(keys(&plan["kept"][0]), "code message pods");
-    assert_eq!(keys(&plan["kept"][0]["pods"]["items"][0]), "code message namespace node pod strategy");
+    assert_eq!(
+        keys(&plan["kept"][0]["pods"]["items"][0]),
+        "code message namespace node pod strategy"
+    );
     assert_eq!(keys(&data["ledger"]), "entries open resting");
-    assert_eq!(keys(&data["ledger"]["entries"]["items"][0]), "at from message pod rests_until state to workload");
-    assert_eq!(keys(&data["history"][0]), "at deviation evicted hot message outcome planned took_ms");
+    assert_eq!(
+        keys(&data["ledger"]["entries"]["items"][0]),
+        "at from message pod rests_until state to workload"
+    );
+    assert_eq!(
+        keys(&data["history"][0]),
+        "at deviation evicted hot message outcome planned took_ms"
+    );
 }
 
 #[test]
@@ -279,7 +423,10 @@ fn nothing_is_made_for_a_page_that_is_off() {
     let board = Board::default();
     board.sources(|| unreachable!("nobody looks"));
     board.round(|| unreachable!("nobody looks"));
-    assert!(board.html(&Health::default(), noon()).is_none() && board.json(&Health::default(), noon()).is_none());
+    assert!(
+        board.html(&Health::default(), noon()).is_none()
+            && board.json(&Health::default(), noon()).is_none()
+    );
 }
 
 // ---- large clusters ----
@@ -291,15 +438,34 @@ fn a_page_of_five_thousand_nodes_is_small_and_says_what_it_leaves_out() {
     let mut plan = shown.cycle(&cluster, None, noon());
     let (node, kept) = (plan.before.nodes[0].clone(), plan.kept[0].clone());
     let verdict = plan.nodes[0].clone();
-    plan.before.nodes = (0..5000).map(|i| NodePicture { name: format!("node-{i}"), ..node.clone() }).collect();
-    plan.nodes = (0..5000).map(|i| Verdict { node: format!("node-{i}"), ..verdict.clone() }).collect();
+    plan.before.nodes = (0..5000)
+        .map(|i| NodePicture {
+            name: format!("node-{i}"),
+            ..node.clone()
+        })
+        .collect();
+    plan.nodes = (0..5000)
+        .map(|i| Verdict {
+            node: format!("node-{i}"),
+            ..verdict.clone()
+        })
+        .collect();
     plan.kept = vec![kept; 150_000];
     shown.publish(&cluster.snapshot(shown.engine.policy()), &plan, &[], noon());
     let (page, data) = (shown.html(noon()), shown.json(noon()).to_string());
-    assert!(page.len() < 500_000 && data.len() < 500_000, "{} and {} bytes", page.len(), data.len());
-    for part in
-        ["<b>5,000</b> nodes", "175 more nodes", "and 4,800 more nodes", "<b>150,000</b>", "and 149,950 more pods"]
-    {
+    assert!(
+        page.len() < 500_000 && data.len() < 500_000,
+        "{} and {} bytes",
+        page.len(),
+        data.len()
+    );
+    for part in [
+        "<b>5,000</b> nodes",
+        "175 more nodes",
+        "and 4,800 more nodes",
+        "<b>150,000</b>",
+        "and 149,950 more pods",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }
@@ -310,8 +476,14 @@ fn so_many_cycles_are_remembered_and_no_more() {
     for i in 0..500 {
         shown.board.none(after(i), "failed", "no");
     }
-    let history = shown.json(after(500))["history"].as_array().unwrap().clone();
-    assert_eq!((history.len(), &history[119]["at"]), (120, &"2026-11-21T12:08:19Z".into()));
+    let history = shown.json(after(500))["history"]
+        .as_array()
+        .unwrap()
+        .clone();
+    assert_eq!(
+        (history.len(), &history[119]["at"]),
+        (120, &"2026-11-21T12:08:19Z".into())
+    );
 }
 
 // ---- names are anyone's choice ----
@@ -331,12 +503,21 @@ fn no_name_and_no_message_is_markup() {
         }
         node.pool = Some(EVIL.to_owned());
     }
-    plan.before.balance.insert(EVIL.to_owned(), plan.before.balance["cpu"]);
+    plan.before
+        .balance
+        .insert(EVIL.to_owned(), plan.before.balance["cpu"]);
     for it in &mut plan.moves {
         (it.namespace, it.pod, it.node) = (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
         (it.profile, it.may_land) = (EVIL.to_owned(), vec![EVIL.to_owned(); 7]);
-        it.workload = Some(OwnerKey { namespace: EVIL.to_owned(), kind: EVIL.to_owned(), name: EVIL.to_owned() });
-        it.reason = Reason::Neighbour { pod: EVIL.to_owned(), topology_key: EVIL.to_owned() };
+        it.workload = Some(OwnerKey {
+            namespace: EVIL.to_owned(),
+            kind: EVIL.to_owned(),
+            name: EVIL.to_owned(),
+        });
+        it.reason = Reason::Neighbour {
+            pod: EVIL.to_owned(),
+            topology_key: EVIL.to_owned(),
+        };
     }
     for kept in &mut plan.kept {
         (kept.namespace, kept.pod, kept.node) = (EVIL.to_owned(), EVIL.to_owned(), EVIL.to_owned());
@@ -346,30 +527,54 @@ fn no_name_and_no_message_is_markup() {
         verdict.class = Class::Doubtful(EVIL.to_owned());
     }
     let (pool, why) = (EVIL.to_owned(), Idle::Unmeasurable(EVIL.to_owned()));
-    plan.notes.push(Note { strategy: "LowNodeUtilization", pool, why });
+    plan.notes.push(Note {
+        strategy: "LowNodeUtilization",
+        pool,
+        why,
+    });
     for advice in &mut plan.advice {
-        advice.workload = OwnerKey { namespace: EVIL.to_owned(), kind: EVIL.to_owned(), name: EVIL.to_owned() };
+        advice.workload = OwnerKey {
+            namespace: EVIL.to_owned(),
+            kind: EVIL.to_owned(),
+            name: EVIL.to_owned(),
+        };
     }
     assert!(!plan.advice.is_empty());
     plan.steering[0].node = EVIL.to_owned();
     plan.steering[0].why = SteerReason::Unsure(EVIL.to_owned());
     let bad = |word: &str| word.to_owned() + EVIL;
-    plan.skipped.push(Skipped { kind: bad("a"), namespace: bad("b"), name: bad("c"), node: None, why: bad("d") });
+    plan.skipped.push(Skipped {
+        kind: bad("a"),
+        namespace: bad("b"),
+        name: bad("c"),
+        node: None,
+        why: bad("d"),
+    });
     let outcomes = vec![Outcome::Failed(EVIL.to_owned()); plan.moves.len()];
     let snapshot = cluster.snapshot(shown.engine.policy());
-    shown.engine.intend(&snapshot, &cluster.plan(EVEN).moves, noon());
+    shown
+        .engine
+        .intend(&snapshot, &cluster.plan(EVEN).moves, noon());
     shown.publish(&snapshot, &plan, &outcomes, noon());
-    shown.board.sources(|| vec![source("prometheus", Some(EVIL))]);
+    shown
+        .board
+        .sources(|| vec![source("prometheus", Some(EVIL))]);
     shown.board.none(after(1), "failed", EVIL);
 
     let mut page = shown.html(after(2));
     harmless(&page);
-    assert!(page.matches("&lt;script&gt;alert(1)").count() > 30, "the names are not there at all");
+    assert!(
+        page.matches("&lt;script&gt;alert(1)").count() > 30,
+        "the names are not there at all"
+    );
     shown.health.waiting(EVIL);
     page = shown.html(after(2));
     harmless(&page);
     let data = shown.json(after(2));
-    assert_eq!(data["plan"]["moves"]["items"][0]["pod"], EVIL, "JSON carries it as it is");
+    assert_eq!(
+        data["plan"]["moves"]["items"][0]["pod"], EVIL,
+        "JSON carries it as it is"
+    );
     assert_eq!(data["state"]["message"], format!("Waiting: {EVIL}"));
 }
 
@@ -379,15 +584,27 @@ fn harmless(page: &str) {
     assert_eq!(tags.iter().filter(|(name, _)| name == "script").count(), 1);
     assert_eq!(tags.iter().filter(|(name, _)| name == "style").count(), 1);
     for (name, attributes) in &tags {
-        assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'!'), "<{name}>");
+        assert!(
+            name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'!'),
+            "<{name}>"
+        );
         for attribute in attributes {
-            assert!(!attribute.starts_with("on") && attribute != "style", "<{name} {attribute}>");
-            let known = attribute.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+            assert!(
+                !attribute.starts_with("on") && attribute != "style",
+                "<{name} {attribute}>"
+            );
+            let known = attribute
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-');
             assert!(known && attribute.len() < 20, "<{name} {attribute}>");
         }
     }
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    assert!(!page.chars().any(|c| turns(c) || (c.is_control() && c != '\n')));
+    assert!(
+        !page
+            .chars()
+            .any(|c| turns(c) || (c.is_control() && c != '\n'))
+    );
 }
 
 /// The tags of a page with the names of their attributes; what stands within style and script is left out.
@@ -398,13 +615,19 @@ fn tags(page: &str) -> Vec<(String, Vec<String>)> {
         assert!(!inside.contains('<'), "an open tag: {inside}");
         rest = after;
         if let Some(inside) = Some(inside).filter(|i| !i.starts_with('/')) {
-            let (name, mut left) = inside.split_once(' ').unwrap_or((inside.trim_end_matches('/'), ""));
+            let (name, mut left) = inside
+                .split_once(' ')
+                .unwrap_or((inside.trim_end_matches('/'), ""));
             let mut attributes = Vec::new();
             while let Some((attribute, value)) = left.split_once("=\"") {
                 attributes.push(attribute.trim().to_owned());
                 left = value.split_once('"').expect("a value ends").1;
             }
-            attributes.extend(left.trim_matches(['/', ' ']).split_whitespace().map(str::to_owned));
+            attributes.extend(
+                left.trim_matches(['/', ' '])
+                    .split_whitespace()
+                    .map(str::to_owned),
+            );
             if ["script", "style"].contains(&name) {
                 rest = &rest[rest.find("</").unwrap()..];
             }
@@ -428,14 +651,20 @@ impl Listening {
         shown.cycle(&Cluster::parse(UNEVEN), None, noon());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-        tokio::spawn(status::serve(listener, shown.board, shown.health, stop.clone()));
+        tokio::spawn(status::serve(
+            listener,
+            shown.board,
+            shown.health,
+            stop.clone(),
+        ));
         Listening(address, stop.drop_guard())
     }
 
     /// The head and the body of the answer.
     async fn ask(&self, method: &str, path: &str, host: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.0).await.unwrap();
-        let request = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -448,31 +677,64 @@ impl Listening {
 async fn it_can_be_looked_at_and_nothing_else() {
     let it = Listening::start().await;
     let (head, page) = it.ask("GET", "/", "localhost:8081").await;
-    assert!(head.starts_with("http/1.1 200 ") && head.contains("content-type: text/html; charset=utf-8"), "{head}");
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<noscript><meta http-equiv=\"refresh\""), "{page}");
+    assert!(
+        head.starts_with("http/1.1 200 ")
+            && head.contains("content-type: text/html; charset=utf-8"),
+        "{head}"
+    );
+    assert!(
+        page.starts_with("<!DOCTYPE html>")
+            && page.contains("<noscript><meta http-equiv=\"refresh\""),
+        "{page}"
+    );
     let (told, nothing) = it.ask("HEAD", "/", "localhost").await;
-    assert!(told.starts_with("http/1.1 200 ") && told.contains("content-length: ") && nothing.is_empty(), "{told}");
+    assert!(
+        told.starts_with("http/1.1 200 ")
+            && told.contains("content-length: ")
+            && nothing.is_empty(),
+        "{told}"
+    );
     let (head, data) = it.ask("GET", "/status.json", "[::1]:8081").await;
     assert!(head.contains("content-type: application/json"), "{head}");
-    assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["state"]["code"], "uneven");
+    assert_eq!(
+        serde_json::from_str::<Value>(&data).unwrap()["state"]["code"],
+        "uneven"
+    );
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
         for path in ["/", "/status.json"] {
             let (head, _) = it.ask(method, path, "localhost").await;
-            assert!(head.starts_with("http/1.1 405 ") && head.contains("allow: get,head"), "{method}: {head}");
+            assert!(
+                head.starts_with("http/1.1 405 ") && head.contains("allow: get,head"),
+                "{method}: {head}"
+            );
         }
     }
     for path in ["/metrics", "/status", "/../etc/passwd", "//"] {
-        assert!(it.ask("GET", path, "localhost").await.0.starts_with("http/1.1 404 "), "{path}");
+        assert!(
+            it.ask("GET", path, "localhost")
+                .await
+                .0
+                .starts_with("http/1.1 404 "),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_page_from_elsewhere_learns_nothing_by_another_name_for_this_machine() {
     let it = Listening::start().await;
-    for host in ["evil.example", "evil.example:8081", "127.0.0.1.evil.example", "10.1.2.3"] {
+    for host in [
+        "evil.example",
+        "evil.example:8081",
+        "127.0.0.1.evil.example",
+        "10.1.2.3",
+    ] {
         for path in ["/", "/status.json", "/nothing"] {
             let (head, body) = it.ask("GET", path, host).await;
-            assert!(head.starts_with("http/1.1 403 ") && !body.contains("n1"), "{host}: {head}");
+            assert!(
+                head.starts_with("http/1.1 403 ") && !body.contains("n1"),
+                "{host}: {head}"
+            );
         }
     }
     let (head, _) = it.ask("GET", "http://evil.example/", "localhost").await;
@@ -482,7 +744,11 @@ async fn a_page_from_elsewhere_learns_nothing_by_another_name_for_this_machine()
 #[tokio::test]
 async fn a_browser_may_show_the_page_and_run_its_own_script_alone() {
     let it = Listening::start().await;
-    for (method, path, host) in [("GET", "/", "localhost"), ("GET", "/no", "localhost"), ("GET", "/", "evil.example")] {
+    for (method, path, host) in [
+        ("GET", "/", "localhost"),
+        ("GET", "/no", "localhost"),
+        ("GET", "/", "evil.example"),
+    ] {
         let (head, _) = it.ask(method, path, host).await;
         for header in [
             "x-content-type-options: nosniff",
@@ -492,22 +758,40 @@ async fn a_browser_may_show_the_page_and_run_its_own_script_alone() {
         ] {
             assert!(head.contains(header), "{header} is not in {head}");
         }
-        assert!(head.contains("content-security-policy: default-src 'none'; style-src 'sha256-"), "{head}");
-        assert!(!head.contains("unsafe") && !head.contains("access-control"), "{head}");
+        assert!(
+            head.contains("content-security-policy: default-src 'none'; style-src 'sha256-"),
+            "{head}"
+        );
+        assert!(
+            !head.contains("unsafe") && !head.contains("access-control"),
+            "{head}"
+        );
     }
     // What is in the page has the hashes that the policy names.
     let mut stream = TcpStream::connect(it.0).await.unwrap();
-    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .await
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     for element in ["style", "script"] {
         let (_, rest) = answer.split_once(&format!("<{element}>")).unwrap();
         let text = rest.split_once(&format!("</{element}>")).unwrap().0;
         let hash = STANDARD.encode(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()));
-        assert!(answer.contains(&format!("{element}-src 'sha256-{hash}'")), "{element}");
+        assert!(
+            answer.contains(&format!("{element}-src 'sha256-{hash}'")),
+            "{element}"
+        );
     }
 }
 
 fn source(name: &'static str, error: Option<&str>) -> Source {
-    Source { name, in_use: true, read: Some(noon()), newest_sample: Some(noon()), error: error.map(str::to_owned) }
+    Source {
+        name,
+        in_use: true,
+        read: Some(noon()),
+        newest_sample: Some(noon()),
+        error: error.map(str::to_owned),
+    }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use evenkeel::engine::Engine;
-use evenkeel::ledger::Ledger;
-use evenkeel::plan::{Plan, SteerValue};
+use evenkeel::decide::engine::Engine;
+use evenkeel::decide::steering;
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::{Plan, SteerValue};
 use evenkeel::policy::Policy;
-use evenkeel::steer;
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, EVEN, after, parse, text};
@@ -28,11 +28,15 @@ strategies: [{highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}}]
 ";
 
 fn steering(plan: &Plan) -> String {
-    let line = |s: &evenkeel::plan::Steer| {
+    let line = |s: &evenkeel::model::plan::Steer| {
         let value = s.action.value().map_or("", SteerValue::text);
         format!("{} {} {value}: {}", s.node, s.action.code(), s.why)
     };
-    plan.steering.iter().map(line).collect::<Vec<_>>().join("\n")
+    plan.steering
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn of(cluster: &str, policy: &str) -> String {
@@ -99,7 +103,9 @@ fn where_usage_is_unknown_nothing_is_steered() {
 
 #[test]
 fn an_unwell_cluster_is_not_steered_either() {
-    let cluster = format!("node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4");
+    let cluster = format!(
+        "node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4"
+    );
     assert_snapshot!(of(&cluster, &hot()), @"n1 remove : nothing is steered by guess: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
 }
 
@@ -128,8 +134,7 @@ fn what_an_earlier_policy_or_a_crash_has_left_behind_is_removed() {
 
 #[test]
 fn one_of_ours_in_another_form_is_made_as_it_should_be() {
-    let cluster =
-        "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m uses=1\nnode n2\nnode n3";
+    let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m uses=1\nnode n2\nnode n3";
     assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: pods had better land elsewhere");
 }
 
@@ -148,13 +153,20 @@ fn the_hottest_come_first_and_a_cluster_is_never_tainted_as_a_whole() {
     n4 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
     ");
     // Less than one node is one.
-    assert!(of(&cluster, &most("1%")).starts_with("n1 keep hot"), "{}", of(&cluster, &most("1%")));
+    assert!(
+        of(&cluster, &most("1%")).starts_with("n1 keep hot"),
+        "{}",
+        of(&cluster, &most("1%"))
+    );
     assert_snapshot!(of(&cluster, &most("0")).lines().next().unwrap(), @"n1 remove : the scheduler is steered around 0 already, the most that steering.maxNodes allows");
 }
 
 #[test]
 fn a_node_that_is_hot_for_a_moment_is_not_steered_around() {
-    let policy = hot().replace("thresholds: {cpu: 30%}", "sustainedFor: 1m, thresholds: {cpu: 30%}");
+    let policy = hot().replace(
+        "thresholds: {cpu: 30%}",
+        "sustainedFor: 1m, thresholds: {cpu: 30%}",
+    );
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
@@ -173,7 +185,11 @@ fn a_node_that_is_hot_for_a_moment_is_not_steered_around() {
 #[test]
 fn a_move_that_is_only_planned_cools_no_node() {
     let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
-    assert!(steering(&plan).starts_with("n1 add hot"), "{}", steering(&plan));
+    assert!(
+        steering(&plan).starts_with("n1 add hot"),
+        "{}",
+        steering(&plan)
+    );
 }
 
 #[test]
@@ -243,9 +259,12 @@ fn an_empty_node_is_not_filled_to_empty_another() {
 
 #[test]
 fn a_node_on_which_a_budget_keeps_a_pod_is_not_to_be_emptied() {
-    let cluster = "node n1\n web cpu=100m\n shop cpu=100m\nnode n2\n api*2 cpu=2\nbudget shop allows=0";
+    let cluster =
+        "node n1\n web cpu=100m\n shop cpu=100m\nnode n2\n api*2 cpu=2\nbudget shop allows=0";
     assert_eq!(of(cluster, EMPTYING), "");
-    assert!(of(&cluster.replace("budget shop", "budget none"), EMPTYING).starts_with("n1 add emptying"));
+    assert!(
+        of(&cluster.replace("budget shop", "budget none"), EMPTYING).starts_with("n1 add emptying")
+    );
 }
 
 #[test]
@@ -253,7 +272,10 @@ fn while_replacements_are_on_their_way_the_taint_stays() {
     let policy = EMPTYING.replace("minReplicas: 1", "minReplicas: 2");
     let cluster = |taint: &str| {
         let pods = "web cpu=100m\n shop*2 cpu=100m\nnode n2\n api*2 cpu=2\n web cpu=100m unready";
-        of(&format!("node n1 {taint}\n {pods}\nbudget shop allows=0"), &policy)
+        of(
+            &format!("node n1 {taint}\n {pods}\nbudget shop allows=0"),
+            &policy,
+        )
     };
     assert_eq!(cluster(""), "");
     assert_snapshot!(cluster(EMPTYING_TAINT), @"n1 keep emptying: it is to be emptied: pods had better land elsewhere");
@@ -261,11 +283,19 @@ fn while_replacements_are_on_their_way_the_taint_stays() {
 
 #[test]
 fn what_would_make_every_other_node_hot_is_not_to_be_emptied() {
-    let cluster = |uses: &str| format!("node n1\n web*2 cpu=100m uses=700m\nnode n2\n api*2 cpu=2 uses={uses}");
+    let cluster = |uses: &str| {
+        format!("node n1\n web*2 cpu=100m uses=700m\nnode n2\n api*2 cpu=2 uses={uses}")
+    };
     assert_eq!(of(&cluster("2700m"), EMPTYING), "");
     assert!(of(&cluster("2400m"), EMPTYING).starts_with("n1 add emptying"));
     let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
-    assert_eq!(of(&cluster("2400m"), &EMPTYING.replace("}}]", &format!("}}}}, {low}]"))), "");
+    assert_eq!(
+        of(
+            &cluster("2400m"),
+            &EMPTYING.replace("}}]", &format!("}}}}, {low}]"))
+        ),
+        ""
+    );
 }
 
 #[test]
@@ -312,7 +342,11 @@ fn a_node_that_is_to_take_a_pod_is_not_closed_to_it_by_the_same_plan() {
         "
     );
     let plan = Cluster::parse(&cluster).plan(EMPTYING);
-    let moves: Vec<_> = plan.moves.iter().map(|m| (m.pod.as_str(), m.to.as_deref().unwrap())).collect();
+    let moves: Vec<_> = plan
+        .moves
+        .iter()
+        .map(|m| (m.pod.as_str(), m.to.as_deref().unwrap()))
+        .collect();
     assert_eq!(moves, [("web-1", "n2")]);
     assert_snapshot!(steering(&plan), @"n1 keep emptying: it is to be emptied: pods had better land elsewhere");
 }
@@ -352,7 +386,13 @@ fn dead_loop(taint: &str) -> Plan {
 #[test]
 fn what_would_come_back_goes_once_the_taint_is_there() {
     let before = dead_loop("");
-    assert!(before.moves.is_empty() && before.kept.iter().all(|k| k.refusal.code() == "would-return"));
+    assert!(
+        before.moves.is_empty()
+            && before
+                .kept
+                .iter()
+                .all(|k| k.refusal.code() == "would-return")
+    );
     assert_eq!(before.steering.len(), 1);
     let after = dead_loop(HOT_TAINT);
     assert_eq!(after.moves.len(), 3, "{}", text(&after));
@@ -362,23 +402,37 @@ fn what_would_come_back_goes_once_the_taint_is_there() {
 fn a_node_is_emptied_once_the_scheduler_passes_it_over() {
     // The scheduler spreads, so that what leaves the emptiest node comes back to it.
     let cluster = |taint: &str| {
-        let nodes = format!("node n1\n web*6 cpu=1\nnode n2\n web*5 cpu=1\nnode n3 {taint}\n web cpu=1");
+        let nodes =
+            format!("node n1\n web*6 cpu=1\nnode n2\n web*5 cpu=1\nnode n3 {taint}\n web cpu=1");
         Cluster::parse(&nodes).plan(EMPTYING)
     };
     let before = cluster("");
     assert!(before.moves.is_empty(), "{}", text(&before));
     assert_snapshot!(steering(&before), @"n3 add emptying: it is to be emptied: pods had better land elsewhere");
     let after = cluster(EMPTYING_TAINT);
-    assert_eq!(after.moves.iter().map(|m| m.node.as_str()).collect::<Vec<_>>(), ["n3"], "{}", text(&after));
+    assert_eq!(
+        after
+            .moves
+            .iter()
+            .map(|m| m.node.as_str())
+            .collect::<Vec<_>>(),
+        ["n3"],
+        "{}",
+        text(&after)
+    );
     assert_snapshot!(steering(&after), @"n3 keep emptying: it is to be emptied: pods had better land elsewhere");
 }
 
 #[test]
 fn whoever_ends_leaves_nothing_behind() {
-    let cluster =
-        Cluster::parse(&format!("node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"));
+    let cluster = Cluster::parse(&format!(
+        "node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"
+    ));
     let released = steer::release(&cluster.snapshot(&parse(EVEN)));
-    let lines: Vec<String> = released.iter().map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why)).collect();
+    let lines: Vec<String> = released
+        .iter()
+        .map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why))
+        .collect();
     assert_snapshot!(lines.join("\n"), @"
     n1 remove: evenkeel ends, and leaves no taint behind
     n2 remove: evenkeel ends, and leaves no taint behind
@@ -392,8 +446,14 @@ fn no_pod_goes_for_a_taint_of_ours() {
         strategies: [{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}]
     "
     .replace("\n        ", "\n");
-    let cluster = |key: &str| format!("node n1 taint={key}=hot:PreferNoSchedule\n web cpu=100m\nnode n2");
-    assert!(Cluster::parse(&cluster("evenkeel.io/steer")).plan(&policy).moves.is_empty());
+    let cluster =
+        |key: &str| format!("node n1 taint={key}=hot:PreferNoSchedule\n web cpu=100m\nnode n2");
+    assert!(
+        Cluster::parse(&cluster("evenkeel.io/steer"))
+            .plan(&policy)
+            .moves
+            .is_empty()
+    );
     assert_snapshot!(text(&Cluster::parse(&cluster("other")).plan(&policy)), @"move web-1 from n1 to n2: does not tolerate the taint other=hot:PreferNoSchedule of its node");
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use evenkeel::draft::{Draft, HotSince, World};
-use evenkeel::ledger::Ledger;
+use evenkeel::decide::draft::{Draft, HotSince, World};
+use evenkeel::decide::scheduler::{Forecast, Parts, forecast};
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::snapshot::objects::{Kind, Objects};
+use evenkeel::model::snapshot::{Snapshot, import};
+use evenkeel::model::usage::Usage;
 use evenkeel::policy::{Policy, ScorePlugin};
-use evenkeel::scheduler::{Forecast, Parts, forecast};
-use evenkeel::snapshot::objects::{Kind, Objects};
-use evenkeel::snapshot::{Snapshot, import};
-use evenkeel::usage::Usage;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -17,7 +17,8 @@ use super::case::{Case, Placement};
 
 /// From so many nodes on the scheduler does not look at all of them, and which it skips nobody can foresee.
 const SAMPLED: usize = 100;
-const POLICY: &str = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n- removeDuplicates: {}\n";
+const POLICY: &str =
+    "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n- removeDuplicates: {}\n";
 
 /// How well we foresee.
 #[derive(Default)]
@@ -57,13 +58,24 @@ impl Figures {
 
     /// How many times as many nodes as are truly equal we name: the mean, or the ratio of the sums where that is worse.
     pub fn width(&self) -> f64 {
-        let Width { ours, equal, ratios, count } = self.width;
+        let Width {
+            ours,
+            equal,
+            ratios,
+            count,
+        } = self.width;
         (ratios / float(count.max(1))).max(float(ours) / float(equal.max(1)))
     }
 
     /// Adds a cluster.
     pub fn add(&mut self, case: &Case) {
-        assert!(case.plugins.iter().eq(ScorePlugin::ALL.map(ScorePlugin::name)), "{:?}", case.plugins);
+        assert!(
+            case.plugins
+                .iter()
+                .eq(ScorePlugin::ALL.map(ScorePlugin::name)),
+            "{:?}",
+            case.plugins
+        );
         let policy = Policy::parse("policy.yaml", POLICY).unwrap();
         let mut objects = Objects::default();
         for object in &case.objects {
@@ -77,12 +89,20 @@ impl Figures {
                 Some(old) => asked.1.clone_from(old),
                 None => apply(&mut objects, &pod),
             }
-            let foreseen = foresee(&policy, &Snapshot::join(&objects, policy.resources()), &asked);
+            let foreseen = foresee(
+                &policy,
+                &Snapshot::join(&objects, policy.resources()),
+                &asked,
+            );
             objects.delete(Kind::Pod, &asked);
             if placement.asleep {
                 continue;
             }
-            let instead = placement.replaces.as_ref().map(|old| format!(" for {old}")).unwrap_or_default();
+            let instead = placement
+                .replaces
+                .as_ref()
+                .map(|old| format!(" for {old}"))
+                .unwrap_or_default();
             let at = format!("{:02}-{} #{i} {name}{instead}", case.seed, case.name);
             if let Some(node) = &placement.node {
                 self.judge(&at, placement, node, &foreseen);
@@ -105,7 +125,10 @@ impl Figures {
             self.foreseen += 1;
             self.replaced.1 += replaced;
         } else {
-            self.misses.push(format!("{at}: landed on {node}, expected {}", ours.explain(placement, node)));
+            self.misses.push(format!(
+                "{at}: landed on {node}, expected {}",
+                ours.explain(placement, node)
+            ));
         }
     }
 
@@ -115,7 +138,10 @@ impl Figures {
             self.nowhere_foreseen += 1;
         } else {
             let why = placement.why.as_deref().unwrap_or_default();
-            self.misses.push(format!("{at}: landed nowhere, expected {:?}; {why}", ours.winners));
+            self.misses.push(format!(
+                "{at}: landed nowhere, expected {:?}; {why}",
+                ours.winners
+            ));
         }
     }
 
@@ -125,7 +151,11 @@ impl Figures {
         self.width.equal += placement.equal.len();
         self.width.ratios += float(ours.winners.len()) / float(placement.equal.len());
         // Of a replacement there are two forecasts in one, and only one of them came true.
-        for (node, theirs) in placement.scores.iter().filter(|_| placement.replaces.is_none()) {
+        for (node, theirs) in placement
+            .scores
+            .iter()
+            .filter(|_| placement.replaces.is_none())
+        {
             self.scored += 1;
             let off = ours.off(node, theirs);
             self.agreed += usize::from(off.is_empty());
@@ -142,16 +172,45 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Figures { landed, foreseen, replaced, nowhere, nowhere_foreseen, scored, agreed, .. } = self;
-        writeln!(f, "{landed} pods landed, {foreseen} of them where we named a node: {:.2} %", self.hits())?;
-        writeln!(f, "{} of them replaced another pod, {} of those where we named a node", replaced.0, replaced.1)?;
-        writeln!(f, "we name {:.2} times as many nodes as are truly equal", self.width())?;
-        writeln!(f, "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node")?;
+        let Figures {
+            landed,
+            foreseen,
+            replaced,
+            nowhere,
+            nowhere_foreseen,
+            scored,
+            agreed,
+            ..
+        } = self;
+        writeln!(
+            f,
+            "{landed} pods landed, {foreseen} of them where we named a node: {:.2} %",
+            self.hits()
+        )?;
+        writeln!(
+            f,
+            "{} of them replaced another pod, {} of those where we named a node",
+            replaced.0, replaced.1
+        )?;
+        writeln!(
+            f,
+            "we name {:.2} times as many nodes as are truly equal",
+            self.width()
+        )?;
+        writeln!(
+            f,
+            "{nowhere} pods landed nowhere, and for {nowhere_foreseen} of them we name no node"
+        )?;
         write!(f, "{agreed} of {scored} nodes have the same scores")?;
         for (what, (nodes, first)) in &self.off {
-            write!(f, "\n  {nodes} nodes differ in {what}, the first in {first}")?;
+            write!(
+                f,
+                "\n  {nodes} nodes differ in {what}, the first in {first}"
+            )?;
         }
-        self.misses.iter().try_for_each(|miss| write!(f, "\n{miss}"))
+        self.misses
+            .iter()
+            .try_for_each(|miss| write!(f, "\n{miss}"))
     }
 }
 
@@ -167,19 +226,38 @@ impl Foreseen {
         let name = |node| snapshot.node(node).name.clone();
         Foreseen {
             winners: forecast.winners.iter().map(|w| name(w.node)).collect(),
-            scores: forecast.scored.iter().map(|s| (name(s.node), s.parts)).collect(),
-            misfits: forecast.misfits.iter().map(|(node, why)| (name(*node), why.to_string())).collect(),
+            scores: forecast
+                .scored
+                .iter()
+                .map(|s| (name(s.node), s.parts))
+                .collect(),
+            misfits: forecast
+                .misfits
+                .iter()
+                .map(|(node, why)| (name(*node), why.to_string()))
+                .collect(),
         }
     }
 
     /// Whom we expected, and why.
     fn explain(&self, placement: &Placement, node: &String) -> String {
         let mut parts = vec![format!("{:?}", self.winners)];
-        parts.extend(self.misfits.get(node).map(|why| format!("by us {node} is {why}")));
-        let misfits = self.scores.keys().filter(|n| *n != node && !placement.scores.contains_key(*n));
+        parts.extend(
+            self.misfits
+                .get(node)
+                .map(|why| format!("by us {node} is {why}")),
+        );
+        let misfits = self
+            .scores
+            .keys()
+            .filter(|n| *n != node && !placement.scores.contains_key(*n));
         parts.extend(misfits.map(|n| format!("only by us {n} fits")));
         for (node, theirs) in &placement.scores {
-            parts.extend(self.off(node, theirs).iter().map(|(what, sizes)| format!("{node}: {what} {sizes}")));
+            parts.extend(
+                self.off(node, theirs)
+                    .iter()
+                    .map(|(what, sizes)| format!("{node}: {what} {sizes}")),
+            );
         }
         parts.join("; ")
     }
@@ -189,22 +267,44 @@ impl Foreseen {
         let Some(ours) = self.scores.get(node) else {
             return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];
         };
-        let both = ScorePlugin::ALL.into_iter().zip(theirs).map(|(plugin, theirs)| (plugin, ours[plugin], *theirs));
+        let both = ScorePlugin::ALL
+            .into_iter()
+            .zip(theirs)
+            .map(|(plugin, theirs)| (plugin, ours[plugin], *theirs));
         let off = both.filter(|(_, ours, theirs)| ours != theirs);
-        off.map(|(plugin, ours, theirs)| (plugin.name().to_owned(), format!("{ours}, not {theirs}"))).collect()
+        off.map(|(plugin, ours, theirs)| {
+            (plugin.name().to_owned(), format!("{ours}, not {theirs}"))
+        })
+        .collect()
     }
 }
 
 fn foresee(policy: &Policy, snapshot: &Snapshot, (namespace, name): &(String, String)) -> Foreseen {
-    let pod = snapshot.find_pod(namespace, name).unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
-    let (usage, ledger, hot_since, now) = (Usage::default(), Ledger::default(), HotSince::new(), Timestamp::UNIX_EPOCH);
-    let world = World { policy, snapshot, usage: &usage, ledger: &ledger, hot_since: &hot_since, now };
+    let pod = snapshot
+        .find_pod(namespace, name)
+        .unwrap_or_else(|| panic!("{:?}", snapshot.skipped));
+    let (usage, ledger, hot_since, now) = (
+        Usage::default(),
+        Ledger::default(),
+        HotSince::new(),
+        Timestamp::UNIX_EPOCH,
+    );
+    let world = World {
+        policy,
+        snapshot,
+        usage: &usage,
+        ledger: &ledger,
+        hot_since: &hot_since,
+        now,
+    };
     let draft = Draft::new(world);
     Foreseen::new(snapshot, &forecast(&draft, pod))
 }
 
 fn apply(objects: &mut Objects, value: &Value) {
-    if let Some(object) = import::object(value).unwrap_or_else(|(_, skipped)| panic!("{skipped}: {value}")) {
+    if let Some(object) =
+        import::object(value).unwrap_or_else(|(_, skipped)| panic!("{skipped}: {value}"))
+    {
         objects.apply(object);
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::cli::show::nodes::{Ticks, draw, figures};
 use crate::cli::show::{Ink, columns};
-use crate::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
-use crate::plan::{SteerValue, Word};
-use crate::units::Amount;
+use crate::decide::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
+use crate::model::plan::{SteerValue, Word};
+use crate::values::Amount;
 
 use super::page::{Page, folded, to_change};
 use super::pod::budgets;
@@ -18,10 +18,22 @@ const BAR: usize = 24;
 
 impl Page<'_> {
     pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, it: &OfNode) -> fmt::Result {
-        let taints = if it.taints.is_empty() { String::new() } else { format!("taints {}", it.taints.join(" ")) };
+        let taints = if it.taints.is_empty() {
+            String::new()
+        } else {
+            format!("taints {}", it.taints.join(" "))
+        };
         let about = [
-            if it.ready { "Ready".to_owned() } else { "not Ready".to_owned() },
-            if it.cordoned { "cordoned".to_owned() } else { String::new() },
+            if it.ready {
+                "Ready".to_owned()
+            } else {
+                "not Ready".to_owned()
+            },
+            if it.cordoned {
+                "cordoned".to_owned()
+            } else {
+                String::new()
+            },
             crate::cli::file::counted(it.pods.len(), "pod", "pods"),
             taints,
         ];
@@ -34,14 +46,25 @@ impl Page<'_> {
         self.load(f, &it.load)?;
         self.views(f, &it.views)?;
         if let Some(steer) = &it.steering {
-            self.title(f, "Steering", "its soft taint, which makes it the scheduler's last choice")?;
-            let what = [Some(steer.action.code()), steer.action.value().map(SteerValue::text)];
+            self.title(
+                f,
+                "Steering",
+                "its soft taint, which makes it the scheduler's last choice",
+            )?;
+            let what = [
+                Some(steer.action.code()),
+                steer.action.value().map(SteerValue::text),
+            ];
             let what = what.into_iter().flatten().collect::<Vec<_>>().join(" ");
             self.beside(f, &format!("{what}  "), &steer.why.to_string(), None)?;
             self.advice(f, what.len() + 2, steer.why.advice().as_deref())?;
         }
         if !it.arriving.is_empty() {
-            self.title(f, "Arriving", "pods of other nodes that are foreseen to land here")?;
+            self.title(
+                f,
+                "Arriving",
+                "pods of other nodes that are foreseen to land here",
+            )?;
             self.beside(f, "", &it.arriving.join(", "), Some(Ink::Cold))?;
         }
         self.pods(f, &it.pods, false)
@@ -49,8 +72,15 @@ impl Page<'_> {
 
     pub(super) fn workload(&self, f: &mut fmt::Formatter<'_>, it: &OfWorkload) -> fmt::Result {
         let key = &it.workload;
-        let about = [format!("{} of {} Ready", it.ready, it.replicas), budgets(&it.budgets)];
-        self.headline(f, &format!("{} {}/{}", key.kind, key.namespace, key.name), &about)?;
+        let about = [
+            format!("{} of {} Ready", it.ready, it.replicas),
+            budgets(&it.budgets),
+        ];
+        self.headline(
+            f,
+            &format!("{} {}/{}", key.kind, key.namespace, key.name),
+            &about,
+        )?;
         self.halted(f, it.halted.as_ref())?;
         self.pods(f, &it.pods, true)?;
         self.ledger(f, &it.ledger, it.at)
@@ -73,14 +103,28 @@ impl Page<'_> {
                 _ => None,
             };
             let sentence = view.class.message.trim_start_matches("hot: ");
-            self.beside(f, &format!("{}  ", view.strategy), &format!("{}: {sentence}", view.class.code), ink)?;
+            self.beside(
+                f,
+                &format!("{}  ", view.strategy),
+                &format!("{}: {sentence}", view.class.code),
+                ink,
+            )?;
             self.advice(f, 2, view.class.advice.as_deref())?;
-            let rows: Vec<Vec<String>> = view.standing.iter().map(|(name, it)| standing(name, it)).collect();
+            let rows: Vec<Vec<String>> = view
+                .standing
+                .iter()
+                .map(|(name, it)| standing(name, it))
+                .collect();
             for line in columns(&rows) {
                 writeln!(f, "  {line}")?;
             }
             for (pool, idle) in &view.idle {
-                self.beside(f, "  ", &format!("pool {pool} is left as it is: {}", idle.message), Some(Ink::Doubt))?;
+                self.beside(
+                    f,
+                    "  ",
+                    &format!("pool {pool} is left as it is: {}", idle.message),
+                    Some(Ink::Doubt),
+                )?;
                 self.advice(f, 2, idle.advice.as_deref())?;
             }
         }
@@ -91,23 +135,44 @@ impl Page<'_> {
         if pods.is_empty() {
             return writeln!(f, "\nno pods");
         }
-        self.title(f, "Pods", "the heaviest first; of each the word that matters most")?;
+        self.title(
+            f,
+            "Pods",
+            "the heaviest first; of each the word that matters most",
+        )?;
         let (shown, left_out) = self.fit(pods.len(), MOST_PODS);
         let used = |pod: &PodLine, of: fn(Amount, Amount) -> String| {
-            pod.used.map_or("?".to_owned(), |used| of(used.cpu_nanocores, used.memory_bytes))
+            pod.used.map_or("?".to_owned(), |used| {
+                of(used.cpu_nanocores, used.memory_bytes)
+            })
         };
         let row = |pod: &PodLine| {
-            let place = if with_node { pod.node.clone().unwrap_or_else(|| "-".to_owned()) } else { String::new() };
+            let place = if with_node {
+                pod.node.clone().unwrap_or_else(|| "-".to_owned())
+            } else {
+                String::new()
+            };
             vec![
                 format!("{}/{}", pod.namespace, pod.name),
                 place,
-                if pod.ready { String::new() } else { "not Ready".to_owned() },
+                if pod.ready {
+                    String::new()
+                } else {
+                    "not Ready".to_owned()
+                },
                 format!("{:>5}", used(pod, |cpu, _| spark::cores(cpu))),
                 format!("{:>6}", used(pod, |_, memory| spark::bytes(memory))),
             ]
         };
-        let heads = columns(&super::page::without_empty(pods[..shown].iter().map(row).collect()));
-        let width = heads.iter().map(|head| head.chars().count()).max().unwrap_or(0) + 2;
+        let heads = columns(&super::page::without_empty(
+            pods[..shown].iter().map(row).collect(),
+        ));
+        let width = heads
+            .iter()
+            .map(|head| head.chars().count())
+            .max()
+            .unwrap_or(0)
+            + 2;
         let mut last: Option<String> = None;
         for (head, pod) in heads.iter().zip(pods) {
             let said = foremost(&pod.words);
@@ -116,10 +181,17 @@ impl Page<'_> {
                 Word::Moved { .. } | Word::Unasked(_) => said.word.to_string(),
             });
             let repeated = last.as_ref() == Some(&sentence);
-            let told = if repeated { "the same".to_owned() } else { sentence.clone() };
+            let told = if repeated {
+                "the same".to_owned()
+            } else {
+                sentence.clone()
+            };
             let ink = said.map_or(Ink::Dim, |said| Page::ink(&said.word));
             self.wide(f, &format!("{head:width$}"), &told, ink)?;
-            if let Some(advice) = said.and_then(|said| said.word.advice()).filter(|_| !repeated && kept(pod)) {
+            if let Some(advice) = said
+                .and_then(|said| said.word.advice())
+                .filter(|_| !repeated && kept(pod))
+            {
                 self.wide(f, &" ".repeat(width), &to_change(&advice), Ink::Dim)?;
             }
             last = Some(sentence);
@@ -148,8 +220,16 @@ fn kept(pod: &PodLine) -> bool {
 
 /// `cpu  ██████┊███│░░  89% →  55%  threshold 30%  target 60%  over by 2.3`.
 fn standing(name: &str, it: &Standing) -> Vec<String> {
-    let ticks = Ticks { low: it.low, high: it.high };
-    let bar = draw(it.ratio.unwrap_or_default(), it.after.unwrap_or_default(), ticks, BAR);
+    let ticks = Ticks {
+        low: it.low,
+        high: it.high,
+    };
+    let bar = draw(
+        it.ratio.unwrap_or_default(),
+        it.after.unwrap_or_default(),
+        ticks,
+        BAR,
+    );
     let amount = |amount: Amount| match name {
         "cpu" => spark::cores(amount),
         "memory" => spark::bytes(amount),
@@ -159,8 +239,14 @@ fn standing(name: &str, it: &Standing) -> Vec<String> {
         name.to_owned(),
         bar,
         figures(it.ratio, it.after).trim_end().to_owned(),
-        it.low.map(|low| format!("┊ threshold {low}")).unwrap_or_default(),
-        it.high.map(|high| format!("│ target {high}")).unwrap_or_default(),
-        it.over.map(|over| format!("over by {}", amount(over))).unwrap_or_default(),
+        it.low
+            .map(|low| format!("┊ threshold {low}"))
+            .unwrap_or_default(),
+        it.high
+            .map(|high| format!("│ target {high}"))
+            .unwrap_or_default(),
+        it.over
+            .map(|over| format!("over by {}", amount(over)))
+            .unwrap_or_default(),
     ]
 }

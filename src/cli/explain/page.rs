@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::cli::show::{Ink, Screen, columns};
-use crate::explain::{Eviction, Explanation, Load, Memory, Said, Told, Use};
-use crate::plan::{Word, short};
-use crate::units::Amount;
+use crate::decide::explain::{Eviction, Explanation, Load, Memory, Said, Told, Use};
+use crate::model::plan::{Word, short};
+use crate::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::spark;
@@ -35,15 +35,32 @@ impl fmt::Display for Page<'_> {
 
 impl Page<'_> {
     pub(super) fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
-        let line = format!("{}  {}", self.screen.paint(Ink::Bold, title), self.screen.paint(Ink::Dim, note));
+        let line = format!(
+            "{}  {}",
+            self.screen.paint(Ink::Bold, title),
+            self.screen.paint(Ink::Dim, note)
+        );
         writeln!(f, "\n{}", line.trim_end())
     }
 
     /// What it is about, and what it comes to.
-    pub(super) fn headline(&self, f: &mut fmt::Formatter<'_>, what: &str, about: &[String]) -> fmt::Result {
+    pub(super) fn headline(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        what: &str,
+        about: &[String],
+    ) -> fmt::Result {
         writeln!(f)?;
-        let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let lines = folded(&format!("{what}  {}", about.join(", ")), self.screen.width, 4);
+        let about: Vec<&str> = about
+            .iter()
+            .map(String::as_str)
+            .filter(|text| !text.is_empty())
+            .collect();
+        let lines = folded(
+            &format!("{what}  {}", about.join(", ")),
+            self.screen.width,
+            4,
+        );
         for (i, line) in lines.iter().enumerate() {
             match line.strip_prefix(what).filter(|_| i == 0) {
                 Some(rest) => writeln!(f, "{}{rest}", self.screen.paint(Ink::Bold, what))?,
@@ -54,12 +71,20 @@ impl Page<'_> {
     }
 
     /// A text behind a head, folded under itself.
-    pub(super) fn beside(&self, f: &mut fmt::Formatter<'_>, head: &str, text: &str, ink: Option<Ink>) -> fmt::Result {
+    pub(super) fn beside(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        head: &str,
+        text: &str,
+        ink: Option<Ink>,
+    ) -> fmt::Result {
         let indent = head.chars().count();
         let lines = folded(&format!("{head}{text}"), self.screen.width, indent);
         for line in lines {
             match ink.zip(line.char_indices().nth(indent)) {
-                Some((ink, (at, _))) => writeln!(f, "{}{}", &line[..at], self.screen.paint(ink, &line[at..]))?,
+                Some((ink, (at, _))) => {
+                    writeln!(f, "{}{}", &line[..at], self.screen.paint(ink, &line[at..]))?
+                }
                 None => writeln!(f, "{}", line.trim_end())?,
             }
         }
@@ -67,14 +92,24 @@ impl Page<'_> {
     }
 
     /// What would have to change, under what was said.
-    pub(super) fn advice(&self, f: &mut fmt::Formatter<'_>, indent: usize, advice: Option<&str>) -> fmt::Result {
+    pub(super) fn advice(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        indent: usize,
+        advice: Option<&str>,
+    ) -> fmt::Result {
         let Some(advice) = advice else { return Ok(()) };
         self.beside(f, &" ".repeat(indent), &to_change(advice), Some(Ink::Dim))
     }
 
     pub(super) fn halted(&self, f: &mut fmt::Formatter<'_>, halted: Option<&Told>) -> fmt::Result {
         let Some(halted) = halted else { return Ok(()) };
-        self.beside(f, "", &format!("nothing is considered: {}", halted.message), Some(Ink::Doubt))?;
+        self.beside(
+            f,
+            "",
+            &format!("nothing is considered: {}", halted.message),
+            Some(Ink::Doubt),
+        )?;
         self.advice(f, 0, halted.advice.as_deref())
     }
 
@@ -86,15 +121,30 @@ impl Page<'_> {
             1 => "one sample".to_owned(),
             count => format!("{count} samples"),
         };
-        let by = if load.estimated { "an estimate, for want of samples" } else { smoothing(load) };
-        self.title(f, "Usage", &format!("window of {window}, {samples}; decisions go by {by}"))?;
+        let by = if load.estimated {
+            "an estimate, for want of samples"
+        } else {
+            smoothing(load)
+        };
+        self.title(
+            f,
+            "Usage",
+            &format!("window of {window}, {samples}; decisions go by {by}"),
+        )?;
         let row = |name: &str, of: fn(&Use) -> Amount, text: fn(Amount) -> String| {
             let amounts: Vec<Amount> = load.samples.iter().map(|point| of(&point.used)).collect();
-            let told =
-                |word: &str, amount: Option<Amount>| amount.map(|a| format!("{word} {}", text(a))).unwrap_or_default();
+            let told = |word: &str, amount: Option<Amount>| {
+                amount
+                    .map(|a| format!("{word} {}", text(a)))
+                    .unwrap_or_default()
+            };
             // One sample has no course.
             let course = |amount: Option<Amount>| amount.filter(|_| amounts.len() > 1);
-            let line = if amounts.len() > 1 { spark::line(&amounts) } else { String::new() };
+            let line = if amounts.len() > 1 {
+                spark::line(&amounts)
+            } else {
+                String::new()
+            };
             let window = vec![
                 name.to_owned(),
                 line,
@@ -103,7 +153,14 @@ impl Page<'_> {
                 told("max", course(amounts.iter().max().copied())),
             ];
             let figures = vec![
-                told(if load.estimated { "estimated" } else { "smoothed" }, load.smoothed.as_ref().map(of)),
+                told(
+                    if load.estimated {
+                        "estimated"
+                    } else {
+                        "smoothed"
+                    },
+                    load.smoothed.as_ref().map(of),
+                ),
                 told("requests", Some(of(&load.requests))),
                 told("of", load.allocatable.as_ref().map(of)),
             ];
@@ -113,24 +170,46 @@ impl Page<'_> {
             row("cpu", |used| used.cpu_nanocores, spark::cores),
             row("memory", |used| used.memory_bytes, spark::bytes),
         ];
-        let whole = without_empty(rows.iter().map(|(window, figures)| [&window[..], figures].concat()).collect());
+        let whole = without_empty(
+            rows.iter()
+                .map(|(window, figures)| [&window[..], figures].concat())
+                .collect(),
+        );
         let whole = columns(&whole);
-        if whole.iter().all(|line| line.chars().count() <= self.screen.width) {
+        if whole
+            .iter()
+            .all(|line| line.chars().count() <= self.screen.width)
+        {
             whole.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         } else {
-            let windows = columns(&without_empty(rows.iter().map(|(window, _)| window.clone()).collect()));
-            let figures = columns(&without_empty(rows.iter().map(|(_, figures)| figures.clone()).collect()));
+            let windows = columns(&without_empty(
+                rows.iter().map(|(window, _)| window.clone()).collect(),
+            ));
+            let figures = columns(&without_empty(
+                rows.iter().map(|(_, figures)| figures.clone()).collect(),
+            ));
             for (window, figures) in windows.iter().zip(figures) {
                 writeln!(f, "{window}\n        {figures}")?;
             }
         }
-        let Some(why) = &load.unknown else { return Ok(()) };
+        let Some(why) = &load.unknown else {
+            return Ok(());
+        };
         self.beside(f, "unknown: ", &why.message, Some(Ink::Doubt))?;
         self.advice(f, 9, why.advice.as_deref())
     }
 
-    pub(super) fn ledger(&self, f: &mut fmt::Formatter<'_>, it: &Memory, now: Timestamp) -> fmt::Result {
-        self.title(f, "Ledger", &format!("what is remembered of {}", it.workload))?;
+    pub(super) fn ledger(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        it: &Memory,
+        now: Timestamp,
+    ) -> fmt::Result {
+        self.title(
+            f,
+            "Ledger",
+            &format!("what is remembered of {}", it.workload),
+        )?;
         if let Some(rest) = &it.rest {
             self.beside(f, "rests: ", &rest.message, Some(Ink::Doubt))?;
             self.advice(f, 7, rest.advice.as_deref())?;
@@ -150,13 +229,25 @@ impl Page<'_> {
             writeln!(f, "{moves} did not help; the workload {rests}")?;
         }
         if it.away > 0 {
-            let most = it.most_away.map(|most| format!(", of {most} that may be")).unwrap_or_default();
-            writeln!(f, "away now, without a replacement that is Ready: {}{most}", it.away)?;
+            let most = it
+                .most_away
+                .map(|most| format!(", of {most} that may be"))
+                .unwrap_or_default();
+            writeln!(
+                f,
+                "away now, without a replacement that is Ready: {}{most}",
+                it.away
+            )?;
         }
         if it.evictions.is_empty() {
             return writeln!(f, "no eviction");
         }
-        for line in columns(&it.evictions.iter().map(|e| row_of(e, now)).collect::<Vec<_>>()) {
+        for line in columns(
+            &it.evictions
+                .iter()
+                .map(|e| row_of(e, now))
+                .collect::<Vec<_>>(),
+        ) {
             writeln!(f, "{line}")?;
         }
         Ok(())
@@ -172,12 +263,25 @@ impl Page<'_> {
 
     /// How many lines of a list are shown, and how many are left out.
     pub(super) const fn fit(&self, lines: usize, most: usize) -> (usize, usize) {
-        if self.all || lines <= most { (lines, 0) } else { (most, lines - most) }
+        if self.all || lines <= most {
+            (lines, 0)
+        } else {
+            (most, lines - most)
+        }
     }
 
-    pub(super) fn more(&self, f: &mut fmt::Formatter<'_>, left_out: usize, what: &str) -> fmt::Result {
+    pub(super) fn more(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        left_out: usize,
+        what: &str,
+    ) -> fmt::Result {
         let text = format!("… {left_out} more {what}: --all lists them");
-        if left_out == 0 { Ok(()) } else { writeln!(f, "{}", self.screen.paint(Ink::Dim, &text)) }
+        if left_out == 0 {
+            Ok(())
+        } else {
+            writeln!(f, "{}", self.screen.paint(Ink::Dim, &text))
+        }
     }
 }
 
@@ -208,22 +312,37 @@ fn smoothing(load: &Load) -> &'static str {
 }
 
 fn row_of(it: &Eviction, now: Timestamp) -> Vec<String> {
-    let rests = it.rests_until.map(|until| until.duration_since(now)).filter(|left| *left > SignedDuration::ZERO);
+    let rests = it
+        .rests_until
+        .map(|until| until.duration_since(now))
+        .filter(|left| *left > SignedDuration::ZERO);
     vec![
         format!("{} ago", short(now.duration_since(it.at))),
         it.pod.clone(),
         format!("{} → {}", it.from, it.to.as_deref().unwrap_or("?")),
         it.message.clone(),
-        rests.map(|left| format!("rests for another {}", short(left))).unwrap_or_default(),
+        rests
+            .map(|left| format!("rests for another {}", short(left)))
+            .unwrap_or_default(),
     ]
 }
 
 /// Leaves out columns in which no row has anything.
 pub(super) fn without_empty(rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let used: Vec<bool> =
-        (0..count).map(|i| rows.iter().any(|row| row.get(i).is_some_and(|cell| !cell.is_empty()))).collect();
-    let kept = |row: Vec<String>| row.into_iter().zip(&used).filter(|(_, used)| **used).map(|(cell, _)| cell).collect();
+    let used: Vec<bool> = (0..count)
+        .map(|i| {
+            rows.iter()
+                .any(|row| row.get(i).is_some_and(|cell| !cell.is_empty()))
+        })
+        .collect();
+    let kept = |row: Vec<String>| {
+        row.into_iter()
+            .zip(&used)
+            .filter(|(_, used)| **used)
+            .map(|(cell, _)| cell)
+            .collect()
+    };
     rows.into_iter().map(kept).collect()
 }
 

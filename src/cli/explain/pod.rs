@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::cli::show::{Ink, columns};
-use crate::explain::{Asked, BudgetLine, Fit, Landing, OfPod, Said, foremost};
-use crate::plan::{Word, whole};
-use crate::units::Ratio;
+use crate::decide::explain::{Asked, BudgetLine, Fit, Landing, OfPod, Said, foremost};
+use crate::model::plan::{Word, whole};
+use crate::values::Ratio;
 
 use super::page::{Page, verb, without_empty};
 
@@ -16,11 +16,21 @@ const MOST_NAMES: usize = 6;
 impl Page<'_> {
     pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, it: &OfPod) -> fmt::Result {
         let about = [
-            it.node.as_ref().map_or("on no node".to_owned(), |node| format!("on {node}")),
-            it.workload.as_ref().map_or("bare".to_owned(), |w| format!("of {} {}", w.kind, w.name)),
-            if it.ready { "Ready".to_owned() } else { format!("{}, not Ready", it.phase) },
+            it.node
+                .as_ref()
+                .map_or("on no node".to_owned(), |node| format!("on {node}")),
+            it.workload
+                .as_ref()
+                .map_or("bare".to_owned(), |w| format!("of {} {}", w.kind, w.name)),
+            if it.ready {
+                "Ready".to_owned()
+            } else {
+                format!("{}, not Ready", it.phase)
+            },
             format!("{} old", whole(it.at.duration_since(it.created))),
-            it.priority.map(|priority| format!("priority {priority}")).unwrap_or_default(),
+            it.priority
+                .map(|priority| format!("priority {priority}"))
+                .unwrap_or_default(),
             budgets(&it.budgets),
         ];
         self.headline(f, &format!("Pod {}/{}", it.namespace, it.name), &about)?;
@@ -39,11 +49,21 @@ impl Page<'_> {
 
     /// The one sentence that matters most, and who says it.
     fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
-        let Some(said) = foremost(words) else { return writeln!(f, "the policy has no strategy") };
+        let Some(said) = foremost(words) else {
+            return writeln!(f, "the policy has no strategy");
+        };
         if matches!(said.word, Word::Unasked(_)) && words.len() > 1 {
-            return writeln!(f, "{}", self.screen.paint(Ink::Bold, "no strategy asks for it"));
+            return writeln!(
+                f,
+                "{}",
+                self.screen.paint(Ink::Bold, "no strategy asks for it")
+            );
         }
-        let ink = if matches!(said.word, Word::Unasked(_)) { Ink::Bold } else { Page::ink(&said.word) };
+        let ink = if matches!(said.word, Word::Unasked(_)) {
+            Ink::Bold
+        } else {
+            Page::ink(&said.word)
+        };
         let line = match &said.word {
             Word::Moved { .. } => format!("{}: it {}", said.strategy, said.word),
             Word::Kept(_) => format!("{}: it stays: {}", said.strategy, said.word),
@@ -61,15 +81,32 @@ impl Page<'_> {
         self.title(f, "Strategies", "what each says of it, in order")?;
         for said in words {
             let ink = Page::ink(&said.word);
-            writeln!(f, "{}  {}", said.strategy, self.screen.paint(ink, verb(said)))?;
-            self.beside(f, "  ", &said.word.to_string(), Some(ink).filter(|ink| *ink != Ink::Dim))?;
+            writeln!(
+                f,
+                "{}  {}",
+                said.strategy,
+                self.screen.paint(ink, verb(said))
+            )?;
+            self.beside(
+                f,
+                "  ",
+                &said.word.to_string(),
+                Some(ink).filter(|ink| *ink != Ink::Dim),
+            )?;
             self.advice(f, 2, said.word.advice().as_deref())?;
         }
         Ok(())
     }
 
     fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &Asked) -> fmt::Result {
-        self.title(f, "Gates", &format!("each asked by itself, as if {} named the pod now", gates.strategy))?;
+        self.title(
+            f,
+            "Gates",
+            &format!(
+                "each asked by itself, as if {} named the pod now",
+                gates.strategy
+            ),
+        )?;
         for answer in &gates.answers {
             let head = format!("{:10}  ", answer.gate.code());
             match &answer.refusal {
@@ -89,7 +126,11 @@ impl Page<'_> {
         } else {
             "by filters alone: the scores of its scheduler are not known"
         };
-        self.title(f, "Landing", &format!("where its replacement would land, {by}"))?;
+        self.title(
+            f,
+            "Landing",
+            &format!("where its replacement would land, {by}"),
+        )?;
         if landing.nodes.is_empty() {
             writeln!(f, "nowhere: no node can take it")?;
         } else {
@@ -101,9 +142,22 @@ impl Page<'_> {
         for misfits in &landing.misfits {
             let (shown, left_out) = self.fit(misfits.nodes.len(), MOST_NAMES);
             let names = misfits.nodes[..shown].join(", ");
-            let more = if left_out > 0 { format!(" and {left_out} more") } else { String::new() };
-            let verb = if misfits.nodes.len() == 1 { "is" } else { "are" };
-            self.beside(f, "", &format!("cannot take it: {names}{more} {verb} {}", misfits.reason), Some(Ink::Dim))?;
+            let more = if left_out > 0 {
+                format!(" and {left_out} more")
+            } else {
+                String::new()
+            };
+            let verb = if misfits.nodes.len() == 1 {
+                "is"
+            } else {
+                "are"
+            };
+            self.beside(
+                f,
+                "",
+                &format!("cannot take it: {names}{more} {verb} {}", misfits.reason),
+                Some(Ink::Dim),
+            )?;
         }
         Ok(())
     }
@@ -123,13 +177,30 @@ impl Page<'_> {
             nodes.iter().any(|fit| fit.parts[**plugin] != first)
         };
         let deciding: Vec<&str> = plugins.iter().filter(told).copied().collect();
-        let alike: Vec<&str> = plugins.iter().filter(|plugin| !deciding.contains(plugin)).copied().collect();
-        let parts =
-            |fit: &Fit| deciding.iter().map(|p| format!("{p}={}", fit.parts[*p])).collect::<Vec<_>>().join(", ");
+        let alike: Vec<&str> = plugins
+            .iter()
+            .filter(|plugin| !deciding.contains(plugin))
+            .copied()
+            .collect();
+        let parts = |fit: &Fit| {
+            deciding
+                .iter()
+                .map(|p| format!("{p}={}", fit.parts[*p]))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let scored = nodes.iter().any(|fit| fit.score != 0);
         let row = |fit: &&Fit| {
-            let name = if fit.home { format!("{} (home)", fit.node) } else { fit.node.clone() };
-            let score = if scored { format!("score {}", fit.score) } else { String::new() };
+            let name = if fit.home {
+                format!("{} (home)", fit.node)
+            } else {
+                fit.node.clone()
+            };
+            let score = if scored {
+                format!("score {}", fit.score)
+            } else {
+                String::new()
+            };
             vec![name, format!("{:>4}", fit.chance), score, gain(fit)]
         };
         let lines = columns(&without_empty(shown.iter().map(row).collect()));
@@ -144,7 +215,12 @@ impl Page<'_> {
             last = parts;
         }
         if scored && !alike.is_empty() && nodes.len() > 1 {
-            self.beside(f, "", &format!("the same on all: {}", alike.join(", ")), Some(Ink::Dim))?;
+            self.beside(
+                f,
+                "",
+                &format!("the same on all: {}", alike.join(", ")),
+                Some(Ink::Dim),
+            )?;
         }
         self.more(f, nodes.len() - shown.len(), "nodes that could take it")
     }

@@ -1,6 +1,6 @@
 //! A window of usage in one line.
 
-use crate::units::Amount;
+use crate::values::Amount;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// No line is wider than this.
@@ -14,7 +14,11 @@ pub(super) fn line(samples: &[Amount]) -> String {
         let sum: f64 = part.iter().map(|amount| amount.as_f64()).sum();
         let mean = Amount::from_f64(sum / count(part.len()));
         let share = mean.share_of(most).unwrap_or_default().get();
-        let height = BLOCKS.iter().zip(1_u8..).take_while(|(_, step)| (f64::from(*step) - 0.5) / 8.0 <= share).count();
+        let height = BLOCKS
+            .iter()
+            .zip(1_u8..)
+            .take_while(|(_, step)| (f64::from(*step) - 0.5) / 8.0 <= share)
+            .count();
         BLOCKS[height.saturating_sub(1)]
     };
     samples.chunks(each).map(block).collect()
@@ -27,7 +31,11 @@ fn count(samples: usize) -> f64 {
 /// Cores as people write them: `1.25`, or `250m` below one.
 pub(super) fn cores(amount: Amount) -> String {
     let milli = Amount::new(amount.get().div_ceil(1_000_000)).as_f64();
-    if milli < 1000.0 { format!("{milli:.0}m") } else { trimmed(milli / 1000.0) }
+    if milli < 1000.0 {
+        format!("{milli:.0}m")
+    } else {
+        trimmed(milli / 1000.0)
+    }
 }
 
 /// Bytes as people write them: `512Mi`, `1.5Gi`.
@@ -52,7 +60,11 @@ fn trimmed(value: f64) -> String {
         2
     };
     let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -64,17 +76,30 @@ mod tests {
         let amounts = |values: &[u64]| values.iter().map(|v| Amount::new(*v)).collect::<Vec<_>>();
         assert_eq!(line(&amounts(&[0, 1, 2, 4, 8])), "▁▁▂▄█");
         assert_eq!(line(&amounts(&[5])), "█");
-        assert_eq!((line(&[]), line(&amounts(&[0, 0]))), (String::new(), "▁▁".to_owned()));
+        assert_eq!(
+            (line(&[]), line(&amounts(&[0, 0]))),
+            (String::new(), "▁▁".to_owned())
+        );
         assert_eq!(line(&amounts(&[7; 1000])).chars().count(), 40);
     }
 
     #[test]
     fn amounts_are_as_people_write_them() {
         let of = |milli| cores(Amount::millicores(milli));
-        assert_eq!([of(0), of(5), of(250), of(1000), of(1250), of(12_340)], ["0m", "5m", "250m", "1", "1.25", "12.3"]);
+        assert_eq!(
+            [of(0), of(5), of(250), of(1000), of(1250), of(12_340)],
+            ["0m", "5m", "250m", "1", "1.25", "12.3"]
+        );
         let of = |bytes_| bytes(Amount::new(bytes_));
         assert_eq!(
-            [of(0), of(512), of(1536), of(512 << 20), of(3 << 29), of(256 << 30)],
+            [
+                of(0),
+                of(512),
+                of(1536),
+                of(512 << 20),
+                of(3 << 29),
+                of(256 << 30)
+            ],
             ["0", "512", "1.5Ki", "512Mi", "1.5Gi", "256Gi"]
         );
     }

@@ -5,8 +5,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::markup::scale::{Scale, count, number, time_ticks};
-use crate::markup::words::{counted, escaped, percent, short, span};
+use crate::render::scale::{Scale, count, number, time_ticks};
+use crate::render::words::{counted, escaped, percent, short, span};
 use crate::simulate::trace::{Band, Event, Trace};
 
 /// How wide the inner picture is, in its own units.
@@ -36,7 +36,11 @@ impl Across {
     pub(super) fn axis(self, height: f64) -> String {
         let tick = |(i, at): (usize, SignedDuration)| {
             let (x, bottom) = (self.share(at), number(height));
-            let text = if at.is_zero() { "0".to_owned() } else { span(at) };
+            let text = if at.is_zero() {
+                "0".to_owned()
+            } else {
+                span(at)
+            };
             format!(
                 "<line class=\"grid\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{bottom}\"/>\
                  <text class=\"tick{}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
@@ -44,7 +48,11 @@ impl Across {
                 number(height + 16.0)
             )
         };
-        time_ticks(self.length, 7).into_iter().enumerate().map(tick).collect()
+        time_ticks(self.length, 7)
+            .into_iter()
+            .enumerate()
+            .map(tick)
+            .collect()
     }
 
     /// A vertical mark with a flag for each event; those that are too near each other share a flag.
@@ -64,20 +72,32 @@ impl Across {
             let place = self.place(event.at.duration_since(trace.start));
             match flags.last_mut() {
                 Some(last) if place - last.place < 22.0 => last.events.push(event),
-                _ => flags.push(Flag { first: i + 1, place, start: trace.start, events: vec![event] }),
+                _ => flags.push(Flag {
+                    first: i + 1,
+                    place,
+                    start: trace.start,
+                    events: vec![event],
+                }),
             }
         }
         flags
     }
 
     fn flag(self, flag: &Flag<'_>, next: f64, height: f64) -> String {
-        let (x, bottom) = (format!("{}%", hundredths(flag.place / WIDE)), number(height));
+        let (x, bottom) = (
+            format!("{}%", hundredths(flag.place / WIDE)),
+            number(height),
+        );
         let words = flag.words();
         // A letter is about six pixels wide, and a roomy picture about nine hundred.
-        let fits =
-            self.roomy && Scale::new((0.0, WIDE), (0.0, 900.0)).at(next - flag.place) > 26.0 + 6.3 * letters(&words);
+        let fits = self.roomy
+            && Scale::new((0.0, WIDE), (0.0, 900.0)).at(next - flag.place)
+                > 26.0 + 6.3 * letters(&words);
         let text = if fits {
-            format!("<text class=\"note far\" x=\"{x}\" dx=\"13\" y=\"-9\">{}</text>", escaped(&words))
+            format!(
+                "<text class=\"note far\" x=\"{x}\" dx=\"13\" y=\"-9\">{}</text>",
+                escaped(&words)
+            )
         } else {
             String::new()
         };
@@ -107,7 +127,13 @@ impl Flag<'_> {
     }
 
     fn told(&self) -> String {
-        let told = |event: &&Event| format!("{}: {}", span(event.at.duration_since(self.start)), event.what);
+        let told = |event: &&Event| {
+            format!(
+                "{}: {}",
+                span(event.at.duration_since(self.start)),
+                event.what
+            )
+        };
         self.events.iter().map(told).collect::<Vec<_>>().join("\n")
     }
 }
@@ -122,7 +148,11 @@ pub(super) struct Down {
 impl Down {
     /// The place of a share.
     pub(super) fn place(&self, share: f64) -> f64 {
-        Scale::new((0.0, self.ticks.last().copied().unwrap_or(1.0)), (self.height, 0.0)).at(share)
+        Scale::new(
+            (0.0, self.ticks.last().copied().unwrap_or(1.0)),
+            (self.height, 0.0),
+        )
+        .at(share)
     }
 
     /// Ticks and their texts at the left.
@@ -140,7 +170,9 @@ impl Down {
 
     /// The band, shaded, and what lies above it in the colour of what is hot.
     pub(super) fn band(&self, band: Option<Band>) -> String {
-        let Some(band) = band else { return String::new() };
+        let Some(band) = band else {
+            return String::new();
+        };
         let (high, low) = (self.place(band.high.get()), self.place(band.low.get()));
         format!(
             "<rect class=\"zone-hot\" width=\"100%\" height=\"{}\"/><rect class=\"zone\" y=\"{}\" width=\"100%\" height=\"{}\"/>",
@@ -156,18 +188,30 @@ impl Down {
             let y = number(self.place(share));
             format!("<line class=\"edge {class}\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>")
         };
-        band.into_iter().flat_map(|b| [(b.high.get(), "hot"), (b.low.get(), "idle")]).map(edge).collect()
+        band.into_iter()
+            .flat_map(|b| [(b.high.get(), "hot"), (b.low.get(), "idle")])
+            .map(edge)
+            .collect()
     }
 
     /// The names of the edges, above the lines: at their beginning, or at their end.
     pub(super) fn edge_names(&self, band: Option<Band>, at_end: bool) -> String {
-        let Some(band) = band else { return String::new() };
-        let place = if at_end { "x=\"100%\" dx=\"-6\" text-anchor=\"end\"" } else { "x=\"6\"" };
+        let Some(band) = band else {
+            return String::new();
+        };
+        let place = if at_end {
+            "x=\"100%\" dx=\"-6\" text-anchor=\"end\""
+        } else {
+            "x=\"6\""
+        };
         let name = |share: f64, class: &str, words: &str, dy: i32| {
             let (y, text) = (number(self.place(share)), percent(share));
-            format!("<text class=\"edge-name {class}\" {place} y=\"{y}\" dy=\"{dy}\">{words} {text}</text>")
+            format!(
+                "<text class=\"edge-name {class}\" {place} y=\"{y}\" dy=\"{dy}\">{words} {text}</text>"
+            )
         };
-        name(band.high.get(), "hot", "hot above", -5) + &name(band.low.get(), "idle", "idle up to", 14)
+        name(band.high.get(), "hot", "hot above", -5)
+            + &name(band.low.get(), "idle", "idle up to", 14)
     }
 }
 

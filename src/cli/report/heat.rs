@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::markup::scale::{Scale, count, number};
-use crate::markup::words::{counted, escaped, node_labels, percent};
+use crate::render::scale::{Scale, count, number};
+use crate::render::words::{counted, escaped, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 use super::frame::{Across, picture};
 use super::lines::told;
@@ -33,15 +33,26 @@ pub(super) struct Map<'t> {
 
 /// Rows from the node that is fullest at the start to the one that is emptiest, then those that joined later; the same
 /// order for all runs, so that they can be compared row by row.
-pub(super) fn rows<'t>(traces: impl IntoIterator<Item = &'t Trace>, weighed: Weighed, resource: &str) -> Vec<&'t str> {
+pub(super) fn rows<'t>(
+    traces: impl IntoIterator<Item = &'t Trace>,
+    weighed: Weighed,
+    resource: &str,
+) -> Vec<&'t str> {
     let mut known: BTreeMap<&str, (bool, Ratio)> = BTreeMap::new();
     for node in traces.into_iter().flat_map(|t| &t.nodes) {
         let series = weighed.of(node, resource);
         let late = series.first().is_none_or(Option::is_none);
-        known.entry(&node.name).or_insert_with(|| (late, first(series).unwrap_or_default()));
+        known
+            .entry(&node.name)
+            .or_insert_with(|| (late, first(series).unwrap_or_default()));
     }
     let mut rows: Vec<_> = known.into_iter().collect();
-    rows.sort_by(|a, b| a.1.0.cmp(&b.1.0).then(b.1.1.order(a.1.1)).then(a.0.cmp(b.0)));
+    rows.sort_by(|a, b| {
+        a.1.0
+            .cmp(&b.1.0)
+            .then(b.1.1.order(a.1.1))
+            .then(a.0.cmp(b.0))
+    });
     rows.into_iter().map(|(name, _)| name).collect()
 }
 
@@ -50,34 +61,70 @@ impl Map<'_> {
     pub(super) fn draw(&self) -> String {
         let row = row_height(self.rows.len());
         let height = row * count(self.rows.len());
-        let by_name: BTreeMap<&str, &NodeTrace> = self.trace.nodes.iter().map(|n| (n.name.as_str(), n)).collect();
-        let nodes: Vec<Option<&NodeTrace>> = self.rows.iter().map(|name| by_name.get(name).copied()).collect();
-        let places: BTreeMap<&str, f64> =
-            self.rows.iter().enumerate().map(|(i, n)| (*n, row * (count(i) + 0.5))).collect();
+        let by_name: BTreeMap<&str, &NodeTrace> = self
+            .trace
+            .nodes
+            .iter()
+            .map(|n| (n.name.as_str(), n))
+            .collect();
+        let nodes: Vec<Option<&NodeTrace>> = self
+            .rows
+            .iter()
+            .map(|name| by_name.get(name).copied())
+            .collect();
+        let places: BTreeMap<&str, f64> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(i, n)| (*n, row * (count(i) + 0.5)))
+            .collect();
         let parts = [
             self.across.axis(height),
             self.cells(&nodes, height),
             self.titles(&nodes, row),
             self.across.events(self.trace, height),
-            marks(self.trace, self.across, (row / 2.0 - 1.5).clamp(1.8, 4.0), |e| places.get(e.from.as_str()).copied()),
+            marks(
+                self.trace,
+                self.across,
+                (row / 2.0 - 1.5).clamp(1.8, 4.0),
+                |e| places.get(e.from.as_str()).copied(),
+            ),
             self.names(row, height),
         ];
-        picture(height, &format!("map of {} of {} over time", self.resource, counted(self.rows.len(), "node")), &parts)
+        picture(
+            height,
+            &format!(
+                "map of {} of {} over time",
+                self.resource,
+                counted(self.rows.len(), "node")
+            ),
+            &parts,
+        )
     }
 
     /// One path per shade: a stroke for each stretch of equal shade.
     fn cells(&self, nodes: &[Option<&NodeTrace>], height: f64) -> String {
         let columns = (CELLS / nodes.len().max(1)).clamp(60, 240);
         let mut shades: [String; SHADES] = Default::default();
-        let samples = nodes.iter().flatten().map(|n| self.weighed.of(n, self.resource).len()).max().unwrap_or_default();
+        let samples = nodes
+            .iter()
+            .flatten()
+            .map(|n| self.weighed.of(n, self.resource).len())
+            .max()
+            .unwrap_or_default();
         for (row, node) in nodes.iter().enumerate() {
             let Some(node) = node else { continue };
             let shades_of = thinned(self.weighed.of(node, self.resource), columns);
-            let cells = shades_of.iter().map(|p| p.map(|(_, ratio)| shade(ratio, self.band)));
+            let cells = shades_of
+                .iter()
+                .map(|p| p.map(|(_, ratio)| shade(ratio, self.band)));
             strokes(row, cells, &mut shades);
         }
         let width = samples.div_ceil(columns).max(1);
-        let (length, step) = (self.across.length.as_secs_f64(), self.trace.step.as_secs_f64().max(1.0));
+        let (length, step) = (
+            self.across.length.as_secs_f64(),
+            self.trace.step.as_secs_f64().max(1.0),
+        );
         let wide = hundredths(length / step / count(width));
         let mut out = format!(
             "<svg class=\"heat{}\" width=\"100%\" height=\"{}\" viewBox=\"0 -0.5 {wide} {}\" preserveAspectRatio=\"none\">",
@@ -96,7 +143,10 @@ impl Map<'_> {
         let mut out = String::new();
         for (i, node) in nodes.iter().enumerate() {
             let Some(node) = node else { continue };
-            let (y, title) = (number(row * count(i)), escaped(&told(node, self.weighed, self.resource)));
+            let (y, title) = (
+                number(row * count(i)),
+                escaped(&told(node, self.weighed, self.resource)),
+            );
             let _ = write!(
                 out,
                 "<rect class=\"row\" y=\"{y}\" width=\"100%\" height=\"{}\"><title>{title}</title></rect>",
@@ -108,7 +158,11 @@ impl Map<'_> {
 
     fn names(&self, row: f64, height: f64) -> String {
         let note = |y: f64, text: &str| {
-            format!("<text class=\"note\" x=\"100%\" dx=\"8\" y=\"{}\">{}</text>", number(y), escaped(text))
+            format!(
+                "<text class=\"note\" x=\"100%\" dx=\"8\" y=\"{}\">{}</text>",
+                number(y),
+                escaped(text)
+            )
         };
         if row < NAMED {
             return note(10.0, "fullest at the start")
@@ -116,7 +170,11 @@ impl Map<'_> {
                 + &note(height - 2.0, "emptiest, or joined");
         }
         let names = node_labels(self.rows, 16);
-        names.iter().enumerate().map(|(i, name)| note(row * (count(i) + 0.5) + 4.0, name)).collect()
+        names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| note(row * (count(i) + 0.5) + 4.0, name))
+            .collect()
     }
 }
 
@@ -140,7 +198,10 @@ pub(super) fn legend(band: Option<Band>) -> String {
                 swatches(5..SHADES)
             )
         }
-        None => format!("<span class=\"key\"><b class=\"shades plain\">{}</b>0 % to 100 %</span>", swatches(0..SHADES)),
+        None => format!(
+            "<span class=\"key\"><b class=\"shades plain\">{}</b>0 % to 100 %</span>",
+            swatches(0..SHADES)
+        ),
     }
 }
 
@@ -164,7 +225,9 @@ fn shade(ratio: Ratio, band: Option<Band>) -> usize {
     };
     match band {
         None => within(0.0, 1.0, 0, SHADES),
-        Some(band) if ratio > band.high => within(band.high.get(), band.high.get().max(0.0) + 0.2, 5, 4),
+        Some(band) if ratio > band.high => {
+            within(band.high.get(), band.high.get().max(0.0) + 0.2, 5, 4)
+        }
         Some(band) if ratio <= band.low => within(0.0, band.low.get(), 0, 3),
         Some(band) => within(band.low.get(), band.high.get(), 3, 2),
     }
@@ -201,15 +264,29 @@ mod tests {
     #[test]
     fn cells_of_one_shade_are_one_stroke() {
         let mut shades: [String; SHADES] = Default::default();
-        strokes(7, [Some(1), Some(1), None, Some(1), Some(2)].into_iter(), &mut shades);
-        assert_eq!((shades[1].as_str(), shades[2].as_str()), ("M0 7h2M3 7h1", "M4 7h1"));
+        strokes(
+            7,
+            [Some(1), Some(1), None, Some(1), Some(2)].into_iter(),
+            &mut shades,
+        );
+        assert_eq!(
+            (shades[1].as_str(), shades[2].as_str()),
+            ("M0 7h2M3 7h1", "M4 7h1")
+        );
     }
 
     #[test]
     fn shades_change_at_the_edges_of_the_band() {
-        let band = Some(Band { low: Ratio::percent(30.0).unwrap(), high: Ratio::percent(70.0).unwrap() });
-        let of =
-            |percents: &[f64]| percents.iter().map(|p| shade(Ratio::percent(*p).unwrap(), band)).collect::<Vec<_>>();
+        let band = Some(Band {
+            low: Ratio::percent(30.0).unwrap(),
+            high: Ratio::percent(70.0).unwrap(),
+        });
+        let of = |percents: &[f64]| {
+            percents
+                .iter()
+                .map(|p| shade(Ratio::percent(*p).unwrap(), band))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(of(&[0.0, 15.0, 30.0]), [0, 1, 2]);
         assert_eq!(of(&[30.1, 50.1, 70.0]), [3, 4, 4]);
         assert_eq!(of(&[70.1, 76.0, 81.0, 85.1, 300.0]), [5, 6, 7, 8, 8]);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::markup::scale::{count, number, path};
-use crate::markup::words::{escaped, node_labels, percent};
+use crate::render::scale::{count, number, path};
+use crate::render::words::{escaped, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 use super::frame::{Across, Down, inner, picture};
 use super::marks::marks;
@@ -53,7 +53,14 @@ pub(super) fn colours<'t>(traces: &[&'t Trace], weighed: Weighed, resource: &str
     nodes.sort_by(|a, b| b.1.0.order(a.1.0).then(a.0.cmp(b.0)));
     let (mut warm, mut cool) = (0, 0);
     let class = |(name, (_, hot)): (&'t str, (Ratio, bool))| {
-        (name, if hot { numbered("warm", &mut warm, 4) } else { numbered("cool", &mut cool, 6) })
+        (
+            name,
+            if hot {
+                numbered("warm", &mut warm, 4)
+            } else {
+                numbered("cool", &mut cool, 6)
+            },
+        )
     };
     nodes.into_iter().map(class).collect()
 }
@@ -83,14 +90,30 @@ impl Chart<'_> {
             }
             out
         };
-        let mut parts = vec![self.down.band(self.band), self.down.axis(), self.across.axis(height)];
+        let mut parts = vec![
+            self.down.band(self.band),
+            self.down.axis(),
+            self.across.axis(height),
+        ];
         parts.push(self.down.edges(self.band));
         // Above the band the same lines have a halo: what is drawn there is cut off at its edge.
         if let Some(band) = self.band {
-            parts.push(inner(self.down.place(band.high.get()), "halo", &strokes("line", |l| l.hot)));
+            parts.push(inner(
+                self.down.place(band.high.get()),
+                "halo",
+                &strokes("line", |l| l.hot),
+            ));
         }
-        let style = if self.weighed == Weighed::Requested && self.band.is_none() { "lines faint" } else { "lines" };
-        parts.push(inner(height, style, &(strokes("line", |l| !l.hot) + &strokes("line was-hot", |l| l.hot))));
+        let style = if self.weighed == Weighed::Requested && self.band.is_none() {
+            "lines faint"
+        } else {
+            "lines"
+        };
+        parts.push(inner(
+            height,
+            style,
+            &(strokes("line", |l| !l.hot) + &strokes("line was-hot", |l| l.hot)),
+        ));
         parts.push(self.down.edge_names(self.band, false));
         parts.push(self.across.events(self.trace, height));
         if self.marked {
@@ -106,8 +129,17 @@ impl Chart<'_> {
         let top = |node: &NodeTrace| peak(self.weighed.of(node, self.resource)).unwrap_or_default();
         nodes.sort_by(|a, b| top(b).order(top(a)).then_with(|| a.name.cmp(&b.name)));
         let line = |node: &'s NodeTrace| {
-            let class = self.colours.get(node.name.as_str()).map(String::as_str).unwrap_or_default();
-            Line { node, class, path: self.path(node), hot: Place::of(top(node), self.band) == Place::Hot }
+            let class = self
+                .colours
+                .get(node.name.as_str())
+                .map(String::as_str)
+                .unwrap_or_default();
+            Line {
+                node,
+                class,
+                path: self.path(node),
+                hot: Place::of(top(node), self.band) == Place::Hot,
+            }
         };
         nodes.into_iter().map(line).collect()
     }
@@ -118,13 +150,21 @@ impl Chart<'_> {
             let at = jiff::SignedDuration::from_secs_f64(step.as_secs_f64() * count(i));
             (self.across.place(at), self.down.place(ratio.get()))
         };
-        path(thinned(self.weighed.of(node, self.resource), POINTS).into_iter().map(|p| p.map(point)))
+        path(
+            thinned(self.weighed.of(node, self.resource), POINTS)
+                .into_iter()
+                .map(|p| p.map(point)),
+        )
     }
 
     fn marks(&self) -> String {
         marks(self.trace, self.across, 4.5, |eviction| {
             let node = self.trace.nodes.iter().find(|n| n.name == eviction.from)?;
-            let ratio = value_at(self.trace, self.weighed.of(node, self.resource), eviction.at)?;
+            let ratio = value_at(
+                self.trace,
+                self.weighed.of(node, self.resource),
+                eviction.at,
+            )?;
             Some(self.down.place(ratio.get()))
         })
     }
@@ -133,16 +173,28 @@ impl Chart<'_> {
     fn names(&self, lines: &[Line<'_>]) -> String {
         let names: Vec<&str> = lines.iter().map(|l| l.node.name.as_str()).collect();
         let texts = node_labels(&names, 15);
-        let gone =
-            |line: &Line<'_>| if last(self.weighed.of(line.node, self.resource)).is_none() { " gone" } else { "" };
+        let gone = |line: &Line<'_>| {
+            if last(self.weighed.of(line.node, self.resource)).is_none() {
+                " gone"
+            } else {
+                ""
+            }
+        };
         let ends = |line: &Line<'_>| {
             let series = self.weighed.of(line.node, self.resource);
             last(series).or_else(|| series.iter().rev().flatten().next().copied())
         };
-        let mut ends: Vec<(usize, f64)> =
-            lines.iter().enumerate().filter_map(|(i, l)| Some((i, self.down.place(ends(l)?.get())))).collect();
+        let mut ends: Vec<(usize, f64)> = lines
+            .iter()
+            .enumerate()
+            .filter_map(|(i, l)| Some((i, self.down.place(ends(l)?.get()))))
+            .collect();
         ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        let places = apart(&ends.iter().map(|(_, y)| *y).collect::<Vec<_>>(), NAME, self.down.height);
+        let places = apart(
+            &ends.iter().map(|(_, y)| *y).collect::<Vec<_>>(),
+            NAME,
+            self.down.height,
+        );
         let mut out = String::new();
         for ((i, end), place) in ends.iter().zip(places) {
             let (end, place, text) = (number(*end), number(place), number(place + 4.0));
@@ -163,7 +215,11 @@ impl Chart<'_> {
     }
 
     fn label(&self) -> String {
-        format!("{} {} of each node over time, as a share of allocatable", self.resource, self.weighed.words())
+        format!(
+            "{} {} of each node over time, as a share of allocatable",
+            self.resource,
+            self.weighed.words()
+        )
     }
 }
 
@@ -179,7 +235,11 @@ pub(super) fn told(node: &NodeTrace, weighed: Weighed, resource: &str) -> String
 fn numbered(family: &str, taken: &mut usize, of: usize) -> String {
     let (place, round) = (*taken % of, *taken / of);
     *taken += 1;
-    if round == 0 { format!("{family}{place}") } else { format!("{family}{place} dash{}", round.min(2)) }
+    if round == 0 {
+        format!("{family}{place}")
+    } else {
+        format!("{family}{place} dash{}", round.min(2))
+    }
 }
 
 /// Sorted places, pushed apart to at least `gap` and kept within `height` as far as they fit.
@@ -206,13 +266,25 @@ mod tests {
     #[test]
     fn names_are_pushed_apart_and_stay_inside() {
         assert_eq!(apart(&[10.0, 11.0, 90.0], 14.0, 100.0), [10.0, 24.0, 90.0]);
-        assert_eq!(apart(&[95.0, 99.0, 100.0], 14.0, 100.0), [72.0, 86.0, 100.0]);
+        assert_eq!(
+            apart(&[95.0, 99.0, 100.0], 14.0, 100.0),
+            [72.0, 86.0, 100.0]
+        );
     }
 
     #[test]
     fn colours_come_round_with_another_dash() {
         let mut taken = 0;
         let classes: Vec<_> = (0..5).map(|_| numbered("cool", &mut taken, 2)).collect();
-        assert_eq!(classes, ["cool0", "cool1", "cool0 dash1", "cool1 dash1", "cool0 dash2"]);
+        assert_eq!(
+            classes,
+            [
+                "cool0",
+                "cool1",
+                "cool0 dash1",
+                "cool1 dash1",
+                "cool0 dash2"
+            ]
+        );
     }
 }

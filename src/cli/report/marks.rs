@@ -1,14 +1,19 @@
 //! A mark for each eviction, at its time and on its node.
 
-use crate::markup::scale::number;
-use crate::markup::words::{escaped, span};
+use crate::render::scale::number;
+use crate::render::words::{escaped, span};
 use crate::simulate::trace::{Eviction, Trace};
 
 use super::frame::Across;
 
 /// A mark for each eviction whose place down is known: filled where it helped, a cross where it did not, a ring where
 /// that is not known.
-pub(super) fn marks(trace: &Trace, across: Across, radius: f64, place: impl Fn(&Eviction) -> Option<f64>) -> String {
+pub(super) fn marks(
+    trace: &Trace,
+    across: Across,
+    radius: f64,
+    place: impl Fn(&Eviction) -> Option<f64>,
+) -> String {
     let mark = |eviction: &Eviction| {
         let y = number(place(eviction)?);
         let x = across.share(eviction.at.duration_since(trace.start));
@@ -19,9 +24,13 @@ pub(super) fn marks(trace: &Trace, across: Across, radius: f64, place: impl Fn(&
                  <path d=\"M-{r} -{r}L{r} {r}M-{r} {r}L{r} -{r}\"/></svg>"
             ),
             Some(true) => {
-                format!("<circle class=\"mark yes\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{title}</title></circle>")
+                format!(
+                    "<circle class=\"mark yes\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{title}</title></circle>"
+                )
             }
-            None => format!("<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{title}</title></circle>"),
+            None => format!(
+                "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{title}</title></circle>"
+            ),
         })
     };
     trace.evictions.iter().filter_map(mark).collect()
@@ -45,7 +54,9 @@ pub(super) const fn helped(eviction: &Eviction) -> &'static str {
 
 /// Whether the replacement landed on a node that was foreseen, be it one of several.
 pub(super) fn landed_as_foreseen(it: &Eviction) -> bool {
-    it.to.as_ref().is_some_and(|to| it.foreseen.as_ref() == Some(to) || it.may_land.contains(to))
+    it.to
+        .as_ref()
+        .is_some_and(|to| it.foreseen.as_ref() == Some(to) || it.may_land.contains(to))
 }
 
 fn told(trace: &Trace, it: &Eviction) -> String {
@@ -56,6 +67,13 @@ fn told(trace: &Trace, it: &Eviction) -> String {
         None => String::new(),
     };
     let at = span(it.at.duration_since(trace.start));
-    let outcome = if it.helped.is_some() { helped(it) } else { "whether it helped is not known" };
-    format!("{at}: {}/{}\n{} → {to}{foreseen}\n{outcome}\n{}", it.namespace, it.pod, it.from, it.reason)
+    let outcome = if it.helped.is_some() {
+        helped(it)
+    } else {
+        "whether it helped is not known"
+    };
+    format!(
+        "{at}: {}/{}\n{} → {to}{foreseen}\n{outcome}\n{}",
+        it.namespace, it.pod, it.from, it.reason
+    )
 }

@@ -3,7 +3,7 @@
 /// Nothing is loaded from anywhere: what a page needs is in it.
 pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// In the colours of [`crate::markup::PALETTE`].
+/// In the colours of [`crate::render::PALETTE`].
 pub(super) const STYLE: &str = r"
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1160px;padding:36px 28px 56px;background:var(--paper);color:var(--ink);

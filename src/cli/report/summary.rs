@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-use crate::markup::scale::{count, path, share_ticks};
-use crate::markup::words::{escaped, percent, span};
-use crate::plan::Balance;
+use crate::model::plan::Balance;
+use crate::render::scale::{count, path, share_ticks};
+use crate::render::words::{escaped, percent, span};
 use crate::simulate::trace::Trace;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 use super::Run;
 use super::frame::{Across, Down, inner, picture};
@@ -45,11 +45,15 @@ pub(super) fn tiles(run: &Run<'_>) -> String {
 /// The figures of several runs as a table; the better one of each row is marked.
 pub(super) fn comparison(runs: &[Run<'_>]) -> String {
     let mut columns: Vec<Vec<Figure>> = runs.iter().map(|run| figures(run.trace)).collect();
-    let one_band =
-        runs.windows(2).all(|p| p[0].trace.basis == p[1].trace.basis && p[0].trace.bands == p[1].trace.bands);
+    let one_band = runs
+        .windows(2)
+        .all(|p| p[0].trace.basis == p[1].trace.basis && p[0].trace.bands == p[1].trace.bands);
     for (column, run) in columns.iter_mut().zip(runs) {
         // Who has other bounds is not the better for keeping them.
-        for figure in column.iter_mut().filter(|f| !one_band && f.name.starts_with("time ")) {
+        for figure in column
+            .iter_mut()
+            .filter(|f| !one_band && f.name.starts_with("time "))
+        {
             figure.rank = None;
         }
         column.extend(balance_figures(run.trace));
@@ -60,7 +64,10 @@ pub(super) fn comparison(runs: &[Run<'_>]) -> String {
     }
     out.push_str("</tr></thead><tbody>");
     for figure in columns.first().into_iter().flatten() {
-        let row: Vec<Option<&Figure>> = columns.iter().map(|c| c.iter().find(|f| f.name == figure.name)).collect();
+        let row: Vec<Option<&Figure>> = columns
+            .iter()
+            .map(|c| c.iter().find(|f| f.name == figure.name))
+            .collect();
         let _ = write!(out, "<tr><th>{}</th>", escaped(&figure.name));
         let best = best(&row);
         for cell in row {
@@ -68,8 +75,17 @@ pub(super) fn comparison(runs: &[Run<'_>]) -> String {
                 out.push_str("<td></td>");
                 continue;
             };
-            let better = if best.is_some() && cell.rank == best { " class=\"best\"" } else { "" };
-            let _ = write!(out, "<td{better}>{} <small>{}</small></td>", escaped(&cell.value), escaped(&cell.note));
+            let better = if best.is_some() && cell.rank == best {
+                " class=\"best\""
+            } else {
+                ""
+            };
+            let _ = write!(
+                out,
+                "<td{better}>{} <small>{}</small></td>",
+                escaped(&cell.value),
+                escaped(&cell.note)
+            );
         }
         out.push_str("</tr>");
     }
@@ -79,7 +95,10 @@ pub(super) fn comparison(runs: &[Run<'_>]) -> String {
 /// The best rank of a row; `None` where all are alike or nothing can be said.
 fn best(row: &[Option<&Figure>]) -> Option<f64> {
     let ranks: Vec<f64> = row.iter().filter_map(|f| f.and_then(|f| f.rank)).collect();
-    let (least, most) = (ranks.iter().copied().reduce(f64::min)?, ranks.iter().copied().reduce(f64::max)?);
+    let (least, most) = (
+        ranks.iter().copied().reduce(f64::min)?,
+        ranks.iter().copied().reduce(f64::max)?,
+    );
     (ranks.len() == row.len() && least < most).then_some(least)
 }
 
@@ -94,28 +113,68 @@ fn figures(trace: &Trace) -> Vec<Figure> {
     };
     let (right, of) = it.foreseen;
     let mut all = vec![
-        plain("evictions", it.evictions.to_string(), "", Some(f64::from(it.evictions))),
-        plain("of these helped", it.helped.to_string(), &format!("of {}", it.evictions), part(it.helped, it.evictions)),
-        plain("landed as foreseen", right.to_string(), &format!("of {of}"), part(right, of)),
+        plain(
+            "evictions",
+            it.evictions.to_string(),
+            "",
+            Some(f64::from(it.evictions)),
+        ),
+        plain(
+            "of these helped",
+            it.helped.to_string(),
+            &format!("of {}", it.evictions),
+            part(it.helped, it.evictions),
+        ),
+        plain(
+            "landed as foreseen",
+            right.to_string(),
+            &format!("of {of}"),
+            part(right, of),
+        ),
         Figure {
             bad: it.time_to_balance.is_none(),
             ..plain(
                 "time to balance",
                 it.time_to_balance.map_or("not reached".to_owned(), span),
                 "",
-                Some(it.time_to_balance.as_ref().map_or(f64::MAX, SignedDuration::as_secs_f64)),
+                Some(
+                    it.time_to_balance
+                        .as_ref()
+                        .map_or(f64::MAX, SignedDuration::as_secs_f64),
+                ),
             )
         },
         Figure {
             bad: it.pending > 0,
-            ..plain("pods waiting at the end", it.pending.to_string(), "", Some(it.pending.into()))
+            ..plain(
+                "pods waiting at the end",
+                it.pending.to_string(),
+                "",
+                Some(it.pending.into()),
+            )
         },
-        plain("empty nodes at the end", it.empty_nodes.to_string(), "", None),
+        plain(
+            "empty nodes at the end",
+            it.empty_nodes.to_string(),
+            "",
+            None,
+        ),
     ];
-    let hot: Vec<SignedDuration> = trace.bands.keys().filter_map(|resource| hot_time(trace, resource)).collect();
+    let hot: Vec<SignedDuration> = trace
+        .bands
+        .keys()
+        .filter_map(|resource| hot_time(trace, resource))
+        .collect();
     if !hot.is_empty() {
-        let total: SignedDuration = hot.into_iter().fold(SignedDuration::ZERO, SignedDuration::saturating_add);
-        all.push(plain("time above the band, all nodes", span(total), "", Some(total.as_secs_f64())));
+        let total: SignedDuration = hot
+            .into_iter()
+            .fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+        all.push(plain(
+            "time above the band, all nodes",
+            span(total),
+            "",
+            Some(total.as_secs_f64()),
+        ));
     }
     all
 }
@@ -128,7 +187,10 @@ fn part(some: u32, of: u32) -> Option<f64> {
 type Measure = fn(&Balance) -> Ratio;
 
 fn balance_figures(trace: &Trace) -> Vec<Figure> {
-    let measures = [("standard deviation", (|b| b.deviation) as Measure), ("fullest above mean", |b| b.above_mean)];
+    let measures = [
+        ("standard deviation", (|b| b.deviation) as Measure),
+        ("fullest above mean", |b| b.above_mean),
+    ];
     let mut all = Vec::new();
     for (resource, before) in &trace.summary.before {
         let after = trace.summary.after.get(resource).unwrap_or(before);
@@ -147,19 +209,31 @@ fn balance_figures(trace: &Trace) -> Vec<Figure> {
 
 /// How even the cluster was, a card for each resource.
 pub(super) fn balance(runs: &[Run<'_>], across: Across, resources: &[&str]) -> String {
-    let cards: String = resources.iter().map(|resource| card(runs, across, resource)).collect();
-    if cards.is_empty() { cards } else { format!("<div class=\"two\">{cards}</div>") }
+    let cards: String = resources
+        .iter()
+        .map(|resource| card(runs, across, resource))
+        .collect();
+    if cards.is_empty() {
+        cards
+    } else {
+        format!("<div class=\"two\">{cards}</div>")
+    }
 }
 
 fn card(runs: &[Run<'_>], across: Across, resource: &str) -> String {
     let mut rows = String::new();
     for (i, run) in runs.iter().enumerate() {
         let of = |side: &std::collections::BTreeMap<String, Balance>| side.get(resource).copied();
-        let (Some(before), Some(after)) = (of(&run.trace.summary.before), of(&run.trace.summary.after)) else {
+        let (Some(before), Some(after)) =
+            (of(&run.trace.summary.before), of(&run.trace.summary.after))
+        else {
             continue;
         };
-        let key =
-            if runs.len() > 1 { format!("<i class=\"dot run{i}\"></i>{}", escaped(&run.label)) } else { String::new() };
+        let key = if runs.len() > 1 {
+            format!("<i class=\"dot run{i}\"></i>{}", escaped(&run.label))
+        } else {
+            String::new()
+        };
         let _ = write!(
             rows,
             "<tr><th>{key}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -181,24 +255,41 @@ fn card(runs: &[Run<'_>], across: Across, resource: &str) -> String {
 
 fn change(before: Ratio, after: Ratio) -> String {
     let (before, after) = (percent(before.get()), percent(after.get()));
-    if before == after { after } else { format!("{before} → <strong>{after}</strong>") }
+    if before == after {
+        after
+    } else {
+        format!("{before} → <strong>{after}</strong>")
+    }
 }
 
 /// The standard deviation over time, a line for each run.
 fn curves(runs: &[Run<'_>], across: Across, resource: &str) -> String {
     let series = |run: &Run<'_>| run.trace.balance.get(resource).cloned().unwrap_or_default();
     let all: Vec<Vec<Option<Balance>>> = runs.iter().map(series).collect();
-    let Some(most) = all.iter().flatten().flatten().map(|b| b.deviation.get()).reduce(f64::max) else {
+    let Some(most) = all
+        .iter()
+        .flatten()
+        .flatten()
+        .map(|b| b.deviation.get())
+        .reduce(f64::max)
+    else {
         return String::new();
     };
-    let down = Down { ticks: share_ticks(most * 1.05), height: 84.0 };
+    let down = Down {
+        ticks: share_ticks(most * 1.05),
+        height: 84.0,
+    };
     let mut lines = String::new();
     for (i, (run, series)) in runs.iter().zip(&all).enumerate() {
         let every = series.len().div_ceil(400).max(1);
-        let points = series.iter().enumerate().step_by(every).map(|(j, balance)| {
-            let at = SignedDuration::from_secs_f64(run.trace.step.as_secs_f64() * count(j));
-            balance.map(|b| (across.place(at), down.place(b.deviation.get())))
-        });
+        let points = series
+            .iter()
+            .enumerate()
+            .step_by(every)
+            .map(|(j, balance)| {
+                let at = SignedDuration::from_secs_f64(run.trace.step.as_secs_f64() * count(j));
+                balance.map(|b| (across.place(at), down.place(b.deviation.get())))
+            });
         let _ = write!(
             lines,
             "<path class=\"line run{i}\" d=\"{}\"><title>{}</title></path>",
@@ -206,9 +297,17 @@ fn curves(runs: &[Run<'_>], across: Across, resource: &str) -> String {
             escaped(&run.label)
         );
     }
-    let parts = [down.axis(), across.axis(down.height), inner(down.height, "lines", &lines)];
+    let parts = [
+        down.axis(),
+        across.axis(down.height),
+        inner(down.height, "lines", &lines),
+    ];
     format!(
         "<h5>standard deviation over time</h5>{}",
-        picture(down.height, &format!("standard deviation of {resource} over time"), &parts)
+        picture(
+            down.height,
+            &format!("standard deviation of {resource} over time"),
+            &parts
+        )
     )
 }

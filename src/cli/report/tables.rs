@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use crate::markup::words::{counted, escaped, span};
+use crate::render::words::{counted, escaped, span};
 use crate::simulate::trace::{Eviction, Trace};
 
 use super::marks::{helped, landed_as_foreseen};
@@ -22,18 +22,31 @@ pub(super) fn evictions(trace: &Trace) -> String {
     let (shown, folded) = trace.evictions.split_at(trace.evictions.len().min(MOST));
     let mut out = rows(trace, shown);
     if !folded.is_empty() {
-        let _ = write!(out, "<details><summary>{} more</summary>{}</details>", folded.len(), rows(trace, folded));
+        let _ = write!(
+            out,
+            "<details><summary>{} more</summary>{}</details>",
+            folded.len(),
+            rows(trace, folded)
+        );
     }
     out
 }
 
 fn rows(trace: &Trace, evictions: &[Eviction]) -> String {
-    let body: String = evictions.iter().map(|eviction| row(trace, eviction)).collect();
-    format!("<div class=\"wide\"><table class=\"evictions\">{HEADS}<tbody>{body}</tbody></table></div>")
+    let body: String = evictions
+        .iter()
+        .map(|eviction| row(trace, eviction))
+        .collect();
+    format!(
+        "<div class=\"wide\"><table class=\"evictions\">{HEADS}<tbody>{body}</tbody></table></div>"
+    )
 }
 
 fn row(trace: &Trace, it: &Eviction) -> String {
-    let to = it.to.as_deref().map_or("<em>waits</em>".to_owned(), escaped);
+    let to = it
+        .to
+        .as_deref()
+        .map_or("<em>waits</em>".to_owned(), escaped);
     let foreseen = match it.foreseen.as_deref() {
         None => "<span class=\"soft\">–</span>".to_owned(),
         Some(_) if landed_as_foreseen(it) => "<span class=\"soft\">so it was</span>".to_owned(),
@@ -44,8 +57,9 @@ fn row(trace: &Trace, it: &Eviction) -> String {
         Some(false) => "no",
         None => "unknown",
     };
-    let workload =
-        it.workload.as_deref().map_or(String::new(), |w| format!("<br><span class=\"soft\">{}</span>", escaped(w)));
+    let workload = it.workload.as_deref().map_or(String::new(), |w| {
+        format!("<br><span class=\"soft\">{}</span>", escaped(w))
+    });
     format!(
         "<tr><td class=\"when\">{}</td><td>{}/{}{workload}</td><td>{} → {to}</td><td>{foreseen}</td><td><span class=\"{class}\">{}</span></td>\
          <td>{}<br><span class=\"soft\">{}</span></td></tr>",
@@ -92,7 +106,10 @@ pub(super) fn events(trace: &Trace) -> String {
     };
     let (shown, folded) = trace.events.split_at(trace.events.len().min(12));
     let list = |start: usize, part: &[crate::simulate::trace::Event]| {
-        format!("<ol class=\"events\" start=\"{start}\">{}</ol>", part.iter().map(item).collect::<String>())
+        format!(
+            "<ol class=\"events\" start=\"{start}\">{}</ol>",
+            part.iter().map(item).collect::<String>()
+        )
     };
     match (shown.is_empty(), folded.is_empty()) {
         (true, _) => String::new(),

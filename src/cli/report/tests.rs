@@ -3,7 +3,7 @@
 use super::html;
 use crate::policy::Basis;
 use crate::simulate::trace::Trace;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 use self::fixture::{Like, trace};
 
@@ -12,13 +12,25 @@ mod fixture;
 const EVIL: &str = "<script>alert(1)</script>\"'&";
 
 fn small(policy: &'static str) -> Trace {
-    trace(&Like { policy, nodes: 10, hot: 3, every: 8, pod: 0.05 })
+    trace(&Like {
+        policy,
+        nodes: 10,
+        hot: 3,
+        every: 8,
+        pod: 0.05,
+    })
 }
 
 fn large(nodes: usize) -> Trace {
     Trace {
         scenario: format!("{nodes} nodes"),
-        ..trace(&Like { policy: "gentle.yaml", nodes, hot: nodes / 6, every: 1, pod: 0.08 })
+        ..trace(&Like {
+            policy: "gentle.yaml",
+            nodes,
+            hot: nodes / 6,
+            every: 1,
+            pod: 0.08,
+        })
     }
 }
 
@@ -49,11 +61,22 @@ fn hostile() -> Trace {
         event.what = EVIL.to_owned();
     }
     it.bands.insert(EVIL.to_owned(), it.bands["cpu"]);
-    it.balance.insert(EVIL.to_owned(), it.balance["cpu"].clone());
-    it.summary.before.insert(EVIL.to_owned(), it.summary.before["cpu"]);
-    it.summary.after.insert(EVIL.to_owned(), it.summary.after["cpu"]);
+    it.balance
+        .insert(EVIL.to_owned(), it.balance["cpu"].clone());
+    it.summary
+        .before
+        .insert(EVIL.to_owned(), it.summary.before["cpu"]);
+    it.summary
+        .after
+        .insert(EVIL.to_owned(), it.summary.after["cpu"]);
     let refused = it.refusals["no-room"].clone();
-    it.refusals.insert(EVIL.to_owned(), crate::simulate::trace::Refused { last: EVIL.to_owned(), ..refused });
+    it.refusals.insert(
+        EVIL.to_owned(),
+        crate::simulate::trace::Refused {
+            last: EVIL.to_owned(),
+            ..refused
+        },
+    );
     it
 }
 
@@ -66,9 +89,17 @@ fn tags(page: &str) -> Vec<String> {
         rest = &rest[at + 1..];
         let (inside, after) = rest.split_once('>').unwrap();
         assert!(!inside.contains('<'), "an open tag: {inside}");
-        assert_eq!(inside.matches('"').count() % 2, 0, "an open quote: {inside}");
+        assert_eq!(
+            inside.matches('"').count() % 2,
+            0,
+            "an open quote: {inside}"
+        );
         rest = after;
-        let name = inside.trim_start_matches('/').split([' ', '/']).next().unwrap();
+        let name = inside
+            .trim_start_matches('/')
+            .split([' ', '/'])
+            .next()
+            .unwrap();
         if inside.starts_with('/') {
             assert_eq!(open.pop().as_deref(), Some(name), "closed at {inside}");
         } else {
@@ -92,7 +123,11 @@ fn count(page: &str, part: &str) -> usize {
 #[test]
 fn every_eviction_is_marked_in_each_picture_and_has_a_row() {
     let it = small("a.yaml");
-    let useless = it.evictions.iter().filter(|e| e.helped == Some(false)).count();
+    let useless = it
+        .evictions
+        .iter()
+        .filter(|e| e.helped == Some(false))
+        .count();
     assert_eq!((it.evictions.len(), useless), (11, 1));
     let page = html(&[it]);
     tags(&page);
@@ -117,7 +152,10 @@ fn names_are_text_wherever_they_stand() {
 #[test]
 fn a_page_asks_nobody_for_anything() {
     let page = html(&[small("a.yaml"), small("b.yaml")]);
-    for asking in ["http:", "https:", "url(", "@import", "src=", "<img", "<iframe", "<object", "fetch(", "XMLHttp"] {
+    for asking in [
+        "http:", "https:", "url(", "@import", "src=", "<img", "<iframe", "<object", "fetch(",
+        "XMLHttp",
+    ] {
         assert!(!page.contains(asking), "{asking}");
     }
     assert!(page.contains("<link rel=\"icon\" href=\"data:,\">"));
@@ -127,18 +165,30 @@ fn a_page_asks_nobody_for_anything() {
 
 #[test]
 fn the_same_traces_give_the_same_page() {
-    assert_eq!(html(&[small("a"), large(40)]), html(&[small("a"), large(40)]));
+    assert_eq!(
+        html(&[small("a"), large(40)]),
+        html(&[small("a"), large(40)])
+    );
 }
 
 #[test]
 fn two_runs_are_compared_and_the_better_figure_is_marked() {
-    let slow = trace(&Like { policy: "slow.yaml", nodes: 10, hot: 3, every: 11, pod: 0.03 });
+    let slow = trace(&Like {
+        policy: "slow.yaml",
+        nodes: 10,
+        hot: 3,
+        every: 11,
+        pod: 0.03,
+    });
     let page = html(&[small("quick.yaml"), slow]);
     tags(&page);
     let table = &page[page.find("class=\"compare\"").unwrap()..];
     let table = &table[..table.find("</table>").unwrap()];
     assert!(table.contains("<th>quick.yaml</th><th>slow.yaml</th>"));
-    assert!(table.contains("<tr><th>time to balance</th><td class=\"best\">"), "{table}");
+    assert!(
+        table.contains("<tr><th>time to balance</th><td class=\"best\">"),
+        "{table}"
+    );
     assert!(table.contains("cpu: standard deviation"));
 }
 
@@ -209,7 +259,11 @@ fn without_a_band_cpu_and_memory_are_shown() {
     it.basis = Basis::Requests;
     let page = html(&[it]);
     tags(&page);
-    assert!(page.contains("<h2>cpu</h2>") && page.contains("<h2>memory</h2>") && page.contains("heat plain"));
+    assert!(
+        page.contains("<h2>cpu</h2>")
+            && page.contains("<h2>memory</h2>")
+            && page.contains("heat plain")
+    );
     assert!(!page.contains("class=\"zone-hot\""));
 }
 
@@ -218,7 +272,15 @@ fn without_a_band_cpu_and_memory_are_shown() {
 fn pages_to_look_at() {
     let folder = std::env::temp_dir().join("evenkeel-report");
     std::fs::create_dir_all(&folder).unwrap();
-    let slow = || trace(&Like { policy: "slow.yaml", nodes: 10, hot: 3, every: 11, pod: 0.03 });
+    let slow = || {
+        trace(&Like {
+            policy: "slow.yaml",
+            nodes: 10,
+            hot: 3,
+            every: 11,
+            pod: 0.03,
+        })
+    };
     let pages = [
         ("small", html(&[small("policy.yaml")])),
         ("two", html(&[small("quick.yaml"), slow()])),

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::picture::balance;
-use crate::plan::Balance;
+use crate::decide::engine::picture::balance;
+use crate::model::plan::Balance;
 use crate::simulate::trace::Trace;
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 /// The runs as they are where they weigh the same, else with the evenness of what was really used.
 pub(super) fn comparable(traces: &[Trace]) -> Option<Vec<Trace>> {
@@ -16,16 +16,28 @@ pub(super) fn comparable(traces: &[Trace]) -> Option<Vec<Trace>> {
 
 fn by_usage(trace: &Trace) -> Trace {
     let series = |resource: &str| -> Vec<Option<Balance>> {
-        let points = trace.nodes.iter().filter_map(|n| n.actual.get(resource).map(Vec::len)).max().unwrap_or_default();
+        let points = trace
+            .nodes
+            .iter()
+            .filter_map(|n| n.actual.get(resource).map(Vec::len))
+            .max()
+            .unwrap_or_default();
         let at = |point: usize| -> Vec<Ratio> {
-            trace.nodes.iter().filter_map(|n| n.actual.get(resource)?.get(point).copied().flatten()).collect()
+            trace
+                .nodes
+                .iter()
+                .filter_map(|n| n.actual.get(resource)?.get(point).copied().flatten())
+                .collect()
         };
         (0..points).map(|point| balance(&at(point), None)).collect()
     };
-    let even: BTreeMap<String, Vec<Option<Balance>>> =
-        ["cpu", "memory"].map(|resource| (resource.to_owned(), series(resource))).into();
+    let even: BTreeMap<String, Vec<Option<Balance>>> = ["cpu", "memory"]
+        .map(|resource| (resource.to_owned(), series(resource)))
+        .into();
     let ends = |of: fn(&[Option<Balance>]) -> Option<Balance>| {
-        even.iter().filter_map(|(resource, series)| Some((resource.clone(), of(series)?))).collect()
+        even.iter()
+            .filter_map(|(resource, series)| Some((resource.clone(), of(series)?)))
+            .collect()
     };
     let mut trace = trace.clone();
     trace.summary.before = ends(|series| series.first().copied().flatten());

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::plan::{Class, NodePicture};
-use crate::units::Ratio;
+use crate::model::plan::{Class, NodePicture};
+use crate::values::Ratio;
 
 use super::{Ink, Page, Screen, names};
 
@@ -26,7 +26,10 @@ impl Row<'_> {
     /// How full the node is where it is fullest; what is unknown sorts last.
     fn heat(&self) -> f64 {
         let known = self.before.ratios.values().flatten();
-        known.map(|r| r.get()).max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
+        known
+            .map(|r| r.get())
+            .max_by(f64::total_cmp)
+            .unwrap_or(f64::NEG_INFINITY)
     }
 }
 
@@ -49,13 +52,33 @@ impl Page<'_> {
             .into_iter()
             .collect();
         let widths = self.widths(&rows, resources.len());
-        self.title(f, "Nodes", &format!("by {}, before → after, the fullest first", self.plan.before.basis.words()))?;
-        let heads: Vec<String> = resources.iter().map(|r| self.column_head(r, widths.bar)).collect();
-        let head =
-            format!("{:name$}  {:class$}  {}", "", "", heads.join("  "), name = widths.name, class = widths.class);
+        self.title(
+            f,
+            "Nodes",
+            &format!(
+                "by {}, before → after, the fullest first",
+                self.plan.before.basis.words()
+            ),
+        )?;
+        let heads: Vec<String> = resources
+            .iter()
+            .map(|r| self.column_head(r, widths.bar))
+            .collect();
+        let head = format!(
+            "{:name$}  {:class$}  {}",
+            "",
+            "",
+            heads.join("  "),
+            name = widths.name,
+            class = widths.class
+        );
         writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))?;
         let (_, left_out) = self.fit(rows.len(), 2 * END);
-        let (first, last) = if left_out > 0 { rows.split_at(rows.len() - END) } else { (&rows[..], &[][..]) };
+        let (first, last) = if left_out > 0 {
+            rows.split_at(rows.len() - END)
+        } else {
+            (&rows[..], &[][..])
+        };
         for row in &first[..first.len() - left_out] {
             self.node(f, row, &resources, widths)?;
         }
@@ -65,7 +88,11 @@ impl Page<'_> {
         for row in last {
             self.node(f, row, &resources, widths)?;
         }
-        if widths.bar > 0 { self.legend(f) } else { Ok(()) }
+        if widths.bar > 0 {
+            self.legend(f)
+        } else {
+            Ok(())
+        }
     }
 
     fn rows(&self) -> Vec<Row<'_>> {
@@ -75,38 +102,78 @@ impl Page<'_> {
         }
         let both = self.plan.before.nodes.iter().zip(&self.plan.after.nodes);
         let class = |node: &NodePicture| classes.get(node.name.as_str()).copied();
-        let mut rows: Vec<Row<'_>> = both.map(|(before, after)| Row { before, after, class: class(before) }).collect();
+        let mut rows: Vec<Row<'_>> = both
+            .map(|(before, after)| Row {
+                before,
+                after,
+                class: class(before),
+            })
+            .collect();
         // Stable: where nodes are alike, they stay in the order of their names.
         rows.sort_by(|a, b| b.heat().total_cmp(&a.heat()));
         rows
     }
 
     fn widths(&self, rows: &[Row<'_>], resources: usize) -> Widths {
-        let name = rows.iter().map(|r| r.before.name.chars().count()).max().unwrap_or(0);
+        let name = rows
+            .iter()
+            .map(|r| r.before.name.chars().count())
+            .max()
+            .unwrap_or(0);
         let class = rows.iter().map(|r| word(r.class).len()).max().unwrap_or(0);
         let each = self.screen.width.saturating_sub(name + class + 2) / resources.max(1);
         let bar = each.saturating_sub(FIGURES + 2).min(LONGEST_BAR);
-        Widths { name, class, bar: if bar < LEAST_BAR { 0 } else { bar } }
+        Widths {
+            name,
+            class,
+            bar: if bar < LEAST_BAR { 0 } else { bar },
+        }
     }
 
-    fn node(&self, f: &mut fmt::Formatter<'_>, row: &Row<'_>, resources: &[&str], widths: Widths) -> fmt::Result {
-        let cells: Vec<String> = resources.iter().map(|r| self.cell(row, r, widths.bar)).collect();
-        let class = self.screen.paint_class(row.class, &format!("{:w$}", word(row.class), w = widths.class));
-        let line = format!("{:w$}  {class}  {}", row.before.name, cells.join("  "), w = widths.name);
+    fn node(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        row: &Row<'_>,
+        resources: &[&str],
+        widths: Widths,
+    ) -> fmt::Result {
+        let cells: Vec<String> = resources
+            .iter()
+            .map(|r| self.cell(row, r, widths.bar))
+            .collect();
+        let class = self.screen.paint_class(
+            row.class,
+            &format!("{:w$}", word(row.class), w = widths.class),
+        );
+        let line = format!(
+            "{:w$}  {class}  {}",
+            row.before.name,
+            cells.join("  "),
+            w = widths.name
+        );
         writeln!(f, "{}", line.trim_end())
     }
 
     /// `cpu  ┊ 30%  │ 60%`, as wide as the cells below.
     fn column_head(&self, resource: &str, bar: usize) -> String {
-        let (threshold, target) = if bar > 0 { self.bounds_of(resource) } else { (None, None) };
+        let (threshold, target) = if bar > 0 {
+            self.bounds_of(resource)
+        } else {
+            (None, None)
+        };
         let threshold = threshold.map(|ratio| format!("┊ {ratio}"));
         let target = target.map(|ratio| format!("│ {ratio}"));
-        let parts: Vec<String> = [Some(resource.to_owned()), threshold, target].into_iter().flatten().collect();
+        let parts: Vec<String> = [Some(resource.to_owned()), threshold, target]
+            .into_iter()
+            .flatten()
+            .collect();
         format!("{:w$}", parts.join("  "), w = bar + FIGURES)
     }
 
     fn bounds_of(&self, resource: &str) -> (Option<Ratio>, Option<Ratio>) {
-        let Some(pool) = self.bounds() else { return (None, None) };
+        let Some(pool) = self.bounds() else {
+            return (None, None);
+        };
         (pool.threshold(resource), pool.target(resource))
     }
 
@@ -118,8 +185,16 @@ impl Page<'_> {
             return figures;
         }
         let (threshold, target) = self.bounds_of(resource);
-        let ticks = Ticks { low: threshold, high: target };
-        let drawn = draw(before.unwrap_or_default(), after.unwrap_or_default(), ticks, bar);
+        let ticks = Ticks {
+            low: threshold,
+            high: target,
+        };
+        let drawn = draw(
+            before.unwrap_or_default(),
+            after.unwrap_or_default(),
+            ticks,
+            bar,
+        );
         format!("{} {figures}", self.screen.paint_class(row.class, &drawn))
     }
 
@@ -128,7 +203,10 @@ impl Page<'_> {
             self.hint(f, "█ stays   ░ leaves   ▒ arrives")?;
         }
         if self.bounds().is_some() {
-            self.hint(f, "┊ threshold: below all of them is cold   │ target: above any of them is hot")?;
+            self.hint(
+                f,
+                "┊ threshold: below all of them is cold   │ target: above any of them is hot",
+            )?;
         }
         Ok(())
     }
@@ -137,7 +215,11 @@ impl Page<'_> {
     pub(super) fn left_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for verdict in self.plan.nodes.iter().filter(|v| aside(&v.class)) {
-            let why = verdict.class.to_string().trim_start_matches("left alone: ").to_owned();
+            let why = verdict
+                .class
+                .to_string()
+                .trim_start_matches("left alone: ")
+                .to_owned();
             let nodes = reasons.entry(why).or_default();
             if !nodes.contains(&verdict.node.as_str()) {
                 nodes.push(&verdict.node);
@@ -146,7 +228,11 @@ impl Page<'_> {
         if reasons.is_empty() {
             return Ok(());
         }
-        self.title(f, "Left alone", "nodes that are neither relieved nor filled")?;
+        self.title(
+            f,
+            "Left alone",
+            "nodes that are neither relieved nor filled",
+        )?;
         for (why, nodes) in reasons {
             let (shown, _) = self.fit(nodes.len(), MOST_NAMES);
             writeln!(f, "{}: {why}", names(&nodes, shown))?;
@@ -160,9 +246,9 @@ impl Screen {
         match class {
             Some(Class::Hot { .. }) => self.paint(Ink::Hot, text),
             Some(Class::Cold) => self.paint(Ink::Cold, text),
-            Some(Class::Warming { .. } | Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady) => {
-                self.paint(Ink::Doubt, text)
-            }
+            Some(
+                Class::Warming { .. } | Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady,
+            ) => self.paint(Ink::Doubt, text),
             Some(
                 Class::ColdCordoned
                 | Class::Even
@@ -211,7 +297,11 @@ const fn aside(class: &Class) -> bool {
 pub(in crate::cli) fn figures(before: Option<Ratio>, after: Option<Ratio>) -> String {
     let text = |ratio: Option<Ratio>| ratio.map_or("?".to_owned(), |r| r.to_string());
     let (before, after) = (text(before), text(after));
-    let after = if after == before { String::new() } else { format!(" → {after:>4}") };
+    let after = if after == before {
+        String::new()
+    } else {
+        format!(" → {after:>4}")
+    };
     format!("{before:>4}{after:7}")
 }
 

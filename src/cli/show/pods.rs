@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::plan::{Kept, Move, Reason};
+use crate::model::plan::{Kept, Move, Reason};
 
 use super::{Ink, Page, columns};
 
@@ -19,16 +19,33 @@ impl Page<'_> {
         let lots = self.plan.moves.iter().any(|m| m.may_land.len() > 1);
         let foreseen = "in this order; from → where the replacement is foreseen to land";
         let drawn = "; others are as good to the scheduler";
-        self.title(f, "Moves", &format!("{foreseen}{}", if lots { drawn } else { "" }))?;
+        self.title(
+            f,
+            "Moves",
+            &format!("{foreseen}{}", if lots { drawn } else { "" }),
+        )?;
         let (shown, left_out) = self.fit(self.plan.moves.len(), MOST);
         let moves = &self.plan.moves[..shown];
-        let lines = columns(&moves.iter().enumerate().map(|(i, m)| row(i, m)).collect::<Vec<_>>());
+        let lines = columns(
+            &moves
+                .iter()
+                .enumerate()
+                .map(|(i, m)| row(i, m))
+                .collect::<Vec<_>>(),
+        );
         let reasons: Vec<String> = moves.iter().map(|m| brief(&m.reason)).collect();
         let widest = |lines: &[String]| lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
-        let (width, fits) = (widest(&lines), widest(&lines) + 2 + widest(&reasons) <= self.screen.width);
+        let (width, fits) = (
+            widest(&lines),
+            widest(&lines) + 2 + widest(&reasons) <= self.screen.width,
+        );
         for (line, reason) in lines.iter().zip(reasons) {
             let reason = self.screen.paint(Ink::Dim, &reason);
-            if fits { writeln!(f, "{line:width$}  {reason}")? } else { writeln!(f, "{line}\n     {reason}")? }
+            if fits {
+                writeln!(f, "{line:width$}  {reason}")?
+            } else {
+                writeln!(f, "{line}\n     {reason}")?
+            }
         }
         self.left_out(f, left_out)
     }
@@ -37,7 +54,11 @@ impl Page<'_> {
         if self.plan.kept.is_empty() {
             return Ok(());
         }
-        self.title(f, "What stays, and why", "pods whose leaving would help, by code")?;
+        self.title(
+            f,
+            "What stays, and why",
+            "pods whose leaving would help, by code",
+        )?;
         let groups = groups(&self.plan.kept);
         let heads = columns(&groups.iter().map(|g| head(g)).collect::<Vec<_>>());
         let width = heads.iter().map(|h| h.chars().count()).max().unwrap_or(0) + 2;
@@ -48,19 +69,34 @@ impl Page<'_> {
                 let such = if group.len() > shown { "such as " } else { "" };
                 // Only what differs is said again: the sentence of a limit is the same for every pod.
                 let differs = i > 0 && kept.refusal != group[0].refusal;
-                let why = if differs { format!(": {}", kept.refusal) } else { String::new() };
-                let pod = format!("{such}{}/{} on {}{why}", kept.namespace, kept.pod, kept.node);
+                let why = if differs {
+                    format!(": {}", kept.refusal)
+                } else {
+                    String::new()
+                };
+                let pod = format!(
+                    "{such}{}/{} on {}{why}",
+                    kept.namespace, kept.pod, kept.node
+                );
                 writeln!(f, "{:width$}{}", "", self.screen.paint(Ink::Dim, &pod))?;
             }
         }
-        if groups.iter().all(|g| g.len() == 1) || self.all { Ok(()) } else { self.hint(f, "--all lists each pod") }
+        if groups.iter().all(|g| g.len() == 1) || self.all {
+            Ok(())
+        } else {
+            self.hint(f, "--all lists each pod")
+        }
     }
 
     pub(super) fn skipped(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plan.skipped.is_empty() {
             return Ok(());
         }
-        self.title(f, "Skipped", "what cannot be read; a node that holds such a pod is left alone")?;
+        self.title(
+            f,
+            "Skipped",
+            "what cannot be read; a node that holds such a pod is left alone",
+        )?;
         let (shown, left_out) = self.fit(self.plan.skipped.len(), MOST_SKIPPED);
         for skipped in &self.plan.skipped[..shown] {
             writeln!(f, "{skipped}")?;
@@ -69,16 +105,28 @@ impl Page<'_> {
     }
 
     fn left_out(&self, f: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
-        if count == 0 { Ok(()) } else { self.more(f, &format!("{count} more")) }
+        if count == 0 {
+            Ok(())
+        } else {
+            self.more(f, &format!("{count} more"))
+        }
     }
 }
 
 fn row(position: usize, it: &Move) -> Vec<String> {
-    let (kind, name) = it.workload.as_ref().map_or((&it.owner.kind, &it.owner.name), |w| (&w.kind, &w.name));
+    let (kind, name) = it
+        .workload
+        .as_ref()
+        .map_or((&it.owner.kind, &it.owner.name), |w| (&w.kind, &w.name));
     vec![
         format!("{:>3}", position + 1),
         format!("{}/{}", it.namespace, it.pod),
-        format!("{} → {}{}", it.node, it.to.as_deref().unwrap_or("?"), others(it)),
+        format!(
+            "{} → {}{}",
+            it.node,
+            it.to.as_deref().unwrap_or("?"),
+            others(it)
+        ),
         format!("{kind}/{name}"),
     ]
 }
@@ -95,7 +143,12 @@ fn others(it: &Move) -> String {
 /// Beside the names of the nodes, fewer words will do.
 fn brief(reason: &Reason) -> String {
     match reason {
-        Reason::HotNode { resource, ratio, target, .. } => format!("{resource} {ratio} is above {target}"),
+        Reason::HotNode {
+            resource,
+            ratio,
+            target,
+            ..
+        } => format!("{resource} {ratio} is above {target}"),
         Reason::UnderusedNode { .. }
         | Reason::Duplicate { .. }
         | Reason::Skewed { .. }
@@ -110,7 +163,10 @@ fn brief(reason: &Reason) -> String {
 }
 
 fn head(group: &[&Kept]) -> Vec<String> {
-    vec![format!("{:>3}", group.len()), group[0].refusal.code().to_owned()]
+    vec![
+        format!("{:>3}", group.len()),
+        group[0].refusal.code().to_owned(),
+    ]
 }
 
 /// By code, the most frequent first.

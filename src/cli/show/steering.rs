@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::plan::{Steer, SteerValue};
+use crate::model::plan::{Steer, SteerValue};
 
 use super::{Page, columns};
 
@@ -14,17 +14,33 @@ impl Page<'_> {
         if self.plan.steering.is_empty() {
             return Ok(());
         }
-        self.title(f, "Steering", "soft taints, which make a node the scheduler's last choice")?;
+        self.title(
+            f,
+            "Steering",
+            "soft taints, which make a node the scheduler's last choice",
+        )?;
         let (shown, left_out) = self.fit(self.plan.steering.len(), MOST);
-        for line in columns(&self.plan.steering[..shown].iter().map(row).collect::<Vec<_>>()) {
+        for line in columns(
+            &self.plan.steering[..shown]
+                .iter()
+                .map(row)
+                .collect::<Vec<_>>(),
+        ) {
             writeln!(f, "{line}")?;
         }
-        if left_out == 0 { Ok(()) } else { self.more(f, &format!("{left_out} more")) }
+        if left_out == 0 {
+            Ok(())
+        } else {
+            self.more(f, &format!("{left_out} more"))
+        }
     }
 }
 
 fn row(it: &Steer) -> Vec<String> {
-    let what = [Some(it.action.code()), it.action.value().map(SteerValue::text)];
+    let what = [
+        Some(it.action.code()),
+        it.action.value().map(SteerValue::text),
+    ];
     let what: Vec<&str> = what.into_iter().flatten().collect();
     vec![it.node.clone(), what.join(" "), it.why.to_string()]
 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use crate::cli::file::counted;
 use crate::cli::show::{Ink, Screen, columns};
-use crate::plan::{Balance, short};
+use crate::model::plan::{Balance, short};
 use crate::simulate::trace::{Event, Eviction, Refused, Trace};
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 mod nodes;
 
@@ -28,9 +28,15 @@ impl fmt::Display for Page<'_> {
         for line in self.head {
             writeln!(f, "{line}")?;
         }
-        let Some(first) = self.traces.first() else { return Ok(()) };
+        let Some(first) = self.traces.first() else {
+            return Ok(());
+        };
         let time = short(first.end.duration_since(first.start));
-        writeln!(f, "simulated: {time}, from {:.0} to {:.0}", first.start, first.end)?;
+        writeln!(
+            f,
+            "simulated: {time}, from {:.0} to {:.0}",
+            first.start, first.end
+        )?;
         self.nodes(f)?;
         self.events(f, first)?;
         for trace in self.traces {
@@ -47,16 +53,29 @@ impl fmt::Display for Page<'_> {
 
 impl Page<'_> {
     fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
-        writeln!(f, "\n{}  {}", self.screen.paint(Ink::Bold, title), self.screen.paint(Ink::Dim, note))
+        writeln!(
+            f,
+            "\n{}  {}",
+            self.screen.paint(Ink::Bold, title),
+            self.screen.paint(Ink::Dim, note)
+        )
     }
 
     const fn fit(&self, lines: usize, most: usize) -> (usize, usize) {
-        if self.all || lines <= most { (lines, 0) } else { (most, lines - most) }
+        if self.all || lines <= most {
+            (lines, 0)
+        } else {
+            (most, lines - most)
+        }
     }
 
     fn more(&self, f: &mut fmt::Formatter<'_>, left_out: usize, what: &str) -> fmt::Result {
         let text = format!("… {left_out} more {what}: --all lists them");
-        if left_out == 0 { Ok(()) } else { writeln!(f, "{}", self.screen.paint(Ink::Dim, &text)) }
+        if left_out == 0 {
+            Ok(())
+        } else {
+            writeln!(f, "{}", self.screen.paint(Ink::Dim, &text))
+        }
     }
 
     fn events(&self, f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
@@ -86,7 +105,12 @@ impl Page<'_> {
                 None => "",
             };
             let time = short(e.at.duration_since(trace.start));
-            vec![time, format!("{}/{}", e.namespace, e.pod), format!("{} → {to}", e.from), helped.to_owned()]
+            vec![
+                time,
+                format!("{}/{}", e.namespace, e.pod),
+                format!("{} → {to}", e.from),
+                helped.to_owned(),
+            ]
         };
         let rows: Vec<Vec<String>> = trace.evictions[..shown].iter().map(row).collect();
         for line in columns(&rows) {
@@ -102,48 +126,94 @@ impl Page<'_> {
         self.title(
             f,
             "What stayed, and why",
-            &format!("how often in all cycles, and the last reason{}", self.of(trace)),
+            &format!(
+                "how often in all cycles, and the last reason{}",
+                self.of(trace)
+            ),
         )?;
         let mut refusals: Vec<_> = trace.refusals.iter().collect();
         refusals.sort_by_key(|(_, refused)| std::cmp::Reverse(refused.times));
         let row = |(code, refused): &(&String, &Refused)| {
-            vec![format!("{:>6}", refused.times), (*code).clone(), refused.last.clone()]
+            vec![
+                format!("{:>6}", refused.times),
+                (*code).clone(),
+                refused.last.clone(),
+            ]
         };
-        columns(&refusals.iter().map(row).collect::<Vec<_>>()).iter().try_for_each(|line| writeln!(f, "{line}"))
+        columns(&refusals.iter().map(row).collect::<Vec<_>>())
+            .iter()
+            .try_for_each(|line| writeln!(f, "{line}"))
     }
 
     /// Which policy a section is about, where there are two.
     fn of(&self, trace: &Trace) -> String {
-        if self.traces.len() > 1 { format!("; under {}", trace.policy) } else { String::new() }
+        if self.traces.len() > 1 {
+            format!("; under {}", trace.policy)
+        } else {
+            String::new()
+        }
     }
 
     /// The figures, a column for each policy.
     fn comes_to(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let evenness = if self.traces.len() > 1 { "at the end" } else { "before the first eviction → at the end" };
-        self.title(f, "Outcome", &format!("standard deviation {evenness}: less is better"))?;
+        let evenness = if self.traces.len() > 1 {
+            "at the end"
+        } else {
+            "before the first eviction → at the end"
+        };
+        self.title(
+            f,
+            "Outcome",
+            &format!("standard deviation {evenness}: less is better"),
+        )?;
         let mut rows: Vec<Vec<String>> = Vec::new();
         if self.traces.len() > 1 {
-            rows.push(std::iter::once(String::new()).chain(self.traces.iter().map(|t| t.policy.clone())).collect());
+            rows.push(
+                std::iter::once(String::new())
+                    .chain(self.traces.iter().map(|t| t.policy.clone()))
+                    .collect(),
+            );
         }
         let mut row = |name: &str, of: &dyn Fn(&Trace) -> String| {
-            rows.push(std::iter::once(name.to_owned()).chain(self.traces.iter().map(of)).collect());
+            rows.push(
+                std::iter::once(name.to_owned())
+                    .chain(self.traces.iter().map(of))
+                    .collect(),
+            );
         };
         row("evictions", &|t| t.summary.evictions.to_string());
         row("that helped", &|t| t.summary.helped.to_string());
-        row("landed as foreseen", &|t| format!("{} of {}", t.summary.foreseen.0, t.summary.foreseen.1));
+        row("landed as foreseen", &|t| {
+            format!("{} of {}", t.summary.foreseen.0, t.summary.foreseen.1)
+        });
         row("time to balance", &time_to_balance);
         row("pods without a node", &|t| t.summary.pending.to_string());
-        row("nodes without workload", &|t| t.summary.empty_nodes.to_string());
+        row("nodes without workload", &|t| {
+            t.summary.empty_nodes.to_string()
+        });
         if let [one] = self.traces {
-            rows.extend(one.summary.before.iter().flat_map(|(resource, before)| evened(one, resource, *before)));
+            rows.extend(
+                one.summary
+                    .before
+                    .iter()
+                    .flat_map(|(resource, before)| evened(one, resource, *before)),
+            );
         } else {
             for resource in ["cpu", "memory"] {
-                let even = |t: &Trace| nodes::evenness(t, resource).map_or("?".to_owned(), |r| r.to_string());
+                let even = |t: &Trace| {
+                    nodes::evenness(t, resource).map_or("?".to_owned(), |r| r.to_string())
+                };
                 let name = format!("{resource} standard deviation by usage");
-                rows.push(std::iter::once(name).chain(self.traces.iter().map(even)).collect());
+                rows.push(
+                    std::iter::once(name)
+                        .chain(self.traces.iter().map(even))
+                        .collect(),
+                );
             }
         }
-        columns(&rows).iter().try_for_each(|line| writeln!(f, "{line}"))
+        columns(&rows)
+            .iter()
+            .try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
@@ -151,9 +221,15 @@ impl Page<'_> {
 fn evened(trace: &Trace, resource: &str, before: Balance) -> [Vec<String>; 2] {
     let after = trace.summary.after.get(resource).copied().unwrap_or(before);
     let row = |name: &str, of: fn(Balance) -> Ratio| {
-        vec![format!("{resource} {name}"), format!("{} → {}", of(before), of(after))]
+        vec![
+            format!("{resource} {name}"),
+            format!("{} → {}", of(before), of(after)),
+        ]
     };
-    [row("standard deviation", |b| b.deviation), row("fullest above mean", |b| b.above_mean)]
+    [
+        row("standard deviation", |b| b.deviation),
+        row("fullest above mean", |b| b.above_mean),
+    ]
 }
 
 fn time_to_balance(trace: &Trace) -> String {
@@ -167,7 +243,11 @@ fn time_to_balance(trace: &Trace) -> String {
 /// The run in one sentence.
 fn sentence(trace: &Trace) -> String {
     let summary = &trace.summary;
-    let evictions = counted(usize::try_from(summary.evictions).unwrap_or(usize::MAX), "eviction", "evictions");
+    let evictions = counted(
+        usize::try_from(summary.evictions).unwrap_or(usize::MAX),
+        "eviction",
+        "evictions",
+    );
     let helped = match (summary.evictions, summary.helped) {
         (0, _) => String::new(),
         (1, 1) => ", which helped".to_owned(),

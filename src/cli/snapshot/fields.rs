@@ -39,7 +39,10 @@ pub(super) enum Keep {
 /// Fields by name.
 pub(super) type Fields = &'static [(&'static str, Keep)];
 
-use Keep::{Amounts, Annotations, Expressions, Key, Labels, Name, NodeFields, Own, Owners, Plain, Taint, There};
+use Keep::{
+    Amounts, Annotations, Expressions, Key, Labels, Name, NodeFields, Own, Owners, Plain, Taint,
+    There,
+};
 
 /// Annotations whose values mean something to decisions; see `snapshot::import`.
 pub(super) const ANNOTATIONS: [&str; 7] = [
@@ -70,7 +73,10 @@ const META: Keep = Keep::Fields(&[
 ]);
 
 const SELECTOR: Keep = Keep::Fields(&[("matchLabels", Labels), ("matchExpressions", Expressions)]);
-const NODE_TERM: Keep = Keep::Fields(&[("matchExpressions", Expressions), ("matchFields", NodeFields)]);
+const NODE_TERM: Keep = Keep::Fields(&[
+    ("matchExpressions", Expressions),
+    ("matchFields", NodeFields),
+]);
 const NODE_SELECTOR: Keep = Keep::Fields(&[("nodeSelectorTerms", NODE_TERM)]);
 const POD_TERM: Keep = Keep::Fields(&[
     ("labelSelector", SELECTOR),
@@ -82,7 +88,10 @@ const POD_TERM: Keep = Keep::Fields(&[
 ]);
 const POD_TERMS: Keep = Keep::Fields(&[
     (REQUIRED, POD_TERM),
-    (PREFERRED, Keep::Fields(&[("weight", Plain), ("podAffinityTerm", POD_TERM)])),
+    (
+        PREFERRED,
+        Keep::Fields(&[("weight", Plain), ("podAffinityTerm", POD_TERM)]),
+    ),
 ]);
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -91,7 +100,10 @@ const AFFINITY: Keep = Keep::Fields(&[
         "nodeAffinity",
         Keep::Fields(&[
             (REQUIRED, NODE_SELECTOR),
-            (PREFERRED, Keep::Fields(&[("weight", Plain), ("preference", NODE_TERM)])),
+            (
+                PREFERRED,
+                Keep::Fields(&[("weight", Plain), ("preference", NODE_TERM)]),
+            ),
         ]),
     ),
     ("podAffinity", POD_TERMS),
@@ -124,7 +136,10 @@ const CONTAINER: Keep = Keep::Fields(&[
 const STATE: Keep = Keep::Fields(&[
     ("running", There),
     ("waiting", Keep::Fields(&[("reason", Plain)])),
-    ("terminated", Keep::Fields(&[("reason", Plain), ("exitCode", Plain)])),
+    (
+        "terminated",
+        Keep::Fields(&[("reason", Plain), ("exitCode", Plain)]),
+    ),
 ]);
 const CONTAINER_STATUS: Keep = Keep::Fields(&[
     ("name", Name(Space::Container)),
@@ -145,19 +160,28 @@ const VOLUME: Keep = Keep::Fields(&[
     ("emptyDir", There),
     ("hostPath", There),
     ("ephemeral", There),
-    ("persistentVolumeClaim", Keep::Fields(&[("claimName", Name(Space::Claim))])),
+    (
+        "persistentVolumeClaim",
+        Keep::Fields(&[("claimName", Name(Space::Claim))]),
+    ),
 ]);
 
 const NODE: Fields = &[
     ("metadata", META),
-    ("spec", Keep::Fields(&[("unschedulable", Plain), ("taints", Taint)])),
+    (
+        "spec",
+        Keep::Fields(&[("unschedulable", Plain), ("taints", Taint)]),
+    ),
     (
         "status",
         Keep::Fields(&[
             ("allocatable", Amounts),
             ("capacity", Amounts),
             ("conditions", CONDITION),
-            ("images", Keep::Fields(&[("names", Name(Space::Image)), ("sizeBytes", Plain)])),
+            (
+                "images",
+                Keep::Fields(&[("names", Name(Space::Image)), ("sizeBytes", Plain)]),
+            ),
         ]),
     ),
 ];
@@ -166,7 +190,10 @@ const POD_SPEC: Keep = Keep::Fields(&[
     ("priority", Plain),
     ("priorityClassName", Name(Space::Priority)),
     ("schedulerName", Name(Space::Scheduler)),
-    ("schedulingGates", Keep::Fields(&[("name", Name(Space::Part))])),
+    (
+        "schedulingGates",
+        Keep::Fields(&[("name", Name(Space::Part))]),
+    ),
     ("nodeSelector", Labels),
     ("affinity", AFFINITY),
     ("topologySpreadConstraints", SPREAD),
@@ -176,7 +203,10 @@ const POD_SPEC: Keep = Keep::Fields(&[
     ("ephemeralContainers", CONTAINER),
     ("overhead", Amounts),
     ("resources", RESOURCES),
-    ("resourceClaims", Keep::Fields(&[("name", Name(Space::Part))])),
+    (
+        "resourceClaims",
+        Keep::Fields(&[("name", Name(Space::Part))]),
+    ),
     ("restartPolicy", Plain),
     ("hostNetwork", Plain),
     ("volumes", VOLUME),
@@ -220,7 +250,12 @@ const BUDGET: Fields = &[
         ]),
     ),
 ];
-const CLASS: Fields = &[("metadata", META), ("value", Plain), ("globalDefault", Plain), ("preemptionPolicy", Plain)];
+const CLASS: Fields = &[
+    ("metadata", META),
+    ("value", Plain),
+    ("globalDefault", Plain),
+    ("preemptionPolicy", Plain),
+];
 const CLAIM: Fields = &[
     ("metadata", META),
     (
@@ -242,14 +277,25 @@ const PERSISTENT_VOLUME: Fields = &[
         ]),
     ),
 ];
-const SERVICE: Fields = &[("metadata", META), ("spec", Keep::Fields(&[("selector", Labels)]))];
+const SERVICE: Fields = &[
+    ("metadata", META),
+    ("spec", Keep::Fields(&[("selector", Labels)])),
+];
 const META_ONLY: Fields = &[("metadata", META)];
-const NODE_METRICS: Fields = &[("metadata", META), ("timestamp", Plain), ("window", Plain), ("usage", Amounts)];
+const NODE_METRICS: Fields = &[
+    ("metadata", META),
+    ("timestamp", Plain),
+    ("window", Plain),
+    ("usage", Amounts),
+];
 const POD_METRICS: Fields = &[
     ("metadata", META),
     ("timestamp", Plain),
     ("window", Plain),
-    ("containers", Keep::Fields(&[("name", Name(Space::Container)), ("usage", Amounts)])),
+    (
+        "containers",
+        Keep::Fields(&[("name", Name(Space::Container)), ("usage", Amounts)]),
+    ),
 ];
 
 /// What is kept of a kind, and of which sort its name is; `None` where nothing is kept of it.

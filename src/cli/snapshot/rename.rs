@@ -69,14 +69,18 @@ impl Space {
     /// Names that every cluster has and policies mean something by.
     fn keeps(self, name: &str) -> bool {
         match self {
-            Space::Namespace => ["default", "kube-system", "kube-public", "kube-node-lease"].contains(&name),
+            Space::Namespace => {
+                ["default", "kube-system", "kube-public", "kube-node-lease"].contains(&name)
+            }
             Space::Priority => ["system-cluster-critical", "system-node-critical"].contains(&name),
             Space::Scheduler => name == "default-scheduler",
             Space::Address => ["0.0.0.0", "127.0.0.1", "::"].contains(&name),
             Space::Key => KEYS.contains(&name),
             Space::Kind => KINDS.contains(&name),
             // Of the resources and conditions only those of others have a domain.
-            Space::Resource => !name.contains('/') || ["nvidia.com/gpu", "amd.com/gpu"].contains(&name),
+            Space::Resource => {
+                !name.contains('/') || ["nvidia.com/gpu", "amd.com/gpu"].contains(&name)
+            }
             Space::Condition => !name.contains('/'),
             Space::Node
             | Space::Pod
@@ -133,8 +137,17 @@ const KEYS: [&str; 30] = [
 ];
 
 /// Kinds of Kubernetes that own others.
-const KINDS: [&str; 9] =
-    ["CronJob", "DaemonSet", "Deployment", "Job", "Node", "Pod", "ReplicaSet", "ReplicationController", "StatefulSet"];
+const KINDS: [&str; 9] = [
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "Job",
+    "Node",
+    "Pod",
+    "ReplicaSet",
+    "ReplicationController",
+    "StatefulSet",
+];
 
 /// What becomes of the names in an object.
 pub(super) trait Rename {
@@ -216,7 +229,10 @@ impl Learn {
             let tag = if space == Space::Image { ":1" } else { "" };
             made.insert((space, name), format!("{}{count}{tag}", space.prefix()));
         }
-        Made { made, compared: self.compared }
+        Made {
+            made,
+            compared: self.compared,
+        }
     }
 }
 
@@ -226,14 +242,20 @@ impl Rename for Made {
             return real.to_owned();
         }
         // Every name has been learnt; if one had not, it had better be missing than be told.
-        self.made.get(&(space, plain(space, real))).cloned().unwrap_or_else(|| format!("{}0", space.prefix()))
+        self.made
+            .get(&(space, plain(space, real)))
+            .cloned()
+            .unwrap_or_else(|| format!("{}0", space.prefix()))
     }
 
     fn value(&mut self, key: &str, real: &str) -> String {
         if self.compared.contains(key) && real.parse::<i64>().is_ok() {
             return real.to_owned();
         }
-        let made: Vec<String> = parts(key, real).into_iter().map(|part| self.name(space_of(key), part)).collect();
+        let made: Vec<String> = parts(key, real)
+            .into_iter()
+            .map(|part| self.name(space_of(key), part))
+            .collect();
         made.join(ZONES)
     }
 
@@ -244,7 +266,11 @@ impl Rename for Made {
 const ZONES: &str = "__";
 
 fn parts<'v>(key: &str, value: &'v str) -> Vec<&'v str> {
-    if key.ends_with("/zone") || key.ends_with("/region") { value.split(ZONES).collect() } else { vec![value] }
+    if key.ends_with("/zone") || key.ends_with("/region") {
+        value.split(ZONES).collect()
+    } else {
+        vec![value]
+    }
 }
 
 /// Labels whose values are names.
@@ -260,6 +286,16 @@ fn space_of(key: &str) -> Space {
 
 /// Images are compared with the tag that is implied.
 fn plain(space: Space, real: &str) -> String {
-    let bare = |image: &str| !image.rsplit('/').next().unwrap_or_default().contains([':', '@']);
-    if space == Space::Image && bare(real) { format!("{real}:latest") } else { real.to_owned() }
+    let bare = |image: &str| {
+        !image
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .contains([':', '@'])
+    };
+    if space == Space::Image && bare(real) {
+        format!("{real}:latest")
+    } else {
+        real.to_owned()
+    }
 }

@@ -17,10 +17,23 @@ pub(super) fn scramble(objects: &[Value], chance: u64) -> Vec<Value> {
         walk(object, &mut learnt);
     }
     let mut made = learnt.make(chance);
-    let mut all: Vec<Value> = objects.iter().filter_map(|object| walk(object, &mut made)).collect();
+    let mut all: Vec<Value> = objects
+        .iter()
+        .filter_map(|object| walk(object, &mut made))
+        .collect();
     all.sort_by_cached_key(|object| {
-        let word = |pointer| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-        (word("/kind"), word("/metadata/namespace"), word("/metadata/name"))
+        let word = |pointer| {
+            object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        (
+            word("/kind"),
+            word("/metadata/namespace"),
+            word("/metadata/name"),
+        )
     });
     all
 }
@@ -46,7 +59,10 @@ fn fields_of(value: &Value, fields: Fields, walk: &mut Walk<'_>) -> Map<String, 
     let mut kept = Map::new();
     for (name, keep) in fields {
         if let Some(found) = value.get(name).filter(|v| !v.is_null()) {
-            kept.extend(walk.keep(found, *keep).map(|value| ((*name).to_owned(), value)));
+            kept.extend(
+                walk.keep(found, *keep)
+                    .map(|value| ((*name).to_owned(), value)),
+            );
         }
     }
     kept
@@ -55,7 +71,12 @@ fn fields_of(value: &Value, fields: Fields, walk: &mut Walk<'_>) -> Map<String, 
 impl Walk<'_> {
     fn keep(&mut self, value: &Value, keep: Keep) -> Option<Value> {
         if let Value::Array(items) = value {
-            return Some(items.iter().filter_map(|item| self.keep(item, keep)).collect());
+            return Some(
+                items
+                    .iter()
+                    .filter_map(|item| self.keep(item, keep))
+                    .collect(),
+            );
         }
         match keep {
             Keep::Plain => (!value.is_object()).then(|| value.clone()),
@@ -63,13 +84,19 @@ impl Walk<'_> {
             Keep::Own => self.text(value, self.own),
             Keep::Name(space) => self.text(value, space),
             Keep::Key => self.text(value, Space::Key),
-            Keep::Fields(fields) => value.is_object().then(|| fields_of(value, fields, self).into()),
+            Keep::Fields(fields) => value
+                .is_object()
+                .then(|| fields_of(value, fields, self).into()),
             Keep::Labels => Some(self.labels(value.as_object()?)),
             Keep::Amounts => Some(self.amounts(value.as_object()?)),
             Keep::Annotations => Some(self.annotations(value.as_object()?)),
             Keep::Expressions => self.expression(value),
             Keep::NodeFields => {
-                let fields = &[("key", Keep::Plain), ("operator", Keep::Plain), ("values", Keep::Name(Space::Node))];
+                let fields = &[
+                    ("key", Keep::Plain),
+                    ("operator", Keep::Plain),
+                    ("values", Keep::Name(Space::Node)),
+                ];
                 Some(fields_of(value, fields, self).into())
             }
             Keep::Taint => self.taint(value),
@@ -78,7 +105,9 @@ impl Walk<'_> {
     }
 
     fn text(&mut self, value: &Value, space: Space) -> Option<Value> {
-        value.as_str().map(|real| self.names.name(space, real).into())
+        value
+            .as_str()
+            .map(|real| self.names.name(space, real).into())
     }
 
     fn labels(&mut self, labels: &Map<String, Value>) -> Value {
@@ -90,13 +119,23 @@ impl Walk<'_> {
     }
 
     fn amounts(&mut self, amounts: &Map<String, Value>) -> Value {
-        let pair = |(resource, amount): (&String, &Value)| (self.names.name(Space::Resource, resource), amount.clone());
-        amounts.iter().filter(|(_, amount)| !amount.is_object()).map(pair).collect::<Map<_, _>>().into()
+        let pair = |(resource, amount): (&String, &Value)| {
+            (self.names.name(Space::Resource, resource), amount.clone())
+        };
+        amounts
+            .iter()
+            .filter(|(_, amount)| !amount.is_object())
+            .map(pair)
+            .collect::<Map<_, _>>()
+            .into()
     }
 
     fn annotations(&mut self, annotations: &Map<String, Value>) -> Value {
         let mut kept = Map::new();
-        for (name, value) in annotations.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))) {
+        for (name, value) in annotations
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
+        {
             let value = match name {
                 MIRROR => "mirror".to_owned(),
                 STORAGE_CLASS => self.names.name(Space::Storage, value),
@@ -112,9 +151,16 @@ impl Walk<'_> {
     fn expression(&mut self, value: &Value) -> Option<Value> {
         let key = value.get("key")?.as_str()?;
         self.order(key, value);
-        let mut kept = fields_of(value, &[("key", Keep::Key), ("operator", Keep::Plain)], self);
+        let mut kept = fields_of(
+            value,
+            &[("key", Keep::Key), ("operator", Keep::Plain)],
+            self,
+        );
         if let Some(values) = value.get("values").and_then(Value::as_array) {
-            let values = values.iter().filter_map(Value::as_str).map(|v| Value::from(self.names.value(key, v)));
+            let values = values
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|v| Value::from(self.names.value(key, v)));
             kept.insert("values".to_owned(), values.collect());
         }
         Some(kept.into())
@@ -139,7 +185,10 @@ impl Walk<'_> {
 
     /// Numbers stay numbers where they are compared.
     fn order(&mut self, key: &str, value: &Value) {
-        if matches!(value.get("operator").and_then(Value::as_str), Some("Gt" | "Lt")) {
+        if matches!(
+            value.get("operator").and_then(Value::as_str),
+            Some("Gt" | "Lt")
+        ) {
             self.names.compared(key);
         }
     }

@@ -35,7 +35,9 @@ pub enum TimingError {
         lease: Duration,
     },
     /// One renewal that fails would end the lead.
-    #[error("the retry period is {retry:?}, expected less than the renew deadline of {renew:?} divided by 1.2")]
+    #[error(
+        "the retry period is {retry:?}, expected less than the renew deadline of {renew:?} divided by 1.2"
+    )]
     RetryTooLong {
         /// The retry period.
         retry: Duration,
@@ -60,7 +62,11 @@ impl Timing {
         if retry < Duration::from_millis(100) {
             return Err(TimingError::RetryTooShort(retry));
         }
-        Ok(Timing { lease, renew, retry })
+        Ok(Timing {
+            lease,
+            renew,
+            retry,
+        })
     }
 
     /// How often the Lease is renewed or looked at.
@@ -122,7 +128,15 @@ pub struct Election {
 impl Election {
     /// A candidate of this identity, which no other process may ever have, that knows nothing yet.
     pub const fn new(me: String, timing: Timing) -> Self {
-        Election { me, timing, known: None, since: None, fresh: false, lead: None, terms: 0 }
+        Election {
+            me,
+            timing,
+            known: None,
+            since: None,
+            fresh: false,
+            lead: None,
+            terms: 0,
+        }
     }
 
     /// A retry period is over. The leader writes at once; the others look first.
@@ -164,7 +178,10 @@ impl Election {
         self.lapse(now);
         let term = self.lead.map_or_else(|| self.new_term(), |lead| lead.term);
         (self.known, self.since, self.fresh) = (Some(spec), Some(now), true);
-        self.lead = Some(Lead { term, until: sent + self.timing.renew });
+        self.lead = Some(Lead {
+            term,
+            until: sent + self.timing.renew,
+        });
     }
 
     /// Somebody else has written, or it is not known what came of a call.
@@ -186,7 +203,10 @@ impl Election {
 
     /// The Lease without us; `None` where it is not ours.
     pub fn released(&self, stamp: Timestamp) -> Option<LeaseSpec> {
-        let mine = self.known.clone().filter(|_| self.holder() == Some(self.me.as_str()))?;
+        let mine = self
+            .known
+            .clone()
+            .filter(|_| self.holder() == Some(self.me.as_str()))?;
         Some(LeaseSpec {
             holder_identity: None,
             // As client-go leaves it behind: not for long, whoever may take an empty name for somebody.
@@ -217,8 +237,15 @@ impl Election {
     }
 
     fn held_by_another(&self, now: Instant) -> bool {
-        let (Some(known), Some(since)) = (&self.known, self.since) else { return false };
-        let lasts = || known.lease_duration_seconds.and_then(|s| u64::try_from(s).ok()).filter(|s| *s > 0);
+        let (Some(known), Some(since)) = (&self.known, self.since) else {
+            return false;
+        };
+        let lasts = || {
+            known
+                .lease_duration_seconds
+                .and_then(|s| u64::try_from(s).ok())
+                .filter(|s| *s > 0)
+        };
         // A record that says no duration is given ours.
         let lasts = || lasts().map_or(self.timing.lease, Duration::from_secs);
         holder(known).is_some_and(|holder| holder != self.me) && now.duration_since(since) < lasts()
@@ -227,7 +254,11 @@ impl Election {
     /// The time to write down, later than the last of ours, even where a clock stands still or is put back: a record that
     /// is as it was before would not tell the others that we live.
     fn later_than_the_last(&self, stamp: Timestamp, mine: bool) -> MicroTime {
-        let last = self.known.as_ref().and_then(|known| known.renew_time.as_ref()).filter(|_| mine);
+        let last = self
+            .known
+            .as_ref()
+            .and_then(|known| known.renew_time.as_ref())
+            .filter(|_| mine);
         let next = last.and_then(|last| last.0.checked_add(SignedDuration::from_micros(1)).ok());
         MicroTime(next.map_or(stamp, |next| stamp.max(next)))
     }
@@ -238,13 +269,21 @@ impl Election {
         let transitions = match &self.known {
             None => 0,
             Some(known) if mine => known.lease_transitions.unwrap_or_default(),
-            Some(known) => known.lease_transitions.unwrap_or_default().max(0).saturating_add(1),
+            Some(known) => known
+                .lease_transitions
+                .unwrap_or_default()
+                .max(0)
+                .saturating_add(1),
         };
         let known = self.known.clone().unwrap_or_default();
         LeaseSpec {
             holder_identity: Some(self.me.clone()),
             lease_duration_seconds: Some(self.timing.seconds()),
-            acquire_time: known.acquire_time.clone().filter(|_| mine).or_else(|| now.clone()),
+            acquire_time: known
+                .acquire_time
+                .clone()
+                .filter(|_| mine)
+                .or_else(|| now.clone()),
             renew_time: now,
             lease_transitions: Some(transitions),
             ..known
@@ -253,7 +292,9 @@ impl Election {
 }
 
 fn holder(spec: &LeaseSpec) -> Option<&str> {
-    spec.holder_identity.as_deref().filter(|holder| !holder.is_empty())
+    spec.holder_identity
+        .as_deref()
+        .filter(|holder| !holder.is_empty())
 }
 
 #[cfg(test)]

@@ -48,12 +48,18 @@ impl Kept {
     }
 
     fn spec(&self) -> Value {
-        self.0.lock().unwrap().lease.as_ref().map_or(Value::Null, |lease| lease["spec"].clone())
+        self.0
+            .lock()
+            .unwrap()
+            .lease
+            .as_ref()
+            .map_or(Value::Null, |lease| lease["spec"].clone())
     }
 
     pub(crate) fn put(&self, spec: &Value) {
         let mut state = self.0.lock().unwrap();
-        let lease = json!({"metadata": {"name": "evenkeel", "annotations": {"team": "a"}}, "spec": spec});
+        let lease =
+            json!({"metadata": {"name": "evenkeel", "annotations": {"team": "a"}}, "spec": spec});
         state.keep(lease);
     }
 
@@ -80,7 +86,10 @@ impl State {
             ("POST", None) => self.keep(serde_json::from_str(body).unwrap()),
             ("PUT", Some(lease)) => {
                 let new: Value = serde_json::from_str(body).unwrap();
-                assert!(new["metadata"]["resourceVersion"].is_string(), "written over whatever is there");
+                assert!(
+                    new["metadata"]["resourceVersion"].is_string(),
+                    "written over whatever is there"
+                );
                 if version(&new) == version(lease) {
                     self.keep(new)
                 } else {
@@ -107,7 +116,12 @@ fn elector(client: &Client, name: &str) -> (Elector, Leadership) {
 }
 
 fn methods(asked: &Asked) -> Vec<String> {
-    asked.lock().unwrap().drain(..).map(|(method, ..)| method).collect()
+    asked
+        .lock()
+        .unwrap()
+        .drain(..)
+        .map(|(method, ..)| method)
+        .collect()
 }
 
 #[tokio::test]
@@ -119,7 +133,10 @@ async fn the_first_creates_the_lease_and_renews_it() {
     assert!(leadership.look().is_some());
     assert_eq!(methods(&asked), ["GET", "POST"]);
     let first = kept.spec();
-    assert_eq!((&first["holderIdentity"], &first["leaseDurationSeconds"]), (&json!("one"), &json!(15)));
+    assert_eq!(
+        (&first["holderIdentity"], &first["leaseDurationSeconds"]),
+        (&json!("one"), &json!(15))
+    );
     let term = leadership.term();
     one.round().await;
     assert_eq!(methods(&asked), ["PUT"], "it need not look first");
@@ -136,13 +153,25 @@ async fn the_second_stands_by_and_takes_over_when_the_first_gives_back() {
     let ((mut one, _), (mut other, standby)) = (elector(&client, "one"), elector(&client, "other"));
     one.round().await;
     other.round().await;
-    assert_eq!((standby.term(), standby.holder().as_deref()), (None, Some("one")));
+    assert_eq!(
+        (standby.term(), standby.holder().as_deref()),
+        (None, Some("one"))
+    );
     methods(&asked);
     one.release().await;
-    assert_eq!((methods(&asked), kept.spec().get("holderIdentity")), (vec!["PUT".to_owned()], None));
+    assert_eq!(
+        (methods(&asked), kept.spec().get("holderIdentity")),
+        (vec!["PUT".to_owned()], None)
+    );
     other.round().await;
     assert!(standby.term().is_some());
-    assert_eq!((&kept.spec()["holderIdentity"], &kept.spec()["leaseTransitions"]), (&json!("other"), &json!(1)));
+    assert_eq!(
+        (
+            &kept.spec()["holderIdentity"],
+            &kept.spec()["leaseTransitions"]
+        ),
+        (&json!("other"), &json!(1))
+    );
     // Given back a second time, by one that does not have it: nothing happens.
     elector(&client, "third").0.release().await;
     assert_eq!(kept.spec()["holderIdentity"], "other");
@@ -152,7 +181,8 @@ async fn the_second_stands_by_and_takes_over_when_the_first_gives_back() {
 async fn of_two_who_are_as_quick_one_leads() {
     let kept = Kept::default();
     let (client, _) = kept.serve().await;
-    let ((mut one, first), (mut other, second)) = (elector(&client, "one"), elector(&client, "other"));
+    let ((mut one, first), (mut other, second)) =
+        (elector(&client, "one"), elector(&client, "other"));
     // Both have looked, and found none.
     one.read().await.unwrap_or_else(|_| panic!());
     other.read().await.unwrap_or_else(|_| panic!());
@@ -173,7 +203,10 @@ async fn what_others_wrote_into_it_stays() {
     elector(&client, "one").0.round().await;
     let lease = kept.0.lock().unwrap().lease.clone().unwrap();
     assert_eq!(
-        (&lease["metadata"]["annotations"]["team"], &lease["spec"]["holderIdentity"]),
+        (
+            &lease["metadata"]["annotations"]["team"],
+            &lease["spec"]["holderIdentity"]
+        ),
         (&json!("a"), &json!("one"))
     );
 }
@@ -186,26 +219,44 @@ async fn a_lease_that_is_no_lease_is_trouble_and_nobody_leads_by_it() {
     let (client, asked) = kept.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
-    assert_eq!((leadership.term(), methods(&asked)), (None, vec!["GET".to_owned()]));
+    assert_eq!(
+        (leadership.term(), methods(&asked)),
+        (None, vec!["GET".to_owned()])
+    );
     let trouble = leadership.trouble().unwrap();
-    assert!(trouble.starts_with("no answer about lease system/evenkeel: "), "{trouble}");
+    assert!(
+        trouble.starts_with("no answer about lease system/evenkeel: "),
+        "{trouble}"
+    );
     kept.put(&json!(null));
     one.round().await;
-    assert!(leadership.term().is_some() && leadership.trouble().is_none(), "an empty one is free");
+    assert!(
+        leadership.term().is_some() && leadership.trouble().is_none(),
+        "an empty one is free"
+    );
 }
 
 #[tokio::test]
 async fn what_is_missing_is_named() {
     for (method, expected) in [
-        ("GET", "may not get lease system/evenkeel, which its role must allow: no"),
-        ("POST", "may not create lease system/evenkeel, which its role must allow: no"),
+        (
+            "GET",
+            "may not get lease system/evenkeel, which its role must allow: no",
+        ),
+        (
+            "POST",
+            "may not create lease system/evenkeel, which its role must allow: no",
+        ),
     ] {
         let kept = Kept::default();
         kept.instead(Some((method, false, status(403, "no"))));
         let (client, _) = kept.serve().await;
         let (mut one, leadership) = elector(&client, "one");
         one.round().await;
-        assert_eq!((leadership.term(), leadership.trouble().as_deref()), (None, Some(expected)));
+        assert_eq!(
+            (leadership.term(), leadership.trouble().as_deref()),
+            (None, Some(expected))
+        );
     }
     let (mut one, leadership) = elector(&client_of("http://127.0.0.1:1"), "one");
     one.round().await;
@@ -254,7 +305,10 @@ async fn what_is_given_back_is_looked_for_where_a_renewal_was_not_answered() {
     one.round().await;
     kept.instead(None);
     one.release().await;
-    assert_eq!((kept.spec().get("holderIdentity"), leadership.term()), (None, None));
+    assert_eq!(
+        (kept.spec().get("holderIdentity"), leadership.term()),
+        (None, None)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,9 +323,14 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
                 std::future::pending::<()>().await;
             }
             let (method, uri) = (request.method().to_string(), request.uri().to_string());
-            let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+            let body = axum::body::to_bytes(request.into_body(), usize::MAX)
+                .await
+                .unwrap();
             let (code, text) = kept.answer(&method, &uri, std::str::from_utf8(&body).unwrap());
-            axum::response::Response::builder().status(code).body(axum::body::Body::from(text)).unwrap()
+            axum::response::Response::builder()
+                .status(code)
+                .body(axum::body::Body::from(text))
+                .unwrap()
         }
     });
     let client = serve(router).await;
@@ -285,7 +344,11 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
     let mut waited = leadership.clone();
     waited.look();
     waited.changed().await;
-    assert!(start.elapsed() > Duration::from_secs(9) && leadership.term().is_none(), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() > Duration::from_secs(9) && leadership.term().is_none(),
+        "{:?}",
+        start.elapsed()
+    );
     tokio::time::advance(Duration::from_secs(60)).await;
     hangs.store(false, std::sync::atomic::Ordering::Relaxed);
     waited.changed().await;
@@ -322,18 +385,33 @@ pub(crate) struct Ruler {
 impl Ruler {
     pub(crate) fn new() -> (Self, Leadership) {
         let (standing, receiver) = watch::channel(Standing::default());
-        (Ruler { standing, terms: Election::new("me".to_owned(), candidacy("me").timing) }, Leadership(receiver))
+        (
+            Ruler {
+                standing,
+                terms: Election::new("me".to_owned(), candidacy("me").timing),
+            },
+            Leadership(receiver),
+        )
     }
 
     /// Another term begins; its renew deadline is ten seconds from now.
     pub(crate) fn crown(&mut self) {
         self.terms.resign(Instant::now());
-        self.terms.written(LeaseSpec::default(), Instant::now(), Instant::now());
+        self.terms
+            .written(LeaseSpec::default(), Instant::now(), Instant::now());
         let lead = self.terms.lead(Instant::now());
-        self.standing.send_replace(Standing { lead, holder: Some("me".to_owned()), trouble: None });
+        self.standing.send_replace(Standing {
+            lead,
+            holder: Some("me".to_owned()),
+            trouble: None,
+        });
     }
 
     pub(crate) fn depose(&self) {
-        self.standing.send_replace(Standing { lead: None, holder: Some("other".to_owned()), trouble: None });
+        self.standing.send_replace(Standing {
+            lead: None,
+            holder: Some("other".to_owned()),
+            trouble: None,
+        });
     }
 }

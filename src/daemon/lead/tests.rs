@@ -12,14 +12,14 @@ use crate::cluster::evict::tests::planned;
 use crate::cluster::lease::tests::Ruler;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::cycle::Cycle;
+use crate::daemon::telemetry::Health;
+use crate::daemon::telemetry::metrics::{Form, Metrics};
+use crate::daemon::telemetry::status::Board;
 use crate::daemon::{Feed, Told as Said};
-use crate::engine::Engine;
-use crate::ledger::Ledger;
-use crate::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
+use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;
-use crate::telemetry::Health;
-use crate::telemetry::metrics::{Form, Metrics};
-use crate::telemetry::status::Board;
 
 const LEDGER: &str = r#"{"entries":[],"resting":{"shop/Deployment/web":{"attempt":"2026-11-21T12:00:00Z","until":"2026-11-21T13:00:00Z","useless":1}},"version":1}"#;
 
@@ -55,7 +55,13 @@ impl Play {
         .await;
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
-        let candidate = Candidate { leadership, stage: Stage::Over, term: None, trouble: None, told: None };
+        let candidate = Candidate {
+            leadership,
+            stage: Stage::Over,
+            term: None,
+            trouble: None,
+            told: None,
+        };
         let daemon = Daemon {
             usage: Feed::new(&policy.usage, &client),
             store: LedgerStore::new(client.clone(), "system", "ledger"),
@@ -69,7 +75,12 @@ impl Play {
             board: Board::default(),
             lead: Lead(Some(candidate)),
         };
-        Play { daemon, engine: Engine::new(policy, Ledger::default()), ruler, asked }
+        Play {
+            daemon,
+            engine: Engine::new(policy, Ledger::default()),
+            ruler,
+            asked,
+        }
     }
 
     async fn leading(last: usize) -> Self {
@@ -83,11 +94,17 @@ impl Play {
     /// How many requests there were by this method to paths with these words.
     fn asked(&self, method: &str, words: &str) -> usize {
         let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|(how, uri, _)| how == method && uri.contains(words)).count()
+        asked
+            .iter()
+            .filter(|(how, uri, _)| how == method && uri.contains(words))
+            .count()
     }
 
     fn says(&self, leader: u8) -> bool {
-        self.daemon.metrics.text(Form::Classic).contains(&format!("evenkeel_leader {leader}\n"))
+        self.daemon
+            .metrics
+            .text(Form::Classic)
+            .contains(&format!("evenkeel_leader {leader}\n"))
     }
 }
 
@@ -96,7 +113,13 @@ fn kept(ledger: &str) -> Answer {
 }
 
 fn moves(count: usize) -> Vec<Move> {
-    (0..count).map(|i| Move { pod: format!("web-{i}"), uid: format!("u-{i}"), ..planned() }).collect()
+    (0..count)
+        .map(|i| Move {
+            pod: format!("web-{i}"),
+            uid: format!("u-{i}"),
+            ..planned()
+        })
+        .collect()
 }
 
 #[tokio::test]
@@ -104,13 +127,19 @@ async fn whoever_takes_over_reads_the_ledger_first() {
     let mut play = Play::new(kept(LEDGER), 0).await;
     assert!(!play.daemon.take_lead(&mut play.engine).await.unwrap());
     assert!(!play.daemon.lead.holds() && play.says(0));
-    assert!(play.asked.lock().unwrap().is_empty(), "who stands by asks for nothing");
+    assert!(
+        play.asked.lock().unwrap().is_empty(),
+        "who stands by asks for nothing"
+    );
     play.ruler.lock().unwrap().crown();
     assert!(!play.daemon.lead.holds(), "the ledger has not been read");
     assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
     assert!(play.daemon.lead.holds() && play.says(1));
     assert_eq!(play.engine.ledger().write(), LEDGER);
-    assert!(!play.daemon.take_lead(&mut play.engine).await.unwrap(), "it leads already");
+    assert!(
+        !play.daemon.take_lead(&mut play.engine).await.unwrap(),
+        "it leads already"
+    );
     // Lost and won again: others may have written meanwhile.
     play.ruler.lock().unwrap().crown();
     assert!(!play.daemon.lead.holds());
@@ -125,18 +154,36 @@ async fn without_the_ledger_nobody_leads() {
     assert!(!play.daemon.take_lead(&mut play.engine).await.unwrap());
     assert!(!play.daemon.lead.holds() && play.says(0));
     let trouble = play.daemon.lead.trouble().unwrap();
-    assert_eq!(trouble, "the ledger: cannot get configmap system/ledger: etcd is away");
+    assert_eq!(
+        trouble,
+        "the ledger: cannot get configmap system/ledger: etcd is away"
+    );
     let mut play = Play::new(kept("scribbles"), 0).await;
     play.ruler.lock().unwrap().crown();
     let error = play.daemon.take_lead(&mut play.engine).await.unwrap_err();
-    assert!(error.to_string().starts_with("the ledger cannot be read, so nothing may be evicted: "), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("the ledger cannot be read, so nothing may be evicted: "),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn what_is_left_of_a_plan_is_not_tried_once_the_lead_is_lost() {
     let mut play = Play::leading(2).await;
-    let outcomes = Cycle::new(&mut play.daemon, &mut play.engine).act(&moves(4)).await;
-    assert_eq!(outcomes, [Outcome::Evicted, Outcome::Evicted, Outcome::Untried, Outcome::Untried]);
+    let outcomes = Cycle::new(&mut play.daemon, &mut play.engine)
+        .act(&moves(4))
+        .await;
+    assert_eq!(
+        outcomes,
+        [
+            Outcome::Evicted,
+            Outcome::Evicted,
+            Outcome::Untried,
+            Outcome::Untried
+        ]
+    );
     assert_eq!(play.asked("POST", "/eviction"), 2);
 }
 
@@ -145,8 +192,13 @@ async fn a_deadline_that_has_passed_is_a_lost_lead_though_nobody_says_so() {
     let mut play = Play::leading(0).await;
     // As by SIGSTOP.
     tokio::time::advance(Duration::from_secs(11)).await;
-    let outcomes = Cycle::new(&mut play.daemon, &mut play.engine).act(&moves(2)).await;
-    assert_eq!((outcomes, play.asked("POST", "")), (vec![Outcome::Untried, Outcome::Untried], 0));
+    let outcomes = Cycle::new(&mut play.daemon, &mut play.engine)
+        .act(&moves(2))
+        .await;
+    assert_eq!(
+        (outcomes, play.asked("POST", "")),
+        (vec![Outcome::Untried, Outcome::Untried], 0)
+    );
 }
 
 #[tokio::test]
@@ -157,9 +209,16 @@ async fn whoever_has_lost_the_lead_writes_no_ledger_and_touches_no_taint() {
             play.ruler.lock().unwrap().depose();
         }
         let saved = Cycle::new(&mut play.daemon, &mut play.engine).save().await;
-        assert_eq!((saved.err(), play.asked("PUT", "")), (lost.then_some(StoreError::NotLeading), usize::from(!lost)));
+        assert_eq!(
+            (saved.err(), play.asked("PUT", "")),
+            (lost.then_some(StoreError::NotLeading), usize::from(!lost))
+        );
         let action = SteerAction::Add(SteerValue::Hot);
-        let taint = [Steer { node: "n1".to_owned(), action, why: SteerReason::Ending }];
+        let taint = [Steer {
+            node: "n1".to_owned(),
+            action,
+            why: SteerReason::Ending,
+        }];
         play.daemon.steer(taint.iter()).await;
         assert_eq!(play.asked("GET", "/nodes"), usize::from(!lost));
     }

@@ -25,14 +25,19 @@ pub(super) const fn defaults() -> Evictable {
 
 /// Reads the arguments of `DefaultEvictor`.
 pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
-    let priority_below = f.field("priorityThreshold").section(|f| threshold(f, "value", "name"));
+    let priority_below = f
+        .field("priorityThreshold")
+        .section(|f| threshold(f, "value", "name"));
     let evictable = Evictable {
         namespaces: Names::ALL,
         namespace_selector: f.field("namespaceLabelSelector").selector(),
         pod_selector: f.field("labelSelector").selector(),
         priority_below,
         min_replicas: f.field("minReplicas").whole(0).unwrap_or(1).max(1),
-        min_pod_age: f.field("minPodAge").duration(SignedDuration::ZERO).map_or(SignedDuration::ZERO, started),
+        min_pod_age: f
+            .field("minPodAge")
+            .duration(SignedDuration::ZERO)
+            .map_or(SignedDuration::ZERO, started),
         protected: protections(f),
         destinations: f.field("nodeSelector").text_selector(),
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
@@ -52,12 +57,20 @@ fn started(least: SignedDuration) -> SignedDuration {
 }
 
 /// A priority, as a value or by the name of its class.
-pub(super) fn threshold(f: &mut Fields<'_, '_>, value: &'static str, name: &'static str) -> PriorityThreshold {
+pub(super) fn threshold(
+    f: &mut Fields<'_, '_>,
+    value: &'static str,
+    name: &'static str,
+) -> PriorityThreshold {
     let expected = format!("a whole number up to {SYSTEM_CRITICAL}");
     let number = f.field(value).priority(&expected);
     let class = text(f.field(name));
     if number.is_some() && class.is_some() {
-        f.complain(Code::Conflict, name, format!("{value} and {name} do not go together; keep one of them"));
+        f.complain(
+            Code::Conflict,
+            name,
+            format!("{value} and {name} do not go together; keep one of them"),
+        );
     }
     let otherwise = PriorityThreshold::Value(number.unwrap_or(SYSTEM_CRITICAL));
     class.map_or(otherwise, PriorityThreshold::Class)
@@ -67,17 +80,26 @@ impl Spot<'_, '_> {
     fn priority(self, expected: &str) -> Option<i32> {
         use super::super::tree::Value;
         self.scalar(expected, |node| match node.value {
-            Value::Int(number) => i32::try_from(number).ok().filter(|n| *n <= SYSTEM_CRITICAL).ok_or(Code::OutOfRange),
-            Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
-                Err(Code::WrongType)
-            }
+            Value::Int(number) => i32::try_from(number)
+                .ok()
+                .filter(|n| *n <= SYSTEM_CRITICAL)
+                .ok_or(Code::OutOfRange),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Map(_) => Err(Code::WrongType),
         })
     }
 }
 
 /// The booleans that descheduler calls deprecated.
 #[derive(Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one field of the policy file")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one field of the policy file"
+)]
 pub(super) struct Old {
     pub(super) local_storage: bool,
     pub(super) daemon_sets: bool,
@@ -126,7 +148,11 @@ impl Old {
             daemon_sets: !self.daemon_sets,
             system_critical: !self.system_critical,
             failed_bare: !self.failed_bare,
-            persistent_volumes: if self.keep_volumes { Some(StorageClasses::Any) } else { None },
+            persistent_volumes: if self.keep_volumes {
+                Some(StorageClasses::Any)
+            } else {
+                None
+            },
             without_budget: self.keep_without_budget,
             resource_claims: false,
             prefer_no_eviction: false,
@@ -168,16 +194,25 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let mut old = Old::read(f);
     old.keep_without_budget = f.field("ignorePodsWithoutPDB").bool().unwrap_or(false);
     let policies = [("", false), ("Preferred", false), ("Mandatory", true)];
-    let mandatory = f.field("noEvictionPolicy").one_of(&policies).unwrap_or(false);
+    let mandatory = f
+        .field("noEvictionPolicy")
+        .one_of(&policies)
+        .unwrap_or(false);
     let new = f.field("podProtections").section(new_protections);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
     if lists && old.any() {
-        let sentence =
-            "the lists of podProtections do not go together with evict… and ignore… fields; keep one of them";
+        let sentence = "the lists of podProtections do not go together with evict… and ignore… fields; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
-    let protected = if lists { new.protections() } else { old.protections() };
-    Protections { prefer_no_eviction: mandatory, ..protected }
+    let protected = if lists {
+        new.protections()
+    } else {
+        old.protections()
+    };
+    Protections {
+        prefer_no_eviction: mandatory,
+        ..protected
+    }
 }
 
 fn new_protections(f: &mut Fields<'_, '_>) -> New {
@@ -186,8 +221,9 @@ fn new_protections(f: &mut Fields<'_, '_>) -> New {
     let classes = f.field("config").section(|f| {
         f.field("PodsWithPVC").section(|f| {
             let what = "storage classes, each with a name";
-            f.field("protectedStorageClasses")
-                .list(what, |item| item.section(|f| f.required("name", "the name of a storage class").name()))
+            f.field("protectedStorageClasses").list(what, |item| {
+                item.section(|f| f.required("name", "the name of a storage class").name())
+            })
         })
     });
     let classes = classes.filter(|c| !c.is_empty());
@@ -195,7 +231,11 @@ fn new_protections(f: &mut Fields<'_, '_>) -> New {
         let sentence = "this has no effect, for extraEnabled does not name PodsWithPVC";
         f.warn(Code::Ignored, "config", sentence);
     }
-    New { disabled, extra, classes }
+    New {
+        disabled,
+        extra,
+        classes,
+    }
 }
 
 fn protection_list(
@@ -225,7 +265,9 @@ impl New {
     fn protections(self) -> Protections {
         let kept = |protection| !self.disabled.contains(&protection);
         let added = |protection| self.extra.contains(&protection);
-        let classes = self.classes.map_or(StorageClasses::Any, StorageClasses::Named);
+        let classes = self
+            .classes
+            .map_or(StorageClasses::Any, StorageClasses::Named);
         Protections {
             local_storage: kept(Protection::LocalStorage),
             daemon_sets: kept(Protection::DaemonSets),

@@ -4,7 +4,9 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::super::problem::Code;
-use super::super::{AffinityKind, Basis, Names, NodeTaints, Policy, PriorityThreshold, Rule, Share, StorageClasses};
+use super::super::{
+    AffinityKind, Basis, Names, NodeTaints, Policy, PriorityThreshold, Rule, Share, StorageClasses,
+};
 
 fn parse(text: &str) -> Result<Policy, String> {
     Policy::parse("policy.yaml", text).map_err(|e| e.to_string())
@@ -13,12 +15,16 @@ fn parse(text: &str) -> Result<Policy, String> {
 /// A policy whose only profile is this, from line 3 on.
 fn profile(text: &str) -> Result<Policy, String> {
     let text = text.replace('\n', "\n  ");
-    parse(&format!("apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n  {text}\n"))
+    parse(&format!(
+        "apiVersion: descheduler/v1alpha2\nprofiles:\n- name: main\n  {text}\n"
+    ))
 }
 
 /// A policy that runs one plugin with these arguments.
 fn plugin(point: &str, name: &str, args: &str) -> Result<Policy, String> {
-    profile(&format!("pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: {{{point}: {{enabled: [{name}]}}}}"))
+    profile(&format!(
+        "pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: {{{point}: {{enabled: [{name}]}}}}"
+    ))
 }
 
 /// A policy with these arguments of DefaultEvictor.
@@ -30,11 +36,21 @@ fn evictor(args: &str) -> Result<Policy, String> {
 
 /// The first line of what is wrong.
 fn first(result: Result<Policy, String>) -> String {
-    result.unwrap_err().lines().next().unwrap_or_default().to_owned()
+    result
+        .unwrap_err()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn warnings(policy: &Policy) -> String {
-    policy.warnings.iter().map(|w| format!("{}:{} {w}", w.line, w.column)).collect::<Vec<_>>().join("\n")
+    policy
+        .warnings
+        .iter()
+        .map(|w| format!("{}:{} {w}", w.line, w.column))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -60,23 +76,57 @@ profiles:
 ",
     )
     .unwrap();
-    let names: Vec<(usize, &str)> = policy.strategies.iter().map(|s| (s.profile, s.rule.name())).collect();
-    assert_eq!(names, [(0, "RemovePodsViolatingNodeTaints"), (1, "PodLifeTime"), (0, "RemoveDuplicates")]);
+    let names: Vec<(usize, &str)> = policy
+        .strategies
+        .iter()
+        .map(|s| (s.profile, s.rule.name()))
+        .collect();
     assert_eq!(
-        (policy.limits.per_node, policy.limits.per_cycle, policy.limits.per_namespace),
+        names,
+        [
+            (0, "RemovePodsViolatingNodeTaints"),
+            (1, "PodLifeTime"),
+            (0, "RemoveDuplicates")
+        ]
+    );
+    assert_eq!(
+        (
+            policy.limits.per_node,
+            policy.limits.per_cycle,
+            policy.limits.per_namespace
+        ),
         (Some(2), Some(0), None)
     );
-    assert_eq!(policy.limits.per_workload, Policy::default_native().limits.per_workload);
-    assert!(matches!(policy.limits.per_workload, Some(Share::Portion(_))));
+    assert_eq!(
+        policy.limits.per_workload,
+        Policy::default_native().limits.per_workload
+    );
+    assert!(matches!(
+        policy.limits.per_workload,
+        Some(Share::Portion(_))
+    ));
     assert_eq!(policy.grace_period, Some(SignedDuration::from_secs(30)));
-    let [first, second] = policy.profiles.as_slice() else { panic!("{:?}", policy.profiles) };
-    assert_eq!((first.name.as_str(), second.name.as_str()), ("first", "profile-2"));
+    let [first, second] = policy.profiles.as_slice() else {
+        panic!("{:?}", policy.profiles)
+    };
+    assert_eq!(
+        (first.name.as_str(), second.name.as_str()),
+        ("first", "profile-2")
+    );
     let rules = &first.evictable;
     assert_eq!((rules.min_replicas, rules.node_fit), (3, true));
     assert_eq!(rules.min_pod_age, SignedDuration::from_hours(1));
-    assert_eq!(rules.priority_below, PriorityThreshold::Class("high".to_owned()));
-    assert_eq!((second.evictable.min_replicas, second.evictable.node_fit), (1, false));
-    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else { panic!("{:?}", policy.strategies) };
+    assert_eq!(
+        rules.priority_below,
+        PriorityThreshold::Class("high".to_owned())
+    );
+    assert_eq!(
+        (second.evictable.min_replicas, second.evictable.node_fit),
+        (1, false)
+    );
+    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else {
+        panic!("{:?}", policy.strategies)
+    };
     assert_eq!(rule.scope.namespaces, Names::Only(vec!["x".to_owned()]));
     assert_eq!(warnings(&policy), "");
 }
@@ -92,12 +142,16 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
         )
     };
     let policy = parse(&text("metricsProviders: [{source: KubernetesMetrics}]")).unwrap();
-    let Rule::LowNodeUtilization(rule) = &policy.strategies[0].rule else { panic!("another rule") };
+    let Rule::LowNodeUtilization(rule) = &policy.strategies[0].rule else {
+        panic!("another rule")
+    };
     assert_eq!((rule.basis, rule.per_node), (Basis::Actual, Some(3)));
     assert!((rule.pools[0].thresholds[0].1.get() - 0.005).abs() < 1e-12);
     assert!(first(parse(&text(""))).contains("this needs `metricsProviders"));
     let old = parse(&text("metricsCollector: {enabled: true}")).unwrap();
-    assert!(matches!(&old.strategies[0].rule, Rule::LowNodeUtilization(rule) if rule.basis == Basis::Actual));
+    assert!(
+        matches!(&old.strategies[0].rule, Rule::LowNodeUtilization(rule) if rule.basis == Basis::Actual)
+    );
     assert_eq!(old.warnings[0].code, Code::Deprecated);
     assert_snapshot!(first(plugin("balance", "LowNodeUtilization", "{thresholds: {cpu: '20'}, targetThresholds: {cpu: 120}}")), @r#"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found "20", expected a percentage from 0 to 100, as a number"#);
     let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
@@ -110,39 +164,72 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
 
 #[test]
 fn protections_are_lists_or_the_older_fields_and_not_both() {
-    let of = |args: &str| evictor(args).unwrap().profiles.remove(0).evictable.protected;
+    let of = |args: &str| {
+        evictor(args)
+            .unwrap()
+            .profiles
+            .remove(0)
+            .evictable
+            .protected
+    };
     let none = of("{}");
     assert!(none.local_storage && none.daemon_sets && none.system_critical && none.failed_bare);
     assert!(!none.prefer_no_eviction && none.persistent_volumes.is_none());
     let old = of("{evictLocalStoragePods: yes, ignorePvcPods: true, noEvictionPolicy: Mandatory}");
-    assert!(!old.local_storage && old.persistent_volumes == Some(StorageClasses::Any) && old.prefer_no_eviction);
+    assert!(
+        !old.local_storage
+            && old.persistent_volumes == Some(StorageClasses::Any)
+            && old.prefer_no_eviction
+    );
     let new =
         of("{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, PodsWithResourceClaims],
         config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}");
     assert!(!new.failed_bare && new.local_storage && new.resource_claims);
-    assert_eq!(new.persistent_volumes, Some(StorageClasses::Named(vec!["fast".to_owned()])));
+    assert_eq!(
+        new.persistent_volumes,
+        Some(StorageClasses::Named(vec!["fast".to_owned()]))
+    );
     let both = "{evictDaemonSetPods: true, podProtections: {defaultDisabled: [FailedBarePods]}}";
     assert!(evictor(both).unwrap_err().contains("do not go together"));
     assert!(
-        evictor("{podProtections: {extraEnabled: [PodsWithPVC, PodsWithPVC]}}").unwrap_err().contains("a second time")
+        evictor("{podProtections: {extraEnabled: [PodsWithPVC, PodsWithPVC]}}")
+            .unwrap_err()
+            .contains("a second time")
     );
     assert!(evictor("{podProtections: {extraEnabled: [DaemonSetPods]}}").is_err());
-    assert!(evictor("{priorityThreshold: {value: 1, name: a}}").unwrap_err().contains("do not go together"));
+    assert!(
+        evictor("{priorityThreshold: {value: 1, name: a}}")
+            .unwrap_err()
+            .contains("do not go together")
+    );
     assert!(evictor("{priorityThreshold: {value: 2000000001}}").is_err());
 }
 
 #[test]
 fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
     assert_snapshot!(first(parse("apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictPerNod: 1\nprofiles: []")), @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, metricsProviders, profiles");
-    assert!(first(profile("plugins: {Deschedule: {enabled: []}}")).contains("did you mean `deschedule`?"));
+    assert!(
+        first(profile("plugins: {Deschedule: {enabled: []}}"))
+            .contains("did you mean `deschedule`?")
+    );
     assert_snapshot!(first(profile("pluginConfig: [{name: RemoveDuplicate}]")), @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
     assert_snapshot!(first(plugin("deschedule", "RemoveDuplicates", "{}")), @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs in `balance`");
     assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")), @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig; add `- name: RemoveDuplicates`, with its args if any");
     assert!(
-        parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []").unwrap_err().contains("a second time")
+        parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []")
+            .unwrap_err()
+            .contains("a second time")
     );
-    assert!(parse("apiVersion: descheduler/v1alpha2\n---\n{}").unwrap_err().contains("a second document"));
-    assert!(parse("kind: DeschedulerPolicy\nprofiles: []").unwrap_err().contains("apiVersion: missing"));
+    assert!(
+        parse("apiVersion: descheduler/v1alpha2\n---\n{}")
+            .unwrap_err()
+            .contains("a second document")
+    );
+    assert!(
+        parse("kind: DeschedulerPolicy\nprofiles: []")
+            .unwrap_err()
+            .contains("apiVersion: missing")
+    );
 }
 
 #[test]
@@ -170,21 +257,49 @@ plugins:
 fn arguments_are_checked_as_descheduler_checks_them() {
     let refused = [
         ("deschedule", "RemovePodsHavingTooManyRestarts", "{}"),
-        ("deschedule", "RemovePodsHavingTooManyRestarts", "{podRestartThreshold: 1, states: [Pending]}"),
+        (
+            "deschedule",
+            "RemovePodsHavingTooManyRestarts",
+            "{podRestartThreshold: 1, states: [Pending]}",
+        ),
         ("deschedule", "PodLifeTime", "{}"),
         ("deschedule", "PodLifeTime", "{conditions: [{}]}"),
         ("deschedule", "PodLifeTime", "{states: [Sleeping]}"),
         ("deschedule", "PodLifeTime", "{podStatusPhases: [Running]}"),
         ("deschedule", "RemovePodsViolatingNodeAffinity", "{}"),
-        ("deschedule", "RemovePodsViolatingNodeTaints", "{includedTaints: [a], excludedTaints: [b]}"),
-        ("deschedule", "RemovePodsViolatingNodeTaints", "{namespaces: {include: [a], exclude: [b]}}"),
+        (
+            "deschedule",
+            "RemovePodsViolatingNodeTaints",
+            "{includedTaints: [a], excludedTaints: [b]}",
+        ),
+        (
+            "deschedule",
+            "RemovePodsViolatingNodeTaints",
+            "{namespaces: {include: [a], exclude: [b]}}",
+        ),
         ("deschedule", "RemoveFailedPods", "{exitCodes: ['1']}"),
-        ("balance", "RemovePodsViolatingTopologySpreadConstraint", "{constraints: [Always]}"),
+        (
+            "balance",
+            "RemovePodsViolatingTopologySpreadConstraint",
+            "{constraints: [Always]}",
+        ),
         ("balance", "HighNodeUtilization", "{}"),
         ("balance", "HighNodeUtilization", "{thresholds: {cpu: 101}}"),
-        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, evictionModes: [Sometimes]}"),
-        ("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, evictableNamespaces: {include: [a]}}"),
-        ("balance", "RemoveDuplicates", "{labelSelector: {matchLabels: {a: b}}}"),
+        (
+            "balance",
+            "HighNodeUtilization",
+            "{thresholds: {cpu: 20}, evictionModes: [Sometimes]}",
+        ),
+        (
+            "balance",
+            "HighNodeUtilization",
+            "{thresholds: {cpu: 20}, evictableNamespaces: {include: [a]}}",
+        ),
+        (
+            "balance",
+            "RemoveDuplicates",
+            "{labelSelector: {matchLabels: {a: b}}}",
+        ),
     ];
     for (point, name, args) in refused {
         assert!(plugin(point, name, args).is_err(), "{name} {args}");
@@ -203,8 +318,14 @@ fn arguments_are_checked_as_descheduler_checks_them() {
         assert!(evictor(args).is_err(), "{args}");
     }
     let taints = |args: &str| {
-        let rule = plugin("deschedule", "RemovePodsViolatingNodeTaints", args).unwrap().strategies.remove(0).rule;
-        let Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) = rule else { panic!("{rule:?}") };
+        let rule = plugin("deschedule", "RemovePodsViolatingNodeTaints", args)
+            .unwrap()
+            .strategies
+            .remove(0)
+            .rule;
+        let Rule::RemovePodsViolatingNodeTaints(NodeTaints { taints, .. }) = rule else {
+            panic!("{rule:?}")
+        };
         taints
     };
     assert_eq!(taints("{includedTaints: []}"), Names::Only(Vec::new()));
@@ -240,12 +361,21 @@ strategies:
 #[test]
 fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
     let of = |args: &str| evictor(args).map(|policy| policy.profiles[0].evictable.node_fit);
-    assert_eq!(of("{nodeFit: on, labelSelector: {matchLabels: {a: 'y'}}}"), Ok(true));
+    assert_eq!(
+        of("{nodeFit: on, labelSelector: {matchLabels: {a: 'y'}}}"),
+        Ok(true)
+    );
     assert_snapshot!(first(evictor("{labelSelector: {matchLabels: {tier: y}}}")), @r#"policy.yaml:4:110: profiles[0].pluginConfig[1].args.labelSelector.matchLabels.tier: found y, expected text; write "y", with quotes"#);
     assert_snapshot!(first(plugin("balance", "RemoveDuplicates", "{namespaces: {exclude: [1_000]}}")), @r#"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found 1_000, expected text; write "1_000", with quotes"#);
-    let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0].evictable.min_replicas;
+    let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0]
+        .evictable
+        .min_replicas;
     assert_eq!(replicas, 8);
-    let restarts = plugin("deschedule", "RemovePodsHavingTooManyRestarts", "{podRestartThreshold: 2147483648}");
+    let restarts = plugin(
+        "deschedule",
+        "RemovePodsHavingTooManyRestarts",
+        "{podRestartThreshold: 2147483648}",
+    );
     assert_snapshot!(first(restarts), @"policy.yaml:4:65: profiles[0].pluginConfig[0].args.podRestartThreshold: no container restarts more than 2147483647 times");
 }
 
@@ -253,8 +383,22 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
 fn arguments_may_say_of_which_kind_they_are() {
     let args = "{apiVersion: descheduler/v1alpha2, kind: DefaultEvictorArgs, nodeFit: true}";
     assert!(evictor(args).unwrap().profiles[0].evictable.node_fit);
-    assert!(plugin("deschedule", "PodLifeTime", "{kind: PodLifeTimeArgs, maxPodLifeTimeSeconds: 5}").is_ok());
-    assert!(plugin("deschedule", "PodLifeTime", "{kind: 5, maxPodLifeTimeSeconds: 5}").is_err());
+    assert!(
+        plugin(
+            "deschedule",
+            "PodLifeTime",
+            "{kind: PodLifeTimeArgs, maxPodLifeTimeSeconds: 5}"
+        )
+        .is_ok()
+    );
+    assert!(
+        plugin(
+            "deschedule",
+            "PodLifeTime",
+            "{kind: 5, maxPodLifeTimeSeconds: 5}"
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -264,7 +408,11 @@ fn an_age_of_nothing_asks_that_a_pod_has_started() {
     assert_eq!(age("{minPodAge: 0s}"), SignedDuration::from_nanos(1));
     assert_eq!(age("{minPodAge: 5m}"), SignedDuration::from_mins(5));
     let native = evictor("{minPodAge: 0s}").unwrap().to_native();
-    assert_eq!(parse(&native).unwrap().profiles[0].evictable.min_pod_age, SignedDuration::from_nanos(1), "{native}");
+    assert_eq!(
+        parse(&native).unwrap().profiles[0].evictable.min_pod_age,
+        SignedDuration::from_nanos(1),
+        "{native}"
+    );
 }
 
 #[test]
@@ -282,18 +430,32 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
             "LowNodeUtilization",
         ]
     );
-    assert!(policy.profiles.iter().all(|p| !p.evictable.protected.local_storage && !p.evictable.node_fit));
+    assert!(
+        policy
+            .profiles
+            .iter()
+            .all(|p| !p.evictable.protected.local_storage && !p.evictable.node_fit)
+    );
     let low = &policy.profiles[policy.strategies[5].profile];
     assert_eq!(
         (low.name.as_str(), &low.evictable.priority_below),
-        ("strategy-LowNodeUtilization-profile", &PriorityThreshold::Value(1000))
+        (
+            "strategy-LowNodeUtilization-profile",
+            &PriorityThreshold::Value(1000)
+        )
     );
     assert_eq!(policy.limits.per_namespace, Some(4));
-    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else { panic!("another rule") };
+    let Rule::PodLifeTime(rule) = &policy.strategies[1].rule else {
+        panic!("another rule")
+    };
     assert_eq!(rule.max_age, Some(SignedDuration::from_hours(24)));
-    let Rule::RemovePodsViolatingNodeTaints(rule) = &policy.strategies[2].rule else { panic!("another rule") };
+    let Rule::RemovePodsViolatingNodeTaints(rule) = &policy.strategies[2].rule else {
+        panic!("another rule")
+    };
     assert_eq!(rule.taints, Names::Only(vec!["a".to_owned()]));
-    let Rule::RemovePodsViolatingNodeAffinity(rule) = &policy.strategies[3].rule else { panic!("another rule") };
+    let Rule::RemovePodsViolatingNodeAffinity(rule) = &policy.strategies[3].rule else {
+        panic!("another rule")
+    };
     assert_eq!(rule.kinds, [AffinityKind::Preferred]);
     assert_snapshot!(warnings(&policy), @"
     10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: this has no effect, as in descheduler: strategies run in the order of the file
@@ -305,24 +467,39 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
 
 #[test]
 fn the_old_format_is_refused_where_it_makes_no_sense() {
-    let strategy = |text: &str| parse(&format!("apiVersion: descheduler/v1alpha1\nstrategies: {{{text}}}"));
-    assert!(first(strategy("RemoveDuplicate: {enabled: false}")).contains("did you mean `RemoveDuplicates`?"));
-    assert!(first(strategy("PodLifeTime: {enabled: true}")).contains("maxPodLifeTimeSeconds: missing"));
+    let strategy = |text: &str| {
+        parse(&format!(
+            "apiVersion: descheduler/v1alpha1\nstrategies: {{{text}}}"
+        ))
+    };
     assert!(
-        first(strategy("LowNodeUtilization: {enabled: true}")).contains("nodeResourceUtilizationThresholds: missing")
+        first(strategy("RemoveDuplicate: {enabled: false}"))
+            .contains("did you mean `RemoveDuplicates`?")
+    );
+    assert!(
+        first(strategy("PodLifeTime: {enabled: true}")).contains("maxPodLifeTimeSeconds: missing")
+    );
+    assert!(
+        first(strategy("LowNodeUtilization: {enabled: true}"))
+            .contains("nodeResourceUtilizationThresholds: missing")
     );
     assert!(
         strategy("RemoveDuplicates: {enabled: true, params: {thresholdPriority: 1, thresholdPriorityClassName: a}}")
             .is_err()
     );
     assert!(
-        first(strategy("RemoveDuplicates: {enabled: true, params: {nodefit: true}}"))
-            .contains("did you mean `nodeFit`?")
+        first(strategy(
+            "RemoveDuplicates: {enabled: true, params: {nodefit: true}}"
+        ))
+        .contains("did you mean `nodeFit`?")
     );
-    let low = "nodeResourceUtilizationThresholds: {thresholds: {cpu: 1}, targetThresholds: {cpu: 2}}";
+    let low =
+        "nodeResourceUtilizationThresholds: {thresholds: {cpu: 1}, targetThresholds: {cpu: 2}}";
     assert!(
-        strategy(&format!("LowNodeUtilization: {{enabled: true, params: {{namespaces: {{include: [a]}}, {low}}}}}"))
-            .is_err()
+        strategy(&format!(
+            "LowNodeUtilization: {{enabled: true, params: {{namespaces: {{include: [a]}}, {low}}}}}"
+        ))
+        .is_err()
     );
 }
 

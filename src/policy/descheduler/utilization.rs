@@ -17,31 +17,46 @@ const RATIO: &str = "a query for one ratio per node says nothing of pods, so it 
     write KubernetesMetrics, or a native policy with `usage: {source: prometheus, prometheus: {url: …}}` and thresholds \
     for cpu and memory";
 
-const SOURCES: [(&str, Source); 2] = [("KubernetesMetrics", Source::Metrics), ("Prometheus", Source::Prometheus)];
+const SOURCES: [(&str, Source); 2] = [
+    ("KubernetesMetrics", Source::Metrics),
+    ("Prometheus", Source::Prometheus),
+];
 
 /// Reads what a policy says of the sources as a whole: those that it provides.
 pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
-    let collector = f.field("metricsCollector").section(|f| f.field("enabled").bool().unwrap_or(false));
+    let collector = f
+        .field("metricsCollector")
+        .section(|f| f.field("enabled").bool().unwrap_or(false));
     if f.has("metricsCollector") {
-        let sentence =
-            "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
+        let sentence = "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
     let mut found: Vec<Source> = Vec::new();
-    f.field("metricsProviders").list("metrics providers", |item| {
-        item.section(|f| {
-            let source = f.required("source", "KubernetesMetrics or Prometheus").one_of(&SOURCES);
-            let url = f.field("prometheus").section(prometheus);
-            if source == Some(Source::Prometheus) && url.is_none() && f.sound() {
-                f.complain(Code::MissingField, "prometheus", "missing, expected the url of Prometheus");
-            }
-            if source.is_some_and(|s| found.contains(&s)) {
-                f.complain(Code::RepeatedField, "source", "this source stands here a second time");
-            }
-            found.extend(source);
-            source
-        })
-    });
+    f.field("metricsProviders")
+        .list("metrics providers", |item| {
+            item.section(|f| {
+                let source = f
+                    .required("source", "KubernetesMetrics or Prometheus")
+                    .one_of(&SOURCES);
+                let url = f.field("prometheus").section(prometheus);
+                if source == Some(Source::Prometheus) && url.is_none() && f.sound() {
+                    f.complain(
+                        Code::MissingField,
+                        "prometheus",
+                        "missing, expected the url of Prometheus",
+                    );
+                }
+                if source.is_some_and(|s| found.contains(&s)) {
+                    f.complain(
+                        Code::RepeatedField,
+                        "source",
+                        "this source stands here a second time",
+                    );
+                }
+                found.extend(source);
+                source
+            })
+        });
     if collector && found.contains(&Source::Metrics) {
         let sentence = "metricsCollector and the provider KubernetesMetrics do not go together; keep the provider";
         f.complain(Code::Conflict, "metricsCollector", sentence);
@@ -60,20 +75,33 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
 /// The url of a Prometheus, and the reference to its token.
 fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
     let url = f.field("url").name();
-    let token = f
-        .field("authToken")
-        .section(|f| f.field("secretReference").section(|f| (text(f.field("namespace")), text(f.field("name")))));
+    let token = f.field("authToken").section(|f| {
+        f.field("secretReference")
+            .section(|f| (text(f.field("namespace")), text(f.field("name"))))
+    });
     if f.has("authToken") && (token.0.is_none() || token.1.is_none()) {
-        f.complain(Code::MissingField, "authToken", "secretReference needs both a namespace and a name");
+        f.complain(
+            Code::MissingField,
+            "authToken",
+            "secretReference needs both a namespace and a name",
+        );
     }
     if url.as_ref().is_some_and(|u| !u.contains("://")) {
-        f.complain(Code::WrongType, "url", "not a url, such as http://prometheus.monitoring:9090");
+        f.complain(
+            Code::WrongType,
+            "url",
+            "not a url, such as http://prometheus.monitoring:9090",
+        );
     }
     url
 }
 
 /// LowNodeUtilization. The namespaces may stand elsewhere.
-pub(super) fn low(f: &mut Fields<'_, '_>, basis: Basis, evictable_namespaces: Names) -> LowNodeUtilization {
+pub(super) fn low(
+    f: &mut Fields<'_, '_>,
+    basis: Basis,
+    evictable_namespaces: Names,
+) -> LowNodeUtilization {
     let deviation = f.field("useDeviationThresholds").bool().unwrap_or(false);
     LowNodeUtilization {
         basis,
@@ -90,8 +118,13 @@ pub(super) fn low(f: &mut Fields<'_, '_>, basis: Basis, evictable_namespaces: Na
 pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[Source]) -> Rule {
     let basis = basis(f, sources);
     let namespaces = evictable_namespaces(f, "evictableNamespaces");
-    let per_node = f.field("evictionLimits").section(|f| f.field("node").whole(0));
-    Rule::LowNodeUtilization(LowNodeUtilization { per_node, ..low(f, basis, namespaces) })
+    let per_node = f
+        .field("evictionLimits")
+        .section(|f| f.field("node").whole(0));
+    Rule::LowNodeUtilization(LowNodeUtilization {
+        per_node,
+        ..low(f, basis, namespaces)
+    })
 }
 
 /// HighNodeUtilization, which weighs requests alone.
@@ -118,22 +151,47 @@ fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
         let source = f.field("source").one_of(&SOURCES);
         let query = f.field("prometheus").section(|f| f.field("query").name());
         if server && f.has("source") {
-            f.complain(Code::Conflict, "metricsServer", "metricsServer and source do not go together; keep source");
+            f.complain(
+                Code::Conflict,
+                "metricsServer",
+                "metricsServer and source do not go together; keep source",
+            );
         } else if server {
-            f.warn(Code::Deprecated, "metricsServer", "descheduler has replaced this by `source`; it still holds");
+            f.warn(
+                Code::Deprecated,
+                "metricsServer",
+                "descheduler has replaced this by `source`; it still holds",
+            );
         } else if !f.has("source") {
-            f.complain(Code::MissingField, "source", "missing, expected KubernetesMetrics");
+            f.complain(
+                Code::MissingField,
+                "source",
+                "missing, expected KubernetesMetrics",
+            );
         }
         if source == Some(Source::Metrics) && f.has("prometheus") {
-            f.complain(Code::Conflict, "prometheus", "this belongs to the source Prometheus");
+            f.complain(
+                Code::Conflict,
+                "prometheus",
+                "this belongs to the source Prometheus",
+            );
         }
         (server, source, query)
     });
     if source == Some(Source::Prometheus) {
-        let sentence = if query.is_none() { "missing, expected a query for Prometheus; and " } else { "" };
-        f.complain(Code::Unsupported, "metricsUtilization", format!("{sentence}{RATIO}"));
+        let sentence = if query.is_none() {
+            "missing, expected a query for Prometheus; and "
+        } else {
+            ""
+        };
+        f.complain(
+            Code::Unsupported,
+            "metricsUtilization",
+            format!("{sentence}{RATIO}"),
+        );
     } else if (server || source.is_some()) && !sources.contains(&Source::Metrics) {
-        let sentence = "this needs `metricsProviders: [{source: KubernetesMetrics}]` at the top of the policy";
+        let sentence =
+            "this needs `metricsProviders: [{source: KubernetesMetrics}]` at the top of the policy";
         f.complain(Code::Conflict, "metricsUtilization", sentence);
     }
     Basis::Actual

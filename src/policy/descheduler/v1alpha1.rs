@@ -32,21 +32,27 @@ const PARTICULAR: [&str; 12] = [
 pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
         let frame = frame(f);
-        let general = Evictable { protected: Old::read(f).protections(), ..evictor::defaults() };
-        let strategies = f.field("strategies").each("strategies by name", |entry, spot| {
-            let plugin = Plugin::ALL.into_iter().find(|p| p.name() == entry.key);
-            match plugin {
-                Some(plugin) => spot.section(|f| strategy(f, plugin, &general)),
-                None => unknown(&entry.key, spot),
-            }
-        });
+        let general = Evictable {
+            protected: Old::read(f).protections(),
+            ..evictor::defaults()
+        };
+        let strategies = f
+            .field("strategies")
+            .each("strategies by name", |entry, spot| {
+                let plugin = Plugin::ALL.into_iter().find(|p| p.name() == entry.key);
+                match plugin {
+                    Some(plugin) => spot.section(|f| strategy(f, plugin, &general)),
+                    None => unknown(&entry.key, spot),
+                }
+            });
         assemble(f, frame, strategies.unwrap_or_default())
     })
 }
 
 fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<Part> {
     let names = Plugin::ALL.map(Plugin::name);
-    let hint = nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+    let hint =
+        nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
     let sentence = format!("unknown strategy{hint}; these are {}", names.join(", "));
     spot.at_key().complain(Code::UnknownField, sentence)
 }
@@ -70,25 +76,42 @@ fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Opti
         let rule = rule(f, plugin);
         for name in PARTICULAR.into_iter().filter(|name| !takes(plugin, name)) {
             if !f.field(name).is_absent() {
-                f.warn(Code::Ignored, name, format!("{} does not take this, so it has no effect", plugin.name()));
+                f.warn(
+                    Code::Ignored,
+                    name,
+                    format!("{} does not take this, so it has no effect", plugin.name()),
+                );
             }
         }
         (evictable, rule)
     });
-    Some(Part { name: format!("strategy-{}-profile", plugin.name()), evictable, rules: vec![(plugin, rule?)] })
+    Some(Part {
+        name: format!("strategy-{}-profile", plugin.name()),
+        evictable,
+        rules: vec![(plugin, rule?)],
+    })
 }
 
 /// Whether a strategy takes a parameter that not all take.
 fn takes(plugin: Plugin, name: &str) -> bool {
     match plugin {
-        Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => name == "nodeResourceUtilizationThresholds",
+        Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => {
+            name == "nodeResourceUtilizationThresholds"
+        }
         Plugin::RemoveDuplicates => name == "removeDuplicates",
         Plugin::TopologySpread => name == "includeSoftConstraints",
         Plugin::AntiAffinity => false,
         Plugin::NodeAffinity => name == "nodeAffinityType",
-        Plugin::NodeTaints => ["includePreferNoSchedule", "excludedTaints", "includedTaints"].contains(&name),
+        Plugin::NodeTaints => [
+            "includePreferNoSchedule",
+            "excludedTaints",
+            "includedTaints",
+        ]
+        .contains(&name),
         Plugin::TooManyRestarts => name == "podsHavingTooManyRestarts",
-        Plugin::PodLifeTime => ["podLifeTime", "maxPodLifeTimeSeconds", "podStatusPhases"].contains(&name),
+        Plugin::PodLifeTime => {
+            ["podLifeTime", "maxPodLifeTimeSeconds", "podStatusPhases"].contains(&name)
+        }
         Plugin::FailedPods => name == "failedPods",
     }
 }
@@ -97,30 +120,59 @@ fn evictable(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Evi
     let priority_below = evictor::threshold(f, "thresholdPriority", "thresholdPriorityClassName");
     let mut node_fit = f.field("nodeFit").bool().unwrap_or(false);
     if node_fit && plugin == Plugin::PodLifeTime {
-        f.warn(Code::Ignored, "nodeFit", "PodLifeTime does not ask for a node that fits, as in descheduler");
+        f.warn(
+            Code::Ignored,
+            "nodeFit",
+            "PodLifeTime does not ask for a node that fits, as in descheduler",
+        );
         node_fit = false;
     }
-    Evictable { priority_below, node_fit, ..general.clone() }
+    Evictable {
+        priority_below,
+        node_fit,
+        ..general.clone()
+    }
 }
 
 fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
-    let unlabelled = [Plugin::RemoveDuplicates, Plugin::LowNodeUtilization, Plugin::HighNodeUtilization];
+    let unlabelled = [
+        Plugin::RemoveDuplicates,
+        Plugin::LowNodeUtilization,
+        Plugin::HighNodeUtilization,
+    ];
     if f.has("labelSelector") && unlabelled.contains(&plugin) {
-        f.warn(Code::Ignored, "labelSelector", format!("{} does not take this, so it has no effect", plugin.name()));
+        f.warn(
+            Code::Ignored,
+            "labelSelector",
+            format!("{} does not take this, so it has no effect", plugin.name()),
+        );
     }
     let balanced = [Plugin::LowNodeUtilization, Plugin::HighNodeUtilization].contains(&plugin);
-    let namespaces =
-        if balanced { utilization::evictable_namespaces(f, "namespaces") } else { arguments::namespaces(f) };
-    let scope = Scope { namespaces, pods: f.field("labelSelector").selector() };
+    let namespaces = if balanced {
+        utilization::evictable_namespaces(f, "namespaces")
+    } else {
+        arguments::namespaces(f)
+    };
+    let scope = Scope {
+        namespaces,
+        pods: f.field("labelSelector").selector(),
+    };
     match plugin {
-        Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => utilization(f, plugin, scope.namespaces),
+        Plugin::LowNodeUtilization | Plugin::HighNodeUtilization => {
+            utilization(f, plugin, scope.namespaces)
+        }
         Plugin::RemoveDuplicates => {
             let read = |f: &mut Fields<'_, '_>| arguments::duplicates(f, scope.namespaces);
             Some(f.field("removeDuplicates").section(read))
         }
         Plugin::TopologySpread => {
             let soft = f.field("includeSoftConstraints").bool().unwrap_or(false);
-            let spread = TopologySpread { scope, hard: true, soft, node_fit: true };
+            let spread = TopologySpread {
+                scope,
+                hard: true,
+                soft,
+                node_fit: true,
+            };
             Some(Rule::RemovePodsViolatingTopologySpreadConstraint(spread))
         }
         Plugin::AntiAffinity => Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)),
@@ -131,7 +183,10 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
             Some(spot.section(|f| arguments::restarts(f, scope)))
         }
         Plugin::PodLifeTime => Some(life_time(f, scope)),
-        Plugin::FailedPods => Some(f.field("failedPods").section(|f| arguments::failed(f, scope))),
+        Plugin::FailedPods => Some(
+            f.field("failedPods")
+                .section(|f| arguments::failed(f, scope)),
+        ),
     }
 }
 
@@ -142,12 +197,20 @@ fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Opt
     }
     spot.section(|f| {
         if plugin == Plugin::LowNodeUtilization {
-            return Some(Rule::LowNodeUtilization(utilization::low(f, Basis::Requests, namespaces)));
+            return Some(Rule::LowNodeUtilization(utilization::low(
+                f,
+                Basis::Requests,
+                namespaces,
+            )));
         }
         for name in ["targetThresholds", "useDeviationThresholds"] {
             if f.has(name) {
                 f.field(name);
-                f.warn(Code::Ignored, name, "HighNodeUtilization does not take this, so it has no effect");
+                f.warn(
+                    Code::Ignored,
+                    name,
+                    "HighNodeUtilization does not take this, so it has no effect",
+                );
             }
         }
         utilization::high(f, namespaces)

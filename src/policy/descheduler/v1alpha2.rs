@@ -21,38 +21,66 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         frame.per_cycle = f.field("maxNoOfPodsToEvictTotal").whole(0);
         frame.grace_period = f.field("gracePeriodSeconds").seconds();
         if f.field("evictionFailureEventNotification").bool() == Some(true) {
-            let sentence = "no event is written when an eviction fails; the log and the metrics tell it";
+            let sentence =
+                "no event is written when an eviction fails; the log and the metrics tell it";
             f.warn(Code::Ignored, "evictionFailureEventNotification", sentence);
         }
         let sources = utilization::sources(f);
-        let parts = f.field("profiles").list("profiles", |item| item.section(|f| Some(profile(f, &sources))));
+        let parts = f.field("profiles").list("profiles", |item| {
+            item.section(|f| Some(profile(f, &sources)))
+        });
         assemble(f, frame, parts.unwrap_or_default())
     })
 }
 
 fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
     let name = text(f.field("name")).unwrap_or_default();
-    let configs = f.field("pluginConfig").list("plugin configurations", |item| item.section(|f| config(f, sources)));
-    let mut configs = Configs { list: configs.unwrap_or_default() };
+    let configs = f
+        .field("pluginConfig")
+        .list("plugin configurations", |item| {
+            item.section(|f| config(f, sources))
+        });
+    let mut configs = Configs {
+        list: configs.unwrap_or_default(),
+    };
     configs.warn_of_repeats(f);
     let enabled = f.field("plugins").section(plugins);
     let mut rules = Vec::new();
     for (plugin, place) in enabled {
-        let Some(config) = configs.list.iter_mut().find(|c| c.plugin == Known::Strategy(plugin)) else {
-            let sentence =
-                format!("{0} has no entry in pluginConfig; add `- name: {0}`, with its args if any", plugin.name());
+        let Some(config) = configs
+            .list
+            .iter_mut()
+            .find(|c| c.plugin == Known::Strategy(plugin))
+        else {
+            let sentence = format!(
+                "{0} has no entry in pluginConfig; add `- name: {0}`, with its args if any",
+                plugin.name()
+            );
             f.complain_at(Code::MissingField, place, sentence);
             continue;
         };
         if std::mem::replace(&mut config.used, true) {
-            f.warn_at(Code::Ignored, place, "this is enabled a second time, so it runs twice");
+            f.warn_at(
+                Code::Ignored,
+                place,
+                "this is enabled a second time, so it runs twice",
+            );
         }
         rules.extend(config.rule.clone().map(|rule| (plugin, rule)));
     }
     configs.warn_of_unused(f);
-    let evictor = configs.list.into_iter().find(|c| c.plugin == Known::Evictor);
-    let evictable = evictor.and_then(|c| c.evictable).unwrap_or_else(evictor::defaults);
-    Part { name, evictable, rules }
+    let evictor = configs
+        .list
+        .into_iter()
+        .find(|c| c.plugin == Known::Evictor);
+    let evictable = evictor
+        .and_then(|c| c.evictable)
+        .unwrap_or_else(evictor::defaults);
+    Part {
+        name,
+        evictable,
+        rules,
+    }
 }
 
 /// A name that a plugin can have.
@@ -80,7 +108,8 @@ impl Configs {
     fn warn_of_repeats(&self, f: &mut Fields<'_, '_>) {
         for (i, config) in self.list.iter().enumerate() {
             if self.list[..i].iter().any(|c| c.plugin == config.plugin) {
-                let sentence = "this plugin is configured above already, and the first entry counts";
+                let sentence =
+                    "this plugin is configured above already, and the first entry counts";
                 f.warn_at(Code::Ignored, config.place.clone(), sentence);
             }
         }
@@ -88,7 +117,11 @@ impl Configs {
 
     fn warn_of_unused(&self, f: &mut Fields<'_, '_>) {
         let used = |plugin| self.list.iter().any(|c| c.used && c.plugin == plugin);
-        for config in self.list.iter().filter(|c| c.plugin != Known::Evictor && !used(c.plugin)) {
+        for config in self
+            .list
+            .iter()
+            .filter(|c| c.plugin != Known::Evictor && !used(c.plugin))
+        {
             let sentence = "this plugin is configured, but not enabled, so it does not run";
             f.warn_at(Code::Ignored, config.place.clone(), sentence);
         }
@@ -103,9 +136,17 @@ fn config(f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Config> {
     let (mut evictable, mut rule) = (None, None);
     match plugin? {
         Known::Evictor => evictable = Some(args.section(|f| typed(f, evictor::evictable))),
-        Known::Strategy(plugin) => rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources))),
+        Known::Strategy(plugin) => {
+            rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources)))
+        }
     }
-    Some(Config { plugin: plugin?, place, evictable, rule, used: false })
+    Some(Config {
+        plugin: plugin?,
+        place,
+        evictable,
+        rule,
+        used: false,
+    })
 }
 
 /// Arguments may say of which kind they are, as objects of Kubernetes do; descheduler does not look at it.
@@ -129,16 +170,24 @@ fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> O
 
 /// The plugin of this name.
 fn known(spot: Spot<'_, '_>) -> Option<Known> {
-    let names: Vec<&'static str> = std::iter::once(EVICTOR).chain(Plugin::ALL.map(Plugin::name)).collect();
-    let Value::Text(written) = &spot.node()?.value else { return spot.refuse(Code::WrongType, "the name of a plugin") };
+    let names: Vec<&'static str> = std::iter::once(EVICTOR)
+        .chain(Plugin::ALL.map(Plugin::name))
+        .collect();
+    let Value::Text(written) = &spot.node()?.value else {
+        return spot.refuse(Code::WrongType, "the name of a plugin");
+    };
     if written == EVICTOR {
         return Some(Known::Evictor);
     }
     if let Some(plugin) = Plugin::ALL.iter().find(|p| p.name() == written) {
         return Some(Known::Strategy(*plugin));
     }
-    let hint = nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
-    spot.refuse(Code::UnknownField, format!("the name of a plugin{hint}; these are {}", names.join(", ")))
+    let hint =
+        nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
+    spot.refuse(
+        Code::UnknownField,
+        format!("the name of a plugin{hint}; these are {}", names.join(", ")),
+    )
 }
 
 /// The strategies that are enabled, in order, and where.
@@ -147,13 +196,23 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     for (name, balances) in [("deschedule", false), ("balance", true)] {
         for (known, place) in set(f, name) {
             match known {
-                Known::Strategy(plugin) if plugin.balances() == balances => enabled.push((plugin, place)),
+                Known::Strategy(plugin) if plugin.balances() == balances => {
+                    enabled.push((plugin, place))
+                }
                 Known::Strategy(plugin) => {
                     let right = if balances { "deschedule" } else { "balance" };
-                    f.complain_at(Code::Conflict, place, format!("{} belongs in `{right}`", plugin.name()));
+                    f.complain_at(
+                        Code::Conflict,
+                        place,
+                        format!("{} belongs in `{right}`", plugin.name()),
+                    );
                 }
                 Known::Evictor => {
-                    f.complain_at(Code::Conflict, place, "DefaultEvictor belongs in `filter`, and is there anyway");
+                    f.complain_at(
+                        Code::Conflict,
+                        place,
+                        "DefaultEvictor belongs in `filter`, and is there anyway",
+                    );
                 }
             }
         }
@@ -169,7 +228,11 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     for name in ["filter", "preevictionfilter", "preEvictionFilter"] {
         for (known, place) in set(f, name) {
             if let Known::Strategy(plugin) = known {
-                f.complain_at(Code::Conflict, place, format!("{} is no filter; DefaultEvictor is", plugin.name()));
+                f.complain_at(
+                    Code::Conflict,
+                    place,
+                    format!("{} is no filter; DefaultEvictor is", plugin.name()),
+                );
             }
         }
     }
@@ -186,11 +249,24 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
 fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
     f.field(name).section(|f| {
         // As in kube-scheduler's file, `*` means all.
-        let all = |spot: &Spot<'_, '_>| spot.node().is_some_and(|n| n.value == Value::Text("*".to_owned()));
-        let name = |item: Spot<'_, '_>| if all(&item) { Some(()) } else { known(item).map(|_| ()) };
-        let disabled = f.field("disabled").list("names of plugins", name).unwrap_or_default();
+        let all = |spot: &Spot<'_, '_>| {
+            spot.node()
+                .is_some_and(|n| n.value == Value::Text("*".to_owned()))
+        };
+        let name = |item: Spot<'_, '_>| {
+            if all(&item) {
+                Some(())
+            } else {
+                known(item).map(|_| ())
+            }
+        };
+        let disabled = f
+            .field("disabled")
+            .list("names of plugins", name)
+            .unwrap_or_default();
         if !disabled.is_empty() {
-            let sentence = "this has no effect, as in descheduler: what is not enabled does not run";
+            let sentence =
+                "this has no effect, as in descheduler: what is not enabled does not run";
             f.warn(Code::Ignored, "disabled", sentence);
         }
         let enabled = f.field("enabled").list("names of plugins", |item| {

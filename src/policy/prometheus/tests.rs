@@ -15,17 +15,30 @@ fn parse(usage: &str) -> Result<Policy, String> {
 
 fn prometheus(fields: &str) -> Prometheus {
     let usage = format!("{{source: prometheus, prometheus: {{url: 'http://p:9090', {fields}}}}}");
-    parse(&usage).unwrap_or_else(|e| panic!("{e}")).usage.prometheus.unwrap()
+    parse(&usage)
+        .unwrap_or_else(|e| panic!("{e}"))
+        .usage
+        .prometheus
+        .unwrap()
 }
 
 /// The first line of what is wrong.
 fn refused(usage: &str) -> String {
-    parse(usage).unwrap_err().lines().next().unwrap_or_default().to_owned()
+    parse(usage)
+        .unwrap_err()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn refused_field(field: &str) -> String {
-    let text = refused(&format!("{{source: prometheus, prometheus: {{url: 'http://p', {field}}}}}"));
-    text.split_once(": ").map(|(_, said)| said.to_owned()).unwrap_or(text)
+    let text = refused(&format!(
+        "{{source: prometheus, prometheus: {{url: 'http://p', {field}}}}}"
+    ));
+    text.split_once(": ")
+        .map(|(_, said)| said.to_owned())
+        .unwrap_or(text)
 }
 
 const ALL: &str = r#"{source: prometheus, fallback: metricsApi, prometheus: {url: "https://p.example/tenant/", scrapeInterval: 15s,
@@ -36,33 +49,79 @@ const ALL: &str = r#"{source: prometheus, fallback: metricsApi, prometheus: {url
 #[test]
 fn where_it_is_suffices() {
     let it = prometheus("");
-    assert_eq!((it.url.as_str(), it.scrape_interval), ("http://p:9090", SignedDuration::from_secs(30)));
-    assert_eq!((it.queries, it.averaged_over), (Queries::default(), SignedDuration::from_secs(30)));
-    assert_eq!(parse("{source: metricsApi}").unwrap().usage.prometheus, None);
+    assert_eq!(
+        (it.url.as_str(), it.scrape_interval),
+        ("http://p:9090", SignedDuration::from_secs(30))
+    );
+    assert_eq!(
+        (it.queries, it.averaged_over),
+        (Queries::default(), SignedDuration::from_secs(30))
+    );
+    assert_eq!(
+        parse("{source: metricsApi}").unwrap().usage.prometheus,
+        None
+    );
 }
 
 #[test]
 fn what_is_written_is_what_is_meant_and_is_written_again_alike() {
     let policy = parse(ALL).unwrap();
     let it = policy.usage.prometheus.clone().unwrap();
-    assert_eq!((policy.usage.source, policy.usage.fallback), (SourceKind::Prometheus, Some(SourceKind::MetricsApi)));
+    assert_eq!(
+        (policy.usage.source, policy.usage.fallback),
+        (SourceKind::Prometheus, Some(SourceKind::MetricsApi))
+    );
     assert_eq!(it.url, "https://p.example/tenant");
-    assert_eq!(it.login, Some(Login::Basic { username: "me".into(), password_file: "/word".into() }));
+    assert_eq!(
+        it.login,
+        Some(Login::Basic {
+            username: "me".into(),
+            password_file: "/word".into()
+        })
+    );
     assert_eq!(it.headers, [("X-Scope-OrgID".to_owned(), "a|b".to_owned())]);
-    assert_eq!((it.queries.node_time.as_deref(), it.queries.pod_time.as_deref()), (None, Some("t")));
-    assert_eq!(it.rendered(&it.queries.node_cpu), r#"sum(x{cluster="a"}[60s])"#);
-    for text in [ALL, "{source: prometheus, prometheus: {url: 'http://p', bearerTokenFile: /token}}"] {
+    assert_eq!(
+        (
+            it.queries.node_time.as_deref(),
+            it.queries.pod_time.as_deref()
+        ),
+        (None, Some("t"))
+    );
+    assert_eq!(
+        it.rendered(&it.queries.node_cpu),
+        r#"sum(x{cluster="a"}[60s])"#
+    );
+    for text in [
+        ALL,
+        "{source: prometheus, prometheus: {url: 'http://p', bearerTokenFile: /token}}",
+    ] {
         let policy = parse(text).unwrap();
         let again = Policy::parse("again.yaml", &policy.to_native());
-        assert_eq!(again.unwrap_or_else(|e| panic!("{e}")).usage, policy.usage, "{}", policy.to_native());
+        assert_eq!(
+            again.unwrap_or_else(|e| panic!("{e}")).usage,
+            policy.usage,
+            "{}",
+            policy.to_native()
+        );
     }
 }
 
 #[test]
 fn default_queries_hold_nothing_that_is_not_put_in() {
     let it = prometheus("");
-    let Queries { node_cpu, node_memory, node_time, pod_cpu, pod_memory, pod_time } = &it.queries;
-    for query in [node_cpu, node_memory, pod_cpu, pod_memory].into_iter().chain(node_time).chain(pod_time) {
+    let Queries {
+        node_cpu,
+        node_memory,
+        node_time,
+        pod_cpu,
+        pod_memory,
+        pod_time,
+    } = &it.queries;
+    for query in [node_cpu, node_memory, pod_cpu, pod_memory]
+        .into_iter()
+        .chain(node_time)
+        .chain(pod_time)
+    {
         assert!(!it.rendered(query).contains('$'), "{query}");
     }
 }
@@ -79,8 +138,12 @@ fn a_source_that_is_named_is_described_and_one_that_is_described_is_named() {
 #[test]
 fn a_url_is_one_that_can_be_asked() {
     let said = |url: &str| {
-        let text = refused(&format!("{{source: prometheus, prometheus: {{url: '{url}'}}}}"));
-        text.split_once("url: ").map(|(_, said)| said.to_owned()).unwrap_or(text)
+        let text = refused(&format!(
+            "{{source: prometheus, prometheus: {{url: '{url}'}}}}"
+        ));
+        text.split_once("url: ")
+            .map(|(_, said)| said.to_owned())
+            .unwrap_or(text)
     };
     for url in ["prometheus:9090", "ftp://p", "http://", "/p", "http://p p"] {
         assert!(said(url).contains("not a url"), "{url}: {}", said(url));

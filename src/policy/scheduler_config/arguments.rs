@@ -13,28 +13,36 @@ use super::affinity;
 /// Reads the list into the profile.
 pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     let mut seen: Vec<String> = Vec::new();
-    f.field("pluginConfig").list("arguments of plugins", |item| {
-        item.section(|f| {
-            let name = f.required("name", "the name of a plugin").name()?;
-            if seen.contains(&name) {
-                f.complain(Code::Conflict, "name", "the arguments of this plugin stand here a second time");
-            }
-            let args = f.field("args");
-            match name.as_str() {
-                "NodeResourcesFit" => profile.fit = arguments(args, fit),
-                "NodeResourcesBalancedAllocation" => profile.balanced = arguments(args, balanced),
-                "PodTopologySpread" => profile.spread = arguments(args, spread),
-                "InterPodAffinity" => profile.pod_affinity = arguments(args, pod_affinity),
-                "NodeAffinity" => {
-                    profile.added_affinity = arguments(args, |f| affinity::added(f.field("addedAffinity")));
+    f.field("pluginConfig")
+        .list("arguments of plugins", |item| {
+            item.section(|f| {
+                let name = f.required("name", "the name of a plugin").name()?;
+                if seen.contains(&name) {
+                    f.complain(
+                        Code::Conflict,
+                        "name",
+                        "the arguments of this plugin stand here a second time",
+                    );
                 }
-                // They have no bearing on where a pod lands, or belong to plugins that nobody here knows.
-                _ => {}
-            }
-            seen.push(name);
-            Some(())
-        })
-    });
+                let args = f.field("args");
+                match name.as_str() {
+                    "NodeResourcesFit" => profile.fit = arguments(args, fit),
+                    "NodeResourcesBalancedAllocation" => {
+                        profile.balanced = arguments(args, balanced)
+                    }
+                    "PodTopologySpread" => profile.spread = arguments(args, spread),
+                    "InterPodAffinity" => profile.pod_affinity = arguments(args, pod_affinity),
+                    "NodeAffinity" => {
+                        profile.added_affinity =
+                            arguments(args, |f| affinity::added(f.field("addedAffinity")));
+                    }
+                    // They have no bearing on where a pod lands, or belong to plugins that nobody here knows.
+                    _ => {}
+                }
+                seen.push(name);
+                Some(())
+            })
+        });
 }
 
 /// A map of arguments, which may say its own kind.
@@ -51,11 +59,18 @@ fn fit(f: &mut Fields<'_, '_>) -> Fit {
     let ignored = f.field("ignoredResources").names().unwrap_or_default();
     let groups = f.field("ignoredResourceGroups").names().unwrap_or_default();
     if groups.iter().any(|group| group.contains('/')) {
-        f.complain(Code::OutOfRange, "ignoredResourceGroups", "a group is what stands before the slash, without it");
+        f.complain(
+            Code::OutOfRange,
+            "ignoredResourceGroups",
+            "a group is what stands before the slash, without it",
+        );
     }
     let scoring = f.field("scoringStrategy");
-    let (strategy, resources) =
-        if scoring.is_absent() { (usual.strategy, usual.resources) } else { scoring.section(strategy) };
+    let (strategy, resources) = if scoring.is_absent() {
+        (usual.strategy, usual.resources)
+    } else {
+        scoring.section(strategy)
+    };
     Fit {
         strategy,
         resources,
@@ -72,13 +87,18 @@ enum Kind {
 }
 
 fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
-    const KINDS: [(&str, Kind); 3] =
-        [("LeastAllocated", Kind::Least), ("MostAllocated", Kind::Most), ("RequestedToCapacityRatio", Kind::Ratio)];
+    const KINDS: [(&str, Kind); 3] = [
+        ("LeastAllocated", Kind::Least),
+        ("MostAllocated", Kind::Most),
+        ("RequestedToCapacityRatio", Kind::Ratio),
+    ];
     let expected = "LeastAllocated, MostAllocated or RequestedToCapacityRatio";
     let kind = f.required("type", expected).one_of(&KINDS);
     let resources = resources(f.field("resources"), 100);
     let by_ratio = f.has("requestedToCapacityRatio");
-    let shape = f.field("requestedToCapacityRatio").section(|f| shape(f, by_ratio));
+    let shape = f
+        .field("requestedToCapacityRatio")
+        .section(|f| shape(f, by_ratio));
     match (kind, by_ratio) {
         (Some(Kind::Ratio), false) => {
             f.complain(
@@ -102,7 +122,10 @@ fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
         Some(Kind::Ratio) => FitStrategy::RequestedToCapacityRatio(shape),
     };
     let resources = resources.filter(|r| !r.is_empty());
-    (strategy, resources.unwrap_or_else(|| Fit::default().resources))
+    (
+        strategy,
+        resources.unwrap_or_else(|| Fit::default().resources),
+    )
 }
 
 /// Shares from 0 to 100, rising, and what each is worth, from 0 to 10.
@@ -116,10 +139,18 @@ fn shape(f: &mut Fields<'_, '_>, wanted: bool) -> Vec<(i64, i64)> {
     });
     let points = points.unwrap_or_default();
     if wanted && points.is_empty() {
-        f.complain(Code::MissingField, "shape", "at least one point is needed, such as {utilization: 0, score: 0}");
+        f.complain(
+            Code::MissingField,
+            "shape",
+            "at least one point is needed, such as {utilization: 0, score: 0}",
+        );
     }
     if !points.is_sorted_by(|a, b| a.0 < b.0) {
-        f.complain(Code::Conflict, "shape", "the utilization of each point must be above that of the point before");
+        f.complain(
+            Code::Conflict,
+            "shape",
+            "the utilization of each point must be above that of the point before",
+        );
     }
     points
 }
@@ -129,7 +160,11 @@ fn resources(spot: Spot<'_, '_>, most: u32) -> Option<Vec<(String, i64)>> {
     spot.list("resources", |item| {
         item.section(|f| {
             let name = f.required("name", "the name of a resource").name();
-            let weight = f.field("weight").between(0, most).unwrap_or_default().max(1);
+            let weight = f
+                .field("weight")
+                .between(0, most)
+                .unwrap_or_default()
+                .max(1);
             Some((name?, i64::from(weight)))
         })
     })
@@ -137,10 +172,19 @@ fn resources(spot: Spot<'_, '_>, most: u32) -> Option<Vec<(String, i64)>> {
 
 fn balanced(f: &mut Fields<'_, '_>) -> Vec<String> {
     let given = resources(f.field("resources"), 1).filter(|r| !r.is_empty());
-    let given: Option<Vec<String>> = given.map(|all| all.into_iter().map(|(name, _)| name).collect());
+    let given: Option<Vec<String>> =
+        given.map(|all| all.into_iter().map(|(name, _)| name).collect());
     let names = given.unwrap_or_else(|| SchedulerProfile::default().balanced);
-    if names.iter().enumerate().any(|(i, name)| names[..i].contains(name)) {
-        f.complain(Code::Conflict, "resources", "a resource stands here a second time");
+    if names
+        .iter()
+        .enumerate()
+        .any(|(i, name)| names[..i].contains(name))
+    {
+        f.complain(
+            Code::Conflict,
+            "resources",
+            "a resource stands here a second time",
+        );
     }
     names
 }
@@ -156,12 +200,26 @@ fn pod_affinity(f: &mut Fields<'_, '_>) -> PodAffinity {
 }
 
 fn spread(f: &mut Fields<'_, '_>) -> DefaultSpread {
-    let system = f.field("defaultingType").one_of(&[("System", true), ("List", false)]).unwrap_or(true);
-    let list = f.field("defaultConstraints").list("constraints", |item| item.section(constraint)).unwrap_or_default();
+    let system = f
+        .field("defaultingType")
+        .one_of(&[("System", true), ("List", false)])
+        .unwrap_or(true);
+    let list = f
+        .field("defaultConstraints")
+        .list("constraints", |item| item.section(constraint))
+        .unwrap_or_default();
     if system && !list.is_empty() {
-        f.complain(Code::Conflict, "defaultConstraints", "constraints of one's own need defaultingType: List");
+        f.complain(
+            Code::Conflict,
+            "defaultConstraints",
+            "constraints of one's own need defaultingType: List",
+        );
     }
-    if system { DefaultSpread::System } else { DefaultSpread::List(list) }
+    if system {
+        DefaultSpread::System
+    } else {
+        DefaultSpread::List(list)
+    }
 }
 
 fn constraint(f: &mut Fields<'_, '_>) -> Option<DefaultConstraint> {
@@ -171,8 +229,14 @@ fn constraint(f: &mut Fields<'_, '_>) -> Option<DefaultConstraint> {
     let hard = hard.one_of(&[("DoNotSchedule", true), ("ScheduleAnyway", false)]);
     let min_domains = f.field("minDomains").whole(1);
     let honours = [("Honor", true), ("Ignore", false)];
-    let honours_affinity = f.field("nodeAffinityPolicy").one_of(&honours).unwrap_or(true);
-    let honours_taints = f.field("nodeTaintsPolicy").one_of(&honours).unwrap_or(false);
+    let honours_affinity = f
+        .field("nodeAffinityPolicy")
+        .one_of(&honours)
+        .unwrap_or(true);
+    let honours_taints = f
+        .field("nodeTaintsPolicy")
+        .one_of(&honours)
+        .unwrap_or(false);
     for of_the_pod in ["labelSelector", "matchLabelKeys"] {
         if !f.field(of_the_pod).is_absent() {
             f.complain(
@@ -196,8 +260,13 @@ impl Spot<'_, '_> {
     /// A whole number within these bounds.
     pub(super) fn between(self, least: u32, most: u32) -> Option<u32> {
         self.scalar(&format!("a whole number from {least} to {most}"), |node| {
-            let Value::Int(number) = node.value else { return Err(Code::WrongType) };
-            u32::try_from(number).ok().filter(|n| (least..=most).contains(n)).ok_or(Code::OutOfRange)
+            let Value::Int(number) = node.value else {
+                return Err(Code::WrongType);
+            };
+            u32::try_from(number)
+                .ok()
+                .filter(|n| (least..=most).contains(n))
+                .ok_or(Code::OutOfRange)
         })
     }
 }

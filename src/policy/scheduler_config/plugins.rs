@@ -76,7 +76,11 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     for other in OTHERS {
         set(f.field(other));
     }
-    let (multi, filter, score) = (set(f.field("multiPoint")), set(f.field("filter")), set(f.field("score")));
+    let (multi, filter, score) = (
+        set(f.field("multiPoint")),
+        set(f.field("filter")),
+        set(f.field("score")),
+    );
     profile.weights = weights(&multi, &score);
     let off = |plugin: &FilterPlugin| !enabled(plugin.name(), &multi, &filter);
     profile.filters_off = FilterPlugin::ALL.into_iter().filter(off).collect();
@@ -84,7 +88,11 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     for named in filter.enabled.iter().filter(|named| !is_known(&named.name)) {
         unknown.insert(&named.name, (named, false));
     }
-    for named in multi.enabled.iter().filter(|named| !is_known(&named.name) && !score.disables(&named.name)) {
+    for named in multi
+        .enabled
+        .iter()
+        .filter(|named| !is_known(&named.name) && !score.disables(&named.name))
+    {
         unknown.insert(&named.name, (named, true));
     }
     for named in score.enabled.iter().filter(|named| !is_known(&named.name)) {
@@ -92,16 +100,24 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     }
     for (name, (named, scores)) in unknown {
         profile.unknown_scores |= scores;
-        f.warn_at(Code::Ignored, named.place.clone(), sentence(name, scores, multi.enables(name).is_some()));
+        f.warn_at(
+            Code::Ignored,
+            named.place.clone(),
+            sentence(name, scores, multi.enables(name).is_some()),
+        );
     }
 }
 
 fn sentence(name: &str, scores: bool, multi: bool) -> String {
     match (scores, multi) {
         (false, _) => {
-            format!("{name} is no plugin of kube-scheduler: the forecast does not know which nodes it rules out")
+            format!(
+                "{name} is no plugin of kube-scheduler: the forecast does not know which nodes it rules out"
+            )
         }
-        (true, false) => format!("{name} is no plugin of kube-scheduler, and scores nodes: {ANYWHERE}"),
+        (true, false) => {
+            format!("{name} is no plugin of kube-scheduler, and scores nodes: {ANYWHERE}")
+        }
         (true, true) => format!(
             "{name} is no plugin of kube-scheduler, and may score nodes: {ANYWHERE}; if it does not score, name it in plugins.score.disabled"
         ),
@@ -121,8 +137,13 @@ fn enabled(name: &str, multi: &Set, point: &Set) -> bool {
 
 fn weights(multi: &Set, score: &Set) -> Weights {
     let (usual, mut weights) = (Weights::default(), Weights::NONE);
-    for plugin in ScorePlugin::ALL.into_iter().filter(|p| enabled(p.name(), multi, score)) {
-        let named = score.enables(plugin.name()).or_else(|| multi.enables(plugin.name()));
+    for plugin in ScorePlugin::ALL
+        .into_iter()
+        .filter(|p| enabled(p.name(), multi, score))
+    {
+        let named = score
+            .enables(plugin.name())
+            .or_else(|| multi.enables(plugin.name()));
         let given = |named: &Named| i64::from(named.weight.unwrap_or_default().max(1));
         weights[plugin] = named.map_or(usual[plugin], given);
     }
@@ -131,8 +152,14 @@ fn weights(multi: &Set, score: &Set) -> Weights {
 
 fn set(spot: Spot<'_, '_>) -> Set {
     spot.section(|f| Set {
-        enabled: f.field("enabled").list("plugins", |item| named(item)).unwrap_or_default(),
-        disabled: f.field("disabled").list("plugins", |item| named(item).map(|named| named.name)).unwrap_or_default(),
+        enabled: f
+            .field("enabled")
+            .list("plugins", |item| named(item))
+            .unwrap_or_default(),
+        disabled: f
+            .field("disabled")
+            .list("plugins", |item| named(item).map(|named| named.name))
+            .unwrap_or_default(),
     })
 }
 
@@ -141,6 +168,10 @@ fn named(item: Spot<'_, '_>) -> Option<Named> {
     item.section(|f| {
         let name = f.required("name", "the name of a plugin").name();
         let weight = f.field("weight").whole(0);
-        Some(Named { name: name?, weight, place })
+        Some(Named {
+            name: name?,
+            weight,
+            place,
+        })
     })
 }

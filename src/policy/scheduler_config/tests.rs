@@ -18,12 +18,19 @@ fn refused(part: &str) -> String {
 
 /// The one profile of a file with these plugins.
 fn with(plugins: &str) -> SchedulerProfile {
-    let config = parse(&format!("profiles:\n- plugins: {plugins}\n")).unwrap_or_else(|e| panic!("{e}"));
+    let config =
+        parse(&format!("profiles:\n- plugins: {plugins}\n")).unwrap_or_else(|e| panic!("{e}"));
     config.profiles[0].clone()
 }
 
 fn warned(part: &str) -> String {
-    parse(part).unwrap().warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    parse(part)
+        .unwrap()
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The weights, in the order of the default profile.
@@ -58,12 +65,23 @@ profiles:
 
 #[test]
 fn a_file_without_profiles_is_the_default_profile() {
-    for text in ["", "profiles: []", "parallelism: 8\nprofiles:\n- schedulerName: default-scheduler"] {
+    for text in [
+        "",
+        "profiles: []",
+        "parallelism: 8\nprofiles:\n- schedulerName: default-scheduler",
+    ] {
         let config = parse(text).unwrap();
-        assert_eq!((config.profiles, config.warnings.len()), (vec![SchedulerProfile::default()], 0), "{text}");
+        assert_eq!(
+            (config.profiles, config.warnings.len()),
+            (vec![SchedulerProfile::default()], 0),
+            "{text}"
+        );
     }
     let older = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration";
-    assert_eq!(SchedulerConfig::parse("f", older).unwrap().profiles, [SchedulerProfile::default()]);
+    assert_eq!(
+        SchedulerConfig::parse("f", older).unwrap().profiles,
+        [SchedulerProfile::default()]
+    );
 }
 
 #[test]
@@ -71,7 +89,10 @@ fn a_scheduler_that_packs() {
     let profile = parse(PACKING).unwrap().profiles.remove(0);
     assert_eq!(profile.fit.strategy, FitStrategy::MostAllocated);
     let counts = [("cpu", 3), ("memory", 1), ("nvidia.com/gpu", 1)];
-    assert_eq!(profile.fit.resources, counts.map(|(name, weight)| (name.to_owned(), weight)));
+    assert_eq!(
+        profile.fit.resources,
+        counts.map(|(name, weight)| (name.to_owned(), weight))
+    );
     assert_eq!(weights(&profile), [3, 2, 10, 2, 2, 0, 1]);
     assert!(profile.filters_off.is_empty() && !profile.unknown_scores);
 }
@@ -118,21 +139,56 @@ profiles:
 ",
     )
     .unwrap_or_else(|e| panic!("{e}"));
-    let [spread, ratio] = &config.profiles[..] else { panic!("{:?}", config.profiles) };
-    let DefaultSpread::List(constraints) = &spread.spread else { panic!("{:?}", spread.spread) };
-    let shown = constraints.iter().map(|c| (c.max_skew, c.topology_key.as_str(), c.hard, c.honours_taints));
-    let expected = [(1, "topology.kubernetes.io/zone", false, false), (2, "kubernetes.io/hostname", true, true)];
+    let [spread, ratio] = &config.profiles[..] else {
+        panic!("{:?}", config.profiles)
+    };
+    let DefaultSpread::List(constraints) = &spread.spread else {
+        panic!("{:?}", spread.spread)
+    };
+    let shown = constraints.iter().map(|c| {
+        (
+            c.max_skew,
+            c.topology_key.as_str(),
+            c.hard,
+            c.honours_taints,
+        )
+    });
+    let expected = [
+        (1, "topology.kubernetes.io/zone", false, false),
+        (2, "kubernetes.io/hostname", true, true),
+    ];
     assert_eq!(shown.collect::<Vec<_>>(), expected);
-    assert_eq!((spread.pod_affinity.hard_weight, spread.pod_affinity.ignore_preferences_of_others), (100, true));
-    let (required, preferred) = (spread.added_affinity.required.as_ref().unwrap(), &spread.added_affinity.preferred);
+    assert_eq!(
+        (
+            spread.pod_affinity.hard_weight,
+            spread.pod_affinity.ignore_preferences_of_others
+        ),
+        (100, true)
+    );
+    let (required, preferred) = (
+        spread.added_affinity.required.as_ref().unwrap(),
+        &spread.added_affinity.preferred,
+    );
     assert_eq!(required[0].labels.to_string(), "pool in (web,batch)");
-    assert_eq!((preferred[0].0, preferred[0].1.labels.to_string()), (7, "cores>8".to_owned()));
+    assert_eq!(
+        (preferred[0].0, preferred[0].1.labels.to_string()),
+        (7, "cores>8".to_owned())
+    );
     assert_eq!(spread.balanced, ["cpu", "nvidia.com/gpu"]);
-    assert_eq!(ratio.fit.strategy, FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (100, 10)]));
-    assert_eq!(ratio.fit.resources, SchedulerProfile::default().fit.resources);
+    assert_eq!(
+        ratio.fit.strategy,
+        FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (100, 10)])
+    );
+    assert_eq!(
+        ratio.fit.resources,
+        SchedulerProfile::default().fit.resources
+    );
     assert!(ratio.fit.ignored_resources.contains("example.com/foo"));
     assert_eq!(
-        (spread.percentage_of_nodes_to_score, ratio.percentage_of_nodes_to_score),
+        (
+            spread.percentage_of_nodes_to_score,
+            ratio.percentage_of_nodes_to_score
+        ),
         (Some(0), Some(50)),
         "what a profile says goes before what the file says"
     );
@@ -142,11 +198,21 @@ profiles:
 fn plugins_are_merged_as_kube_scheduler_does_it() {
     // All scores off but one, whose weight is 1 where none is given, whatever its default.
     assert_eq!(
-        weights(&with("{score: {disabled: [{name: '*'}], enabled: [{name: TaintToleration}]}}")),
+        weights(&with(
+            "{score: {disabled: [{name: '*'}], enabled: [{name: TaintToleration}]}}"
+        )),
         [1, 0, 0, 0, 0, 0, 0]
     );
-    assert_eq!(weights(&with("{multiPoint: {enabled: [{name: TaintToleration}]}}")), [1, 2, 1, 2, 2, 1, 1]);
-    assert_eq!(weights(&with("{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}")), [3, 9, 1, 2, 2, 1, 1]);
+    assert_eq!(
+        weights(&with("{multiPoint: {enabled: [{name: TaintToleration}]}}")),
+        [1, 2, 1, 2, 2, 1, 1]
+    );
+    assert_eq!(
+        weights(&with(
+            "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}}"
+        )),
+        [3, 9, 1, 2, 2, 1, 1]
+    );
     // The extension point goes before multiPoint.
     let both = "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: [{name: NodeAffinity, weight: 4}]}}";
     assert_eq!(weights(&with(both)), [3, 4, 1, 2, 2, 1, 1]);
@@ -155,7 +221,10 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
         "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: {enabled: [{name: NodeName}]}}",
     );
     assert_eq!(weights(&some), [0, 0, 1, 0, 0, 0, 0]);
-    let on: Vec<_> = FilterPlugin::ALL.into_iter().filter(|p| !some.filters_off.contains(p)).collect();
+    let on: Vec<_> = FilterPlugin::ALL
+        .into_iter()
+        .filter(|p| !some.filters_off.contains(p))
+        .collect();
     assert_eq!(on, [FilterPlugin::NodeName, FilterPlugin::NodeResourcesFit]);
     // Off at one point, it stays at work at the other.
     let filters = with("{filter: {disabled: [{name: TaintToleration}]}}");
@@ -169,12 +238,15 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
 
 #[test]
 fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
-    let trimaran = "profiles:\n- plugins:\n    score: {enabled: [{name: TargetLoadPacking, weight: 5}]}\n";
+    let trimaran =
+        "profiles:\n- plugins:\n    score: {enabled: [{name: TargetLoadPacking, weight: 5}]}\n";
     assert!(parse(trimaran).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(trimaran), @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is no plugin of kube-scheduler, and scores nodes: the forecast does not know how, so it takes every node that can take a pod for as likely as the others");
     let coscheduling = "profiles:\n- plugins:\n    multiPoint: {enabled: [{name: Coscheduling}]}\n";
     assert!(parse(coscheduling).unwrap().profiles[0].unknown_scores);
-    assert!(warned(coscheduling).ends_with("if it does not score, name it in plugins.score.disabled"));
+    assert!(
+        warned(coscheduling).ends_with("if it does not score, name it in plugins.score.disabled")
+    );
     let silent = format!("{coscheduling}    score: {{disabled: [{{name: Coscheduling}}]}}\n");
     assert!(!parse(&silent).unwrap().profiles[0].unknown_scores && warned(&silent).is_empty());
     let filter = "profiles:\n- plugins: {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
@@ -184,7 +256,8 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
 
 #[test]
 fn an_extender_is_told_of() {
-    let scoring = "extenders: [{urlPrefix: http://here, filterVerb: f, prioritizeVerb: p, weight: 2}]";
+    let scoring =
+        "extenders: [{urlPrefix: http://here, filterVerb: f, prioritizeVerb: p, weight: 2}]";
     assert!(parse(scoring).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(scoring), @"
     extenders: an extender filters nodes: the forecast does not know which it rules out
@@ -193,7 +266,10 @@ fn an_extender_is_told_of() {
     let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
     assert!(warned(some).contains("for pods that request what it manages"));
-    assert_eq!(warned("extenders: [{urlPrefix: http://here, bindVerb: b}]"), "");
+    assert_eq!(
+        warned("extenders: [{urlPrefix: http://here, bindVerb: b}]"),
+        ""
+    );
 }
 
 #[test]
@@ -244,7 +320,8 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
         let error = refused(part);
         assert!(error.contains(said), "{error}");
     }
-    let policy = SchedulerConfig::parse("sched.yaml", "apiVersion: v1\nkind: ConfigMap").unwrap_err();
+    let policy =
+        SchedulerConfig::parse("sched.yaml", "apiVersion: v1\nkind: ConfigMap").unwrap_err();
     assert_snapshot!(policy.to_string().lines().next().unwrap(), @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or kubescheduler.config.k8s.io/v1beta3");
 }
 
@@ -254,7 +331,16 @@ fn a_policy_has_the_profile_of_each_scheduler() {
     let policy = Policy::default_native().with_schedulers(config);
     let percentage = |name: Option<&str>| policy.scheduler_of(name).percentage_of_nodes_to_score;
     // A second scheduler leaves the first as it is, and one of which nothing is known counts as the first.
-    assert_eq!([None, Some("packer"), Some("other")].map(percentage), [None, Some(7), None]);
+    assert_eq!(
+        [None, Some("packer"), Some("other")].map(percentage),
+        [None, Some(7), None]
+    );
     let own = parse("profiles: [{percentageOfNodesToScore: 9}]").unwrap();
-    assert_eq!(Policy::default_native().with_schedulers(own).scheduler.percentage_of_nodes_to_score, Some(9));
+    assert_eq!(
+        Policy::default_native()
+            .with_schedulers(own)
+            .scheduler
+            .percentage_of_nodes_to_score,
+        Some(9)
+    );
 }

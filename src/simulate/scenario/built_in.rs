@@ -5,10 +5,19 @@ pub(super) const ALL: [(&str, &str); 9] = [
     ("late-nodes", include_str!("../scenarios/late-nodes.yaml")),
     ("dead-loop", include_str!("../scenarios/dead-loop.yaml")),
     ("daily-wave", include_str!("../scenarios/daily-wave.yaml")),
-    ("noisy-neighbour", include_str!("../scenarios/noisy-neighbour.yaml")),
-    ("consolidation", include_str!("../scenarios/consolidation.yaml")),
+    (
+        "noisy-neighbour",
+        include_str!("../scenarios/noisy-neighbour.yaml"),
+    ),
+    (
+        "consolidation",
+        include_str!("../scenarios/consolidation.yaml"),
+    ),
     ("large", include_str!("../scenarios/large.yaml")),
     ("third-node", include_str!("../scenarios/third-node.yaml")),
     ("two-workers", include_str!("../scenarios/two-workers.yaml")),
-    ("forty-replicas", include_str!("../scenarios/forty-replicas.yaml")),
+    (
+        "forty-replicas",
+        include_str!("../scenarios/forty-replicas.yaml"),
+    ),
 ];

@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 
+use crate::model::snapshot::facts::{Effect, Taint};
+use crate::model::usage::Measure;
 use crate::policy::problem::Code;
 use crate::policy::read::{Fields, Spot};
-use crate::selector::Labels;
-use crate::snapshot::facts::{Effect, Taint};
-use crate::units::Amount;
-use crate::usage::Measure;
+use crate::values::Amount;
+use crate::values::selector::Labels;
 
 use super::NodeSpec;
 use super::read::{amounts, labels, object_name, quantity};
@@ -25,9 +25,13 @@ fn group(f: &mut Fields<'_, '_>) -> Vec<NodeSpec> {
     let first = f.field("first").whole(0).unwrap_or(1);
     let zones = f.field("zones").names().unwrap_or_default();
     let like = one(f);
-    let Some(count) = count else { return vec![named(&like, name, zones.first())] };
+    let Some(count) = count else {
+        return vec![named(&like, name, zones.first())];
+    };
     let zone = |i: u32| zones.get(usize::try_from(i).unwrap_or_default() % zones.len().max(1));
-    (0..count.min(10_000)).map(|i| named(&like, format!("{name}{}", first.saturating_add(i)), zone(i))).collect()
+    (0..count.min(10_000))
+        .map(|i| named(&like, format!("{name}{}", first.saturating_add(i)), zone(i)))
+        .collect()
 }
 
 /// A node of the group, without what tells it from the others.
@@ -35,23 +39,52 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
     let cpu = quantity(f.field("cpu"), "cpu").unwrap_or(Amount::millicores(8000));
     let memory = quantity(f.field("memory"), "memory").unwrap_or(Amount::new(32 * GIB));
     let pods = f.field("pods").whole(1).unwrap_or(110);
-    let mut allocatable =
-        vec![("cpu".to_owned(), cpu), ("memory".to_owned(), memory), ("pods".to_owned(), Amount::new(u64::from(pods)))];
+    let mut allocatable = vec![
+        ("cpu".to_owned(), cpu),
+        ("memory".to_owned(), memory),
+        ("pods".to_owned(), Amount::new(u64::from(pods))),
+    ];
     allocatable.extend(amounts(f.field("resources")));
     let base = f.field("base").section(|f| Measure {
         cpu: quantity(f.field("cpu"), "cpu").unwrap_or_default(),
         memory: quantity(f.field("memory"), "memory").unwrap_or_default(),
     });
     let mut when = |name| f.field(name).duration(SignedDuration::ZERO);
-    let (joins, fails, drains, recovers) = (when("joins"), when("fails"), when("drains"), when("recovers"));
+    let (joins, fails, drains, recovers) = (
+        when("joins"),
+        when("fails"),
+        when("drains"),
+        when("recovers"),
+    );
     let (labels, taints) = (labels(f.field("labels")), taints(f.field("taints")));
     let begin = fails.max(drains);
     if recovers.is_some() && begin.is_none() {
-        f.complain(Code::Conflict, "recovers", "it needs something to recover from: fails or drains");
-    } else if recovers.zip(begin).is_some_and(|(recovers, begin)| recovers <= begin) {
-        f.complain(Code::Conflict, "recovers", "it must be later than fails and drains");
+        f.complain(
+            Code::Conflict,
+            "recovers",
+            "it needs something to recover from: fails or drains",
+        );
+    } else if recovers
+        .zip(begin)
+        .is_some_and(|(recovers, begin)| recovers <= begin)
+    {
+        f.complain(
+            Code::Conflict,
+            "recovers",
+            "it must be later than fails and drains",
+        );
     }
-    NodeSpec { name: String::new(), labels, taints, allocatable, base, joins, fails, drains, recovers }
+    NodeSpec {
+        name: String::new(),
+        labels,
+        taints,
+        allocatable,
+        base,
+        joins,
+        fails,
+        drains,
+        recovers,
+    }
 }
 
 fn named(like: &NodeSpec, name: String, zone: Option<&String>) -> NodeSpec {
@@ -61,7 +94,11 @@ fn named(like: &NodeSpec, name: String, zone: Option<&String>) -> NodeSpec {
     ]);
     labels.extend(zone.map(|zone| ("topology.kubernetes.io/zone".to_owned(), zone.clone())));
     labels.extend(like.labels.clone());
-    NodeSpec { name, labels, ..like.clone() }
+    NodeSpec {
+        name,
+        labels,
+        ..like.clone()
+    }
 }
 
 fn taints(spot: Spot<'_, '_>) -> Vec<Taint> {
@@ -69,9 +106,14 @@ fn taints(spot: Spot<'_, '_>) -> Vec<Taint> {
         let key = f.required("key", "the name of the taint").name();
         let value = f.field("value").name().unwrap_or_default();
         let effect = effect(f.required("effect", "NoSchedule, PreferNoSchedule or NoExecute"));
-        Some(Taint { key: key?, value, effect: effect? })
+        Some(Taint {
+            key: key?,
+            value,
+            effect: effect?,
+        })
     };
-    spot.list("taints", |item| item.section(taint)).unwrap_or_default()
+    spot.list("taints", |item| item.section(taint))
+        .unwrap_or_default()
 }
 
 /// How strongly a taint keeps pods away.

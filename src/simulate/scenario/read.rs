@@ -8,7 +8,7 @@ use crate::policy::problem::{Code, Position};
 use crate::policy::read::{Fields, Spot};
 use crate::policy::tree::Value;
 use crate::policy::{FitStrategy, native};
-use crate::units::{Amount, quantity};
+use crate::values::{Amount, quantity};
 
 use super::{Gap, Metrics, Placement, PolicySource, Scenario, nodes, workloads};
 
@@ -31,8 +31,14 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
     root.section(|f| {
         let mut mentioned = Mentioned::default();
         let scenario = Scenario {
-            name: f.required("name", "a name for the scenario").name().unwrap_or_default(),
-            about: f.required("about", "a sentence that says what it shows").name().unwrap_or_default(),
+            name: f
+                .required("name", "a name for the scenario")
+                .name()
+                .unwrap_or_default(),
+            about: f
+                .required("about", "a sentence that says what it shows")
+                .name()
+                .unwrap_or_default(),
             seed: u64::from(f.field("seed").whole(0).unwrap_or(1)),
             duration: f
                 .required("duration", "how long it goes on, such as 2h")
@@ -41,7 +47,10 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
             policy: policy(f.field("policy")),
             scheduler: scheduler(f.field("scheduler")),
             nodes: nodes::read(f.required("nodes", "a list with at least two nodes")),
-            workloads: workloads::read(f.required("workloads", "a list of workloads"), &mut mentioned),
+            workloads: workloads::read(
+                f.required("workloads", "a list of workloads"),
+                &mut mentioned,
+            ),
             metrics: f.field("metrics").section(|f| metrics(f, &mut mentioned)),
             given: None,
         };
@@ -54,19 +63,51 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
 
 fn check(f: &mut Fields<'_, '_>, scenario: &Scenario, mentioned: &Mentioned) {
     if scenario.nodes.len() > MOST_NODES {
-        f.complain(Code::OutOfRange, "nodes", format!("more than {MOST_NODES} nodes"));
+        f.complain(
+            Code::OutOfRange,
+            "nodes",
+            format!("more than {MOST_NODES} nodes"),
+        );
     }
-    let pods: u64 = scenario.workloads.iter().map(|w| u64::from(w.replicas)).sum();
+    let pods: u64 = scenario
+        .workloads
+        .iter()
+        .map(|w| u64::from(w.replicas))
+        .sum();
     if pods > MOST_PODS {
-        f.complain(Code::OutOfRange, "workloads", format!("more than {MOST_PODS} pods"));
+        f.complain(
+            Code::OutOfRange,
+            "workloads",
+            format!("more than {MOST_PODS} pods"),
+        );
     }
     twice(f, "nodes", scenario.nodes.iter().map(|n| n.name.clone()));
-    twice(f, "workloads", scenario.workloads.iter().map(|w| format!("{}/{}", w.namespace, w.name)));
+    twice(
+        f,
+        "workloads",
+        scenario
+            .workloads
+            .iter()
+            .map(|w| format!("{}/{}", w.namespace, w.name)),
+    );
     let known: BTreeSet<&str> = scenario.nodes.iter().map(|n| n.name.as_str()).collect();
-    for (place, name) in mentioned.nodes.iter().filter(|(_, name)| !known.contains(name.as_str())) {
-        let near = known.iter().map(|n| (strsim::damerau_levenshtein(n, name), *n)).min();
-        let hint = near.filter(|(far, _)| *far <= 2).map_or(String::new(), |(_, n)| format!(" (did you mean `{n}`?)"));
-        f.complain_at(Code::Conflict, place.clone(), format!("no node is called `{name}`{hint}"));
+    for (place, name) in mentioned
+        .nodes
+        .iter()
+        .filter(|(_, name)| !known.contains(name.as_str()))
+    {
+        let near = known
+            .iter()
+            .map(|n| (strsim::damerau_levenshtein(n, name), *n))
+            .min();
+        let hint = near
+            .filter(|(far, _)| *far <= 2)
+            .map_or(String::new(), |(_, n)| format!(" (did you mean `{n}`?)"));
+        f.complain_at(
+            Code::Conflict,
+            place.clone(),
+            format!("no node is called `{name}`{hint}"),
+        );
     }
 }
 
@@ -74,7 +115,11 @@ fn twice(f: &mut Fields<'_, '_>, field: &str, names: impl Iterator<Item = String
     let mut seen = BTreeSet::new();
     for name in names {
         if seen.contains(&name) {
-            f.complain(Code::Conflict, field, format!("`{name}` is there twice; each needs a name of its own"));
+            f.complain(
+                Code::Conflict,
+                field,
+                format!("`{name}` is there twice; each needs a name of its own"),
+            );
             return;
         }
         seen.insert(name);
@@ -87,36 +132,59 @@ fn policy(spot: Spot<'_, '_>) -> Option<PolicySource> {
         Value::Map(_) => Some(PolicySource::Inline(Box::new(native::policy(spot)))),
         Value::Text(word) if word == "default" => None,
         Value::Text(_) => spot.name().map(PolicySource::File),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => {
-            spot.refuse(Code::WrongType, "a policy written out here, the name of a file that holds one, or default")
-        }
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => spot
+            .refuse(
+                Code::WrongType,
+                "a policy written out here, the name of a file that holds one, or default",
+            ),
     }
 }
 
 /// Which nodes the scheduler likes, as NodeResourcesFit calls it.
 fn scheduler(spot: Spot<'_, '_>) -> Option<FitStrategy> {
     let packs = spot.one_of(&[("LeastAllocated", false), ("MostAllocated", true)])?;
-    Some(if packs { FitStrategy::MostAllocated } else { FitStrategy::LeastAllocated })
+    Some(if packs {
+        FitStrategy::MostAllocated
+    } else {
+        FitStrategy::LeastAllocated
+    })
 }
 
 fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Metrics {
     let usual = Metrics::default();
-    let resolution = f.field("resolution").duration(ONE_SECOND).unwrap_or(usual.resolution);
+    let resolution = f
+        .field("resolution")
+        .duration(ONE_SECOND)
+        .unwrap_or(usual.resolution);
     Metrics {
-        delay: f.field("delay").duration(SignedDuration::ZERO).unwrap_or(usual.delay),
+        delay: f
+            .field("delay")
+            .duration(SignedDuration::ZERO)
+            .unwrap_or(usual.delay),
         resolution,
-        gaps: f.field("gaps").list("gaps", |item| Some(item.section(|f| gap(f, mentioned)))).unwrap_or_default(),
+        gaps: f
+            .field("gaps")
+            .list("gaps", |item| Some(item.section(|f| gap(f, mentioned))))
+            .unwrap_or_default(),
     }
 }
 
 fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Gap {
     let nodes = node_names(f.field("nodes"), mentioned);
-    let from = f.required("from", "when the gap begins, such as 10m").duration(SignedDuration::ZERO);
-    let until = f.required("until", "when the gap ends, such as 20m").duration(SignedDuration::ZERO);
+    let from = f
+        .required("from", "when the gap begins, such as 10m")
+        .duration(SignedDuration::ZERO);
+    let until = f
+        .required("until", "when the gap ends, such as 20m")
+        .duration(SignedDuration::ZERO);
     if from.zip(until).is_some_and(|(from, until)| until <= from) {
         f.complain(Code::Conflict, "until", "it must be later than from");
     }
-    Gap { nodes, from: from.unwrap_or_default(), until: until.unwrap_or_default() }
+    Gap {
+        nodes,
+        from: from.unwrap_or_default(),
+        until: until.unwrap_or_default(),
+    }
 }
 
 /// Names of nodes, to be checked later.
@@ -137,7 +205,10 @@ pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Placem
         Some(Value::Text(word)) if word == "evenly" => Placement::Evenly,
         Some(Value::List(_)) => Placement::On(node_names(spot, mentioned)),
         Some(_) => {
-            let refused = spot.refuse(Code::WrongType, "a list of nodes, such as [n1, n2], or evenly");
+            let refused = spot.refuse(
+                Code::WrongType,
+                "a list of nodes, such as [n1, n2], or evenly",
+            );
             refused.unwrap_or(Placement::Scheduled)
         }
     }
@@ -165,19 +236,22 @@ pub(super) fn amounts(spot: Spot<'_, '_>) -> Vec<(String, Amount)> {
     if spot.is_absent() {
         return Vec::new();
     }
-    let each =
-        spot.each("resources and quantities", |entry, value| Some((entry.key.clone(), quantity(value, &entry.key)?)));
+    let each = spot.each("resources and quantities", |entry, value| {
+        Some((entry.key.clone(), quantity(value, &entry.key)?))
+    });
     each.unwrap_or_default()
 }
 
 /// A map of labels.
-pub(super) fn labels(spot: Spot<'_, '_>) -> crate::selector::Labels {
+pub(super) fn labels(spot: Spot<'_, '_>) -> crate::values::selector::Labels {
     if spot.is_absent() {
-        return crate::selector::Labels::new();
+        return crate::values::selector::Labels::new();
     }
-    let each = spot.each("labels", |entry, value| match value.node().map(|n| &n.value) {
-        Some(Value::Text(text)) => Some((entry.key.clone(), text.clone())),
-        _ => Some((entry.key.clone(), value.name()?)),
+    let each = spot.each("labels", |entry, value| {
+        match value.node().map(|n| &n.value) {
+            Some(Value::Text(text)) => Some((entry.key.clone(), text.clone())),
+            _ => Some((entry.key.clone(), value.name()?)),
+        }
     });
     each.unwrap_or_default().into_iter().collect()
 }
@@ -187,7 +261,19 @@ pub(super) fn object_name(spot: Spot<'_, '_>) -> Option<String> {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
     let sound = spot.node().is_none_or(|n| match &n.value {
         Value::Text(text) => text.chars().all(is_name) && text.len() <= 200,
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => true,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::List(_)
+        | Value::Map(_) => true,
     });
-    if sound { spot.name() } else { spot.refuse(Code::WrongType, "a name of lower-case letters, digits, - and .") }
+    if sound {
+        spot.name()
+    } else {
+        spot.refuse(
+            Code::WrongType,
+            "a name of lower-case letters, digits, - and .",
+        )
+    }
 }

@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 
+use crate::model::usage::Measure;
 use crate::policy::problem::Code;
 use crate::policy::read::{Fields, Spot};
 use crate::policy::tree::Value;
 use crate::simulate::load::{Curve, Load, Shape};
-use crate::units::{Amount, Ratio};
-use crate::usage::Measure;
+use crate::values::{Amount, Ratio};
 
 use super::read::{Place, quantity};
 
@@ -27,9 +27,12 @@ fn curve(spot: Spot<'_, '_>, resource: &str) -> Option<Curve> {
     let place = spot.place();
     match &spot.node()?.value {
         Value::Map(_) => spot.section(|f| shaped(f, resource, place)),
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => {
-            quantity(spot, resource).map(Curve::steady)
-        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_) => quantity(spot, resource).map(Curve::steady),
     }
 }
 
@@ -40,25 +43,50 @@ fn shaped(f: &mut Fields<'_, '_>, resource: &str, place: Place) -> Option<Curve>
             mean: needed(f, "mean", resource)?,
             swing: needed(f, "swing", resource)?,
             period: f.field("period").duration(ONE_SECOND).unwrap_or(DAY),
-            peak: f.field("peak").duration(SignedDuration::ZERO).unwrap_or_default(),
+            peak: f
+                .field("peak")
+                .duration(SignedDuration::ZERO)
+                .unwrap_or_default(),
         })
     });
     let bursts = part(f, "bursts", |f| {
-        let every = f.required("every", "from one burst to the next, such as 30m").duration(ONE_SECOND);
-        let length = f.required("for", "how long a burst is, such as 5m").duration(ONE_SECOND);
+        let every = f
+            .required("every", "from one burst to the next, such as 30m")
+            .duration(ONE_SECOND);
+        let length = f
+            .required("for", "how long a burst is, such as 5m")
+            .duration(ONE_SECOND);
         let (base, peak) = (needed(f, "base", resource), needed(f, "peak", resource));
-        Some(Shape::Bursts { base: base?, peak: peak?, every: every?, length: length? })
+        Some(Shape::Bursts {
+            base: base?,
+            peak: peak?,
+            every: every?,
+            length: length?,
+        })
     });
     let leak = part(f, "leak", |f| {
         let (base, per_hour) = (needed(f, "base", resource), needed(f, "perHour", resource));
-        Some(Shape::Leak { base: base?, per_hour: per_hour? })
+        Some(Shape::Leak {
+            base: base?,
+            per_hour: per_hour?,
+        })
     });
     let noise = f.field("noise").percent().unwrap_or(Ratio::ZERO);
-    let given = ["steady", "wave", "bursts", "leak"].iter().filter(|name| f.has(name)).count();
+    let given = ["steady", "wave", "bursts", "leak"]
+        .iter()
+        .filter(|name| f.has(name))
+        .count();
     if given != 1 {
-        f.complain_at(Code::Conflict, place, "give one course: steady, wave, bursts or leak");
+        f.complain_at(
+            Code::Conflict,
+            place,
+            "give one course: steady, wave, bursts or leak",
+        );
     }
-    Some(Curve { shape: steady.or(wave).or(bursts).or(leak)?, noise })
+    Some(Curve {
+        shape: steady.or(wave).or(bursts).or(leak)?,
+        noise,
+    })
 }
 
 fn part(

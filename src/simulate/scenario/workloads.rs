@@ -2,14 +2,14 @@
 
 use jiff::SignedDuration;
 
+use crate::model::snapshot::facts::{Tolerates, Toleration};
+use crate::model::usage::Measure;
 use crate::policy::problem::Code;
 use crate::policy::read::{Fields, Spot};
 use crate::policy::scalar::percent;
 use crate::policy::tree::Value;
-use crate::selector::{NodeTerm, Selector};
-use crate::snapshot::facts::{Tolerates, Toleration};
-use crate::units::Amount;
-use crate::usage::Measure;
+use crate::values::Amount;
+use crate::values::selector::{NodeTerm, Selector};
 
 use super::nodes::effect;
 use super::read::{Mentioned, amounts, labels, object_name, placement};
@@ -27,17 +27,32 @@ const STARTUP: SignedDuration = SignedDuration::from_secs(5);
 const ENDING: SignedDuration = SignedDuration::from_secs(5);
 
 pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<Workload> {
-    spot.list("workloads", |item| Some(item.section(|f| workload(f, mentioned)))).unwrap_or_default()
+    spot.list("workloads", |item| {
+        Some(item.section(|f| workload(f, mentioned)))
+    })
+    .unwrap_or_default()
 }
 
 fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
     let kind = f.field("kind").one_of(&KINDS).unwrap_or(Kind::Deployment);
     if kind == Kind::DaemonSet && f.has("replicas") {
-        f.complain(Code::Conflict, "replicas", "a DaemonSet has one pod on each node; leave this out");
+        f.complain(
+            Code::Conflict,
+            "replicas",
+            "a DaemonSet has one pod on each node; leave this out",
+        );
     }
     let requests = amounts(f.field("requests"));
-    let requested = |name| requests.iter().find(|(n, _)| n == name).map_or(Amount::ZERO, |(_, amount)| *amount);
-    let requested = Measure { cpu: requested("cpu"), memory: requested("memory") };
+    let requested = |name| {
+        requests
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or(Amount::ZERO, |(_, amount)| *amount)
+    };
+    let requested = Measure {
+        cpu: requested("cpu"),
+        memory: requested("memory"),
+    };
     let replicas = f.field("replicas").whole(0).unwrap_or(1);
     let mut when = |name| f.field(name).duration(SignedDuration::ZERO);
     let (from, until) = (when("from"), when("until"));
@@ -46,7 +61,11 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
         f.complain(Code::Conflict, "until", "it must be later than from");
     }
     if runs.is_some() && kind != Kind::Job {
-        f.complain(Code::Conflict, "runs", "only the pods of a Job come to an end by themselves");
+        f.complain(
+            Code::Conflict,
+            "runs",
+            "only the pods of a Job come to an end by themselves",
+        );
     }
     let (required_nodes, preferred_nodes) = f.field("nodeAffinity").section(affinity);
     Workload {
@@ -57,12 +76,18 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
         labels: labels(f.field("labels")),
         usage: load(f.field("usage"), requested),
         requests,
-        tolerations: f.field("tolerations").list("tolerations", |item| item.section(toleration)).unwrap_or_default(),
+        tolerations: f
+            .field("tolerations")
+            .list("tolerations", |item| item.section(toleration))
+            .unwrap_or_default(),
         node_selector: labels(f.field("nodeSelector")),
         required_nodes,
         preferred_nodes,
         apart: f.field("apart").names().unwrap_or_default(),
-        spread: f.field("spread").list("constraints", |item| item.section(spread)).unwrap_or_default(),
+        spread: f
+            .field("spread")
+            .list("constraints", |item| item.section(spread))
+            .unwrap_or_default(),
         priority: priority(f.field("priority")).unwrap_or_default(),
         empty_dir: f.field("emptyDir").bool().unwrap_or(false),
         budget: budget(f.field("budget")),
@@ -77,12 +102,19 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
 
 /// Terms of node affinity as label selectors: each required one is an alternative.
 fn affinity(f: &mut Fields<'_, '_>) -> (Option<Vec<NodeTerm>>, Vec<(i32, NodeTerm)>) {
-    let term = |labels: Selector| NodeTerm { labels, fields: Selector::default() };
-    let required = f.field("required").list("label selectors", |item| item.selector().map(term));
+    let term = |labels: Selector| NodeTerm {
+        labels,
+        fields: Selector::default(),
+    };
+    let required = f
+        .field("required")
+        .list("label selectors", |item| item.selector().map(term));
     let preferred = f.field("preferred").list("preferences", |item| {
         item.section(|f| {
             let weight = f.field("weight").whole(1).unwrap_or(1).min(100);
-            let nodes = f.required("nodes", "a label selector of nodes").selector()?;
+            let nodes = f
+                .required("nodes", "a label selector of nodes")
+                .selector()?;
             Some((i32::try_from(weight).unwrap_or(100), term(nodes)))
         })
     });
@@ -92,32 +124,69 @@ fn affinity(f: &mut Fields<'_, '_>) -> (Option<Vec<NodeTerm>>, Vec<(i32, NodeTer
 fn toleration(f: &mut Fields<'_, '_>) -> Option<Toleration> {
     let key = f.field("key").name();
     let value = f.field("value").name();
-    let any = f.field("operator").one_of(&[("Exists", true), ("Equal", false)]).unwrap_or(false);
+    let any = f
+        .field("operator")
+        .one_of(&[("Exists", true), ("Equal", false)])
+        .unwrap_or(false);
     if any && value.is_some() {
-        f.complain(Code::Conflict, "value", "with operator Exists there is no value");
+        f.complain(
+            Code::Conflict,
+            "value",
+            "with operator Exists there is no value",
+        );
     }
     if !any && key.is_none() {
-        f.complain(Code::MissingField, "key", "missing; only with operator Exists may it be left out");
+        f.complain(
+            Code::MissingField,
+            "key",
+            "missing; only with operator Exists may it be left out",
+        );
     }
-    let operator = if any { Tolerates::Any } else { Tolerates::Equal(value.unwrap_or_default()) };
+    let operator = if any {
+        Tolerates::Any
+    } else {
+        Tolerates::Equal(value.unwrap_or_default())
+    };
     let bound = f.field("effect");
-    let bound = if bound.is_absent() { None } else { Some(effect(bound)?) };
-    Some(Toleration { key, operator, effect: bound })
+    let bound = if bound.is_absent() {
+        None
+    } else {
+        Some(effect(bound)?)
+    };
+    Some(Toleration {
+        key,
+        operator,
+        effect: bound,
+    })
 }
 
 fn spread(f: &mut Fields<'_, '_>) -> Option<Evenness> {
-    let key = f.required("topologyKey", "a label of nodes, such as topology.kubernetes.io/zone").name();
+    let key = f
+        .required(
+            "topologyKey",
+            "a label of nodes, such as topology.kubernetes.io/zone",
+        )
+        .name();
     let skew = f.field("maxSkew").whole(1).unwrap_or(1);
-    let hard = f.field("whenUnsatisfiable").one_of(&[("DoNotSchedule", true), ("ScheduleAnyway", false)]);
-    Some(Evenness { topology_key: key?, max_skew: skew, hard: hard.unwrap_or(true) })
+    let hard = f
+        .field("whenUnsatisfiable")
+        .one_of(&[("DoNotSchedule", true), ("ScheduleAnyway", false)]);
+    Some(Evenness {
+        topology_key: key?,
+        max_skew: skew,
+        hard: hard.unwrap_or(true),
+    })
 }
 
 fn priority(spot: Spot<'_, '_>) -> Option<i32> {
     spot.scalar("a whole number", |node| match node.value {
         Value::Int(number) => i32::try_from(number).map_err(|_| Code::OutOfRange),
-        Value::Null | Value::Bool(_) | Value::Float(_) | Value::Text(_) | Value::List(_) | Value::Map(_) => {
-            Err(Code::WrongType)
-        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Map(_) => Err(Code::WrongType),
     })
 }
 
@@ -129,16 +198,27 @@ fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
         let least = part(f.field("minAvailable")).map(BudgetRule::Least);
         let most = part(f.field("maxUnavailable")).map(BudgetRule::Most);
         if f.has("minAvailable") == f.has("maxUnavailable") {
-            f.complain_at(Code::Conflict, place, format!("give one of the two: {EXPECTED}"));
+            f.complain_at(
+                Code::Conflict,
+                place,
+                format!("give one of the two: {EXPECTED}"),
+            );
         }
         least.or(most)
     })
 }
 
 fn part(spot: Spot<'_, '_>) -> Option<Part> {
-    spot.scalar("a whole number of pods, or a percentage such as 50%", |node| match &node.value {
-        Value::Int(number) => u32::try_from(*number).map(Part::Count).map_err(|_| Code::OutOfRange),
-        Value::Text(_) => percent(node).map(Part::Share),
-        Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => Err(Code::WrongType),
-    })
+    spot.scalar(
+        "a whole number of pods, or a percentage such as 50%",
+        |node| match &node.value {
+            Value::Int(number) => u32::try_from(*number)
+                .map(Part::Count)
+                .map_err(|_| Code::OutOfRange),
+            Value::Text(_) => percent(node).map(Part::Share),
+            Value::Null | Value::Bool(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => {
+                Err(Code::WrongType)
+            }
+        },
+    )
 }

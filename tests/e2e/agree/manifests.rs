@@ -1,11 +1,13 @@
 //! A scenario's nodes and workloads as the API takes them.
 
-use evenkeel::selector::{NodeTerm, Requirement, Test};
+use evenkeel::model::snapshot::facts::{Effect, Tolerates, Toleration};
+use evenkeel::model::usage::Measure;
 use evenkeel::simulate::load::Moment;
-use evenkeel::simulate::scenario::{BudgetRule, Evenness, Kind, NodeSpec, Part, Scenario, Workload};
-use evenkeel::snapshot::facts::{Effect, Tolerates, Toleration};
-use evenkeel::units::Amount;
-use evenkeel::usage::Measure;
+use evenkeel::simulate::scenario::{
+    BudgetRule, Evenness, Kind, NodeSpec, Part, Scenario, Workload,
+};
+use evenkeel::values::Amount;
+use evenkeel::values::selector::{NodeTerm, Requirement, Test};
 use serde_json::{Map, Value, json};
 
 /// The DaemonSet that uses on each node what the scenario's system does.
@@ -16,8 +18,7 @@ pub const MEMORY: &str = "kwok.x-k8s.io/usage-memory";
 /// A node as `nodes.sh` makes it.
 pub fn node(spec: &NodeSpec) -> Value {
     let path = format!("/metrics/nodes/{}/metrics/resource", spec.name);
-    let taint =
-        |t: &evenkeel::snapshot::facts::Taint| json!({"key": t.key, "value": t.value, "effect": effect(t.effect)});
+    let taint = |t: &evenkeel::model::snapshot::facts::Taint| json!({"key": t.key, "value": t.value, "effect": effect(t.effect)});
     let taints: Vec<Value> = spec.taints.iter().map(taint).collect();
     let has = amounts(&spec.allocatable);
     json!({
@@ -36,9 +37,14 @@ pub fn node(spec: &NodeSpec) -> Value {
 
 /// Namespaces, and what uses on each node what no pod of the scenario does: to the scheduler it is nothing.
 pub fn setting(scenario: &Scenario) -> Vec<Value> {
-    let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    let namespace =
+        |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     let mut all: Vec<Value> = scenario.namespaces().into_iter().map(namespace).collect();
-    let base = scenario.nodes.first().map(|node| node.base).unwrap_or_default();
+    let base = scenario
+        .nodes
+        .first()
+        .map(|node| node.base)
+        .unwrap_or_default();
     let requests = json!({"cpu": "0", "memory": "0"});
     all.push(json!({
         "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": SYSTEM, "namespace": "kube-system"},
@@ -61,11 +67,14 @@ pub fn workload(it: &Workload) -> Vec<Value> {
     let mut labels = it.labels.clone();
     labels.insert("app".to_owned(), it.name.clone());
     let annotations = usage(it.load().at(Moment::default()));
-    let template = json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": pod(it)});
+    let template =
+        json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": pod(it)});
     let metadata = json!({"name": it.name, "namespace": it.namespace});
     let selector = json!({"matchLabels": {"app": it.name}});
     let spec = match it.kind {
-        Kind::Deployment => json!({"replicas": it.replicas, "selector": selector, "template": template}),
+        Kind::Deployment => {
+            json!({"replicas": it.replicas, "selector": selector, "template": template})
+        }
         // The simulator makes all at once.
         Kind::StatefulSet => json!({
             "replicas": it.replicas, "selector": selector, "template": template, "serviceName": it.name,
@@ -74,7 +83,9 @@ pub fn workload(it: &Workload) -> Vec<Value> {
         Kind::DaemonSet => json!({"selector": selector, "template": template}),
         Kind::Job | Kind::Bare => panic!("{}: a {} is not played", it.name, it.kind.name()),
     };
-    let mut all = vec![json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata, "spec": spec})];
+    let mut all = vec![
+        json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata, "spec": spec}),
+    ];
     all.extend(it.budget.map(|rule| {
         let spec = match rule {
             BudgetRule::Least(part) => json!({"minAvailable": share(part), "selector": selector}),
@@ -94,17 +105,26 @@ fn pod(it: &Workload) -> Value {
     let requests = json!({"requests": amounts(&it.requests)});
     let apart = |key: &String| json!({"labelSelector": {"matchLabels": {"app": it.name}}, "topologyKey": key});
     let apart: Vec<Value> = it.apart.iter().map(apart).collect();
-    let preferred = |(weight, term): &(i32, NodeTerm)| json!({"weight": weight, "preference": node_term(term)});
+    let preferred =
+        |(weight, term): &(i32, NodeTerm)| json!({"weight": weight, "preference": node_term(term)});
     let preferred: Vec<Value> = it.preferred_nodes.iter().map(preferred).collect();
     let mut nodes = json!({"preferredDuringSchedulingIgnoredDuringExecution": preferred});
     if let Some(terms) = &it.required_nodes {
         let terms: Vec<Value> = terms.iter().map(node_term).collect();
-        nodes["requiredDuringSchedulingIgnoredDuringExecution"] = json!({"nodeSelectorTerms": terms});
+        nodes["requiredDuringSchedulingIgnoredDuringExecution"] =
+            json!({"nodeSelectorTerms": terms});
     }
     let everything = || vec![json!({"operator": "Exists"})];
-    let tolerations =
-        if it.kind == Kind::DaemonSet { everything() } else { it.tolerations.iter().map(toleration).collect() };
-    assert!(it.priority == 0 && !it.empty_dir, "{}: a priority or an emptyDir is not played", it.name);
+    let tolerations = if it.kind == Kind::DaemonSet {
+        everything()
+    } else {
+        it.tolerations.iter().map(toleration).collect()
+    };
+    assert!(
+        it.priority == 0 && !it.empty_dir,
+        "{}: a priority or an emptyDir is not played",
+        it.name
+    );
     json!({
         "containers": [{"name": "main", "image": "main", "resources": requests}],
         "affinity": {

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use evenkeel::model::usage::Measure;
 use evenkeel::policy::FitStrategy;
 use evenkeel::simulate::load::{Curve, Moment, Shape};
 use evenkeel::simulate::scenario::{Kind, Placement, Scenario, Workload};
-use evenkeel::units::Amount;
-use evenkeel::usage::Measure;
+use evenkeel::values::Amount;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -43,8 +43,20 @@ impl Player<'_> {
         // Meanwhile pods can be put where the scenario wants them.
         self.bed.component("stop", "scheduler");
         let mut all = manifests::setting(self.scenario);
-        all.extend(self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(manifests::node));
-        all.extend(self.scenario.workloads.iter().filter(|w| w.from.is_none()).flat_map(manifests::workload));
+        all.extend(
+            self.scenario
+                .nodes
+                .iter()
+                .filter(|n| n.joins.is_none())
+                .map(manifests::node),
+        );
+        all.extend(
+            self.scenario
+                .workloads
+                .iter()
+                .filter(|w| w.from.is_none())
+                .flat_map(manifests::workload),
+        );
         self.apply(&all);
         for workload in self.scenario.workloads.iter().filter(|w| w.from.is_none()) {
             self.place(workload).await;
@@ -53,12 +65,25 @@ impl Player<'_> {
         self.bed.component("start", "scheduler");
         eventually("every pod to serve", LONG, async || {
             let pods = self.bed.list("/api/v1/pods").await;
-            let nodes = self.scenario.nodes.iter().filter(|n| n.joins.is_none()).count();
+            let nodes = self
+                .scenario
+                .nodes
+                .iter()
+                .filter(|n| n.joins.is_none())
+                .count();
             let there = self.scenario.workloads.iter().filter(|w| w.from.is_none());
-            let of =
-                |w: &Workload| if w.kind == Kind::DaemonSet { nodes } else { usize::try_from(w.replicas).unwrap() };
+            let of = |w: &Workload| {
+                if w.kind == Kind::DaemonSet {
+                    nodes
+                } else {
+                    usize::try_from(w.replicas).unwrap()
+                }
+            };
             let expected = nodes + there.map(of).sum::<usize>();
-            let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
+            let running = pods
+                .iter()
+                .filter(|p| p["status"]["phase"] == "Running")
+                .count();
             that(running == expected, format!("{running} of {expected}"))
         })
         .await;
@@ -70,7 +95,11 @@ impl Player<'_> {
     pub async fn play(&self, keel: &mut Keel, done: impl Fn() -> bool) {
         let start = Instant::now();
         let end = self.scenario.duration;
-        let last = if self.stands_still() { end + PATIENCE } else { end };
+        let last = if self.stands_still() {
+            end + PATIENCE
+        } else {
+            end
+        };
         let mut born = BTreeMap::new();
         let mut before = SignedDuration::from_nanos(-1);
         let mut next_look = SignedDuration::ZERO;
@@ -81,9 +110,16 @@ impl Player<'_> {
             if now >= next_look {
                 self.live(&mut born, now).await;
                 // What is compared is the usage of the end itself.
-                next_look = if now < end { (now + LOOK).min(end) } else { now + LOOK };
+                next_look = if now < end {
+                    (now + LOOK).min(end)
+                } else {
+                    now + LOOK
+                };
             }
-            that(now == last || (now >= end && done()), format!("{now:#} have passed"))
+            that(
+                now == last || (now >= end && done()),
+                format!("{now:#} have passed"),
+            )
         })
         .await;
     }
@@ -91,7 +127,11 @@ impl Player<'_> {
     /// Whether usage and workloads are at the end what they will always be.
     fn stands_still(&self) -> bool {
         let steady = |curve: &Curve| matches!(curve.shape, Shape::Steady(_));
-        self.scenario.workloads.iter().map(Workload::load).all(|load| steady(&load.cpu) && steady(&load.memory))
+        self.scenario
+            .workloads
+            .iter()
+            .map(Workload::load)
+            .all(|load| steady(&load.cpu) && steady(&load.memory))
     }
 
     /// How far nodes are from being equally full of CPU: deviation, and the fullest above the mean; in percent.
@@ -99,13 +139,23 @@ impl Player<'_> {
         scene::settle(self.bed).await;
         let used = crate::kit::usage::used(self.bed).await.nodes;
         let has = |name: &str| self.allocatable(name).as_f64() / 1e6;
-        let shares: Vec<f64> = used.iter().map(|(node, millicores)| millicores / has(node) * 100.0).collect();
-        assert_eq!(shares.len(), self.scenario.nodes.len(), "a node without usage: {used:?}");
+        let shares: Vec<f64> = used
+            .iter()
+            .map(|(node, millicores)| millicores / has(node) * 100.0)
+            .collect();
+        assert_eq!(
+            shares.len(),
+            self.scenario.nodes.len(),
+            "a node without usage: {used:?}"
+        );
         #[expect(clippy::cast_precision_loss, reason = "a handful of nodes")]
         let count = shares.len() as f64;
         let mean = shares.iter().sum::<f64>() / count;
         let variance = shares.iter().map(|s| (s - mean).powi(2)).sum::<f64>() / count;
-        (variance.sqrt(), shares.iter().fold(0.0_f64, |most, s| most.max(*s)) - mean)
+        (
+            variance.sqrt(),
+            shares.iter().fold(0.0_f64, |most, s| most.max(*s)) - mean,
+        )
     }
 
     /// Starts kube-scheduler anew with what the scenario says of it.
@@ -128,7 +178,8 @@ impl Player<'_> {
 
     fn apply(&self, all: &[Value]) {
         if !all.is_empty() {
-            self.bed.apply(&json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string());
+            self.bed
+                .apply(&json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string());
         }
     }
 
@@ -137,23 +188,38 @@ impl Player<'_> {
         let on = match &workload.on {
             Placement::Scheduled => return,
             Placement::On(nodes) => nodes.clone(),
-            Placement::Evenly => {
-                self.scenario.nodes.iter().filter(|n| n.joins.is_none()).map(|n| n.name.clone()).collect()
-            }
+            Placement::Evenly => self
+                .scenario
+                .nodes
+                .iter()
+                .filter(|n| n.joins.is_none())
+                .map(|n| n.name.clone())
+                .collect(),
         };
         let namespace = &workload.namespace;
-        let path = format!("/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{}", workload.name);
+        let path = format!(
+            "/api/v1/namespaces/{namespace}/pods?labelSelector=app%3D{}",
+            workload.name
+        );
         let mut turn = 0;
         let all = usize::try_from(workload.replicas).unwrap();
         eventually("the pods to place", LONG, async || {
-            for pod in self.bed.list(&path).await.iter().filter(|p| node_of(p).is_empty()) {
+            for pod in self
+                .bed
+                .list(&path)
+                .await
+                .iter()
+                .filter(|p| node_of(p).is_empty())
+            {
                 let (name, node) = (name(pod), &on[turn % on.len()]);
                 let body = json!({
                     "apiVersion": "v1", "kind": "Binding", "metadata": {"name": name},
                     "target": {"apiVersion": "v1", "kind": "Node", "name": node},
                 });
                 let path = format!("/api/v1/namespaces/{namespace}/pods/{name}/binding");
-                let request = http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
+                let request = http::Request::post(path)
+                    .body(body.to_string().into_bytes())
+                    .unwrap();
                 self.bed.client.request::<Value>(request).await.unwrap();
                 turn += 1;
             }
@@ -165,11 +231,28 @@ impl Player<'_> {
     /// What happens to nodes and workloads after one time and until another.
     fn happen(&self, before: SignedDuration, now: SignedDuration) {
         let due = |at: Option<SignedDuration>| at.is_some_and(|at| before < at && at <= now);
-        let nodes = self.scenario.nodes.iter().filter(|n| due(n.joins)).map(manifests::node);
-        let workloads = self.scenario.workloads.iter().filter(|w| due(w.from)).flat_map(manifests::workload);
+        let nodes = self
+            .scenario
+            .nodes
+            .iter()
+            .filter(|n| due(n.joins))
+            .map(manifests::node);
+        let workloads = self
+            .scenario
+            .workloads
+            .iter()
+            .filter(|w| due(w.from))
+            .flat_map(manifests::workload);
         self.apply(&nodes.chain(workloads).collect::<Vec<_>>());
         for gone in self.scenario.workloads.iter().filter(|w| due(w.until)) {
-            self.bed.kubectl(&["delete", gone.kind.name(), "-n", &gone.namespace, &gone.name, "--wait=false"]);
+            self.bed.kubectl(&[
+                "delete",
+                gone.kind.name(),
+                "-n",
+                &gone.namespace,
+                &gone.name,
+                "--wait=false",
+            ]);
         }
     }
 
@@ -181,8 +264,9 @@ impl Player<'_> {
             born.entry(uid(pod)).or_insert(first);
         }
         let bound = pods.iter().filter(|p| !node_of(p).is_empty());
-        let mut meant: Vec<(&Value, Measure)> =
-            bound.filter_map(|p| Some((p, self.meant(p, born[&uid(p)], now)?))).collect();
+        let mut meant: Vec<(&Value, Measure)> = bound
+            .filter_map(|p| Some((p, self.meant(p, born[&uid(p)], now)?)))
+            .collect();
         let mut asked: BTreeMap<String, Amount> = BTreeMap::new();
         for (pod, used) in &meant {
             let sum = asked.entry(node_of(pod)).or_default();
@@ -200,29 +284,46 @@ impl Player<'_> {
             let (shown, wanted) = (&pod["metadata"]["annotations"], manifests::usage(*used));
             shown[CPU] != wanted[CPU] || shown[MEMORY] != wanted[MEMORY]
         });
-        stream::iter(changed).for_each_concurrent(8, async |(pod, used)| self.make_use(pod, used).await).await;
+        stream::iter(changed)
+            .for_each_concurrent(8, async |(pod, used)| self.make_use(pod, used).await)
+            .await;
     }
 
     /// What a pod of the scenario uses at a time.
     fn meant(&self, pod: &Value, born: SignedDuration, now: SignedDuration) -> Option<Measure> {
         let metadata = &pod["metadata"];
         if metadata["labels"]["app"] == SYSTEM {
-            return self.scenario.nodes.iter().find(|n| n.name == node_of(pod)).map(|n| n.base);
+            return self
+                .scenario
+                .nodes
+                .iter()
+                .find(|n| n.name == node_of(pod))
+                .map(|n| n.base);
         }
-        let is_its = |w: &&Workload| metadata["labels"]["app"] == w.name && metadata["namespace"] == w.namespace;
+        let is_its = |w: &&Workload| {
+            metadata["labels"]["app"] == w.name && metadata["namespace"] == w.namespace
+        };
         let workload = self.scenario.workloads.iter().find(is_its)?;
         let mut hasher = DefaultHasher::new();
         uid(pod).hash(&mut hasher);
         let whole = SignedDuration::from_secs(now.as_secs() / STEP * STEP);
-        Some(workload.load().at(Moment { elapsed: whole, age: whole - born, seed: hasher.finish() }))
+        Some(workload.load().at(Moment {
+            elapsed: whole,
+            age: whole - born,
+            seed: hasher.finish(),
+        }))
     }
 
     async fn make_use(&self, pod: &Value, used: Measure) {
         let namespace = pod["metadata"]["namespace"].as_str().unwrap();
         let path = format!("/api/v1/namespaces/{namespace}/pods/{}", name(pod));
-        let body = json!({"metadata": {"annotations": manifests::usage(used)}}).to_string().into_bytes();
-        let request =
-            http::Request::patch(path).header("Content-Type", "application/merge-patch+json").body(body).unwrap();
+        let body = json!({"metadata": {"annotations": manifests::usage(used)}})
+            .to_string()
+            .into_bytes();
+        let request = http::Request::patch(path)
+            .header("Content-Type", "application/merge-patch+json")
+            .body(body)
+            .unwrap();
         match self.bed.client.request::<Value>(request).await {
             Ok(_) => {}
             // It was evicted meanwhile.
@@ -233,7 +334,11 @@ impl Player<'_> {
 
     fn allocatable(&self, node: &str) -> Amount {
         let spec = self.scenario.nodes.iter().find(|n| n.name == node).unwrap();
-        spec.allocatable.iter().find(|(name, _)| name == "cpu").unwrap().1
+        spec.allocatable
+            .iter()
+            .find(|(name, _)| name == "cpu")
+            .unwrap()
+            .1
     }
 }
 

@@ -1,14 +1,15 @@
 //! A built-in scenario in minutes: hours are what the simulator is for, and nobody waits for them.
 
+use evenkeel::model::usage::Measure;
 use evenkeel::policy::{Policy, Rule, Smoothing};
 use evenkeel::simulate::load::{Curve, Load, Shape};
 use evenkeel::simulate::scenario::{Metrics, PolicySource, Scenario, Workload};
-use evenkeel::units::{Amount, Ratio};
-use evenkeel::usage::Measure;
+use evenkeel::values::{Amount, Ratio};
 use jiff::SignedDuration;
 
 /// What `evenkeel simulate` goes by where the scenario names no policy.
-const BUILT_IN: &str = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
+const BUILT_IN: &str =
+    "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
     thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
 
 /// How a scenario is shortened.
@@ -34,11 +35,21 @@ impl Cut {
         scenario.duration = SignedDuration::from_secs(self.end);
         scenario.metrics = metrics();
         for node in &mut scenario.nodes {
-            assert!(node.fails.is_none() && node.drains.is_none(), "{}: a node that goes is not played", node.name);
+            assert!(
+                node.fails.is_none() && node.drains.is_none(),
+                "{}: a node that goes is not played",
+                node.name
+            );
             node.joins = node.joins.map(|at| at / self.faster);
             // metrics-server tells nothing of a node that uses nothing.
-            let least = Measure { cpu: Amount::millicores(1), memory: Amount::new(1 << 20) };
-            node.base = Measure { cpu: node.base.cpu.max(least.cpu), memory: node.base.memory.max(least.memory) };
+            let least = Measure {
+                cpu: Amount::millicores(1),
+                memory: Amount::new(1 << 20),
+            };
+            node.base = Measure {
+                cpu: node.base.cpu.max(least.cpu),
+                memory: node.base.memory.max(least.memory),
+            };
         }
         for workload in &mut scenario.workloads {
             self.hasten(workload);
@@ -52,22 +63,43 @@ impl Cut {
         }
         // kwok starts a pod as soon as it is bound, and lets it go as soon as it is deleted.
         (workload.startup, workload.ending) = (SignedDuration::ZERO, SignedDuration::ZERO);
-        workload.usage =
-            workload.usage.take().map(|load| Load { cpu: self.curve(&load.cpu), memory: self.curve(&load.memory) });
+        workload.usage = workload.usage.take().map(|load| Load {
+            cpu: self.curve(&load.cpu),
+            memory: self.curve(&load.memory),
+        });
     }
 
     fn curve(self, curve: &Curve) -> Curve {
         let shape = match curve.shape {
-            Shape::Wave { mean, swing, period, peak } => {
-                Shape::Wave { mean, swing, period: period / self.faster, peak: peak / self.faster }
-            }
-            Shape::Bursts { base, peak, every, length } => {
-                Shape::Bursts { base, peak, every: every / self.faster, length: length / self.faster }
-            }
+            Shape::Wave {
+                mean,
+                swing,
+                period,
+                peak,
+            } => Shape::Wave {
+                mean,
+                swing,
+                period: period / self.faster,
+                peak: peak / self.faster,
+            },
+            Shape::Bursts {
+                base,
+                peak,
+                every,
+                length,
+            } => Shape::Bursts {
+                base,
+                peak,
+                every: every / self.faster,
+                length: length / self.faster,
+            },
             same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };
         // What is compared at the end is one moment, and noise would make it another in each of the two.
-        Curve { shape, noise: Ratio::ZERO }
+        Curve {
+            shape,
+            noise: Ratio::ZERO,
+        }
     }
 }
 
@@ -97,5 +129,9 @@ fn shortened(mut policy: Policy) -> Policy {
 /// As the testbed's metrics-server does.
 fn metrics() -> Metrics {
     let resolution = SignedDuration::from_secs(10);
-    Metrics { delay: resolution, resolution, gaps: Vec::new() }
+    Metrics {
+        delay: resolution,
+        resolution,
+        gaps: Vec::new(),
+    }
 }

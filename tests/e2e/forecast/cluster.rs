@@ -54,17 +54,87 @@ const PLAIN: Theme = Theme {
 
 pub const THEMES: [Theme; 12] = [
     PLAIN,
-    Theme { name: "mixed", closed: 25, tolerating: 40, node_affinity: 35, pod_affinity: 35, spread: 35, ..PLAIN },
-    Theme { name: "taints", closed: 60, tolerating: 60, nodes: (4, 20), ..PLAIN },
-    Theme { name: "node-affinity", node_affinity: 90, nodes: (5, 24), ..PLAIN },
-    Theme { name: "spread", spread: 90, closed: 20, tolerating: 30, node_affinity: 25, ..PLAIN },
-    Theme { name: "pod-affinity", pod_affinity: 90, nodes: (4, 20), ..PLAIN },
-    Theme { name: "sizes", uneven: 100, weightless: 40, existing: 3, pod_affinity: 0, spread: 0, ..PLAIN },
-    Theme { name: "images", images: 95, weightless: 60, uneven: 10, spread: 5, ..PLAIN },
-    Theme { name: "volumes", volumes: 85, nodes: (4, 20), ..PLAIN },
-    Theme { name: "ports", ports: 70, nodes: (3, 10), ..PLAIN },
-    Theme { name: "default-spread", services: 90, weightless: 50, uneven: 5, pod_affinity: 0, spread: 0, ..PLAIN },
-    Theme { name: "everything", nodes: (12, 30), pods: (30, 42), existing: 2, ..MUCH },
+    Theme {
+        name: "mixed",
+        closed: 25,
+        tolerating: 40,
+        node_affinity: 35,
+        pod_affinity: 35,
+        spread: 35,
+        ..PLAIN
+    },
+    Theme {
+        name: "taints",
+        closed: 60,
+        tolerating: 60,
+        nodes: (4, 20),
+        ..PLAIN
+    },
+    Theme {
+        name: "node-affinity",
+        node_affinity: 90,
+        nodes: (5, 24),
+        ..PLAIN
+    },
+    Theme {
+        name: "spread",
+        spread: 90,
+        closed: 20,
+        tolerating: 30,
+        node_affinity: 25,
+        ..PLAIN
+    },
+    Theme {
+        name: "pod-affinity",
+        pod_affinity: 90,
+        nodes: (4, 20),
+        ..PLAIN
+    },
+    Theme {
+        name: "sizes",
+        uneven: 100,
+        weightless: 40,
+        existing: 3,
+        pod_affinity: 0,
+        spread: 0,
+        ..PLAIN
+    },
+    Theme {
+        name: "images",
+        images: 95,
+        weightless: 60,
+        uneven: 10,
+        spread: 5,
+        ..PLAIN
+    },
+    Theme {
+        name: "volumes",
+        volumes: 85,
+        nodes: (4, 20),
+        ..PLAIN
+    },
+    Theme {
+        name: "ports",
+        ports: 70,
+        nodes: (3, 10),
+        ..PLAIN
+    },
+    Theme {
+        name: "default-spread",
+        services: 90,
+        weightless: 50,
+        uneven: 5,
+        pod_affinity: 0,
+        spread: 0,
+        ..PLAIN
+    },
+    Theme {
+        name: "everything",
+        nodes: (12, 30),
+        pods: (30, 42),
+        existing: 2,
+        ..MUCH
+    },
 ];
 
 const MUCH: Theme = Theme {
@@ -80,7 +150,13 @@ const MUCH: Theme = Theme {
 };
 
 /// More nodes than the scheduler looks at for one pod.
-pub const LARGE: Theme = Theme { name: "large", nodes: (150, 150), pods: (12, 12), existing: 0, ..PLAIN };
+pub const LARGE: Theme = Theme {
+    name: "large",
+    nodes: (150, 150),
+    pods: (12, 12),
+    existing: 0,
+    ..PLAIN
+};
 
 pub const ZONE: &str = "topology.kubernetes.io/zone";
 pub const HOSTNAME: &str = "kubernetes.io/hostname";
@@ -89,7 +165,10 @@ pub const IMAGES: [(&str, u64); 8] = [
     ("registry.local/web:v2", 510),
     ("registry.local/api:2024", 1250),
     ("registry.local/db", 2100),
-    ("registry.local/cache@sha256:9f2d8a4c5b1e3f607182930a4b5c6d7e8f901a2b3c4d5e6f708192a3b4c5d6e7", 90),
+    (
+        "registry.local/cache@sha256:9f2d8a4c5b1e3f607182930a4b5c6d7e8f901a2b3c4d5e6f708192a3b4c5d6e7",
+        90,
+    ),
     ("nginx:1.27", 190),
     ("busybox", 4),
     ("registry.local:5000/model", 9000),
@@ -108,10 +187,17 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
     let mut dice = Dice::new(seed);
     let mut objects = lasting();
     let nodes = nodes(theme, &mut dice);
-    let place = Place { nodes: nodes.iter().map(|n| n["metadata"]["name"].as_str().unwrap().to_owned()).collect() };
+    let place = Place {
+        nodes: nodes
+            .iter()
+            .map(|n| n["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect(),
+    };
     objects.extend(nodes);
     let count = dice.between(3, 7);
-    let mut workloads: Vec<Workload> = (0..count).map(|i| Workload::roll(theme, &place, &mut dice, seed, i)).collect();
+    let mut workloads: Vec<Workload> = (0..count)
+        .map(|i| Workload::roll(theme, &place, &mut dice, seed, i))
+        .collect();
     for workload in &mut workloads {
         objects.append(&mut workload.objects);
     }
@@ -128,10 +214,21 @@ pub fn scenario(theme: &Theme, seed: u64) -> Scenario {
             objects.append(&mut workloads[workload].objects);
         }
     }
-    Scenario { name: theme.name.to_owned(), seed, objects, pods }
+    Scenario {
+        name: theme.name.to_owned(),
+        seed,
+        objects,
+        pods,
+    }
 }
 
-fn add_existing(theme: &Theme, place: &Place, dice: &mut Dice, workloads: &mut [Workload], objects: &mut Vec<Value>) {
+fn add_existing(
+    theme: &Theme,
+    place: &Place,
+    dice: &mut Dice,
+    workloads: &mut [Workload],
+    objects: &mut Vec<Value>,
+) {
     let mut with_ports = BTreeSet::new();
     for _ in 0..theme.existing * place.nodes.len() as u64 {
         let workload = &mut workloads[dice.index(workloads.len())];
@@ -161,7 +258,12 @@ fn lasting() -> Vec<Value> {
     let overhead = json!({"podFixed": {"cpu": "250m", "memory": "160Mi"}});
     let heavy = json!({"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"},
         "handler": "heavy", "overhead": overhead});
-    vec![namespace("shop", "red"), namespace("bank", "blue"), namespace("lab", "red"), heavy]
+    vec![
+        namespace("shop", "red"),
+        namespace("bank", "blue"),
+        namespace("lab", "red"),
+        heavy,
+    ]
 }
 
 fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
@@ -169,24 +271,42 @@ fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
     let zones = dice.pick(&[0, 1, 2, 3, 3, 4]);
     let usual = size(dice);
     let uneven = dice.percent(theme.uneven);
-    (1..=count).map(|i| node(theme, dice, i, zones, if uneven { None } else { Some(usual) })).collect()
+    (1..=count)
+        .map(|i| {
+            node(
+                theme,
+                dice,
+                i,
+                zones,
+                if uneven { None } else { Some(usual) },
+            )
+        })
+        .collect()
 }
 
 /// Millicores, MiB and pods.
 type Size = (u64, u64, u64);
 
 fn size(dice: &mut Dice) -> Size {
-    let sizes = [(2000, 4096, 12), (3920, 15_000, 58), (8000, 16_384, 110), (8000, 32_768, 110), (15_890, 59_000, 110)];
+    let sizes = [
+        (2000, 4096, 12),
+        (3920, 15_000, 58),
+        (8000, 16_384, 110),
+        (8000, 32_768, 110),
+        (15_890, 59_000, 110),
+    ];
     dice.pick(&sizes)
 }
 
 fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>) -> Value {
     let name = format!("n{i:02}");
     let (cpu, memory, pods) = usual.unwrap_or_else(|| size(dice));
-    let mut labels = json!({HOSTNAME: name, "kubernetes.io/os": "linux", "cores": (cpu / 1000).to_string()});
+    let mut labels =
+        json!({HOSTNAME: name, "kubernetes.io/os": "linux", "cores": (cpu / 1000).to_string()});
     if zones > 0 && !dice.percent(4) {
         labels[ZONE] = json!(format!("z{}", i % zones + 1));
-        labels["topology.kubernetes.io/region"] = json!(if i % zones < 2 { "west" } else { "east" });
+        labels["topology.kubernetes.io/region"] =
+            json!(if i % zones < 2 { "west" } else { "east" });
     }
     labels["disk"] = json!(dice.pick(&["ssd", "hdd"]));
     if dice.percent(60) {
@@ -211,7 +331,10 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
     if theme.images > 0 && dice.percent(70) {
         let mut images = IMAGES.to_vec();
         images.retain(|_| dice.percent(theme.images / 2 + 20));
-        let images: Vec<Value> = images.iter().map(|(name, size)| image(name, *size)).collect();
+        let images: Vec<Value> = images
+            .iter()
+            .map(|(name, size)| image(name, *size))
+            .collect();
         node["status"]["images"] = json!(images);
     }
     node
@@ -220,7 +343,11 @@ fn node(theme: &Theme, dice: &mut Dice, i: u64, zones: u64, usual: Option<Size>)
 /// An image as a kubelet reports it: with its tag, even where the pods leave that out.
 fn image(name: &str, mebibytes: u64) -> Value {
     let last = name.rsplit('/').next().unwrap();
-    let full = if last.contains([':', '@']) { name.to_owned() } else { format!("{name}:latest") };
+    let full = if last.contains([':', '@']) {
+        name.to_owned()
+    } else {
+        format!("{name}:latest")
+    };
     json!({"names": [full], "sizeBytes": mebibytes * 1024 * 1024})
 }
 
@@ -234,11 +361,24 @@ fn close(theme: &Theme, dice: &mut Dice, node: &mut Value, ready: bool) {
         node["spec"]["unschedulable"] = json!(true);
         taints.push(json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}));
     }
-    for (key, value) in [("dedicated", "batch"), ("dedicated", "web"), ("spot", "true"), ("gpu", "")] {
+    for (key, value) in [
+        ("dedicated", "batch"),
+        ("dedicated", "web"),
+        ("spot", "true"),
+        ("gpu", ""),
+    ] {
         if dice.percent(theme.closed) && dice.percent(35) {
-            let effect =
-                dice.pick(&["NoSchedule", "PreferNoSchedule", "PreferNoSchedule", "PreferNoSchedule", "NoExecute"]);
-            if !taints.iter().any(|t| t["key"] == key && t["effect"] == effect) {
+            let effect = dice.pick(&[
+                "NoSchedule",
+                "PreferNoSchedule",
+                "PreferNoSchedule",
+                "PreferNoSchedule",
+                "NoExecute",
+            ]);
+            if !taints
+                .iter()
+                .any(|t| t["key"] == key && t["effect"] == effect)
+            {
                 taints.push(json!({"key": key, "value": value, "effect": effect}));
             }
         }

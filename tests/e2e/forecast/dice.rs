@@ -37,6 +37,8 @@ impl Dice {
 
     /// So many letters as controllers put behind names.
     pub fn letters(&mut self, many: usize) -> String {
-        (0..many).map(|_| char::from(self.pick(b"bcdfghjklmnpqrstvwxz2456789"))).collect()
+        (0..many)
+            .map(|_| char::from(self.pick(b"bcdfghjklmnpqrstvwxz2456789")))
+            .collect()
     }
 }

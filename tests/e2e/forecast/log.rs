@@ -35,7 +35,10 @@ pub struct Decision {
 
 impl Log {
     pub fn open(folder: &Path) -> Self {
-        Log { file: BufReader::new(File::open(folder.join("scheduler.log")).unwrap()), line: String::new() }
+        Log {
+            file: BufReader::new(File::open(folder.join("scheduler.log")).unwrap()),
+            line: String::new(),
+        }
     }
 
     async fn next(&mut self, what: &str) -> Line {
@@ -76,7 +79,8 @@ impl Log {
     /// Waits until this pod, namespace and name, is bound or found to fit nowhere.
     pub async fn decision(&mut self, pod: &str) -> Decision {
         let decision = self.decision_within(PATIENCE, pod).await;
-        decision.unwrap_or_else(|| panic!("in vain for what becomes of {pod} in the scheduler's log"))
+        decision
+            .unwrap_or_else(|| panic!("in vain for what becomes of {pod} in the scheduler's log"))
     }
 
     /// The same, if it comes before the log is silent for so long: the scheduler tries again only what it has hopes for.
@@ -93,11 +97,23 @@ impl Log {
                     let scores = decision.scores.entry(value("node")).or_default();
                     scores.insert(value("plugin"), value("score").parse().unwrap());
                 }
-                "Successfully bound pod to node" => return Some(Decision { node: Some(value("node")), ..decision }),
-                "Unable to schedule pod; no fit; waiting" => {
-                    return Some(Decision { why: Some(value("err")), ..decision });
+                "Successfully bound pod to node" => {
+                    return Some(Decision {
+                        node: Some(value("node")),
+                        ..decision
+                    });
                 }
-                other => assert!(!other.contains("Failed"), "{pod}: {other} {:?}", line.values),
+                "Unable to schedule pod; no fit; waiting" => {
+                    return Some(Decision {
+                        why: Some(value("err")),
+                        ..decision
+                    });
+                }
+                other => assert!(
+                    !other.contains("Failed"),
+                    "{pod}: {other} {:?}",
+                    line.values
+                ),
             }
         }
     }

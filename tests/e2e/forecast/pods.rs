@@ -7,9 +7,12 @@ use super::dice::Dice;
 
 const APPS: [&str; 5] = ["web", "api", "db", "cache", "batch"];
 const TOPOLOGIES: [&str; 4] = [HOSTNAME, ZONE, ZONE, "disk"];
-const CPU: [&str; 12] = ["10m", "50m", "100m", "100m", "250m", "333m", "500m", "500m", "1", "1500m", "2", "0.7"];
-const MEMORY: [&str; 11] =
-    ["32Mi", "64Mi", "128Mi", "200M", "256Mi", "512Mi", "1Gi", "2Gi", "3500M", "4Gi", "100000Ki"];
+const CPU: [&str; 12] = [
+    "10m", "50m", "100m", "100m", "250m", "333m", "500m", "500m", "1", "1500m", "2", "0.7",
+];
+const MEMORY: [&str; 11] = [
+    "32Mi", "64Mi", "128Mi", "200M", "256Mi", "512Mi", "1Gi", "2Gi", "3500M", "4Gi", "100000Ki",
+];
 
 /// What workloads may refer to.
 pub struct Place {
@@ -35,7 +38,14 @@ pub struct Workload {
 impl Workload {
     pub fn roll(theme: &Theme, place: &Place, dice: &mut Dice, seed: u64, i: u64) -> Self {
         let app = dice.pick(&APPS);
-        let kind = dice.pick(&["ReplicaSet", "ReplicaSet", "ReplicaSet", "StatefulSet", "Job", "Bare"]);
+        let kind = dice.pick(&[
+            "ReplicaSet",
+            "ReplicaSet",
+            "ReplicaSet",
+            "StatefulSet",
+            "Job",
+            "Bare",
+        ]);
         let namespace = dice.pick(&["shop", "shop", "bank", "lab"]);
         let hash = dice.letters(9);
         let name = match kind {
@@ -54,7 +64,9 @@ impl Workload {
             name,
             spec: spec(theme, place, dice, app),
             labels,
-            volumes: dice.percent(theme.volumes).then(|| dice.pick(&["own", "own", "own", "shared", "shared", "once"])),
+            volumes: dice
+                .percent(theme.volumes)
+                .then(|| dice.pick(&["own", "own", "own", "shared", "shared", "once"])),
             seed,
             made: 0,
             objects: Vec::new(),
@@ -75,8 +87,7 @@ impl Workload {
         if !["ReplicaSet", "StatefulSet"].contains(&self.kind) {
             return;
         }
-        let template =
-            json!({"metadata": {"labels": self.labels}, "spec": {"containers": [{"name": "main", "image": "main"}]}});
+        let template = json!({"metadata": {"labels": self.labels}, "spec": {"containers": [{"name": "main", "image": "main"}]}});
         let mut select = self.labels.clone();
         select
             .as_object_mut()
@@ -104,7 +115,10 @@ impl Workload {
     }
 
     fn add_volume(&mut self, dice: &mut Dice, number: u64) {
-        let (name, claim) = (format!("pv-{}-{}-{number}", self.seed, self.name), self.claim(number));
+        let (name, claim) = (
+            format!("pv-{}-{}-{number}", self.seed, self.name),
+            self.claim(number),
+        );
         let mode = match self.volumes {
             Some("shared") => "ReadWriteMany",
             Some("once") => "ReadWriteOncePod",
@@ -118,14 +132,18 @@ impl Workload {
                 "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": self.namespace, "name": claim},
             },
         });
-        let zone = dice.pick(&self.zones.iter().map(String::as_str).collect::<Vec<_>>()[..]).to_owned();
+        let zone = dice
+            .pick(&self.zones.iter().map(String::as_str).collect::<Vec<_>>()[..])
+            .to_owned();
         let term = |key: &str, values: Vec<String>| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": key, "operator": "In", "values": values}]}]}});
         match dice.between(0, 4) {
             0 => volume["metadata"]["labels"] = json!({ZONE: zone}),
             1 => volume["metadata"]["labels"] = json!({ZONE: format!("{zone}__z1")}),
             2 => volume["spec"]["nodeAffinity"] = term(ZONE, vec![zone]),
             3 => {
-                let names = (0..3).map(|_| self.nodes[dice.index(self.nodes.len())].clone()).collect();
+                let names = (0..3)
+                    .map(|_| self.nodes[dice.index(self.nodes.len())].clone())
+                    .collect();
                 volume["spec"]["nodeAffinity"] = term(HOSTNAME, names);
             }
             _ => {}
@@ -158,7 +176,10 @@ impl Workload {
             "metadata": {"name": name, "namespace": self.namespace, "labels": self.labels}, "spec": self.spec,
         });
         match self.kind {
-            "StatefulSet" => pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] = json!(number.to_string()),
+            "StatefulSet" => {
+                pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] =
+                    json!(number.to_string())
+            }
             "Job" => pod["spec"]["restartPolicy"] = json!("Never"),
             _ => {}
         }
@@ -207,7 +228,10 @@ fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
     if dice.percent(theme.ports / 5) {
         spec["hostNetwork"] = json!(true);
         // The API server takes the container's port for the host's.
-        let port = spec.pointer("/containers/0/ports/0/hostPort").cloned().unwrap_or(json!(8080));
+        let port = spec
+            .pointer("/containers/0/ports/0/hostPort")
+            .cloned()
+            .unwrap_or(json!(8080));
         spec["containers"][0]["ports"] = json!([{"containerPort": port}]);
     }
     if dice.percent(theme.tolerating) {
@@ -226,8 +250,9 @@ fn spec(theme: &Theme, place: &Place, dice: &mut Dice, app: &str) -> Value {
 }
 
 fn containers(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
-    let mut containers: Vec<Value> =
-        (0..dice.pick(&[1, 1, 1, 2, 3])).map(|i| container(theme, dice, &format!("c{i}"))).collect();
+    let mut containers: Vec<Value> = (0..dice.pick(&[1, 1, 1, 2, 3]))
+        .map(|i| container(theme, dice, &format!("c{i}")))
+        .collect();
     if dice.percent(theme.ports) {
         let mut port = json!({"containerPort": 80, "hostPort": dice.pick(&[8080, 8080, 9090])});
         if dice.percent(30) {
@@ -242,7 +267,11 @@ fn containers(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
 }
 
 fn container(theme: &Theme, dice: &mut Dice, name: &str) -> Value {
-    let image = if dice.percent(theme.images) { dice.pick(&IMAGES).0 } else { "registry.local/other:v1" };
+    let image = if dice.percent(theme.images) {
+        dice.pick(&IMAGES).0
+    } else {
+        "registry.local/other:v1"
+    };
     let mut requests = json!({});
     if !dice.percent(theme.weightless) {
         if dice.percent(90) {
@@ -279,7 +308,11 @@ fn tolerations(dice: &mut Dice) -> Value {
         json!({"operator": "Exists", "effect": "PreferNoSchedule"}),
         json!({"operator": "Exists"}),
     ];
-    json!((0..dice.between(1, 3)).map(|_| all[dice.index(all.len())].clone()).collect::<Vec<_>>())
+    json!(
+        (0..dice.between(1, 3))
+            .map(|_| all[dice.index(all.len())].clone())
+            .collect::<Vec<_>>()
+    )
 }
 
 fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
@@ -292,8 +325,11 @@ fn like_nodes(place: &Place, dice: &mut Dice, spec: &mut Value) {
     }
     let mut affinity = json!({});
     if dice.percent(40) {
-        let terms: Vec<Value> = (0..dice.between(1, 2)).map(|_| node_term(place, dice, true)).collect();
-        affinity["requiredDuringSchedulingIgnoredDuringExecution"] = json!({"nodeSelectorTerms": terms});
+        let terms: Vec<Value> = (0..dice.between(1, 2))
+            .map(|_| node_term(place, dice, true))
+            .collect();
+        affinity["requiredDuringSchedulingIgnoredDuringExecution"] =
+            json!({"nodeSelectorTerms": terms});
     }
     if dice.percent(85) {
         let terms: Vec<Value> = (0..dice.between(1, 3))
@@ -338,8 +374,12 @@ fn selector(dice: &mut Dice, app: &str) -> Value {
         1 => Value::Null,
         2..=11 => json!({"matchLabels": {"app": app}}),
         12..=14 => json!({"matchLabels": {"tier": "front"}}),
-        15 | 16 => json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]}),
-        17 | 18 => json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]}),
+        15 | 16 => {
+            json!({"matchExpressions": [{"key": "app", "operator": "In", "values": [app, dice.pick(&APPS)]}]})
+        }
+        17 | 18 => {
+            json!({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["back"]}]})
+        }
         _ => json!({"matchLabels": {"app": dice.pick(&APPS)}}),
     }
 }
@@ -369,7 +409,11 @@ fn like_pods(dice: &mut Dice, app: &str, spec: &mut Value) {
 }
 
 fn pod_term(dice: &mut Dice, app: &str, topology: &str) -> Value {
-    let topology = if dice.percent(70) { topology } else { dice.pick(&TOPOLOGIES) };
+    let topology = if dice.percent(70) {
+        topology
+    } else {
+        dice.pick(&TOPOLOGIES)
+    };
     let mut term = json!({"topologyKey": topology, "labelSelector": selector(dice, app)});
     match dice.between(0, 9) {
         0 => term["namespaces"] = json!(["shop", "bank"]),
@@ -379,8 +423,12 @@ fn pod_term(dice: &mut Dice, app: &str, topology: &str) -> Value {
             term["namespaces"] = json!(["bank"]);
             term["namespaceSelector"] = json!({"matchLabels": {"team": "red"}});
         }
-        4 if !term["labelSelector"].is_null() => term["matchLabelKeys"] = json!(["pod-template-hash"]),
-        5 if !term["labelSelector"].is_null() => term["mismatchLabelKeys"] = json!(["pod-template-hash"]),
+        4 if !term["labelSelector"].is_null() => {
+            term["matchLabelKeys"] = json!(["pod-template-hash"])
+        }
+        5 if !term["labelSelector"].is_null() => {
+            term["mismatchLabelKeys"] = json!(["pod-template-hash"])
+        }
         _ => {}
     }
     term
@@ -391,7 +439,10 @@ fn spread(dice: &mut Dice, app: &str) -> Value {
     for _ in 0..dice.pick(&[1, 1, 2, 2, 3]) {
         let topology = dice.pick(&[HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, "disk", "pool"]);
         let when = dice.pick(&["DoNotSchedule", "ScheduleAnyway", "ScheduleAnyway"]);
-        if constraints.iter().any(|c| c["topologyKey"] == topology && c["whenUnsatisfiable"] == when) {
+        if constraints
+            .iter()
+            .any(|c| c["topologyKey"] == topology && c["whenUnsatisfiable"] == when)
+        {
             continue;
         }
         let mut constraint = json!({

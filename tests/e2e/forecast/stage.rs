@@ -39,7 +39,10 @@ impl<'b> Stage<'b> {
         for part in ["metrics-server", "kwok", "kcm"] {
             bed.component("stop", part);
         }
-        Stage { bed, log: Log::open(&bed.dir) }
+        Stage {
+            bed,
+            log: Log::open(&bed.dir),
+        }
     }
 
     /// Sets up the cluster, lets pod after pod come, and clears away.
@@ -49,7 +52,9 @@ impl<'b> Stage<'b> {
         let mut owned = Vec::new();
         let mut in_vain: BTreeMap<String, u32> = BTreeMap::new();
         for pod in scenario.pods {
-            let vain = in_vain.entry(pod["metadata"]["labels"]["instance"].to_string()).or_default();
+            let vain = in_vain
+                .entry(pod["metadata"]["labels"]["instance"].to_string())
+                .or_default();
             // More of a kind that fits nowhere would tell nothing new.
             if *vain == 2 {
                 continue;
@@ -65,7 +70,13 @@ impl<'b> Stage<'b> {
         placements.extend(self.replace(owned, &mut Dice::new(!scenario.seed)).await);
         self.clear(&objects).await;
         let plugins = PLUGINS.map(str::to_owned).to_vec();
-        Case { name: scenario.name, seed: scenario.seed, plugins, objects, placements }
+        Case {
+            name: scenario.name,
+            seed: scenario.seed,
+            plugins,
+            objects,
+            placements,
+        }
     }
 
     async fn set_up(&mut self, objects: Vec<Value>) -> Vec<Value> {
@@ -78,8 +89,12 @@ impl<'b> Stage<'b> {
             "PersistentVolume",
             "PersistentVolumeClaim",
         ];
-        let rank =
-            |o: &Value| order.iter().position(|k| o["kind"] == *k).unwrap_or(if o["kind"] == "Node" { 8 } else { 9 });
+        let rank = |o: &Value| {
+            order
+                .iter()
+                .position(|k| o["kind"] == *k)
+                .unwrap_or(if o["kind"] == "Node" { 8 } else { 9 })
+        };
         let mut objects = objects;
         objects.sort_by_key(rank);
         let mut events = BTreeSet::new();
@@ -98,7 +113,9 @@ impl<'b> Stage<'b> {
 
     async fn add(&self, object: &Value) {
         let path = collection(object);
-        if ["Namespace", "RuntimeClass"].iter().any(|kind| object["kind"] == *kind)
+        if ["Namespace", "RuntimeClass"]
+            .iter()
+            .any(|kind| object["kind"] == *kind)
             && self.exists(&format!("{path}/{}", name(object))).await
         {
             return;
@@ -110,23 +127,33 @@ impl<'b> Stage<'b> {
     async fn add_node(&self, node: &Value, events: &mut BTreeSet<(String, String)>) {
         self.send("POST", "/api/v1/nodes", node).await;
         let patch = json!({"spec": {"taints": node["spec"]["taints"]}});
-        self.send("PATCH", &format!("/api/v1/nodes/{}", name(node)), &patch).await;
+        self.send("PATCH", &format!("/api/v1/nodes/{}", name(node)), &patch)
+            .await;
         events.insert(("Update event for node".to_owned(), name(node).to_owned()));
     }
 
     /// A pod that is there already.
     async fn add_pod(&self, pod: &mut Value, events: &mut BTreeSet<(String, String)>) {
-        let (leaves, status) = (pod["metadata"]["deletionTimestamp"].take(), pod["status"].take());
+        let (leaves, status) = (
+            pod["metadata"]["deletionTimestamp"].take(),
+            pod["status"].take(),
+        );
         let path = format!("{}/{}", collection(pod), name(pod));
         let made = self.send("POST", &collection(pod), pod).await;
         *pod = lean(made);
         let mut event = "Add event for scheduled pod";
         if !leaves.is_null() {
-            self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600})).await;
+            self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600}))
+                .await;
             pod["metadata"]["deletionTimestamp"] = leaves;
             event = "Update event for scheduled pod";
         } else if !status.is_null() {
-            self.send("PATCH", &format!("{path}/status"), &json!({"status": status})).await;
+            self.send(
+                "PATCH",
+                &format!("{path}/status"),
+                &json!({"status": status}),
+            )
+            .await;
             pod["status"] = status;
             event = "Delete event for scheduled pod";
         }
@@ -137,7 +164,12 @@ impl<'b> Stage<'b> {
         let made = lean(self.send("POST", &collection(pod), pod).await);
         let decision = self.log.decision(&full_name(pod)).await;
         if decision.node.is_none() {
-            self.send("DELETE", &format!("{}/{}{GONE}", collection(pod), name(pod)), &Value::Null).await;
+            self.send(
+                "DELETE",
+                &format!("{}/{}{GONE}", collection(pod), name(pod)),
+                &Value::Null,
+            )
+            .await;
         }
         put(made, decision)
     }
@@ -150,12 +182,17 @@ impl<'b> Stage<'b> {
             let mut new = old.clone();
             let in_turn = old["metadata"]["ownerReferences"][0]["kind"] == "StatefulSet";
             if !in_turn {
-                new["metadata"]["name"] =
-                    json!(format!("{}-{}", name(&old).rsplit_once('-').unwrap().0, dice.letters(5)));
+                new["metadata"]["name"] = json!(format!(
+                    "{}-{}",
+                    name(&old).rsplit_once('-').unwrap().0,
+                    dice.letters(5)
+                ));
             }
             let first = in_turn || dice.percent(30);
-            placements
-                .push(Placement { replaces: Some(name(&old).to_owned()), ..self.replace_one(&old, &new, first).await });
+            placements.push(Placement {
+                replaces: Some(name(&old).to_owned()),
+                ..self.replace_one(&old, &new, first).await
+            });
         }
         placements
     }
@@ -165,18 +202,27 @@ impl<'b> Stage<'b> {
         let path = format!("{}/{}", collection(old), name(old));
         let event = |what: &str| BTreeSet::from([(what.to_owned(), full_name(old))]);
         if first {
-            self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
-            self.log.knows(event("Delete event for scheduled pod")).await;
+            self.send("DELETE", &format!("{path}{GONE}"), &Value::Null)
+                .await;
+            self.log
+                .knows(event("Delete event for scheduled pod"))
+                .await;
             return self.place(new).await;
         }
-        self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600})).await;
-        self.log.knows(event("Update event for scheduled pod")).await;
+        self.send("DELETE", &path, &json!({"gracePeriodSeconds": 3600}))
+            .await;
+        self.log
+            .knows(event("Update event for scheduled pod"))
+            .await;
         let made = lean(self.send("POST", &collection(new), new).await);
         let mut decision = self.log.decision(&full_name(new)).await;
-        self.send("DELETE", &format!("{path}{GONE}"), &Value::Null).await;
+        self.send("DELETE", &format!("{path}{GONE}"), &Value::Null)
+            .await;
         let mut asleep = false;
         if decision.node.is_some() {
-            self.log.knows(event("Delete event for scheduled pod")).await;
+            self.log
+                .knows(event("Delete event for scheduled pod"))
+                .await;
         } else {
             // The end of the old one may make room.
             match self.log.decision_within(RETRY, &full_name(new)).await {
@@ -185,26 +231,55 @@ impl<'b> Stage<'b> {
             }
         }
         if decision.node.is_none() {
-            self.send("DELETE", &format!("{}/{}{GONE}", collection(new), name(new)), &Value::Null).await;
+            self.send(
+                "DELETE",
+                &format!("{}/{}{GONE}", collection(new), name(new)),
+                &Value::Null,
+            )
+            .await;
         }
-        Placement { asleep, ..put(made, decision) }
+        Placement {
+            asleep,
+            ..put(made, decision)
+        }
     }
 
     async fn clear(&mut self, objects: &[Value]) {
         for namespace in ["shop", "bank", "lab"] {
             for path in ["api/v1", "apis/apps/v1"] {
-                let kinds: &[&str] = if path == "api/v1" { &["pods"] } else { &["replicasets", "statefulsets"] };
+                let kinds: &[&str] = if path == "api/v1" {
+                    &["pods"]
+                } else {
+                    &["replicasets", "statefulsets"]
+                };
                 for kind in kinds {
-                    self.send("DELETE", &format!("/{path}/namespaces/{namespace}/{kind}{GONE}"), &Value::Null).await;
+                    self.send(
+                        "DELETE",
+                        &format!("/{path}/namespaces/{namespace}/{kind}{GONE}"),
+                        &Value::Null,
+                    )
+                    .await;
                 }
             }
         }
         for service in objects.iter().filter(|o| o["kind"] == "Service") {
-            self.send("DELETE", &format!("{}/{}", collection(service), name(service)), &Value::Null).await;
+            self.send(
+                "DELETE",
+                &format!("{}/{}", collection(service), name(service)),
+                &Value::Null,
+            )
+            .await;
         }
-        self.send("DELETE", &format!("/api/v1/nodes{GONE}"), &Value::Null).await;
+        self.send("DELETE", &format!("/api/v1/nodes{GONE}"), &Value::Null)
+            .await;
         let nodes = objects.iter().filter(|o| o["kind"] == "Node");
-        self.log.knows(nodes.map(|n| ("Delete event for node".to_owned(), name(n).to_owned())).collect()).await;
+        self.log
+            .knows(
+                nodes
+                    .map(|n| ("Delete event for node".to_owned(), name(n).to_owned()))
+                    .collect(),
+            )
+            .await;
     }
 
     async fn exists(&self, path: &str) -> bool {
@@ -213,32 +288,74 @@ impl<'b> Stage<'b> {
     }
 
     async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
-        let kind = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        let request =
-            http::Request::builder().method(method).uri(path).header("content-type", kind).body(bytes).unwrap();
-        self.bed.client.request(request).await.unwrap_or_else(|error| panic!("{method} {path}: {error}\n{body}"))
+        let kind = if method == "PATCH" {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
+        let bytes = if body.is_null() {
+            Vec::new()
+        } else {
+            body.to_string().into_bytes()
+        };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", kind)
+            .body(bytes)
+            .unwrap();
+        self.bed
+            .client
+            .request(request)
+            .await
+            .unwrap_or_else(|error| panic!("{method} {path}: {error}\n{body}"))
     }
 }
 
 fn put(pod: Value, decision: Decision) -> Placement {
     let order = |scores: BTreeMap<String, i64>| {
-        let unknown: Vec<_> = scores.keys().filter(|p| !PLUGINS.contains(&p.as_str())).collect();
+        let unknown: Vec<_> = scores
+            .keys()
+            .filter(|p| !PLUGINS.contains(&p.as_str()))
+            .collect();
         let silent = unknown.iter().all(|p| scores[p.as_str()] == 0);
         assert!(silent, "plugins that nobody knows of score: {unknown:?}");
-        PLUGINS.iter().map(|p| scores.get(*p).copied().unwrap_or_default()).collect()
+        PLUGINS
+            .iter()
+            .map(|p| scores.get(*p).copied().unwrap_or_default())
+            .collect()
     };
-    let scores = decision.scores.into_iter().map(|(node, scores)| (node, order(scores))).collect();
+    let scores = decision
+        .scores
+        .into_iter()
+        .map(|(node, scores)| (node, order(scores)))
+        .collect();
     let equal = equal(decision.node.as_ref(), &scores);
-    Placement { pod, node: decision.node, why: decision.why, scores, equal, ..Placement::default() }
+    Placement {
+        pod,
+        node: decision.node,
+        why: decision.why,
+        scores,
+        equal,
+        ..Placement::default()
+    }
 }
 
 /// The nodes that scored best, of which the scheduler took one. A node that is the only one is not scored.
 fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<String> {
     let total = |scores: &Vec<i64>| scores.iter().sum::<i64>();
-    let Some(best) = scores.values().map(total).max() else { return node.into_iter().cloned().collect() };
-    let equal: Vec<String> = scores.iter().filter(|(_, s)| total(s) == best).map(|(n, _)| n.clone()).collect();
-    assert!(node.is_some_and(|n| equal.contains(n)), "{node:?} was taken, and is not among the best: {scores:?}");
+    let Some(best) = scores.values().map(total).max() else {
+        return node.into_iter().cloned().collect();
+    };
+    let equal: Vec<String> = scores
+        .iter()
+        .filter(|(_, s)| total(s) == best)
+        .map(|(n, _)| n.clone())
+        .collect();
+    assert!(
+        node.is_some_and(|n| equal.contains(n)),
+        "{node:?} was taken, and is not among the best: {scores:?}"
+    );
     equal
 }
 
@@ -247,17 +364,28 @@ fn name(object: &Value) -> &str {
 }
 
 fn full_name(object: &Value) -> String {
-    format!("{}/{}", object["metadata"]["namespace"].as_str().unwrap(), name(object))
+    format!(
+        "{}/{}",
+        object["metadata"]["namespace"].as_str().unwrap(),
+        name(object)
+    )
 }
 
 /// Where objects like this are created.
 fn collection(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap().to_lowercase();
     let version = object["apiVersion"].as_str().unwrap();
-    let root = if version == "v1" { "/api/v1".to_owned() } else { format!("/apis/{version}") };
+    let root = if version == "v1" {
+        "/api/v1".to_owned()
+    } else {
+        format!("/apis/{version}")
+    };
     match object["metadata"]["namespace"].as_str() {
         Some(namespace) => format!("{root}/namespaces/{namespace}/{kind}s"),
-        None => format!("{root}/{kind}{}", if kind.ends_with('s') { "es" } else { "s" }),
+        None => format!(
+            "{root}/{kind}{}",
+            if kind.ends_with('s') { "es" } else { "s" }
+        ),
     }
 }
 
@@ -267,11 +395,16 @@ fn lean(mut object: Value) -> Value {
     object["kind"] = json!("Pod");
     let keep = |value: &mut Value, keys: &[&str]| {
         if let Some(map) = value.as_object_mut() {
-            map.retain(|key, value| keys.contains(&key.as_str()) && *value != json!({}) && *value != json!([]));
+            map.retain(|key, value| {
+                keys.contains(&key.as_str()) && *value != json!({}) && *value != json!([])
+            });
         }
     };
     keep(&mut object, &["apiVersion", "kind", "metadata", "spec"]);
-    keep(&mut object["metadata"], &["name", "namespace", "labels", "ownerReferences"]);
+    keep(
+        &mut object["metadata"],
+        &["name", "namespace", "labels", "ownerReferences"],
+    );
     keep(
         &mut object["spec"],
         &[
@@ -290,7 +423,10 @@ fn lean(mut object: Value) -> Value {
     );
     for list in ["containers", "initContainers"] {
         for container in object["spec"][list].as_array_mut().into_iter().flatten() {
-            keep(container, &["name", "image", "resources", "ports", "restartPolicy"]);
+            keep(
+                container,
+                &["name", "image", "resources", "ports", "restartPolicy"],
+            );
         }
     }
     // What the API server lets every pod tolerate, for a while, is nothing to the scheduler.

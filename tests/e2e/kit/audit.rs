@@ -27,25 +27,39 @@ pub fn requests(bed: &Bed) -> Vec<Request> {
     let text = std::fs::read_to_string(bed.dir.join("audit.log")).unwrap_or_default();
     let lines = text.lines().map(serde_json::from_str::<Value>);
     // The last line may still be being written.
-    let mut all: Vec<Request> = lines.filter_map(Result::ok).filter(is_finished).map(|line| request(&line)).collect();
+    let mut all: Vec<Request> = lines
+        .filter_map(Result::ok)
+        .filter(is_finished)
+        .map(|line| request(&line))
+        .collect();
     all.sort_by_key(|r| r.at);
     all
 }
 
 /// The evictions that were made.
 pub fn evictions(bed: &Bed) -> Vec<Request> {
-    eviction_calls(bed).into_iter().filter(|r| r.code == 201).collect()
+    eviction_calls(bed)
+        .into_iter()
+        .filter(|r| r.code == 201)
+        .collect()
 }
 
 /// The evictions that were asked for, whatever the answer was.
 pub fn eviction_calls(bed: &Bed) -> Vec<Request> {
-    requests(bed).into_iter().filter(|r| r.verb == "create" && r.resource == "pods/eviction").collect()
+    requests(bed)
+        .into_iter()
+        .filter(|r| r.verb == "create" && r.resource == "pods/eviction")
+        .collect()
 }
 
 /// Requests that the program's rights do not cover. While it starts, the API server forbids what it later allows.
 pub fn forbidden(bed: &Bed) -> Vec<Request> {
-    let (refused, allowed): (Vec<_>, Vec<_>) = requests(bed).into_iter().partition(|r| r.code == 403);
-    refused.into_iter().filter(|r| !allowed.iter().any(|a| a.right() == r.right())).collect()
+    let (refused, allowed): (Vec<_>, Vec<_>) =
+        requests(bed).into_iter().partition(|r| r.code == 403);
+    refused
+        .into_iter()
+        .filter(|r| !allowed.iter().any(|a| a.right() == r.right()))
+        .collect()
 }
 
 impl Request {
@@ -65,7 +79,10 @@ fn is_finished(line: &Value) -> bool {
 fn request(line: &Value) -> Request {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let object = &line["objectRef"];
-    let subresource = object["subresource"].as_str().map(|s| format!("/{s}")).unwrap_or_default();
+    let subresource = object["subresource"]
+        .as_str()
+        .map(|s| format!("/{s}"))
+        .unwrap_or_default();
     Request {
         at: word(&line["requestReceivedTimestamp"]).parse().unwrap(),
         verb: word(&line["verb"]),

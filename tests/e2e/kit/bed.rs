@@ -35,12 +35,19 @@ pub fn on_a_bed(test: impl AsyncFnOnce(&Bed)) {
 
 /// The same, with these flags for kube-scheduler besides the usual.
 pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Bed)) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let bed = Bed::start(flags).await;
         test(&bed).await;
         let forbidden = super::audit::forbidden(&bed);
-        assert!(forbidden.is_empty(), "the role lacks rights: {forbidden:#?}");
+        assert!(
+            forbidden.is_empty(),
+            "the role lacks rights: {forbidden:#?}"
+        );
     });
 }
 
@@ -50,16 +57,30 @@ impl Bed {
         let (dir, port) = place();
         // Stops the control plane when its standard input ends: when the test does, even by a signal.
         let keeper = Command::new("setsid")
-            .args(["bash", "-c", "cat; exec \"$0\" \"$1\"", &format!("{TESTBED}/down.sh")])
+            .args([
+                "bash",
+                "-c",
+                "cat; exec \"$0\" \"$1\"",
+                &format!("{TESTBED}/down.sh"),
+            ])
             .arg(&dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
         let mut up = Command::new(format!("{TESTBED}/up.sh"));
-        run(up.env("TESTBED_SCHEDULER", scheduler).arg(&dir).arg(port.to_string()));
+        run(up
+            .env("TESTBED_SCHEDULER", scheduler)
+            .arg(&dir)
+            .arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
-        Bed { dir, port, client, keeper, _permit: permit }
+        Bed {
+            dir,
+            port,
+            client,
+            keeper,
+            _permit: permit,
+        }
     }
 
     /// One of the ports that the control plane leaves free: 0 to 4.
@@ -106,31 +127,44 @@ impl Bed {
     /// The same, with more to say to kubectl.
     pub fn apply_with(&self, manifests: &str, args: &[&str]) {
         let mut command = self.kubectl_command();
-        command.args(["apply", "--server-side", "--force-conflicts", "-f", "-"]).args(args);
+        command
+            .args(["apply", "--server-side", "--force-conflicts", "-f", "-"])
+            .args(args);
         run_with(&mut command, manifests);
     }
 
     /// Starts, stops or restarts a part of the control plane.
     pub fn component(&self, action: &str, name: &str) {
-        run(Command::new(format!("{TESTBED}/component.sh")).arg(&self.dir).args([action, name]));
+        run(Command::new(format!("{TESTBED}/component.sh"))
+            .arg(&self.dir)
+            .args([action, name]));
     }
 
     /// What the API server answers to a GET.
     pub async fn get(&self, path: &str) -> Value {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        self.client.request(request).await.unwrap_or_else(|error| panic!("GET {path}: {error}"))
+        self.client
+            .request(request)
+            .await
+            .unwrap_or_else(|error| panic!("GET {path}: {error}"))
     }
 
     /// The items of a list.
     pub async fn list(&self, path: &str) -> Vec<Value> {
-        self.get(path).await["items"].as_array().expect("a list has items").clone()
+        self.get(path).await["items"]
+            .as_array()
+            .expect("a list has items")
+            .clone()
     }
 
     /// A kubeconfig of the program's ServiceAccount, for this server.
     pub async fn kubeconfig(&self, server: &str) -> PathBuf {
         let path = "/api/v1/namespaces/kube-system/serviceaccounts/evenkeel/token";
-        let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-        let request = http::Request::post(path).body(body.to_string().into_bytes()).unwrap();
+        let body =
+            json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        let request = http::Request::post(path)
+            .body(body.to_string().into_bytes())
+            .unwrap();
         let answer: Value = self.client.request(request).await.unwrap();
         let authority = std::fs::read(self.dir.join("pki/ca.crt")).unwrap();
         let config = json!({
@@ -140,7 +174,10 @@ impl Bed {
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
         });
         let scheme = server.split(':').next().unwrap();
-        self.write(&format!("evenkeel-{scheme}.kubeconfig"), &config.to_string())
+        self.write(
+            &format!("evenkeel-{scheme}.kubeconfig"),
+            &config.to_string(),
+        )
     }
 
     /// A file beside the control plane's own.
@@ -155,13 +192,32 @@ impl Bed {
         let looks: [&[&str]; 4] = [
             &["get", "pods", "-A", "-o", "wide", "--no-headers"],
             &["top", "nodes"],
-            &["get", "poddisruptionbudgets,leases.coordination.k8s.io", "-A"],
-            &["get", "configmap", "-n", "kube-system", "evenkeel-ledger", "-o", "yaml"],
+            &[
+                "get",
+                "poddisruptionbudgets,leases.coordination.k8s.io",
+                "-A",
+            ],
+            &[
+                "get",
+                "configmap",
+                "-n",
+                "kube-system",
+                "evenkeel-ledger",
+                "-o",
+                "yaml",
+            ],
         ];
-        eprintln!("--- the cluster, whose files are kept in {}", self.dir.display());
+        eprintln!(
+            "--- the cluster, whose files are kept in {}",
+            self.dir.display()
+        );
         for look in looks {
             let output = self.kubectl_command().args(look).output().unwrap();
-            eprintln!("$ kubectl {}\n{}", look.join(" "), String::from_utf8_lossy(&output.stdout));
+            eprintln!(
+                "$ kubectl {}\n{}",
+                look.join(" "),
+                String::from_utf8_lossy(&output.stdout)
+            );
         }
     }
 }
@@ -190,7 +246,9 @@ fn cluster(server: &str, authority: &[u8]) -> Value {
 
 async fn admin(dir: &Path) -> Config {
     let kubeconfig = Kubeconfig::read_from(dir.join("admin.kubeconfig")).unwrap();
-    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+    Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+        .await
+        .unwrap()
 }
 
 /// Ten ports that nobody has, and an empty folder named after them.
@@ -217,11 +275,25 @@ pub fn run(command: &mut Command) -> String {
 
 /// The same, with something to read.
 pub fn run_with(command: &mut Command, input: &str) -> String {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{command:?}: {said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {said}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     said
 }

@@ -30,9 +30,16 @@ impl Browser {
     /// Starts it, with its files in this folder.
     pub fn start(files: &Path) -> Self {
         let mut command = Command::new("bash");
-        command.args(["-c", START]).arg(files.join("browser")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["-c", START])
+            .arg(files.join("browser"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let (to, from) = (
+            child.stdin.take().unwrap(),
+            BufReader::new(child.stdout.take().unwrap()),
+        );
         let browser = Browser {
             child,
             to: RefCell::new(to),
@@ -42,7 +49,10 @@ impl Browser {
             events: RefCell::default(),
         };
         let tab = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
-        let session = browser.call("Target.attachToTarget", &json!({"targetId": tab["targetId"], "flatten": true}));
+        let session = browser.call(
+            "Target.attachToTarget",
+            &json!({"targetId": tab["targetId"], "flatten": true}),
+        );
         *browser.session.borrow_mut() = Some(session["sessionId"].as_str().unwrap().to_owned());
         for domain in ["Page", "Runtime", "Log"] {
             browser.call(&format!("{domain}.enable"), &json!({}));
@@ -87,36 +97,56 @@ impl Browser {
 
     /// What a line of JavaScript comes to in the page.
     pub fn eval(&self, expression: &str) -> Value {
-        let told = self.call("Runtime.evaluate", &json!({"expression": expression, "returnByValue": true}));
+        let told = self.call(
+            "Runtime.evaluate",
+            &json!({"expression": expression, "returnByValue": true}),
+        );
         assert!(told["exceptionDetails"].is_null(), "{expression}: {told}");
         told["result"]["value"].clone()
     }
 
     /// Whether pages may run scripts from now on.
     pub fn scripts(&self, may: bool) {
-        self.call("Emulation.setScriptExecutionDisabled", &json!({"value": !may}));
+        self.call(
+            "Emulation.setScriptExecutionDisabled",
+            &json!({"value": !may}),
+        );
     }
 
     /// What went wrong in pages by their own account: exceptions, and what the Content-Security-Policy forbade.
     pub fn complaints(&self) -> Vec<String> {
         self.eval("0");
         let events = self.events.borrow();
-        let thrown = events.iter().filter(|e| e["method"] == "Runtime.exceptionThrown");
+        let thrown = events
+            .iter()
+            .filter(|e| e["method"] == "Runtime.exceptionThrown");
         let logged = events.iter().filter(|e| e["method"] == "Log.entryAdded");
-        let logged =
-            logged.map(|e| &e["params"]["entry"]).filter(|e| e["level"] == "error" && e["source"] != "network");
-        thrown.map(ToString::to_string).chain(logged.map(ToString::to_string)).collect()
+        let logged = logged
+            .map(|e| &e["params"]["entry"])
+            .filter(|e| e["level"] == "error" && e["source"] != "network");
+        thrown
+            .map(ToString::to_string)
+            .chain(logged.map(ToString::to_string))
+            .collect()
     }
 
     /// A picture of the whole page, so wide.
     pub fn picture(&self, file: &Path, width: u32, dark: bool) {
         let scheme = if dark { "dark" } else { "light" };
-        let metrics = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
+        let metrics =
+            json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
         self.call("Emulation.setEmulatedMedia", &json!({"features": features}));
-        let shot = self.call("Page.captureScreenshot", &json!({"captureBeyondViewport": true}));
-        std::fs::write(file, STANDARD.decode(shot["data"].as_str().unwrap()).unwrap()).unwrap();
+        let shot = self.call(
+            "Page.captureScreenshot",
+            &json!({"captureBeyondViewport": true}),
+        );
+        std::fs::write(
+            file,
+            STANDARD.decode(shot["data"].as_str().unwrap()).unwrap(),
+        )
+        .unwrap();
     }
 }
 

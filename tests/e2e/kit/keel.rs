@@ -47,7 +47,15 @@ impl Policy {
 
     /// The same with more to say of where usage comes from.
     pub fn by(&self, source: &str) -> String {
-        let Policy { interval, limits, rest, basis, stale_after, steering, tolerance } = self;
+        let Policy {
+            interval,
+            limits,
+            rest,
+            basis,
+            stale_after,
+            steering,
+            tolerance,
+        } = self;
         format!(
             "apiVersion: evenkeel/v1alpha1\n\
              kind: Policy\n\
@@ -96,17 +104,29 @@ impl Launch {
 
     async fn with(bed: &Bed, policy: &str, server: &str) -> Self {
         let policy = bed.write("policy.yaml", policy);
-        Launch { policy, kubeconfig: bed.kubeconfig(server).await, scheduler: None, shown: None, port: bed.port(0) }
+        Launch {
+            policy,
+            kubeconfig: bed.kubeconfig(server).await,
+            scheduler: None,
+            shown: None,
+            port: bed.port(0),
+        }
     }
 
     /// The same, told how the scheduler is configured.
     pub fn with_scheduler(self, config: PathBuf) -> Self {
-        Launch { scheduler: Some(config), ..self }
+        Launch {
+            scheduler: Some(config),
+            ..self
+        }
     }
 
     /// The same with a status page.
     pub fn shown(self) -> Self {
-        Launch { shown: Some(self.port + STATUS), ..self }
+        Launch {
+            shown: Some(self.port + STATUS),
+            ..self
+        }
     }
 
     /// Where that page is.
@@ -116,7 +136,8 @@ impl Launch {
 
     /// Without a page unless one is asked for: tests run beside each other.
     fn status_listen(&self) -> String {
-        self.shown.map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
+        self.shown
+            .map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
     }
 
     /// The same, answering at another of the ports that are free: for a second instance.
@@ -126,7 +147,12 @@ impl Launch {
 
     fn command(&self, verb: &str) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.arg(verb).arg("--policy").arg(&self.policy).arg("--kubeconfig").arg(&self.kubeconfig);
+        command
+            .arg(verb)
+            .arg("--policy")
+            .arg(&self.policy)
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig);
         if let Some(config) = &self.scheduler {
             command.arg("--scheduler-config").arg(config);
         }
@@ -136,9 +162,21 @@ impl Launch {
     /// `evenkeel run`, as a process of its own.
     pub fn run(&self, more: &[&str]) -> Keel {
         let mut command = self.command("run");
-        command.args(["--namespace", "kube-system", "--ledger", "evenkeel-ledger", "--log-format", "json"]);
-        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
-        command.arg("--status-listen").arg(self.status_listen()).args(more);
+        command.args([
+            "--namespace",
+            "kube-system",
+            "--ledger",
+            "evenkeel-ledger",
+            "--log-format",
+            "json",
+        ]);
+        command
+            .arg("--listen")
+            .arg(format!("127.0.0.1:{}", self.port));
+        command
+            .arg("--status-listen")
+            .arg(self.status_listen())
+            .args(more);
         Keel::start(command, self.port)
     }
 
@@ -146,10 +184,17 @@ impl Launch {
     /// Nothing is added but where to listen, so that no port of this machine but the testbed's need be free.
     pub fn as_descheduler(&self, more: &[&str]) -> Keel {
         let mut command = Command::new(PROGRAM);
-        command.arg("--policy-config-file").arg(&self.policy).args(more);
-        command.arg("--listen").arg(format!("127.0.0.1:{}", self.port));
+        command
+            .arg("--policy-config-file")
+            .arg(&self.policy)
+            .args(more);
+        command
+            .arg("--listen")
+            .arg(format!("127.0.0.1:{}", self.port));
         command.arg("--status-listen").arg(self.status_listen());
-        command.arg("--secure-port").arg((self.port + SECURE).to_string());
+        command
+            .arg("--secure-port")
+            .arg((self.port + SECURE).to_string());
         // In place of the pod's ServiceAccount, for here is no pod.
         command.env("KUBECONFIG", &self.kubeconfig);
         Keel::start(command, self.port)
@@ -157,16 +202,37 @@ impl Launch {
 
     /// `evenkeel plan -o json`: the bytes.
     pub fn plan_text(&self, more: &[&str]) -> String {
-        let output = self.command("plan").args(["-o", "json"]).args(more).output().unwrap();
-        let Output { status, stdout, stderr } = output;
-        assert!(status.success(), "plan: {status}: {}", String::from_utf8_lossy(&stderr));
+        let output = self
+            .command("plan")
+            .args(["-o", "json"])
+            .args(more)
+            .output()
+            .unwrap();
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = output;
+        assert!(
+            status.success(),
+            "plan: {status}: {}",
+            String::from_utf8_lossy(&stderr)
+        );
         String::from_utf8(stdout).unwrap()
     }
 
     /// `evenkeel explain`, as a person sees it.
     pub fn explain_text(&self, more: &[&str]) -> String {
-        let Output { status, stdout, stderr } = self.command("explain").args(more).output().unwrap();
-        assert!(status.success(), "explain {more:?}: {status}: {}", String::from_utf8_lossy(&stderr));
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.command("explain").args(more).output().unwrap();
+        assert!(
+            status.success(),
+            "explain {more:?}: {status}: {}",
+            String::from_utf8_lossy(&stderr)
+        );
         String::from_utf8(stdout).unwrap()
     }
 
@@ -204,10 +270,23 @@ pub struct Keel {
 
 impl Keel {
     fn start(mut command: Command, port: u16) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let readers = vec![collect(child.stdout.take().unwrap(), &log), collect(child.stderr.take().unwrap(), &log)];
-        Keel { child, port, log, readers }
+        let readers = vec![
+            collect(child.stdout.take().unwrap(), &log),
+            collect(child.stderr.take().unwrap(), &log),
+        ];
+        Keel {
+            child,
+            port,
+            log,
+            readers,
+        }
     }
 
     /// Every line that it has said so far.
@@ -219,12 +298,17 @@ impl Keel {
     pub fn lines(&self, words: &str) -> Vec<Value> {
         let log = self.log();
         let lines = log.iter().filter(|line| line.contains(words));
-        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
     /// How many lines of its log hold all these words.
     pub fn count(&self, words: &[&str]) -> usize {
-        self.log().iter().filter(|line| words.iter().all(|w| line.contains(w))).count()
+        self.log()
+            .iter()
+            .filter(|line| words.iter().all(|w| line.contains(w)))
+            .count()
     }
 
     /// Waits for something, as long as the program runs.
@@ -236,7 +320,10 @@ impl Keel {
     ) -> T {
         eventually(what, seconds, async || {
             let ended = self.child.try_wait().unwrap();
-            assert!(ended.is_none(), "waiting for {what}, the program has ended: {ended:?}");
+            assert!(
+                ended.is_none(),
+                "waiting for {what}, the program has ended: {ended:?}"
+            );
             look(&*self).await
         })
         .await
@@ -278,7 +365,9 @@ impl Keel {
 
     /// Sends it a signal: STOP, CONT and so on.
     pub fn signal(&self, name: &str) {
-        super::bed::run(Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]));
+        super::bed::run(
+            Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]),
+        );
     }
 
     /// Asks it to end, and waits until it has.
@@ -290,8 +379,15 @@ impl Keel {
     /// Waits until it has ended by itself, and all that it said is in its log.
     pub async fn ended(&mut self, seconds: u64) -> ExitStatus {
         eventually("the end of the program", seconds, async || {
-            let status = self.child.try_wait().unwrap().ok_or_else(|| "it runs".to_owned())?;
-            that(self.readers.iter().all(JoinHandle::is_finished), "its last lines are not read yet")?;
+            let status = self
+                .child
+                .try_wait()
+                .unwrap()
+                .ok_or_else(|| "it runs".to_owned())?;
+            that(
+                self.readers.iter().all(JoinHandle::is_finished),
+                "its last lines are not read yet",
+            )?;
             Ok(status)
         })
         .await
@@ -299,19 +395,24 @@ impl Keel {
 
     /// The code with which a probe is answered; an error where nobody listens.
     pub async fn probe(&self, path: &str) -> Result<u16, String> {
-        self.ask(&format!("http://127.0.0.1:{}", self.port), path).await
+        self.ask(&format!("http://127.0.0.1:{}", self.port), path)
+            .await
     }
 
     /// The same where descheduler answers: by TLS, with a certificate that the kubelet does not verify.
     pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
-        self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path).await
+        self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path)
+            .await
     }
 
     /// What somebody with curl would see of its metrics.
     pub async fn metrics(&self) -> String {
         let server = format!("http://127.0.0.1:{}", self.port);
         let client = kube::Client::try_from(kube::Config::new(server.parse().unwrap())).unwrap();
-        client.request_text(http::Request::get("/metrics").body(Vec::new()).unwrap()).await.unwrap()
+        client
+            .request_text(http::Request::get("/metrics").body(Vec::new()).unwrap())
+            .await
+            .unwrap()
     }
 
     async fn ask(&self, server: &str, path: &str) -> Result<u16, String> {
@@ -319,8 +420,14 @@ impl Keel {
         config.accept_invalid_certs = true;
         config.default_retry = false;
         let client = kube::Client::try_from(config).unwrap();
-        let request = http::Request::get(path).body(kube::client::Body::empty()).unwrap();
-        client.send(request).await.map(|answer| answer.status().as_u16()).map_err(|error| error.to_string())
+        let request = http::Request::get(path)
+            .body(kube::client::Body::empty())
+            .unwrap();
+        client
+            .send(request)
+            .await
+            .map(|answer| answer.status().as_u16())
+            .map_err(|error| error.to_string())
     }
 }
 
@@ -331,7 +438,11 @@ impl Drop for Keel {
         if std::thread::panicking() {
             let log = self.log();
             let tail = &log[log.len().saturating_sub(TAIL)..];
-            eprintln!("--- the end of the program's log, of {} lines\n{}", log.len(), tail.join("\n"));
+            eprintln!(
+                "--- the end of the program's log, of {} lines\n{}",
+                log.len(),
+                tail.join("\n")
+            );
         }
     }
 }

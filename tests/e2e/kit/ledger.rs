@@ -7,8 +7,15 @@ use super::bed::Bed;
 /// Its entries; none where there is no ledger.
 pub async fn entries(bed: &Bed) -> Vec<Value> {
     let maps = bed.list("/api/v1/namespaces/kube-system/configmaps").await;
-    let map = maps.into_iter().find(|map| map["metadata"]["name"] == "evenkeel-ledger");
-    let Some(text) = map.as_ref().and_then(|map| map["data"]["ledger.json"].as_str()) else { return Vec::new() };
+    let map = maps
+        .into_iter()
+        .find(|map| map["metadata"]["name"] == "evenkeel-ledger");
+    let Some(text) = map
+        .as_ref()
+        .and_then(|map| map["data"]["ledger.json"].as_str())
+    else {
+        return Vec::new();
+    };
     let ledger: Value = serde_json::from_str(text).unwrap();
     ledger["entries"].as_array().unwrap().clone()
 }

@@ -41,7 +41,9 @@ impl Prometheus {
 
     /// Starts one that scrapes the program every second, as deploy/components/monitoring has it scraped, by these rules.
     pub async fn of_the_program(bed: &Bed, rules: Option<&Path>) -> Self {
-        let rules = rules.map(|path| format!("'{}'", path.display())).unwrap_or_default();
+        let rules = rules
+            .map(|path| format!("'{}'", path.display()))
+            .unwrap_or_default();
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\n\
              rule_files: [{rules}]\n\
@@ -60,7 +62,10 @@ impl Prometheus {
         let log = std::fs::File::create(bed.dir.join("prometheus.log")).unwrap();
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
-            .arg(format!("--storage.tsdb.path={}", bed.dir.join("prometheus").display()))
+            .arg(format!(
+                "--storage.tsdb.path={}",
+                bed.dir.join("prometheus").display()
+            ))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -79,16 +84,21 @@ impl Prometheus {
     /// The data that it answers with.
     pub async fn get(&self, path: &str, query: &[(&str, &str)]) -> Value {
         let url = Url::parse_with_params(&format!("{}{path}", self.url()), query).unwrap();
-        let client = kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
+        let client =
+            kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
         let asked = url.as_str().strip_prefix(&self.url()).unwrap();
         let request = http::Request::get(asked).body(Vec::new()).unwrap();
-        let answer: Value = client.request(request).await.unwrap_or_else(|error| panic!("{query:?}: {error}"));
+        let answer: Value = client
+            .request(request)
+            .await
+            .unwrap_or_else(|error| panic!("{query:?}: {error}"));
         answer["data"].clone()
     }
 
     /// A meddler before it.
     pub async fn meddler(&self, bed: &Bed) -> Proxy {
-        let upstream = kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
+        let upstream =
+            kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
         Proxy::before(upstream, bed.port(3)).await
     }
 
@@ -107,5 +117,7 @@ impl Drop for Prometheus {
 
 /// What a policy says of usage that comes from there, besides how it is smoothed.
 pub fn source(url: &str) -> String {
-    format!("source: prometheus, prometheus: {{url: '{url}', scrapeInterval: {SCRAPES}, timeout: 2s}}, ")
+    format!(
+        "source: prometheus, prometheus: {{url: '{url}', scrapeInterval: {SCRAPES}, timeout: 2s}}, "
+    )
 }

@@ -79,12 +79,24 @@ impl Proxy {
 
     /// A meddler before some other server, at this port.
     pub async fn before(upstream: Client, port: u16) -> Self {
-        let inner = Inner { upstream, rules: Mutex::default(), cut: watch::Sender::new(0) };
+        let inner = Inner {
+            upstream,
+            rules: Mutex::default(),
+            cut: watch::Sender::new(0),
+        };
         let inner = Arc::new(inner);
-        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await.unwrap();
-        let app = Router::new().fallback(forward).with_state(Arc::clone(&inner));
+        let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
+            .await
+            .unwrap();
+        let app = Router::new()
+            .fallback(forward)
+            .with_state(Arc::clone(&inner));
         let server = tokio::spawn(async { axum::serve(listener, app).await.unwrap() });
-        Proxy { inner, server, port }
+        Proxy {
+            inner,
+            server,
+            port,
+        }
     }
 
     /// Where it is.
@@ -94,14 +106,29 @@ impl Proxy {
 
     /// Holds such requests from now on.
     pub fn hold(&self, stage: Stage, methods: &'static [Method], text: &'static str) -> Hold<'_> {
-        let held = Arc::new(Held { caught: watch::Sender::new(0), released: watch::Sender::new(false) });
+        let held = Arc::new(Held {
+            caught: watch::Sender::new(0),
+            released: watch::Sender::new(false),
+        });
         let id = self.add(methods, text, Deed::Hold(stage, Arc::clone(&held)));
-        Hold { proxy: self, id, held }
+        Hold {
+            proxy: self,
+            id,
+            held,
+        }
     }
 
     /// Answers such requests with this status from now on.
-    pub fn answer(&self, code: StatusCode, methods: &'static [Method], text: &'static str) -> Outage<'_> {
-        Outage { proxy: self, id: self.add(methods, text, Deed::Answer(code)) }
+    pub fn answer(
+        &self,
+        code: StatusCode,
+        methods: &'static [Method],
+        text: &'static str,
+    ) -> Outage<'_> {
+        Outage {
+            proxy: self,
+            id: self.add(methods, text, Deed::Answer(code)),
+        }
     }
 
     /// Ends every watch that is open, in the middle of its answer.
@@ -112,7 +139,12 @@ impl Proxy {
     fn add(&self, methods: &'static [Method], text: &'static str, deed: Deed) -> u32 {
         let mut rules = self.inner.rules.lock().unwrap();
         let id = rules.last().map_or(0, |r| r.id + 1);
-        rules.push(Rule { id, methods, text, deed });
+        rules.push(Rule {
+            id,
+            methods,
+            text,
+            deed,
+        });
         id
     }
 
@@ -131,7 +163,10 @@ impl Hold<'_> {
     /// Waits until a request is held.
     pub async fn caught(&self, seconds: u64) {
         let caught = self.held.caught.subscribe();
-        eventually("a request to be held", seconds, async || that(*caught.borrow() > 0, "none came")).await;
+        eventually("a request to be held", seconds, async || {
+            that(*caught.borrow() > 0, "none came")
+        })
+        .await;
     }
 
     /// Lets go what is held, and what is to come.
@@ -189,27 +224,46 @@ async fn forward(State(inner): State<Arc<Inner>>, request: Request) -> Response 
 }
 
 async fn send(inner: &Inner, request: Request) -> Result<Response, String> {
-    let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+    let is_watch = request
+        .uri()
+        .query()
+        .is_some_and(|query| query.contains("watch=true"));
     let (mut head, body) = request.into_parts();
     head.headers.remove(http::header::HOST);
-    let body = axum::body::to_bytes(body, usize::MAX).await.map_err(|error| error.to_string())?;
+    let body = axum::body::to_bytes(body, usize::MAX)
+        .await
+        .map_err(|error| error.to_string())?;
     let request = Request::from_parts(head, kube::client::Body::from(body));
-    let response = inner.upstream.send(request).await.map_err(|error| error.to_string())?;
+    let response = inner
+        .upstream
+        .send(request)
+        .await
+        .map_err(|error| error.to_string())?;
     let (head, body) = response.into_parts();
     let body = Body::new(body);
-    let body = if is_watch { Body::from_stream(until_cut(body, inner.cut.subscribe())) } else { body };
+    let body = if is_watch {
+        Body::from_stream(until_cut(body, inner.cut.subscribe()))
+    } else {
+        body
+    };
     Ok(Response::from_parts(head, body))
 }
 
 /// The stream, broken off at the next cut.
-fn until_cut(body: Body, cut: watch::Receiver<u32>) -> impl Stream<Item = Result<axum::body::Bytes, axum::Error>> {
-    stream::unfold((body.into_data_stream(), cut), |(mut data, mut cut)| async {
-        let item = tokio::select! {
-            item = data.next() => item?,
-            _ = cut.changed() => Err(axum::Error::new("cut off by the proxy")),
-        };
-        Some((item, (data, cut)))
-    })
+fn until_cut(
+    body: Body,
+    cut: watch::Receiver<u32>,
+) -> impl Stream<Item = Result<axum::body::Bytes, axum::Error>> {
+    stream::unfold(
+        (body.into_data_stream(), cut),
+        |(mut data, mut cut)| async {
+            let item = tokio::select! {
+                item = data.next() => item?,
+                _ = cut.changed() => Err(axum::Error::new("cut off by the proxy")),
+            };
+            Some((item, (data, cut)))
+        },
+    )
 }
 
 /// An answer like the API server's own when it fails.

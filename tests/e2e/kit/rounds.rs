@@ -21,8 +21,15 @@ pub async fn rounds(bed: &Bed, launch: &Launch, strategy: &str) -> Vec<Vec<Strin
         let before = evictions(bed).len();
         let mut keel = launch.run(&["--once"]);
         assert!(keel.ended(LONG).await.success());
-        let made: Vec<String> = evictions(bed).split_off(before).into_iter().map(|e| e.name).collect();
-        let told = keel.count(&["\"outcome\":\"evicted\"", &format!("\"strategy\":\"{strategy}\"")]);
+        let made: Vec<String> = evictions(bed)
+            .split_off(before)
+            .into_iter()
+            .map(|e| e.name)
+            .collect();
+        let told = keel.count(&[
+            "\"outcome\":\"evicted\"",
+            &format!("\"strategy\":\"{strategy}\""),
+        ]);
         assert_eq!(told, made.len(), "not all by {strategy}: {made:?}");
         if made.is_empty() {
             return all;
@@ -37,14 +44,29 @@ pub async fn rounds(bed: &Bed, launch: &Launch, strategy: &str) -> Vec<Vec<Strin
 pub async fn healed(bed: &Bed) {
     eventually("all Deployments to be available", LONG, async || {
         let pods = bed.list("/api/v1/namespaces/default/pods").await;
-        for it in bed.list("/apis/apps/v1/namespaces/default/deployments").await {
+        for it in bed
+            .list("/apis/apps/v1/namespaces/default/deployments")
+            .await
+        {
             let (name, wanted) = (name(&it), it["spec"]["replicas"].as_u64().unwrap());
-            let own: Vec<&Value> = pods.iter().filter(|p| p["metadata"]["labels"]["app"] == name.as_str()).collect();
+            let own: Vec<&Value> = pods
+                .iter()
+                .filter(|p| p["metadata"]["labels"]["app"] == name.as_str())
+                .collect();
             let ready = own.iter().filter(|p| serves(p)).count() as u64;
-            let unfinished = own.iter().filter(|p| p["status"]["phase"] != "Failed").count() as u64;
+            let unfinished = own
+                .iter()
+                .filter(|p| p["status"]["phase"] != "Failed")
+                .count() as u64;
             let status = &it["status"];
-            that(ready == wanted && unfinished == wanted, format!("{name}: {ready} of {wanted}, {unfinished} in all"))?;
-            that(status["availableReplicas"] == wanted, format!("{name}: {status}"))?;
+            that(
+                ready == wanted && unfinished == wanted,
+                format!("{name}: {ready} of {wanted}, {unfinished} in all"),
+            )?;
+            that(
+                status["availableReplicas"] == wanted,
+                format!("{name}: {status}"),
+            )?;
         }
         Ok(())
     })
@@ -53,7 +75,11 @@ pub async fn healed(bed: &Bed) {
 
 /// A policy file as somebody has written it for descheduler.
 pub fn policy(file: &str) -> String {
-    std::fs::read_to_string(format!("{}/tests/e2e/policies/{file}.yaml", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read_to_string(format!(
+        "{}/tests/e2e/policies/{file}.yaml",
+        env!("CARGO_MANIFEST_DIR")
+    ))
+    .unwrap()
 }
 
 /// How many pods of a Deployment are on which node.
@@ -67,15 +93,26 @@ pub async fn spread(bed: &Bed, app: &str) -> BTreeMap<String, usize> {
 
 /// The pods of a Deployment in namespace default that have not failed.
 pub async fn pods_of(bed: &Bed, app: &str) -> Vec<Value> {
-    let pods = bed.list(&format!("/api/v1/namespaces/default/pods?labelSelector=app%3D{app}")).await;
-    pods.into_iter().filter(|p| p["status"]["phase"] != "Failed").collect()
+    let pods = bed
+        .list(&format!(
+            "/api/v1/namespaces/default/pods?labelSelector=app%3D{app}"
+        ))
+        .await;
+    pods.into_iter()
+        .filter(|p| p["status"]["phase"] != "Failed")
+        .collect()
 }
 
 /// Deletes a Deployment, and waits until its pods are gone.
 pub async fn remove(bed: &Bed, deployment: &str) {
     bed.kubectl(&["delete", "deployment", deployment]);
     eventually("the pods to be gone", 60, async || {
-        let left = bed.list(&format!("/api/v1/namespaces/default/pods?labelSelector=app%3D{deployment}")).await.len();
+        let left = bed
+            .list(&format!(
+                "/api/v1/namespaces/default/pods?labelSelector=app%3D{deployment}"
+            ))
+            .await
+            .len();
         that(left == 0, format!("{left} left"))
     })
     .await;
@@ -91,6 +128,7 @@ fn serves(pod: &Value) -> bool {
     let ready = |c: &Value| c["type"] == "Ready" && c["status"] == "True";
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
     // A pod that has failed keeps its conditions where no kubelet corrects them.
-    let runs = pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running";
+    let runs =
+        pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running";
     runs && conditions.into_iter().any(ready)
 }

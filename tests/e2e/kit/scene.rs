@@ -24,8 +24,13 @@ pub async fn nodes(bed: &Bed, count: u32) {
     bed.apply(&format!("{nodes}---\n{agent}"));
     ready(bed).await;
     eventually("an agent on every node", LONG, async || {
-        let pods = bed.list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent").await;
-        let running = pods.iter().filter(|p| p["status"]["phase"] == "Running").count();
+        let pods = bed
+            .list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent")
+            .await;
+        let running = pods
+            .iter()
+            .filter(|p| p["status"]["phase"] == "Running")
+            .count();
         that(running == count as usize, format!("{running} of {count}"))
     })
     .await;
@@ -39,9 +44,13 @@ pub async fn deployment(bed: &Bed, name: &str, replicas: u32, cpu: &str) {
 /// The same, with more in the pods' specification.
 pub async fn deployment_with(bed: &Bed, name: &str, replicas: u32, cpu: &str, more: &Value) {
     let resources = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
-    let mut spec = json!({"containers": [{"name": "main", "image": "main", "resources": resources}]});
-    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let annotations = json!({"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "200Mi"});
+    let mut spec =
+        json!({"containers": [{"name": "main", "image": "main", "resources": resources}]});
+    spec.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    let annotations =
+        json!({"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "200Mi"});
     let manifest = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "default"},
         "spec": {
@@ -51,8 +60,15 @@ pub async fn deployment_with(bed: &Bed, name: &str, replicas: u32, cpu: &str, mo
     });
     bed.apply(&manifest.to_string());
     eventually(&format!("Deployment {name}"), LONG, async || {
-        let it = bed.get(&format!("/apis/apps/v1/namespaces/default/deployments/{name}")).await;
-        that(it["status"]["availableReplicas"] == replicas, it["status"].to_string())
+        let it = bed
+            .get(&format!(
+                "/apis/apps/v1/namespaces/default/deployments/{name}"
+            ))
+            .await;
+        that(
+            it["status"]["availableReplicas"] == replicas,
+            it["status"].to_string(),
+        )
     })
     .await;
 }
@@ -60,19 +76,28 @@ pub async fn deployment_with(bed: &Bed, name: &str, replicas: u32, cpu: &str, mo
 /// Waits until metrics-server shows of every running pod what its annotation says, and every node's CPU is what its pods come to.
 pub async fn settle(bed: &Bed) {
     eventually("the usage to settle", LONG, async || {
-        let pods = bed.list("/api/v1/pods?fieldSelector=status.phase%3DRunning").await;
+        let pods = bed
+            .list("/api/v1/pods?fieldSelector=status.phase%3DRunning")
+            .await;
         let used = used(bed).await;
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         for pod in pods.iter().filter(|p| node_of(p) != MUTE) {
             let name = usage::full_name(pod);
             let cpu = used.pods.get(&name).ok_or(format!("{name} has no usage"))?;
-            let meant = usage::millicores(&pod["metadata"]["annotations"]["kwok.x-k8s.io/usage-cpu"]);
-            that((cpu - meant).abs() <= meant * 0.05 + 5.0, format!("{name} uses {cpu} for {meant}"))?;
+            let meant =
+                usage::millicores(&pod["metadata"]["annotations"]["kwok.x-k8s.io/usage-cpu"]);
+            that(
+                (cpu - meant).abs() <= meant * 0.05 + 5.0,
+                format!("{name} uses {cpu} for {meant}"),
+            )?;
             *sums.entry(node_of(pod)).or_default() += cpu;
         }
         for (node, sum) in &sums {
             let total = used.nodes.get(node).copied().unwrap_or_default();
-            that((total - sum).abs() <= sum * 0.05 + 10.0, format!("{node} uses {total}, its pods {sum}"))?;
+            that(
+                (total - sum).abs() <= sum * 0.05 + 10.0,
+                format!("{node} uses {total}, its pods {sum}"),
+            )?;
         }
         Ok(())
     })
@@ -83,13 +108,23 @@ pub async fn settle(bed: &Bed) {
 pub fn make_use(bed: &Bed, pod: &Value, millicores: u32) {
     let usage = format!("kwok.x-k8s.io/usage-cpu={millicores}m");
     let namespace = pod["metadata"]["namespace"].as_str().unwrap();
-    bed.kubectl(&["annotate", "--overwrite", "pod", "-n", namespace, &usage::name(pod), &usage]);
+    bed.kubectl(&[
+        "annotate",
+        "--overwrite",
+        "pod",
+        "-n",
+        namespace,
+        &usage::name(pod),
+        &usage,
+    ]);
 }
 
 /// A node that metrics-server cannot read.
 async fn mute_node(bed: &Bed) {
     let node = bed::run(Command::new(format!("{TESTBED}/nodes.sh")).args(["1", "8", "32Gi", MUTE]));
-    let node = node.replace(&format!("{MUTE}1"), MUTE).replace(&format!("nodes/{MUTE}/metrics"), "nowhere");
+    let node = node
+        .replace(&format!("{MUTE}1"), MUTE)
+        .replace(&format!("nodes/{MUTE}/metrics"), "nowhere");
     bed.apply(&node);
     ready(bed).await;
 }
@@ -98,7 +133,11 @@ async fn mute_node(bed: &Bed) {
 pub async fn ready(bed: &Bed) {
     eventually("every node to be Ready", LONG, async || {
         let nodes = bed.list("/api/v1/nodes").await;
-        let late: Vec<String> = nodes.iter().filter(|n| !takes_pods(n)).map(usage::name).collect();
+        let late: Vec<String> = nodes
+            .iter()
+            .filter(|n| !takes_pods(n))
+            .map(usage::name)
+            .collect();
         that(late.is_empty(), format!("not {late:?}"))
     })
     .await;
@@ -107,18 +146,27 @@ pub async fn ready(bed: &Bed) {
 /// Whether a node is Ready, and no taint of the time before keeps pods away; one that was cordoned on purpose may.
 fn takes_pods(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array();
-    let ready = conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"));
+    let ready = conditions.is_some_and(|all| {
+        all.iter()
+            .any(|c| c["type"] == "Ready" && c["status"] == "True")
+    });
     let unready = |key: &&String| key.starts_with(NODE_TAINTS) && *key != UNSCHEDULABLE;
     ready && !taint_keys(node).iter().any(|key| unready(&key))
 }
 
 fn taint_keys(node: &Value) -> Vec<String> {
     let taints = node["spec"]["taints"].as_array().into_iter().flatten();
-    taints.filter_map(|taint| taint["key"].as_str()).map(str::to_owned).collect()
+    taints
+        .filter_map(|taint| taint["key"].as_str())
+        .map(str::to_owned)
+        .collect()
 }
 
 pub fn node_of(pod: &Value) -> String {
-    pod["spec"]["nodeName"].as_str().unwrap_or_default().to_owned()
+    pod["spec"]["nodeName"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Closes these nodes to new pods.
@@ -139,7 +187,9 @@ async fn schedulable(bed: &Bed, yes: bool, nodes: &[String]) {
     eventually("the taint to follow", LONG, async || {
         let all = bed.list("/api/v1/nodes").await;
         let its = all.iter().filter(|n| nodes.contains(&usage::name(n)));
-        let late: Vec<_> = its.filter(|n| taint_keys(n).iter().any(|key| key == UNSCHEDULABLE) == yes).collect();
+        let late: Vec<_> = its
+            .filter(|n| taint_keys(n).iter().any(|key| key == UNSCHEDULABLE) == yes)
+            .collect();
         that(late.is_empty(), format!("{} nodes", late.len()))
     })
     .await;
@@ -194,29 +244,42 @@ pub async fn dead_loop(bed: &Bed) {
     nodes(bed, 10).await;
     let n1 = json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]});
     let preferred = json!([{"weight": 100, "preference": n1}]);
-    let affinity = json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}});
+    let affinity =
+        json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}});
     deployment_with(bed, "hot", 7, "1000m", &json!({"affinity": affinity})).await;
     settle(bed).await;
 }
 
 /// The names of the pods in namespace default.
 pub async fn pods(bed: &Bed) -> BTreeSet<String> {
-    bed.list("/api/v1/namespaces/default/pods").await.iter().map(usage::name).collect()
+    bed.list("/api/v1/namespaces/default/pods")
+        .await
+        .iter()
+        .map(usage::name)
+        .collect()
 }
 
 /// All that a plan is made of, in a file, and the time of its newest metrics.
 pub async fn snapshot(bed: &Bed) -> (PathBuf, String) {
-    let kinds = "nodes,pods,poddisruptionbudgets,replicasets.apps,nodes.metrics.k8s.io,pods.metrics.k8s.io";
+    let kinds =
+        "nodes,pods,poddisruptionbudgets,replicasets.apps,nodes.metrics.k8s.io,pods.metrics.k8s.io";
     let text = bed.kubectl(&["get", kinds, "-A", "-o", "yaml"]);
     let metrics = bed.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
-    let newest = metrics.iter().map(|m| m["timestamp"].as_str().unwrap()).max().unwrap();
+    let newest = metrics
+        .iter()
+        .map(|m| m["timestamp"].as_str().unwrap())
+        .max()
+        .unwrap();
     (bed.write("cluster.yaml", &text), newest.to_owned())
 }
 
 /// The program's ServiceAccount with exactly the rights that the project gives it.
 pub fn rights(bed: &Bed) {
     let all = manifests("base");
-    let kept: Vec<&str> = all.split("\n---\n").filter(|m| !m.contains("kind: Deployment\n")).collect();
+    let kept: Vec<&str> = all
+        .split("\n---\n")
+        .filter(|m| !m.contains("kind: Deployment\n"))
+        .collect();
     bed.apply(&kept.join("\n---\n"));
 }
 
@@ -226,14 +289,20 @@ pub fn rights_to_steer(bed: &Bed) {
     std::fs::create_dir_all(&folder).unwrap();
     // kustomize takes relative paths alone.
     let up = "../".repeat(folder.components().count() - 1);
-    let deploy = format!("{up}{}/deploy", env!("CARGO_MANIFEST_DIR").trim_start_matches('/'));
+    let deploy = format!(
+        "{up}{}/deploy",
+        env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
+    );
     let text = format!(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
          resources: [{deploy}/base]\ncomponents: [{deploy}/components/steering]\n"
     );
     std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
     let all = bed::run(Command::new("kubectl").arg("kustomize").arg(&folder));
-    let kept: Vec<&str> = all.split("\n---\n").filter(|m| !m.contains("kind: Deployment\n")).collect();
+    let kept: Vec<&str> = all
+        .split("\n---\n")
+        .filter(|m| !m.contains("kind: Deployment\n"))
+        .collect();
     bed.apply(&kept.join("\n---\n"));
 }
 
@@ -260,8 +329,21 @@ profiles:
 pub async fn taints(bed: &Bed, node: &str) -> Vec<String> {
     let node = bed.get(&format!("/api/v1/nodes/{node}")).await;
     let word = |taint: &Value, field: &str| taint[field].as_str().unwrap_or_default().to_owned();
-    let taints = node["spec"]["taints"].as_array().cloned().unwrap_or_default();
-    taints.iter().map(|t| format!("{}={}:{}", word(t, "key"), word(t, "value"), word(t, "effect"))).collect()
+    let taints = node["spec"]["taints"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    taints
+        .iter()
+        .map(|t| {
+            format!(
+                "{}={}:{}",
+                word(t, "key"),
+                word(t, "value"),
+                word(t, "effect")
+            )
+        })
+        .collect()
 }
 
 /// What `kubectl apply -k` would apply of this folder of deploy/.

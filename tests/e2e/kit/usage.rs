@@ -22,7 +22,10 @@ pub async fn used(bed: &Bed) -> Used {
     let nodes = bed.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
     let pods = bed.list("/apis/metrics.k8s.io/v1beta1/pods").await;
     Used {
-        nodes: nodes.iter().map(|n| (name(n), millicores(&n["usage"]["cpu"]))).collect(),
+        nodes: nodes
+            .iter()
+            .map(|n| (name(n), millicores(&n["usage"]["cpu"])))
+            .collect(),
         pods: pods.iter().map(|p| (full_name(p), containers(p))).collect(),
     }
 }
@@ -30,7 +33,10 @@ pub async fn used(bed: &Bed) -> Used {
 impl Used {
     /// Each node's share of its CPU, as a percentage.
     pub fn percentages(&self) -> BTreeMap<String, f64> {
-        self.nodes.iter().map(|(name, used)| (name.clone(), used / NODE_MILLICORES * 100.0)).collect()
+        self.nodes
+            .iter()
+            .map(|(name, used)| (name.clone(), used / NODE_MILLICORES * 100.0))
+            .collect()
     }
 
     /// The share of the node that is furthest above the others.
@@ -43,25 +49,44 @@ impl Used {
 pub fn in_words(percentages: &BTreeMap<String, f64>) -> String {
     let mut nodes: Vec<_> = percentages.iter().collect();
     nodes.sort_by_key(|(name, _)| (name.len(), (*name).clone()));
-    nodes.iter().map(|(name, percent)| format!("{name} {percent:.0} %")).collect::<Vec<_>>().join(", ")
+    nodes
+        .iter()
+        .map(|(name, percent)| format!("{name} {percent:.0} %"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub fn name(object: &Value) -> String {
-    object["metadata"]["name"].as_str().unwrap_or_default().to_owned()
+    object["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 pub fn full_name(object: &Value) -> String {
-    format!("{}/{}", object["metadata"]["namespace"].as_str().unwrap_or_default(), name(object))
+    format!(
+        "{}/{}",
+        object["metadata"]["namespace"].as_str().unwrap_or_default(),
+        name(object)
+    )
 }
 
 fn containers(pod: &Value) -> f64 {
-    pod["containers"].as_array().unwrap().iter().map(|c| millicores(&c["usage"]["cpu"])).sum()
+    pod["containers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| millicores(&c["usage"]["cpu"]))
+        .sum()
 }
 
 /// A quantity of CPU.
 pub fn millicores(quantity: &Value) -> f64 {
     let text = quantity.as_str().unwrap();
     let units = [("n", 1e-6), ("u", 1e-3), ("m", 1.0), ("", 1000.0)];
-    let (number, unit) = units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor))).unwrap();
+    let (number, unit) = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))
+        .unwrap();
     number.parse::<f64>().unwrap() * unit
 }

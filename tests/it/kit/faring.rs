@@ -6,18 +6,24 @@
 //! app, maxSkew 1; `soft`, `domains=3`), `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
 //! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
 
-use evenkeel::selector::{Labels, NodeTerm, Requirement, Selector, Test};
-use evenkeel::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates, Toleration,
+use evenkeel::model::snapshot::facts::{
+    Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates,
+    Toleration,
 };
-use evenkeel::units::{Amount, quantity};
+use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
+use evenkeel::values::{Amount, quantity};
 
 use super::{Words, noon, pairs};
 
 /// `limit=1/1Gi`: of cpu and of memory, with `-` where there is none.
 pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
-    let each = words.get("limit").into_iter().flat_map(|text| ["cpu", "memory"].into_iter().zip(text.split('/')));
-    each.filter(|(_, text)| *text != "-").map(|(r, text)| (r.to_owned(), quantity::amount(r, text).unwrap())).collect()
+    let each = words
+        .get("limit")
+        .into_iter()
+        .flat_map(|text| ["cpu", "memory"].into_iter().zip(text.split('/')));
+    each.filter(|(_, text)| *text != "-")
+        .map(|(r, text)| (r.to_owned(), quantity::amount(r, text).unwrap()))
+        .collect()
 }
 
 pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
@@ -27,7 +33,11 @@ pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     }
     if let Some(kind) = words.get("owner") {
         let name = pod.labels["app"].clone();
-        pod.owners = vec![Owner { kind: kind.to_owned(), name, controller: true }];
+        pod.owners = vec![Owner {
+            kind: kind.to_owned(),
+            name,
+            controller: true,
+        }];
     }
     if words.has("not-started") {
         pod.started = None;
@@ -38,10 +48,25 @@ pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     pod.tolerations = words.get("tolerates").map(toleration).into_iter().collect();
     pod.required_nodes = words.get("requires").map(|labels| vec![term(labels)]);
     pod.preferred_nodes = words.get("prefers").map(preferred).into_iter().collect();
-    pod.avoids = words.get("avoids").map(|text| avoids(text, words)).into_iter().collect();
-    pod.spread = words.get("spread").map(|text| spread(text, words)).into_iter().collect();
-    pod.containers = words.get("image").map(|images| images.split(',').map(container).collect()).unwrap_or_default();
-    for (role, prefix) in [(Role::Main, ""), (Role::Init, "init-"), (Role::Ephemeral, "ephemeral-")] {
+    pod.avoids = words
+        .get("avoids")
+        .map(|text| avoids(text, words))
+        .into_iter()
+        .collect();
+    pod.spread = words
+        .get("spread")
+        .map(|text| spread(text, words))
+        .into_iter()
+        .collect();
+    pod.containers = words
+        .get("image")
+        .map(|images| images.split(',').map(container).collect())
+        .unwrap_or_default();
+    for (role, prefix) in [
+        (Role::Main, ""),
+        (Role::Init, "init-"),
+        (Role::Ephemeral, "ephemeral-"),
+    ] {
         fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
     }
     pod
@@ -84,45 +109,92 @@ fn fare<'l>(pod: &mut Pod, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
         requested: Vec::new(),
         restarts: restarts.map_or(0, |n| n.parse().unwrap()),
         waiting: waits.map(str::to_owned),
-        ended: exits.map(|e| e.split_once(':').unwrap()).map(|(why, code)| (why.to_owned(), code.parse().unwrap())),
+        ended: exits
+            .map(|e| e.split_once(':').unwrap())
+            .map(|(why, code)| (why.to_owned(), code.parse().unwrap())),
     };
     match pod.containers.iter_mut().find(|c| c.role == role) {
-        Some(found) => *found = Container { image: found.image.clone(), requested: found.requested.clone(), ..fresh },
+        Some(found) => {
+            *found = Container {
+                image: found.image.clone(),
+                requested: found.requested.clone(),
+                ..fresh
+            }
+        }
         None => pod.containers.push(fresh),
     }
 }
 
 fn phase(name: &str) -> Phase {
-    let all = [Phase::Pending, Phase::Running, Phase::Succeeded, Phase::Failed, Phase::Unknown];
+    let all = [
+        Phase::Pending,
+        Phase::Running,
+        Phase::Succeeded,
+        Phase::Failed,
+        Phase::Unknown,
+    ];
     all.into_iter().find(|p| p.name() == name).unwrap()
 }
 
 fn condition(text: &str) -> Condition {
-    let [kind, status, reason, age] = text.split(':').collect::<Vec<_>>()[..] else { panic!("condition {text}") };
+    let [kind, status, reason, age] = text.split(':').collect::<Vec<_>>()[..] else {
+        panic!("condition {text}")
+    };
     let since = (!age.is_empty()).then(|| noon() - age.parse::<jiff::SignedDuration>().unwrap());
-    Condition { kind: kind.to_owned(), status: status.to_owned(), reason: reason.to_owned(), since }
+    Condition {
+        kind: kind.to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        since,
+    }
 }
 
 /// `key=value:Effect`, or `key:Effect`.
 pub(super) fn taint(text: &str) -> Taint {
     let (key, effect) = text.split_once(':').unwrap();
     let (key, value) = key.split_once('=').unwrap_or((key, ""));
-    let all = [Effect::NoSchedule, Effect::NoExecute, Effect::PreferNoSchedule];
-    let effect = all.into_iter().find(|e| format!("{e:?}") == effect).unwrap_or_else(|| panic!("effect {effect}"));
-    Taint { key: key.to_owned(), value: value.to_owned(), effect }
+    let all = [
+        Effect::NoSchedule,
+        Effect::NoExecute,
+        Effect::PreferNoSchedule,
+    ];
+    let effect = all
+        .into_iter()
+        .find(|e| format!("{e:?}") == effect)
+        .unwrap_or_else(|| panic!("effect {effect}"));
+    Taint {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        effect,
+    }
 }
 
 fn toleration(text: &str) -> Toleration {
     let Taint { key, value, effect } = taint(text);
-    Toleration { key: Some(key), operator: Tolerates::Equal(value), effect: Some(effect) }
+    Toleration {
+        key: Some(key),
+        operator: Tolerates::Equal(value),
+        effect: Some(effect),
+    }
 }
 
 fn selector(labels: Labels) -> Selector {
-    Selector::new(labels.into_iter().map(|(key, value)| Requirement { key, test: Test::In(vec![value]) }).collect())
+    Selector::new(
+        labels
+            .into_iter()
+            .map(|(key, value)| Requirement {
+                key,
+                test: Test::In(vec![value]),
+            })
+            .collect(),
+    )
 }
 
 fn term(labels: &str) -> NodeTerm {
-    NodeTerm { labels: selector(pairs(labels)), fields: Selector::default() }
+    NodeTerm {
+        labels: selector(pairs(labels)),
+        fields: Selector::default(),
+    }
 }
 
 fn preferred(text: &str) -> (i32, NodeTerm) {
@@ -131,7 +203,9 @@ fn preferred(text: &str) -> (i32, NodeTerm) {
 }
 
 fn avoids(text: &str, words: &Words<'_>) -> Neighbours {
-    let (app, topology_key) = text.split_once('@').unwrap_or((text, "kubernetes.io/hostname"));
+    let (app, topology_key) = text
+        .split_once('@')
+        .unwrap_or((text, "kubernetes.io/hostname"));
     Neighbours {
         pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
         namespaces: Vec::new(),

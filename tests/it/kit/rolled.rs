@@ -11,7 +11,9 @@ pub(crate) fn clusters(
     pods: &[&'static str],
     nodes: &[&'static str],
 ) -> impl Strategy<Value = String> {
-    let some = |plain: usize, kinds: &[&'static str]| prop::sample::select([&vec![""; plain], kinds].concat());
+    let some = |plain: usize, kinds: &[&'static str]| {
+        prop::sample::select([&vec![""; plain], kinds].concat())
+    };
     let (mark, kind) = (some(plain.0, pods), some(plain.1, nodes));
     let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
         format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
@@ -20,7 +22,11 @@ pub(crate) fn clusters(
     prop::collection::vec(node, 2..8).prop_map(|nodes| {
         let mut text = String::new();
         for (position, (pods, kind, zone)) in nodes.iter().enumerate() {
-            let _ = write!(text, "node n{position} labels=zone:z{zone} {kind}\n{}", pods.concat());
+            let _ = write!(
+                text,
+                "node n{position} labels=zone:z{zone} {kind}\n{}",
+                pods.concat()
+            );
         }
         text + "budget app0 namespace=ns0 allows=1\n"
     })

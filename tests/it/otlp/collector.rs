@@ -53,8 +53,16 @@ impl Collector {
         L: Listener,
         L::Addr: std::fmt::Debug,
     {
-        let shared = Shared { answer, requests: Vec::new(), resources: Vec::new(), spans: Vec::new() };
-        let it = Collector { address, shared: Arc::new(Mutex::new(shared)) };
+        let shared = Shared {
+            answer,
+            requests: Vec::new(),
+            resources: Vec::new(),
+            spans: Vec::new(),
+        };
+        let it = Collector {
+            address,
+            shared: Arc::new(Mutex::new(shared)),
+        };
         let taker = it.clone();
         let router = Router::new().fallback(move |request: Request| taker.clone().take(request));
         tokio::spawn(async move { axum::serve(listener, router).await });
@@ -71,7 +79,9 @@ impl Collector {
 
     async fn take(self, request: Request) -> Response<Body> {
         let (head, body) = request.into_parts();
-        let body = axum::body::to_bytes(Body::new(body), usize::MAX).await.unwrap();
+        let body = axum::body::to_bytes(Body::new(body), usize::MAX)
+            .await
+            .unwrap();
         let path = head.uri.path().to_owned();
         let grpc = head.headers["content-type"] == "application/grpc";
         let answer = {
@@ -84,12 +94,20 @@ impl Collector {
         };
         match answer {
             Answer::Good if grpc => {
-                let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
-                let body = Full::from(&[0, 0, 0, 0, 0][..]).with_trailers(async { Some(Ok(trailers)) });
-                Response::builder().header("content-type", "application/grpc").body(Body::new(body)).unwrap()
+                let trailers =
+                    HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
+                let body =
+                    Full::from(&[0, 0, 0, 0, 0][..]).with_trailers(async { Some(Ok(trailers)) });
+                Response::builder()
+                    .header("content-type", "application/grpc")
+                    .body(Body::new(body))
+                    .unwrap()
             }
             Answer::Good => Response::new(Body::empty()),
-            Answer::Status(code) => Response::builder().status(code).body(Body::empty()).unwrap(),
+            Answer::Status(code) => Response::builder()
+                .status(code)
+                .body(Body::empty())
+                .unwrap(),
             Answer::Silence => std::future::pending().await,
         }
     }
@@ -112,7 +130,10 @@ impl Collector {
         let mut spans = self.shared.lock().unwrap().spans.clone();
         spans.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
         let mut text = String::new();
-        for root in spans.iter().filter(|span| span.parent_span_id.is_empty() && span.name.starts_with(name)) {
+        for root in spans
+            .iter()
+            .filter(|span| span.parent_span_id.is_empty() && span.name.starts_with(name))
+        {
             write_tree(root, &spans, 0, &mut text);
         }
         text
@@ -122,16 +143,28 @@ impl Collector {
     pub(super) fn orphans(&self) -> usize {
         let spans = &self.shared.lock().unwrap().spans;
         let known = |id: &[u8]| id.is_empty() || spans.iter().any(|span| span.span_id == id);
-        spans.iter().filter(|span| !known(&span.parent_span_id)).count()
+        spans
+            .iter()
+            .filter(|span| !known(&span.parent_span_id))
+            .count()
     }
 }
 
 impl Shared {
     fn note(&mut self, message: &[u8]) {
-        for part in ExportTraceServiceRequest::decode(message).unwrap().resource_spans {
+        for part in ExportTraceServiceRequest::decode(message)
+            .unwrap()
+            .resource_spans
+        {
             let attributes = &part.resource.as_ref().unwrap().attributes;
-            self.resources.push(attributes.iter().map(|it| (it.key.clone(), value_of(it))).collect());
-            self.spans.extend(part.scope_spans.into_iter().flat_map(|scope| scope.spans));
+            self.resources.push(
+                attributes
+                    .iter()
+                    .map(|it| (it.key.clone(), value_of(it)))
+                    .collect(),
+            );
+            self.spans
+                .extend(part.scope_spans.into_iter().flat_map(|scope| scope.spans));
         }
     }
 }
@@ -149,7 +182,10 @@ fn write_tree(span: &Span, all: &[Span], depth: usize, text: &mut String) {
     }
     writeln!(text, "{}", line.trim_end()).unwrap();
     assert!(span.start_time_unix_nano <= span.end_time_unix_nano);
-    for child in all.iter().filter(|child| child.parent_span_id == span.span_id) {
+    for child in all
+        .iter()
+        .filter(|child| child.parent_span_id == span.span_id)
+    {
         assert_eq!(child.trace_id, span.trace_id);
         write_tree(child, all, depth + 1, text);
     }

@@ -51,7 +51,11 @@ impl Program {
     /// One that runs on.
     pub(super) fn daemon(server: &Server) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        let folder = format!("evenkeel-otlp-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = format!(
+            "evenkeel-otlp-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
         let folder = std::env::temp_dir().join(folder);
         std::fs::create_dir(&folder).unwrap();
         let (policy, kubeconfig) = (folder.join("policy.yaml"), folder.join("kubeconfig"));
@@ -65,14 +69,29 @@ impl Program {
         std::fs::write(&kubeconfig, text).unwrap();
         let mut command = Command::new(PROGRAM);
         // Whoever runs the tests may have traces of their own.
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("OTEL_") || name == "RUST_LOG") {
+        for (name, _) in
+            std::env::vars().filter(|(name, _)| name.starts_with("OTEL_") || name == "RUST_LOG")
+        {
             command.env_remove(name);
         }
-        command.arg("run").arg("--policy").arg(policy).arg("--kubeconfig").arg(kubeconfig);
+        command
+            .arg("run")
+            .arg("--policy")
+            .arg(policy)
+            .arg("--kubeconfig")
+            .arg(kubeconfig);
         command.args(["--listen", "127.0.0.1:0", "--instance", "keel-0"]);
         command.env("OTEL_BSP_SCHEDULE_DELAY", "50");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-        Program { command, folder, format: "json" }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        Program {
+            command,
+            folder,
+            format: "json",
+        }
     }
 
     /// One that ends after one cycle.
@@ -97,9 +116,18 @@ impl Program {
     }
 
     pub(super) fn start(mut self) -> Running {
-        let mut child = self.command.arg("--log-format").arg(self.format).spawn().unwrap();
+        let mut child = self
+            .command
+            .arg("--log-format")
+            .arg(self.format)
+            .spawn()
+            .unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        Running { child, lines, folder: self.folder }
+        Running {
+            child,
+            lines,
+            folder: self.folder,
+        }
     }
 
     pub(super) async fn run(self) -> Ended {
@@ -120,14 +148,26 @@ impl Running {
             }
             false
         };
-        assert!(tokio::time::timeout(PATIENCE, found).await.unwrap_or_default(), "nothing of {words:?}:\n{log}");
+        assert!(
+            tokio::time::timeout(PATIENCE, found)
+                .await
+                .unwrap_or_default(),
+            "nothing of {words:?}:\n{log}"
+        );
         log
     }
 
     /// Asks it to end.
     pub(super) async fn stop(self) -> Ended {
         let id = self.child.id().unwrap().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &id])
+                .status()
+                .await
+                .unwrap()
+                .success()
+        );
         self.ended().await
     }
 
@@ -140,7 +180,9 @@ impl Running {
             let code = self.child.wait().await.unwrap().code();
             Ended { code, log }
         };
-        let ended = tokio::time::timeout(PATIENCE, all).await.expect("it does not end");
+        let ended = tokio::time::timeout(PATIENCE, all)
+            .await
+            .expect("it does not end");
         std::fs::remove_dir_all(&self.folder).unwrap();
         ended
     }

@@ -21,7 +21,8 @@ impl Server {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let evicted = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&evicted);
-        let router = Router::new().fallback(move |request: Request| answer(request, Arc::clone(&log)));
+        let router =
+            Router::new().fallback(move |request: Request| answer(request, Arc::clone(&log)));
         tokio::spawn(async move { axum::serve(listener, router).await });
         Server { address, evicted }
     }
@@ -38,18 +39,29 @@ impl Server {
 }
 
 async fn answer(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response<Body> {
-    let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+    let (method, path) = (
+        request.method().to_string(),
+        request.uri().path().to_owned(),
+    );
     if request.uri().query().unwrap_or_default().contains("watch=") {
-        return Response::new(Body::from_stream(futures::stream::pending::<Result<Vec<u8>, std::io::Error>>()));
+        return Response::new(Body::from_stream(futures::stream::pending::<
+            Result<Vec<u8>, std::io::Error>,
+        >()));
     }
-    let body = axum::body::to_bytes(request.into_body(), usize::MAX).await.unwrap();
+    let body = axum::body::to_bytes(request.into_body(), usize::MAX)
+        .await
+        .unwrap();
     let (status, value) = match method.as_str() {
         "GET" => read(&path),
         _ if path.ends_with("/eviction") => {
             let name = path.split('/').nth_back(1).unwrap().to_owned();
             evicted.lock().unwrap().push(name.clone());
             // A budget is found used up only when the API server looks.
-            if name == "web-2" { refusal(429, "the budget allows no more") } else { (201, json!({"kind": "Status"})) }
+            if name == "web-2" {
+                refusal(429, "the budget allows no more")
+            } else {
+                (201, json!({"kind": "Status"}))
+            }
         }
         _ => {
             let mut value: Value = serde_json::from_slice(&body).unwrap();
@@ -57,11 +69,17 @@ async fn answer(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response<
             (201, value)
         }
     };
-    Response::builder().status(status).body(Body::from(value.to_string())).unwrap()
+    Response::builder()
+        .status(status)
+        .body(Body::from(value.to_string()))
+        .unwrap()
 }
 
 fn refusal(code: u16, message: &str) -> (u16, Value) {
-    (code, json!({"kind": "Status", "status": "Failure", "code": code, "reason": "Refused", "message": message}))
+    (
+        code,
+        json!({"kind": "Status", "status": "Failure", "code": code, "reason": "Refused", "message": message}),
+    )
 }
 
 fn read(path: &str) -> (u16, Value) {
@@ -69,7 +87,9 @@ fn read(path: &str) -> (u16, Value) {
         "/api/v1/nodes" => ["n1", "n2"].map(node).to_vec(),
         "/api/v1/pods" => ["web-1", "web-2", "web-3"].map(pod).to_vec(),
         "/apis/apps/v1/replicasets" => vec![json!({"metadata": meta("web")})],
-        "/apis/metrics.k8s.io/v1beta1/nodes" => ["n1", "n2"].map(|name| measured(name, "usage")).to_vec(),
+        "/apis/metrics.k8s.io/v1beta1/nodes" => {
+            ["n1", "n2"].map(|name| measured(name, "usage")).to_vec()
+        }
         "/apis/metrics.k8s.io/v1beta1/pods" => Vec::new(),
         _ if path.contains("/configmaps/") => {
             let (code, mut value) = refusal(404, "no such thing");
@@ -78,7 +98,10 @@ fn read(path: &str) -> (u16, Value) {
         }
         _ => Vec::new(),
     };
-    (200, json!({"metadata": {"resourceVersion": "1"}, "items": items}))
+    (
+        200,
+        json!({"metadata": {"resourceVersion": "1"}, "items": items}),
+    )
 }
 
 fn meta(name: &str) -> Value {
@@ -87,7 +110,8 @@ fn meta(name: &str) -> Value {
 
 fn node(name: &str) -> Value {
     let room = json!({"cpu": "8", "memory": "16Gi", "pods": "110"});
-    let ready = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let ready =
+        json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
     let mut meta = meta(name);
     meta["namespace"].take();
     meta["labels"] = json!({"kubernetes.io/hostname": name});
@@ -96,14 +120,15 @@ fn node(name: &str) -> Value {
 
 fn pod(name: &str) -> Value {
     let mut meta = meta(name);
-    meta["ownerReferences"] =
-        json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "uid-web", "controller": true}]);
-    let containers = json!([{"name": "main", "image": "main", "resources": {"requests": {"cpu": "100m"}}}]);
+    meta["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "uid-web", "controller": true}]);
+    let containers =
+        json!([{"name": "main", "image": "main", "resources": {"requests": {"cpu": "100m"}}}]);
     let running = json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}});
     let status = json!([{
         "name": "main", "image": "main", "imageID": "", "ready": true, "restartCount": 200, "state": running,
     }]);
-    let ready = json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    let ready =
+        json!([{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
     json!({
         "metadata": meta,
         "spec": {"nodeName": "n1", "containers": containers},
@@ -113,9 +138,13 @@ fn pod(name: &str) -> Value {
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "what is measured is fresh by the clock of the program")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is measured is fresh by the clock of the program"
+)]
 fn measured(name: &str, field: &str) -> Value {
-    let mut it = json!({"metadata": {"name": name}, "timestamp": jiff::Timestamp::now(), "window": "10s"});
+    let mut it =
+        json!({"metadata": {"name": name}, "timestamp": jiff::Timestamp::now(), "window": "10s"});
     it[field] = json!({"cpu": "1", "memory": "1Gi"});
     it
 }

@@ -65,19 +65,36 @@ pub(super) async fn start() -> (String, Collector, Authority) {
     let signed = CertificateParams::new(["localhost".to_owned()]).unwrap();
     let signed = signed.signed_by(&own, &Issuer::new(params, key)).unwrap();
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth();
     let key = PrivateKeyDer::Pkcs8(own.serialize_der().into());
-    let mut config = builder.with_single_cert(vec![signed.der().clone()], key).unwrap();
-    config.alpn_protocols = ["h2", "http/1.1"].map(|name| name.as_bytes().to_vec()).to_vec();
+    let mut config = builder
+        .with_single_cert(vec![signed.der().clone()], key)
+        .unwrap();
+    config.alpn_protocols = ["h2", "http/1.1"]
+        .map(|name| name.as_bytes().to_vec())
+        .to_vec();
     let tcp = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("https://localhost:{}", tcp.local_addr().unwrap().port());
-    let listener = Tls { tcp, acceptor: TlsAcceptor::from(Arc::new(config)) };
-    (url.clone(), Collector::on(listener, url, Answer::Good), Authority(file))
+    let listener = Tls {
+        tcp,
+        acceptor: TlsAcceptor::from(Arc::new(config)),
+    };
+    (
+        url.clone(),
+        Collector::on(listener, url, Answer::Good),
+        Authority(file),
+    )
 }
 
 fn pem(der: &[u8]) -> String {
     let text = serde_json::to_value(k8s_openapi::ByteString(der.to_vec())).unwrap();
     let text: Vec<char> = text.as_str().unwrap().chars().collect();
     let lines: Vec<String> = text.chunks(64).map(|line| line.iter().collect()).collect();
-    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", lines.join("\n"))
+    format!(
+        "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+        lines.join("\n")
+    )
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::plan::Balance;
+use crate::model::plan::Balance;
 use crate::policy::Basis;
 use crate::simulate::trace::{Band, Event, Eviction, NodeTrace, Refused, Summary, Trace};
-use crate::units::Ratio;
+use crate::values::Ratio;
 
 const STEPS: usize = 121;
 
@@ -29,9 +29,17 @@ pub(super) fn trace(like: &Like) -> Trace {
     let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
     let names: Vec<String> = (1..=like.nodes).map(|i| format!("node-{i:02}")).collect();
     let mut level: Vec<f64> = (0..like.nodes)
-        .map(|i| if i < like.hot { 0.78 + 0.12 * chance.next() } else { 0.18 + 0.32 * chance.next() })
+        .map(|i| {
+            if i < like.hot {
+                0.78 + 0.12 * chance.next()
+            } else {
+                0.18 + 0.32 * chance.next()
+            }
+        })
         .collect();
-    let request: Vec<f64> = (0..like.nodes).map(|_| 0.52 + 0.12 * chance.next()).collect();
+    let request: Vec<f64> = (0..like.nodes)
+        .map(|_| 0.52 + 0.12 * chance.next())
+        .collect();
     let mut series: Vec<[Vec<Option<Ratio>>; 4]> = vec![Default::default(); like.nodes];
     let mut pods: Vec<Vec<u32>> = vec![Vec::new(); like.nodes];
     let mut count: Vec<u32> = vec![28; like.nodes];
@@ -53,8 +61,22 @@ pub(super) fn trace(like: &Like) -> Trace {
                     workload: Some("shop/Deployment/checkout".to_owned()),
                     age: SignedDuration::from_hours(30),
                     from: names[from].clone(),
-                    may_land: vec![names[if n % 5 == 3 { (to + 1) % like.nodes } else { to }].clone()],
-                    foreseen: Some(names[if n % 5 == 3 { (to + 1) % like.nodes } else { to }].clone()),
+                    may_land: vec![
+                        names[if n % 5 == 3 {
+                            (to + 1) % like.nodes
+                        } else {
+                            to
+                        }]
+                        .clone(),
+                    ],
+                    foreseen: Some(
+                        names[if n % 5 == 3 {
+                            (to + 1) % like.nodes
+                        } else {
+                            to
+                        }]
+                        .clone(),
+                    ),
                     to: (n != 10).then(|| names[to].clone()),
                     helped: if n == 10 { None } else { Some(n % 6 != 4) },
                     strategy: "LowNodeUtilization".to_owned(),
@@ -67,7 +89,8 @@ pub(super) fn trace(like: &Like) -> Trace {
             }
         }
         for i in 0..like.nodes {
-            let wave = (count_f(step) / 19.0 + count_f(i)).sin() * 0.02 + (chance.next() - 0.5) * 0.015;
+            let wave =
+                (count_f(step) / 19.0 + count_f(i)).sin() * 0.02 + (chance.next() - 0.5) * 0.015;
             let late = i + 1 == like.nodes && step < 30;
             let gone = i + 2 == like.nodes && step > 90;
             let told = |v: f64| (!late && !gone).then(|| Ratio::new(v.max(0.0)).unwrap());
@@ -81,12 +104,22 @@ pub(super) fn trace(like: &Like) -> Trace {
     let nodes: Vec<NodeTrace> = (0..like.nodes)
         .map(|i| NodeTrace {
             name: names[i].clone(),
-            actual: [("cpu".to_owned(), series[i][0].clone()), ("memory".to_owned(), series[i][1].clone())].into(),
-            requests: [("cpu".to_owned(), series[i][2].clone()), ("memory".to_owned(), series[i][3].clone())].into(),
+            actual: [
+                ("cpu".to_owned(), series[i][0].clone()),
+                ("memory".to_owned(), series[i][1].clone()),
+            ]
+            .into(),
+            requests: [
+                ("cpu".to_owned(), series[i][2].clone()),
+                ("memory".to_owned(), series[i][3].clone()),
+            ]
+            .into(),
             pods: pods[i].clone(),
         })
         .collect();
-    let balance = ["cpu", "memory"].map(|r| (r.to_owned(), balance_of(&nodes, r))).into();
+    let balance = ["cpu", "memory"]
+        .map(|r| (r.to_owned(), balance_of(&nodes, r)))
+        .into();
     finished(like, nodes, evictions, balance)
 }
 
@@ -98,13 +131,25 @@ fn finished(
 ) -> Trace {
     let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
     let ratio = |p: f64| Ratio::percent(p).unwrap();
-    let event =
-        |minute: i64, what: &str| Event { at: start + SignedDuration::from_mins(minute), what: what.to_owned() };
-    let helped = u32::try_from(evictions.iter().filter(|e| e.helped == Some(true)).count()).unwrap();
-    let right = u32::try_from(evictions.iter().filter(|e| e.to.is_some() && e.to == e.foreseen).count()).unwrap();
+    let event = |minute: i64, what: &str| Event {
+        at: start + SignedDuration::from_mins(minute),
+        what: what.to_owned(),
+    };
+    let helped =
+        u32::try_from(evictions.iter().filter(|e| e.helped == Some(true)).count()).unwrap();
+    let right = u32::try_from(
+        evictions
+            .iter()
+            .filter(|e| e.to.is_some() && e.to == e.foreseen)
+            .count(),
+    )
+    .unwrap();
     let all = u32::try_from(evictions.len()).unwrap();
     let side = |of: fn(&Vec<Option<Balance>>) -> Option<Balance>| {
-        balance.iter().filter_map(|(r, b)| Some((r.clone(), of(b)?))).collect::<BTreeMap<_, _>>()
+        balance
+            .iter()
+            .filter_map(|(r, b)| Some((r.clone(), of(b)?)))
+            .collect::<BTreeMap<_, _>>()
     };
     let summary = Summary {
         evictions: all,
@@ -116,18 +161,35 @@ fn finished(
         after: side(|b| b.iter().rev().flatten().next().copied()),
         empty_nodes: 0,
     };
-    let refused = |times, last: &str| Refused { times, last: last.to_owned() };
+    let refused = |times, last: &str| Refused {
+        times,
+        last: last.to_owned(),
+    };
     Trace {
         scenario: "Ten nodes late at night".to_owned(),
-        about: "Three nodes are busy, seven have little to do, and by their requests all look alike.".to_owned(),
+        about:
+            "Three nodes are busy, seven have little to do, and by their requests all look alike."
+                .to_owned(),
         policy: like.policy.to_owned(),
         start,
         end: start + SignedDuration::from_hours(2),
         step: SignedDuration::from_mins(1),
         basis: Basis::Actual,
         bands: [
-            ("cpu".to_owned(), Band { low: ratio(30.0), high: ratio(70.0) }),
-            ("memory".to_owned(), Band { low: ratio(30.0), high: ratio(80.0) }),
+            (
+                "cpu".to_owned(),
+                Band {
+                    low: ratio(30.0),
+                    high: ratio(70.0),
+                },
+            ),
+            (
+                "memory".to_owned(),
+                Band {
+                    low: ratio(30.0),
+                    high: ratio(80.0),
+                },
+            ),
         ]
         .into(),
         events: vec![
@@ -139,14 +201,26 @@ fn finished(
         evictions,
         balance,
         refusals: [
-            ("disruption-budget".to_owned(), refused(41, "PodDisruptionBudget shop/checkout allows no disruption now")),
+            (
+                "disruption-budget".to_owned(),
+                refused(
+                    41,
+                    "PodDisruptionBudget shop/checkout allows no disruption now",
+                ),
+            ),
             (
                 "cooling-down".to_owned(),
-                refused(118, "shop/Deployment/checkout was evicted from 4 minutes ago, and rests for 10"),
+                refused(
+                    118,
+                    "shop/Deployment/checkout was evicted from 4 minutes ago, and rests for 10",
+                ),
             ),
             (
                 "no-room".to_owned(),
-                refused(6, "no other node has room for it: 7 are above their target, 2 lack memory"),
+                refused(
+                    6,
+                    "no other node has room for it: 7 are above their target, 2 lack memory",
+                ),
             ),
         ]
         .into(),
@@ -156,7 +230,11 @@ fn finished(
 
 fn balance_of(nodes: &[NodeTrace], resource: &str) -> Vec<Option<Balance>> {
     let at = |step: usize| {
-        let all: Vec<f64> = nodes.iter().filter_map(|n| n.actual[resource][step]).map(Ratio::get).collect();
+        let all: Vec<f64> = nodes
+            .iter()
+            .filter_map(|n| n.actual[resource][step])
+            .map(Ratio::get)
+            .collect();
         let mean = all.iter().sum::<f64>() / count_f(all.len());
         let variance = all.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count_f(all.len());
         let most = all.iter().copied().fold(0.0, f64::max);
@@ -172,7 +250,9 @@ fn balance_of(nodes: &[NodeTrace], resource: &str) -> Vec<Option<Balance>> {
 }
 
 fn most(values: &[f64], order: fn(&f64, &f64) -> std::cmp::Ordering) -> usize {
-    (0..values.len()).max_by(|a, b| order(&values[*a], &values[*b])).unwrap()
+    (0..values.len())
+        .max_by(|a, b| order(&values[*a], &values[*b]))
+        .unwrap()
 }
 
 fn count_f(n: usize) -> f64 {
@@ -185,7 +265,10 @@ struct Chance(u64);
 impl Chance {
     /// Between zero and one.
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         f64::from(u32::try_from(self.0 >> 32).unwrap()) / f64::from(u32::MAX)
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{scramble, strip};
-use crate::engine::Engine;
-use crate::ledger::Ledger;
-use crate::plan::Plan;
-use crate::snapshot::{Snapshot, import};
+use crate::decide::engine::Engine;
+use crate::model::ledger::Ledger;
+use crate::model::plan::Plan;
+use crate::model::snapshot::{Snapshot, import};
 
 const RICH: &str = r"
 apiVersion: v1
@@ -150,7 +150,10 @@ fn what_no_plan_needs_is_not_there() {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
     for kind in ["Secret", "ConfigMap", "Event"] {
-        assert_eq!(strip(&json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}})), None);
+        assert_eq!(
+            strip(&json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}})),
+            None
+        );
     }
 }
 
@@ -179,7 +182,10 @@ fn what_belongs_together_still_does() {
     objects.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "secret-rs", "namespace": "shop-secret"}}));
     let all = scramble(&objects, 3);
     let of = |kind: &str, pointer: &str| -> Vec<Value> {
-        all.iter().filter(|o| o["kind"] == kind).filter_map(|o| o.pointer(pointer).cloned()).collect()
+        all.iter()
+            .filter(|o| o["kind"] == kind)
+            .filter_map(|o| o.pointer(pointer).cloned())
+            .collect()
     };
     let owner = &of("Pod", "/metadata/ownerReferences/0/name")[0];
     assert!(of("ReplicaSet", "/metadata/name").contains(owner));
@@ -187,10 +193,22 @@ fn what_belongs_together_still_does() {
     assert_eq!(of("Node", "/metadata/labels/kubernetes.io~1hostname"), node);
     let term = "/spec/nodeAffinity/required/nodeSelectorTerms/0/matchExpressions/0/values/0";
     assert_eq!(of("PersistentVolume", term), node);
-    assert_eq!(of("PersistentVolumeClaim", "/spec/volumeName"), of("PersistentVolume", "/metadata/name"));
-    let zones = of("PersistentVolume", "/metadata/labels/topology.kubernetes.io~1zone");
+    assert_eq!(
+        of("PersistentVolumeClaim", "/spec/volumeName"),
+        of("PersistentVolume", "/metadata/name")
+    );
+    let zones = of(
+        "PersistentVolume",
+        "/metadata/labels/topology.kubernetes.io~1zone",
+    );
     let zone = of("Node", "/metadata/labels/topology.kubernetes.io~1zone");
-    assert!(zones[0].as_str().unwrap().starts_with(zone[0].as_str().unwrap()), "{zones:?}");
+    assert!(
+        zones[0]
+            .as_str()
+            .unwrap()
+            .starts_with(zone[0].as_str().unwrap()),
+        "{zones:?}"
+    );
     // What is compared as a number stays one.
     assert_eq!(of("Pod", "/spec/tolerations/2/value"), [json!("90")]);
     assert_eq!(
@@ -208,8 +226,12 @@ fn another_chance_gives_other_names() {
     let nodes: Vec<Value> = (0..9)
         .map(|i| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{i}"), "generation": i}}))
         .collect();
-    let order =
-        |chance| scramble(&nodes, chance).iter().map(|n| n["metadata"]["generation"].clone()).collect::<Vec<_>>();
+    let order = |chance| {
+        scramble(&nodes, chance)
+            .iter()
+            .map(|n| n["metadata"]["generation"].clone())
+            .collect::<Vec<_>>()
+    };
     assert_ne!(order(1), order(2));
 }
 
@@ -226,7 +248,12 @@ fn plan(objects: &[Value]) -> Plan {
 
 /// A plan without its names: how many pods leave each node and why, what stays, and what the cluster looks like.
 fn shape(plan: &Plan) -> Vec<String> {
-    let mut lines: Vec<String> = plan.before.nodes.iter().map(|n| format!("before {:?}", n.ratios)).collect();
+    let mut lines: Vec<String> = plan
+        .before
+        .nodes
+        .iter()
+        .map(|n| format!("before {:?}", n.ratios))
+        .collect();
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
     for it in &plan.moves {
         *left.entry(&it.node).or_default() += 1;
@@ -237,21 +264,38 @@ fn shape(plan: &Plan) -> Vec<String> {
         *kept.entry(it.refusal.code()).or_default() += 1;
     }
     lines.extend(kept.iter().map(|(code, n)| format!("{code} {n}")));
-    lines.extend(plan.before.balance.iter().map(|(r, b)| format!("{r} {}", b.deviation)));
-    lines.extend(plan.after.balance.iter().map(|(r, b)| format!("{r} {}", b.deviation)));
+    lines.extend(
+        plan.before
+            .balance
+            .iter()
+            .map(|(r, b)| format!("{r} {}", b.deviation)),
+    );
+    lines.extend(
+        plan.after
+            .balance
+            .iter()
+            .map(|(r, b)| format!("{r} {}", b.deviation)),
+    );
     lines.sort();
     lines
 }
 
 #[test]
 fn the_plan_from_a_snapshot_is_that_from_the_cluster() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/late-nodes.yaml")).unwrap();
+    let text = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/examples/late-nodes.yaml"
+    ))
+    .unwrap();
     let list = yaml(&text);
     let whole = list["items"].as_array().unwrap();
     let stripped: Vec<Value> = whole.iter().filter_map(strip).collect();
     let from_whole = plan(whole);
     assert!(!from_whole.moves.is_empty());
-    assert_eq!(serde_json::to_string(&plan(&stripped)).unwrap(), serde_json::to_string(&from_whole).unwrap());
+    assert_eq!(
+        serde_json::to_string(&plan(&stripped)).unwrap(),
+        serde_json::to_string(&from_whole).unwrap()
+    );
     for chance in 0..3 {
         let scrambled = scramble(&stripped, chance);
         assert_eq!(scrambled.len(), stripped.len());

@@ -124,7 +124,8 @@ impl<'w> Play<'w> {
         for (time, at, mishap) in &world.mishaps {
             play.ids += 1;
             // Whatever life it is in by then.
-            play.queue.insert((*time, play.ids), (*at, u64::MAX, Event::Mishap(*mishap)));
+            play.queue
+                .insert((*time, play.ids), (*at, u64::MAX, Event::Mishap(*mishap)));
         }
         play
     }
@@ -142,7 +143,8 @@ impl<'w> Play<'w> {
                 continue;
             }
             if inside && time < candidate.stopped_until {
-                self.queue.insert((candidate.stopped_until, id), (at, life, event));
+                self.queue
+                    .insert((candidate.stopped_until, id), (at, life, event));
                 continue;
             }
             self.happens(at, event);
@@ -169,16 +171,26 @@ impl<'w> Play<'w> {
             }
             Event::Arrives(id, call) => {
                 let answer = self.serve(call);
-                let delay = if self.troubled() { self.network(id).1 } else { Some(1) };
+                let delay = if self.troubled() {
+                    self.network(id).1
+                } else {
+                    Some(1)
+                };
                 if let Some(delay) = delay {
                     let life = self.candidates[at].life;
                     self.ids += 1;
-                    self.queue.insert((self.now + delay, self.ids), (at, life, Event::Answered(id, answer)));
+                    self.queue.insert(
+                        (self.now + delay, self.ids),
+                        (at, life, Event::Answered(id, answer)),
+                    );
                 }
             }
             Event::Answered(id, answer) => self.answered(at, id, answer),
             Event::TimedOut(id) => {
-                if self.candidates[at].waiting.is_some_and(|(waiting, _)| waiting == id) {
+                if self.candidates[at]
+                    .waiting
+                    .is_some_and(|(waiting, _)| waiting == id)
+                {
                     self.candidates[at].waiting = None;
                     self.candidates[at].election.unsure();
                     self.rest(at);
@@ -191,7 +203,9 @@ impl<'w> Play<'w> {
     fn answered(&mut self, at: usize, id: u64, answer: Answer) {
         let clock = self.clock(at);
         let it = &mut self.candidates[at];
-        let Some((_, sent)) = it.waiting.filter(|(waiting, _)| *waiting == id) else { return };
+        let Some((_, sent)) = it.waiting.filter(|(waiting, _)| *waiting == id) else {
+            return;
+        };
         it.waiting = None;
         match answer {
             Answer::Found(found) => {
@@ -216,12 +230,18 @@ impl<'w> Play<'w> {
             Mishap::Stopped(long) => self.candidates[at].stopped_until = self.now + long,
             Mishap::CutOff(long) => self.candidates[at].cut_off_until = self.now + long,
             Mishap::Killed(pause) | Mishap::Ended(pause) => {
-                if matches!(mishap, Mishap::Ended(_)) && self.now >= self.candidates[at].stopped_until {
+                if matches!(mishap, Mishap::Ended(_))
+                    && self.now >= self.candidates[at].stopped_until
+                {
                     let clock = self.clock(at);
                     let it = &mut self.candidates[at];
                     it.election.resign(clock);
                     let over = it.version;
-                    if let Some(spec) = it.election.released(stamp()).filter(|_| it.election.is_sure()) {
+                    if let Some(spec) = it
+                        .election
+                        .released(stamp())
+                        .filter(|_| it.election.is_sure())
+                    {
                         self.send(at, Call::Release(spec, over));
                     }
                 }
@@ -269,7 +289,11 @@ impl<'w> Play<'w> {
         self.sent += 1;
         let id = self.sent as u64;
         self.candidates[at].waiting = Some((id, self.clock(at)));
-        let delay = if self.troubled() { self.network(id).0 } else { Some(1) };
+        let delay = if self.troubled() {
+            self.network(id).0
+        } else {
+            Some(1)
+        };
         if let Some(delay) = delay.filter(|_| self.now >= self.candidates[at].cut_off_until) {
             self.plan(delay, at, Event::Arrives(id, call));
         }
@@ -282,15 +306,26 @@ impl<'w> Play<'w> {
 
     fn plan(&mut self, after: u64, at: usize, event: Event) {
         self.ids += 1;
-        self.queue.insert((self.now + after, self.ids), (at, self.candidates[at].life, event));
+        self.queue.insert(
+            (self.now + after, self.ids),
+            (at, self.candidates[at].life, event),
+        );
     }
 
     /// Nobody leads beside another, at any time.
     fn check(&mut self) -> Result<(), String> {
-        let leads = |at: &usize| self.candidates[*at].election.lead(self.clock(*at)).is_some();
+        let leads = |at: &usize| {
+            self.candidates[*at]
+                .election
+                .lead(self.clock(*at))
+                .is_some()
+        };
         let leaders: Vec<usize> = (0..COUNT).filter(leads).collect();
         if leaders.len() > 1 {
-            return Err(format!("{leaders:?} lead at {} ms; the lease: {:?}", self.now, self.lease));
+            return Err(format!(
+                "{leaders:?} lead at {} ms; the lease: {:?}",
+                self.now, self.lease
+            ));
         }
         if let [one] = leaders[..] {
             let now = (one, self.candidates[one].life);
@@ -326,7 +361,12 @@ impl<'w> Play<'w> {
 
 fn worlds() -> impl Strategy<Value = World> {
     // Clocks up to 15 % off: 10 s of the slowest are less than 15 s of the fastest.
-    let clock = || (prop_oneof![850..=1150u64, Just(850), Just(1150)], -40_000_000..40_000_000i64);
+    let clock = || {
+        (
+            prop_oneof![850..=1150u64, Just(850), Just(1150)],
+            -40_000_000..40_000_000i64,
+        )
+    };
     // Most come soon, some when they have hardly been waited for any longer, some later, and some never.
     let delay = || {
         prop_oneof![
@@ -344,26 +384,42 @@ fn worlds() -> impl Strategy<Value = World> {
     ];
     let mishaps = proptest::collection::vec((0..TROUBLED - 60_000, 0..COUNT, mishap), 0..12);
     let network = proptest::collection::vec((delay(), delay()), 1..200);
-    ((clock(), clock(), clock()), network, mishaps).prop_map(|((a, b, c), network, mishaps)| World {
-        clocks: [a, b, c],
-        network,
-        mishaps,
+    ((clock(), clock(), clock()), network, mishaps).prop_map(|((a, b, c), network, mishaps)| {
+        World {
+            clocks: [a, b, c],
+            network,
+            mishaps,
+        }
     })
 }
 
 #[test]
 fn there_are_never_two_leaders_and_in_the_end_there_is_one() {
     let handovers = Cell::new(0);
-    let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new(Config {
+        failure_persistence: None,
+        ..Config::default()
+    });
     let done = runner.run(&worlds(), |world| {
         let mut play = Play::new(&world);
         let together = play.run();
         prop_assert!(together.is_ok(), "{}", together.unwrap_err());
-        let leaders = (0..COUNT).filter(|at| play.candidates[*at].election.lead(play.clock(*at)).is_some()).count();
+        let leaders = (0..COUNT)
+            .filter(|at| {
+                play.candidates[*at]
+                    .election
+                    .lead(play.clock(*at))
+                    .is_some()
+            })
+            .count();
         prop_assert!(leaders == 1, "after a minute of calm {leaders} lead");
         handovers.set(handovers.get() + play.handovers);
         Ok(())
     });
     done.unwrap_or_else(|error| panic!("{error}"));
-    assert!(handovers.get() > 100, "only {} handovers, so this shows nothing", handovers.get());
+    assert!(
+        handovers.get() > 100,
+        "only {} handovers, so this shows nothing",
+        handovers.get()
+    );
 }

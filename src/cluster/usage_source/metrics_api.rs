@@ -1,0 +1,192 @@
+//! Usage from the API metrics.k8s.io, which metrics-server serves.
+
+use std::time::Duration;
+
+use http::Request;
+use kube::{Client, Error};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::cluster::client::{code, why};
+use crate::model::usage::{Readings, import};
+
+use super::SourceError;
+
+const API: &str = "metrics.k8s.io/v1beta1";
+/// Usage that comes later than this is hardly better than none.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The API metrics.k8s.io of one cluster.
+#[derive(Clone)]
+pub struct MetricsApi {
+    client: Client,
+}
+
+/// A list, each item as the text that it is.
+#[derive(Deserialize)]
+struct List<'t> {
+    #[serde(borrow, default)]
+    items: Option<Vec<&'t RawValue>>,
+}
+
+impl MetricsApi {
+    /// The API that a client leads to.
+    pub const fn new(client: Client) -> Self {
+        MetricsApi { client }
+    }
+
+    /// Reads the usage of all nodes and pods: one list each, at the same time.
+    pub async fn read(&self) -> Result<Readings, SourceError> {
+        let (nodes, pods) = tokio::try_join!(self.list("nodes"), self.list("pods"))?;
+        let mut readings = Readings::default();
+        take(&nodes, "nodes", import::node, &mut readings)?;
+        take(&pods, "pods", import::pod, &mut readings)?;
+        Ok(readings)
+    }
+
+    async fn list(&self, resource: &'static str) -> Result<String, SourceError> {
+        let what = || format!("{resource} of {API}");
+        let request = Request::get(format!("/apis/{API}/{resource}")).body(Vec::new());
+        let request = request.map_err(|e| SourceError::Failed {
+            what: what(),
+            why: e.to_string(),
+        })?;
+        match tokio::time::timeout(TIMEOUT, self.client.request_text(request)).await {
+            Ok(answer) => answer.map_err(|error| refused(resource, &error)),
+            Err(_) => Err(SourceError::Slow {
+                what: what(),
+                limit: TIMEOUT,
+            }),
+        }
+    }
+}
+
+fn refused(resource: &'static str, error: &Error) -> SourceError {
+    let why = why(error);
+    match code(error) {
+        Some(404) => SourceError::Absent { api: API },
+        Some(403) => SourceError::Forbidden {
+            api: API,
+            resource,
+            why,
+        },
+        Some(503) => SourceError::Down { api: API, why },
+        _ => SourceError::Failed {
+            what: format!("{resource} of {API}"),
+            why,
+        },
+    }
+}
+
+/// Takes in a list item by item, so that one that makes no sense harms no other.
+fn take(
+    text: &str,
+    resource: &str,
+    one: impl Fn(&Value, &mut Readings),
+    into: &mut Readings,
+) -> Result<(), SourceError> {
+    let list: List<'_> = serde_json::from_str(text).map_err(|e| SourceError::Failed {
+        what: format!("{resource} of {API}"),
+        why: format!("no list: {e}"),
+    })?;
+    for item in list.items.unwrap_or_default() {
+        // What is no value, such as a number out of range, counts as an item of which nothing is known.
+        one(&serde_json::from_str(item.get()).unwrap_or_default(), into);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::client::tests::{client_of, fake, serve, status};
+    use crate::cluster::usage_source::Source;
+    use crate::model::snapshot::places::Places;
+    use crate::values::Amount;
+
+    async fn read(
+        answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
+    ) -> Result<Readings, SourceError> {
+        let (client, _) = fake(answer).await;
+        Source::MetricsApi(MetricsApi::new(client))
+            .read(&Places::default())
+            .await
+    }
+
+    #[tokio::test]
+    async fn nodes_and_pods_are_read_and_a_bad_item_harms_no_other() {
+        let readings = read(|_, uri, _| {
+            let usage = r#""timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": "1", "memory": "1Ki"}"#;
+            let text = match uri {
+                "/apis/metrics.k8s.io/v1beta1/nodes" => {
+                    format!(r#"{{"items": [{{"metadata": {{"name": "n1"}}, {usage}}}, 7, {{"metadata": {{"name": "n2"}}}}, 1e999]}}"#)
+                }
+                _ => r#"{"items": null}"#.to_owned(),
+            };
+            (200, text)
+        })
+        .await
+        .unwrap();
+        assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(1000));
+        assert_eq!(
+            (
+                readings.nodes.len(),
+                readings.pods.len(),
+                readings.skipped.len()
+            ),
+            (1, 0, 3)
+        );
+    }
+
+    #[tokio::test]
+    async fn errors_say_what_to_do() {
+        let said = async |code| {
+            read(move |_, _, _| status(code, "m"))
+                .await
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            said(503).await,
+            "metrics.k8s.io/v1beta1 does not answer: is metrics-server running? (m)"
+        );
+        assert_eq!(
+            said(404).await,
+            "the API metrics.k8s.io/v1beta1 does not exist in this cluster; it comes with metrics-server"
+        );
+        let pods_only = read(|_, uri, _| {
+            if uri.ends_with("pods") {
+                status(403, "m")
+            } else {
+                (200, "{}".to_owned())
+            }
+        });
+        assert_eq!(
+            pods_only.await.unwrap_err().to_string(),
+            "may not list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in API group \
+             metrics.k8s.io (m)"
+        );
+        assert!(said(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));
+        let nonsense = read(|_, _, _| (200, "<html>".to_owned()))
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            nonsense.starts_with("cannot read nodes of metrics.k8s.io/v1beta1: no list: "),
+            "{nonsense}"
+        );
+        let nobody = MetricsApi::new(client_of("http://127.0.0.1:1"))
+            .read()
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(nobody.contains("Connection refused"), "{nobody}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_hangs_is_not_waited_for() {
+        let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
+        assert!(MetricsApi::new(client).read().await.is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! The listener of the status page: read-only, and to this machine alone unless told otherwise.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, REFERRER_POLICY,
+};
+use axum::http::header::{X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::super::{Health, clock};
+use super::{Board, page};
+
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// Serves `/` and `/status.json` until told to stop. Where the address is this machine's own, only a browser that was told a
+/// name of this machine is answered: a page from elsewhere that has its name lead here learns nothing (DNS rebinding).
+pub async fn serve(
+    listener: TcpListener,
+    board: Board,
+    health: Health,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let guarded = listener.local_addr()?.ip().is_loopback();
+    let router = Router::new()
+        .route(
+            "/",
+            get(async |State(shown)| answer(&shown, HTML, Board::html)),
+        )
+        .route(
+            "/status.json",
+            get(async |State(shown)| answer(&shown, JSON, Board::json)),
+        )
+        .fallback(async || {
+            (
+                StatusCode::NOT_FOUND,
+                "not found: there is / and /status.json\n",
+            )
+        })
+        .layer(from_fn_with_state(guarded, guard))
+        .with_state((board, health));
+    let server =
+        axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
+    tokio::select! {
+        done = server => done,
+        // A browser that holds its connection open must not hold us.
+        () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
+    }
+}
+
+type Drawn = fn(&Board, &Health, Timestamp) -> Option<String>;
+
+fn answer((board, health): &(Board, Health), kind: &'static str, drawn: Drawn) -> Response {
+    match drawn(board, health, clock()) {
+        Some(body) => ([(CONTENT_TYPE, kind)], body).into_response(),
+        None => (StatusCode::NOT_FOUND, "nothing is shown\n").into_response(),
+    }
+}
+
+/// Refuses who has no business here, and says to the browser how little may be done with the answer.
+async fn guard(State(guarded): State<bool>, request: Request, next: Next) -> Response {
+    let mut response = if guarded && !is_local(request.headers(), request.uri()) {
+        let why = "refused: this page is for this machine; ask for it as localhost or 127.0.0.1\n";
+        (StatusCode::FORBIDDEN, why).into_response()
+    } else {
+        next.run(request).await
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if let Ok(policy) = HeaderValue::from_str(page::policy()) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+/// Whether a request asks for this machine by a name that no other can have, and by that alone.
+fn is_local(headers: &HeaderMap, uri: &Uri) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next().and_then(|h| h.to_str().ok()), hosts.next()) else {
+        return false;
+    };
+    // A proxy is asked by a whole address, and its host is what counts then.
+    names_us(host) && uri.authority().is_none_or(|asked| names_us(asked.as_str()))
+}
+
+fn names_us(host: &str) -> bool {
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return address.ip().is_loopback();
+    }
+    let name = host
+        .rsplit_once(':')
+        .filter(|(_, port)| port.parse::<u16>().is_ok())
+        .map_or(host, |(name, _)| name);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|h| h.strip_suffix(']'))
+        .unwrap_or(name);
+    name.eq_ignore_ascii_case("localhost")
+        || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn local(hosts: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.append(HOST, host.parse().unwrap());
+        }
+        is_local(&headers, &Uri::from_static("/"))
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        for host in [
+            "localhost",
+            "LOCALHOST:8081",
+            "127.0.0.1",
+            "127.0.0.1:9",
+            "[::1]",
+            "[::1]:8081",
+        ] {
+            assert!(local(&[host]), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:8081",
+            "10.0.0.1",
+            "[::2]:1",
+            "",
+            ":8081",
+        ] {
+            assert!(!local(&[host]), "{host}");
+        }
+        assert!(!local(&[]), "no Host");
+        assert!(!local(&["localhost", "evil.example"]), "two of them");
+        assert!(!local(&["evil.example@localhost"]));
+    }
+}

@@ -1,0 +1,128 @@
+//! The probes over TLS, with a certificate of our own making, where a manifest of descheduler asks for them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::Listener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+use tokio_rustls::server::TlsStream;
+
+/// A client that takes longer to greet holds up the others no further.
+const GREETING: Duration = Duration::from_secs(2);
+
+/// Accepts TLS connections.
+pub struct TlsListener {
+    tcp: TcpListener,
+    acceptor: TlsAcceptor,
+}
+
+impl TlsListener {
+    /// Binds the address, and makes a key and a certificate that nobody has signed, as descheduler does: the kubelet does
+    /// not verify the certificate of a probe.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        let made =
+            rcgen::generate_simple_self_signed(["evenkeel".to_owned(), "localhost".to_owned()]);
+        let made = made.map_err(io::Error::other)?;
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|builder| {
+                builder
+                    .with_no_client_auth()
+                    .with_single_cert(vec![made.cert.der().clone()], key)
+            });
+        let acceptor = TlsAcceptor::from(Arc::new(config.map_err(io::Error::other)?));
+        Ok(TlsListener {
+            tcp: TcpListener::bind(address).await?,
+            acceptor,
+        })
+    }
+}
+
+impl Listener for TlsListener {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let (stream, from) = Listener::accept(&mut self.tcp).await;
+            // Whoever speaks no TLS is let go.
+            if let Ok(Ok(stream)) = timeout(GREETING, self.acceptor.accept(stream)).await {
+                return (stream, from);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.tcp.local_addr()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio_rustls::TlsConnector;
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::daemon::telemetry::metrics::Metrics;
+    use crate::daemon::telemetry::{Health, serve};
+
+    #[tokio::test]
+    async fn whoever_speaks_tls_is_answered_and_others_do_no_harm() {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let mut listener = TlsListener::bind("127.0.0.1:0".parse().unwrap())
+            .await
+            .unwrap();
+        // With a certificate that the test knows, so that its client can trust it.
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let config = config
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        listener.acceptor = TlsAcceptor::from(Arc::new(config));
+        let address = listener.local_addr().unwrap();
+        let (health, stop) = (Health::default(), CancellationToken::new());
+        health.ready();
+        let server = tokio::spawn(serve(listener, health, Metrics::default(), stop.clone()));
+
+        let mut plain = TcpStream::connect(address).await.unwrap();
+        plain
+            .write_all(b"GET /healthz HTTP/1.1\r\n\r\n")
+            .await
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let client = TlsConnector::from(Arc::new(
+            client.with_root_certificates(roots).with_no_client_auth(),
+        ));
+        let tcp = TcpStream::connect(address).await.unwrap();
+        let mut secure = client
+            .connect("localhost".try_into().unwrap(), tcp)
+            .await
+            .unwrap();
+        secure
+            .write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        let mut answer = String::new();
+        secure.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        stop.cancel();
+        server.await.unwrap().unwrap();
+    }
+}

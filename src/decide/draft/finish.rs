@@ -1,0 +1,70 @@
+//! The end of a draft: what is decided, as plain data with names.
+
+use crate::model::plan::{Kept, Move, Note, Refusal, Verdict};
+use crate::model::snapshot::facts::Owner;
+use crate::model::snapshot::{Pod, PodId, Snapshot};
+
+use super::{Candidate, Draft, Landing};
+
+impl Draft<'_> {
+    /// The moves, the refusals and the verdicts, in words.
+    pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
+        let moves = self
+            .accepted
+            .iter()
+            .map(|(candidate, landing)| self.put_move(candidate, landing))
+            .collect();
+        let kept = self
+            .kept
+            .iter()
+            .map(|((strategy, pod), refusal)| self.put_kept(*strategy, *pod, refusal))
+            .collect();
+        (moves, kept, self.verdicts, self.notes)
+    }
+
+    fn put_move(&self, candidate: &Candidate, landing: &Landing) -> Move {
+        let snapshot = self.world.snapshot;
+        let pod = snapshot.pod(candidate.pod);
+        let strategy = self.strategy(candidate.strategy);
+        let itself = || Owner {
+            kind: "Pod".to_owned(),
+            name: pod.name.clone(),
+            controller: false,
+        };
+        Move {
+            namespace: pod.namespace.clone(),
+            pod: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: node_name(snapshot, pod),
+            to: landing.on.map(|n| snapshot.node(n).name.clone()),
+            may_land: landing
+                .among
+                .iter()
+                .map(|n| snapshot.node(*n).name.clone())
+                .collect(),
+            strategy: strategy.rule.name(),
+            profile: self.world.policy.profiles[strategy.profile].name.clone(),
+            owner: pod.owners.first().cloned().unwrap_or_else(itself),
+            workload: pod.workload.map(|w| snapshot.workload(w).key.clone()),
+            reason: candidate.reason.clone(),
+        }
+    }
+
+    fn put_kept(&self, strategy: usize, pod: PodId, refusal: &Refusal) -> Kept {
+        let snapshot = self.world.snapshot;
+        let pod = snapshot.pod(pod);
+        Kept {
+            namespace: pod.namespace.clone(),
+            pod: pod.name.clone(),
+            node: node_name(snapshot, pod),
+            strategy: self.strategy(strategy).rule.name(),
+            refusal: refusal.clone(),
+        }
+    }
+}
+
+fn node_name(snapshot: &Snapshot, pod: &Pod) -> String {
+    pod.node
+        .map(|n| snapshot.node(n).name.clone())
+        .unwrap_or_default()
+}

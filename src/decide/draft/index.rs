@@ -1,0 +1,411 @@
+//! What of a snapshot is looked up again and again to tell where the scheduler puts pods: which nodes are one place, which
+//! pods a selector means, and which terms of affinity mean a pod. It depends on the snapshot alone, so that every draft
+//! and trial shares it, and much of it is looked up at the first question.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+use crate::model::snapshot::facts::{Neighbours, Role};
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::values::selector::{Labels, Requirement, Selector, Test};
+
+/// Pods, shared by those who ask for the same.
+pub type Pods = Rc<[PodId]>;
+
+/// The tables.
+#[derive(Debug)]
+pub struct Index<'w> {
+    snapshot: &'w Snapshot,
+    alike: Vec<Alike<'w>>,
+    alike_of: Vec<usize>,
+    siblings: Vec<Pods>,
+    siblings_of: Vec<Option<usize>>,
+    terms: Vec<Term<'w>>,
+    terms_of: BTreeMap<PodId, Vec<usize>>,
+    with_ports: Vec<PodId>,
+    images: OnceCell<BTreeMap<&'w str, Stored>>,
+    rotation: OnceCell<Vec<NodeId>>,
+    topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
+    selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
+}
+
+/// Pods of one namespace with the same labels: a selector means all of them or none.
+#[derive(Debug)]
+struct Alike<'w> {
+    namespace: &'w str,
+    labels: &'w Labels,
+    pods: Vec<PodId>,
+    named_by: OnceCell<Rc<[usize]>>,
+}
+
+/// Which nodes are one place, by the value of a label.
+#[derive(Debug, Default)]
+pub struct Topology {
+    place: Vec<Option<usize>>,
+    /// How many places there are.
+    pub count: usize,
+}
+
+impl Topology {
+    /// The place that a node belongs to; `None` where it lacks the label.
+    pub fn place(&self, node: NodeId) -> Option<usize> {
+        self.place[node.0]
+    }
+}
+
+/// A term of affinity, and all pods that have it.
+#[derive(Debug)]
+pub struct Term<'w> {
+    /// What it asks for.
+    pub want: Want,
+    /// Whom it means.
+    pub whom: &'w Neighbours,
+    /// The namespace of those that have it.
+    pub namespace: &'w str,
+    /// Those that have it.
+    pub carriers: Vec<PodId>,
+    meant: OnceCell<Pods>,
+}
+
+/// What a term of affinity asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Want {
+    /// Required anti-affinity.
+    Avoid,
+    /// Required affinity.
+    Seek,
+    /// A preference of this weight, below zero for anti-affinity.
+    Like(i64),
+}
+
+/// An image as nodes have it.
+#[derive(Debug, Default)]
+pub struct Stored {
+    /// Bytes, as the first node tells.
+    pub size: u64,
+    /// Where it is.
+    pub nodes: Vec<NodeId>,
+}
+
+impl<'w> Index<'w> {
+    /// Reads the pods once.
+    pub fn new(snapshot: &'w Snapshot) -> Self {
+        let (alike, alike_of) = alike(snapshot);
+        let (siblings, siblings_of) = siblings(snapshot);
+        let (terms, terms_of) = terms(snapshot);
+        let with_ports =
+            |p: &PodId| !snapshot.pod(*p).ports.is_empty() && !snapshot.pod(*p).finished();
+        Index {
+            with_ports: snapshot.pod_ids().filter(with_ports).collect(),
+            snapshot,
+            alike,
+            alike_of,
+            siblings,
+            siblings_of,
+            terms,
+            terms_of,
+            images: OnceCell::new(),
+            rotation: OnceCell::new(),
+            topologies: RefCell::default(),
+            selected: RefCell::default(),
+        }
+    }
+
+    /// Which nodes are one place by this label.
+    pub fn topology(&self, key: &str) -> Rc<Topology> {
+        if let Some(known) = self.topologies.borrow().get(key) {
+            return Rc::clone(known);
+        }
+        let mut values: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut place = |node: &'w crate::model::snapshot::Node| {
+            let next = values.len();
+            node.labels
+                .get(key)
+                .map(|value| *values.entry(value).or_insert(next))
+        };
+        let place: Vec<_> = self.snapshot.nodes.iter().map(&mut place).collect();
+        let found = Rc::new(Topology {
+            place,
+            count: values.len(),
+        });
+        self.topologies
+            .borrow_mut()
+            .insert(key.to_owned(), Rc::clone(&found));
+        found
+    }
+
+    /// The pods of a namespace that a selector means, finished ones left out.
+    pub fn selected(&self, namespace: &'w str, selector: &Selector) -> Pods {
+        if let Some(known) = self
+            .selected
+            .borrow()
+            .get(namespace)
+            .and_then(|all| all.get(selector))
+        {
+            return Rc::clone(known);
+        }
+        let found = self.alike[self.range(namespace)]
+            .iter()
+            .filter(|a| selector.matches(a.labels));
+        let found: Pods = found.flat_map(|a| a.pods.iter().copied()).collect();
+        self.selected
+            .borrow_mut()
+            .entry(namespace)
+            .or_default()
+            .insert(selector.clone(), Rc::clone(&found));
+        found
+    }
+
+    /// The pods that the scheduler spreads a pod with where neither says how: those of the same ReplicaSet,
+    /// ReplicationController or StatefulSet, which have its labels; for others, those that the same services select. `None`
+    /// where there is neither. The scheduler goes by the controller's selector, which amounts to the same
+    /// (`helper.DefaultSelector` in its source).
+    pub fn group(&self, pod: PodId) -> Option<Pods> {
+        if let Some(position) = self.siblings_of[pod.0] {
+            return Some(Rc::clone(&self.siblings[position]));
+        }
+        let it = self.snapshot.pod(pod);
+        let first = (it.namespace.clone(), String::new());
+        let services = self
+            .snapshot
+            .services
+            .range(first..)
+            .take_while(|(name, _)| name.0 == it.namespace);
+        let selects = |labels: &&Labels| {
+            !labels.is_empty() && labels.iter().all(|(k, v)| it.labels.get(k) == Some(v))
+        };
+        let merged: Labels = services
+            .map(|(_, labels)| labels)
+            .filter(selects)
+            .flatten()
+            .map(pair)
+            .collect();
+        let equal = |(key, value)| Requirement {
+            key,
+            test: Test::In(vec![value]),
+        };
+        let selector = Selector::new(merged.into_iter().map(equal).collect());
+        (!selector.is_empty()).then(|| self.selected(&it.namespace, &selector))
+    }
+
+    /// The term at a position.
+    pub fn term(&self, position: usize) -> &Term<'w> {
+        &self.terms[position]
+    }
+
+    /// The terms that a pod has.
+    pub fn terms_of(&self, pod: PodId) -> &[usize] {
+        self.terms_of
+            .get(&pod)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// The terms that mean a pod, its own among them.
+    pub fn terms_meaning(&self, pod: PodId) -> Rc<[usize]> {
+        let alike = &self.alike[self.alike_of[pod.0]];
+        let means = |term: &Term<'w>| self.means(term, alike);
+        let find = || {
+            self.terms
+                .iter()
+                .enumerate()
+                .filter(|(_, t)| means(t))
+                .map(|(i, _)| i)
+                .collect()
+        };
+        Rc::clone(alike.named_by.get_or_init(find))
+    }
+
+    /// The pods that a term means.
+    pub fn meant(&self, position: usize) -> Pods {
+        let term = &self.terms[position];
+        let alike = if term.whom.wide() {
+            0..self.alike.len()
+        } else {
+            self.range(term.namespace)
+        };
+        let meant = || self.alike[alike].iter().filter(|a| self.means(term, a));
+        Rc::clone(
+            term.meant
+                .get_or_init(|| meant().flat_map(|a| a.pods.iter().copied()).collect()),
+        )
+    }
+
+    /// Pods that take ports of their node.
+    pub fn with_ports(&self) -> &[PodId] {
+        &self.with_ports
+    }
+
+    /// An image by its name, if any node has it.
+    pub fn image(&self, name: &str) -> Option<&Stored> {
+        self.images.get_or_init(|| images(self.snapshot)).get(name)
+    }
+
+    /// All nodes in the order in which the scheduler looks at them: one zone after the other in turn.
+    pub fn rotation(&self) -> &[NodeId] {
+        self.rotation.get_or_init(|| rotation(self.snapshot))
+    }
+
+    fn means(&self, term: &Term<'w>, alike: &Alike<'w>) -> bool {
+        term.whom.mean(
+            &self.snapshot.namespaces,
+            term.namespace,
+            alike.namespace,
+            alike.labels,
+        )
+    }
+
+    /// Where the pods of a namespace stand: they came in the order of their namespaces.
+    fn range(&self, namespace: &str) -> Range<usize> {
+        let first = self.alike.partition_point(|a| a.namespace < namespace);
+        first..first + self.alike[first..].partition_point(|a| a.namespace == namespace)
+    }
+}
+
+fn pair((key, value): (&String, &String)) -> (String, String) {
+    (key.clone(), value.clone())
+}
+
+fn alike(snapshot: &Snapshot) -> (Vec<Alike<'_>>, Vec<usize>) {
+    let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
+    let (mut all, mut of): (Vec<Alike<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
+        // Pods of one workload stand side by side.
+        let last = of.last().filter(|last: &&usize| {
+            (all[**last].namespace, all[**last].labels) == (namespace, labels)
+        });
+        let place = last
+            .copied()
+            .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
+        if place == all.len() {
+            all.push(Alike {
+                namespace,
+                labels,
+                pods: Vec::new(),
+                named_by: OnceCell::new(),
+            });
+        }
+        if !pod.finished() {
+            all[place].pods.push(PodId(position));
+        }
+        of.push(place);
+    }
+    (all, of)
+}
+
+/// The name of a controller whose selector the scheduler would ask, with its namespace.
+fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
+    let owner = pod.owners.iter().find(|o| o.controller)?;
+    let asked =
+        ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
+    asked.then_some((
+        pod.namespace.as_str(),
+        owner.kind.as_str(),
+        owner.name.as_str(),
+    ))
+}
+
+fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
+    let mut all: Vec<Vec<PodId>> = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut of = Vec::new();
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let place = controller(pod).map(|key| *known.entry(key).or_insert(all.len()));
+        if let Some(place) = place {
+            if place == all.len() {
+                all.push(Vec::new());
+            }
+            if !pod.finished() {
+                all[place].push(PodId(position));
+            }
+        }
+        of.push(place);
+    }
+    (all.into_iter().map(Rc::from).collect(), of)
+}
+
+fn terms(snapshot: &Snapshot) -> (Vec<Term<'_>>, BTreeMap<PodId, Vec<usize>>) {
+    let mut known = BTreeMap::new();
+    let mut all: Vec<Term<'_>> = Vec::new();
+    let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let namespace = pod.namespace.as_str();
+        let avoids = pod.avoids.iter().map(|whom| (Want::Avoid, whom));
+        let seeks = pod.seeks.iter().map(|whom| (Want::Seek, whom));
+        let likes = pod
+            .likes
+            .iter()
+            .map(|likes| (Want::Like(likes.weight), &likes.whom));
+        for (want, whom) in avoids.chain(seeks).chain(likes) {
+            let place = *known.entry((namespace, want, whom)).or_insert(all.len());
+            if place == all.len() {
+                all.push(Term {
+                    want,
+                    whom,
+                    namespace,
+                    carriers: Vec::new(),
+                    meant: OnceCell::new(),
+                });
+            }
+            of.entry(PodId(position)).or_default().push(place);
+            if !pod.finished() {
+                all[place].carriers.push(PodId(position));
+            }
+        }
+    }
+    (all, of)
+}
+
+fn images(snapshot: &Snapshot) -> BTreeMap<&str, Stored> {
+    let containers = snapshot
+        .pods
+        .iter()
+        .flat_map(|p| &p.containers)
+        .filter(|c| c.role != Role::Ephemeral);
+    let asked: std::collections::BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
+    let mut all: BTreeMap<&str, Stored> = BTreeMap::new();
+    for node in snapshot.node_ids() {
+        for image in &snapshot.node(node).images {
+            for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
+                let stored = all.entry(name).or_insert_with(|| Stored {
+                    size: image.size,
+                    nodes: Vec::new(),
+                });
+                stored.nodes.push(node);
+            }
+        }
+    }
+    all
+}
+
+/// A container may leave out the tag `latest`.
+fn asked_for(asked: &std::collections::BTreeSet<&str>, name: &str) -> bool {
+    asked.contains(name)
+        || name
+            .strip_suffix(":latest")
+            .is_some_and(|bare| asked.contains(bare))
+}
+
+fn rotation(snapshot: &Snapshot) -> Vec<NodeId> {
+    let mut zones: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
+    for node in snapshot.node_ids() {
+        let labels = &snapshot.node(node).labels;
+        let zone = [
+            "topology.kubernetes.io/region",
+            "topology.kubernetes.io/zone",
+        ]
+        .map(|key| labels.get(key));
+        zones.entry(zone).or_default().push(node);
+    }
+    let longest = zones.values().map(Vec::len).max().unwrap_or_default();
+    (0..longest)
+        .flat_map(|turn| {
+            zones
+                .values()
+                .filter_map(move |nodes| nodes.get(turn).copied())
+        })
+        .collect()
+}

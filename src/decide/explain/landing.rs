@@ -1,0 +1,152 @@
+//! Where a replacement would land, and why.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::decide::gate;
+use crate::decide::scheduler::{self, Scored};
+use crate::model::plan::Refusal;
+use crate::model::snapshot::NodeId;
+use crate::policy::ScorePlugin;
+use crate::values::Ratio;
+
+/// Where a replacement would land, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Landing {
+    /// Whether it is known how the pod's scheduler scores nodes; if not, any that can take it may win.
+    pub scores_known: bool,
+    /// The nodes that can take it, the best score first.
+    pub nodes: Vec<Fit>,
+    /// The others, by the reason why they cannot.
+    pub misfits: Vec<Misfits>,
+    /// What draws it back to its own node; `None` where it would not win there.
+    pub pull_home: Option<String>,
+}
+
+/// A node that can take the replacement.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The node.
+    pub node: String,
+    /// Whether it is where the pod is.
+    pub home: bool,
+    /// How likely it wins.
+    pub chance: Ratio,
+    /// Its score.
+    pub score: i64,
+    /// What each plugin adds to the score.
+    pub parts: BTreeMap<&'static str, i64>,
+    /// How full it would be in the resource that counts most; or why nothing is gained there. `None` where nobody asks.
+    pub gain: Option<Result<Ratio, Refusal>>,
+}
+
+/// Nodes that cannot take the replacement, for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Misfits {
+    /// The reason, after "is" or "are".
+    pub reason: String,
+    /// The nodes.
+    pub nodes: Vec<String>,
+}
+
+impl Fit {
+    /// Why nothing would be gained there, likely or not; `None` where something would, or nobody asks.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other refusal is about a landing"
+    )]
+    pub fn flaw(&self) -> Option<String> {
+        Some(match self.gain.as_ref()?.as_ref().err()? {
+            Refusal::WouldReturn { .. } => "its own node: nothing is gained".to_owned(),
+            Refusal::WouldBeHot {
+                resource,
+                ratio,
+                target,
+                basis,
+                ..
+            } => {
+                format!(
+                    "{resource} would be {ratio} by {}, above the target of {target}",
+                    basis.label()
+                )
+            }
+            Refusal::WouldBeUnknown(_) => "its usage is unknown".to_owned(),
+            Refusal::WouldNotHelp(_) => "nothing is gained".to_owned(),
+            Refusal::WouldBeExcluded(_) => "the policy excludes it as destination".to_owned(),
+            other => other.to_string(),
+        })
+    }
+}
+
+impl Serialize for Fit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let flaw = self.gain.as_ref().and_then(|gain| gain.as_ref().err());
+        let mut out = serializer.serialize_struct("Fit", 9)?;
+        out.serialize_field("node", &self.node)?;
+        out.serialize_field("home", &self.home)?;
+        out.serialize_field("chance", &self.chance)?;
+        out.serialize_field("score", &self.score)?;
+        out.serialize_field("parts", &self.parts)?;
+        out.serialize_field("helps", &self.gain.as_ref().map(Result::is_ok))?;
+        out.serialize_field(
+            "ratio_after",
+            &self.gain.as_ref().and_then(|gain| gain.as_ref().ok()),
+        )?;
+        out.serialize_field("code", &flaw.map(Refusal::code))?;
+        out.serialize_field("message", &self.flaw())?;
+        out.end()
+    }
+}
+
+pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Landing {
+    let snapshot = draft.world.snapshot;
+    let forecast = scheduler::forecast(draft, candidate.pod);
+    let gains: BTreeMap<NodeId, _> = gate::landings(candidate, draft, &forecast)
+        .into_iter()
+        .collect();
+    let home = snapshot.pod(candidate.pod).node;
+    let chance = |node: NodeId| {
+        forecast
+            .winners
+            .iter()
+            .find(|w| w.node == node)
+            .map_or(Ratio::ZERO, |w| w.chance)
+    };
+    let fit = |scored: &Scored| Fit {
+        node: snapshot.node(scored.node).name.clone(),
+        home: Some(scored.node) == home,
+        chance: chance(scored.node),
+        score: scored.total,
+        parts: ScorePlugin::ALL
+            .into_iter()
+            .map(|plugin| (plugin.name(), scored.parts[plugin]))
+            .collect(),
+        gain: gains.get(&scored.node).cloned(),
+    };
+    let mut nodes: Vec<Fit> = forecast.scored.iter().map(fit).collect();
+    // Who may win comes first, though another has the better score in the case that does not come true.
+    nodes.sort_by(|a, b| {
+        (b.chance > Ratio::ZERO)
+            .cmp(&(a.chance > Ratio::ZERO))
+            .then(b.score.cmp(&a.score))
+    });
+    let mut misfits: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (node, why) in &forecast.misfits {
+        misfits
+            .entry(why.to_string())
+            .or_default()
+            .push(snapshot.node(*node).name.clone());
+    }
+    Landing {
+        scores_known: scheduler::is_known(draft, candidate.pod),
+        nodes,
+        misfits: misfits
+            .into_iter()
+            .map(|(reason, nodes)| Misfits { reason, nodes })
+            .collect(),
+        pull_home: gate::pull_home(candidate, draft, &forecast).map(|pull| pull.to_string()),
+    }
+}

@@ -1,0 +1,140 @@
+//! What a pod or a node uses: the samples of the window, what they come to, and what is requested.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::model::plan::{Class, Refusal};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::model::usage::{Measure, PodUsage, Sample};
+use crate::policy::Smoothing;
+use crate::values::{Amount, PerResource, ResourceId};
+
+use super::{Case, Told};
+
+/// Cpu and memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Use {
+    /// Nanocores.
+    pub cpu_nanocores: Amount,
+    /// Bytes.
+    pub memory_bytes: Amount,
+}
+
+/// One sample of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Point {
+    /// When it was taken, by the source's clock.
+    pub at: Timestamp,
+    /// What was used.
+    #[serde(flatten)]
+    pub used: Use,
+}
+
+/// What is used, and what is requested.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    /// How long the window is, in seconds.
+    pub window_seconds: i64,
+    /// How the samples are smoothed: `mean`, `max`, `half_life` or `percentile`.
+    pub smoothing: &'static str,
+    /// The samples, the oldest first.
+    pub samples: Vec<Point>,
+    /// What decisions go by; `None` where it is not known.
+    pub smoothed: Option<Use>,
+    /// Whether that is taken from its siblings or its requests, since it is too new to have samples.
+    pub estimated: bool,
+    /// Why it is not known.
+    pub unknown: Option<Told>,
+    /// What is requested: by the pod, or by the pods of the node that stay.
+    pub requests: Use,
+    /// What a node has for its pods.
+    pub allocatable: Option<Use>,
+}
+
+impl Load {
+    /// The newest sample, not smoothed.
+    pub fn newest(&self) -> Option<Use> {
+        self.samples.last().map(|point| point.used)
+    }
+}
+
+impl From<Measure> for Use {
+    fn from(measure: Measure) -> Self {
+        Use {
+            cpu_nanocores: measure.cpu,
+            memory_bytes: measure.memory,
+        }
+    }
+}
+
+impl From<&PerResource<Amount>> for Use {
+    fn from(amounts: &PerResource<Amount>) -> Self {
+        Use {
+            cpu_nanocores: amounts[ResourceId::CPU],
+            memory_bytes: amounts[ResourceId::MEMORY],
+        }
+    }
+}
+
+pub(super) fn of_pod(case: &Case<'_>, pod: PodId) -> Load {
+    let world = case.world;
+    let unknown = world
+        .usage
+        .unmeasured_pod(pod)
+        .map(|why| Told::refusal(&Refusal::Unmeasured(why)));
+    Load {
+        smoothed: world.usage.pod(pod).map(Use::from),
+        estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),
+        unknown,
+        requests: Use::from(&world.snapshot.pod(pod).requests),
+        ..windowed(case, case.history.pod_window(world.snapshot, pod))
+    }
+}
+
+pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> Load {
+    let world = case.world;
+    let pods = world
+        .snapshot
+        .node(node)
+        .pods
+        .iter()
+        .map(|p| world.snapshot.pod(*p))
+        .filter(|p| p.stays());
+    let sum = |r: ResourceId| pods.clone().map(|p| p.requests[r]).sum();
+    Load {
+        smoothed: world.usage.node(node).map(Use::from),
+        unknown: world
+            .usage
+            .unmeasured(node)
+            .map(|why| Told::class(&Class::Unknown(why))),
+        requests: Use {
+            cpu_nanocores: sum(ResourceId::CPU),
+            memory_bytes: sum(ResourceId::MEMORY),
+        },
+        allocatable: Some(Use::from(&world.snapshot.node(node).allocatable)),
+        ..windowed(case, case.history.node_window(world.snapshot, node))
+    }
+}
+
+fn windowed(case: &Case<'_>, samples: Vec<Sample>) -> Load {
+    let rules = &case.world.policy.usage;
+    let point = |sample: Sample| Point {
+        at: sample.at,
+        used: Use::from(sample.used),
+    };
+    Load {
+        window_seconds: rules.window.as_secs(),
+        smoothing: match rules.smoothing {
+            Smoothing::HalfLife(_) => "half_life",
+            Smoothing::Mean => "mean",
+            Smoothing::Max => "max",
+            Smoothing::Percentile(_) => "percentile",
+        },
+        samples: samples.into_iter().map(point).collect(),
+        smoothed: None,
+        estimated: false,
+        unknown: None,
+        requests: Use::default(),
+        allocatable: None,
+    }
+}

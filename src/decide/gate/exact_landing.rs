@@ -1,0 +1,107 @@
+//! What descheduler asks in place of a forecast: that some other node has room for the pod.
+
+use std::collections::BTreeMap;
+
+use crate::decide::draft::{Candidate, Draft, Landing, Room};
+use crate::decide::scheduler;
+use crate::model::plan::Refusal;
+use crate::model::snapshot::NodeId;
+use crate::policy::Basis;
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::landing::{rules, summary};
+
+/// The node that is least loaded afterwards among those with room. Where the strategy does not say which nodes may take
+/// the replacement, the profile says whether any has to.
+pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+    let best = match &candidate.room {
+        Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
+        None if rules(candidate, draft).node_fit => {
+            best(candidate, draft, draft.world.snapshot.node_ids())?
+        }
+        None => return Ok(Landing::default()),
+    };
+    // What descheduler evicts is foreseen to land only by those of its strategies that count the room that is left.
+    let counts = candidate
+        .room
+        .as_ref()
+        .is_some_and(|room| !room.ceiling.is_empty());
+    Ok(Landing {
+        on: counts.then_some(best),
+        among: Vec::new(),
+    })
+}
+
+fn best(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    nodes: impl Iterator<Item = NodeId>,
+) -> Result<NodeId, Refusal> {
+    let home = draft.world.snapshot.pod(candidate.pod).node;
+    let mut best: Option<(Ratio, NodeId)> = None;
+    let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
+    for node in nodes.filter(|n| Some(*n) != home) {
+        match load_after(candidate, draft, node) {
+            Ok(after) if best.is_none_or(|(least, _)| after.order(least).is_lt()) => {
+                best = Some((after, node))
+            }
+            Ok(_) => {}
+            Err(why) => *misfits.entry(why).or_default() += 1,
+        }
+    }
+    best.map(|(_, node)| node)
+        .ok_or_else(|| Refusal::NoRoom(summary(&misfits)))
+}
+
+/// How loaded a node that can take the replacement would be, in the resource that it would have least of.
+fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
+    let rules = rules(candidate, draft);
+    let excludes = rules.destinations.as_ref().filter(|_| rules.node_fit);
+    if excludes.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
+        return Err("excluded as destination by the policy".to_owned());
+    }
+    scheduler::fits_today(draft, candidate.pod, node).map_err(|misfit| misfit.to_string())?;
+    match &candidate.room {
+        Some(room) if !room.ceiling.is_empty() => below_ceiling(candidate, room, draft, node),
+        Some(_) | None => Ok(requested_after(candidate, draft, node)),
+    }
+}
+
+fn below_ceiling(
+    candidate: &Candidate,
+    room: &Room,
+    draft: &Draft<'_>,
+    node: NodeId,
+) -> Result<Ratio, String> {
+    let mut most = Ratio::ZERO;
+    for &(resource, ceiling) in room.ceiling.iter() {
+        let more = draft
+            .weight(candidate.pod, resource, room.basis)
+            .unwrap_or(Amount::ZERO);
+        let name = draft.world.snapshot.resources.name(resource);
+        let after = draft
+            .ratio_with(node, resource, room.basis, more)
+            .ok_or("of unknown usage")?;
+        if after > ceiling {
+            return Err(format!(
+                "so loaded that it would be above its {name} target"
+            ));
+        }
+        most = if after > most { after } else { most };
+    }
+    Ok(most)
+}
+
+/// Without a ceiling there is no basis but the scheduler's own.
+fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
+    let after = |resource: ResourceId| {
+        let more = draft
+            .weight(candidate.pod, resource, Basis::Requests)
+            .unwrap_or(Amount::ZERO);
+        draft
+            .ratio_with(node, resource, Basis::Requests, more)
+            .unwrap_or(Ratio::ONE)
+    };
+    let (cpu, memory) = (after(ResourceId::CPU), after(ResourceId::MEMORY));
+    if cpu > memory { cpu } else { memory }
+}

@@ -1,0 +1,87 @@
+//! NodeResourcesBalancedAllocation: a node scores by how much more alike the shares of its resources that are requested
+//! become by the pod. Since Kubernetes 1.35 it is the change that counts, around 75.
+
+use crate::model::snapshot::NodeId;
+
+use super::node_resources::{Level, Weighed};
+use super::question::Question;
+
+/// What each node scores. A pod that requests nothing is not scored: they would all go to one node.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    let names = question.profile.balanced.iter();
+    let weighed: Vec<Weighed> = names
+        .filter_map(|name| Weighed::new(question, name, 1, false))
+        .collect();
+    if !weighed.iter().any(Weighed::requested) {
+        return None;
+    }
+    let levels = |node: &NodeId| {
+        weighed
+            .iter()
+            .filter_map(|w| w.level(question, *node))
+            .collect::<Vec<_>>()
+    };
+    Some(nodes.iter().map(|node| points(&levels(node))).collect())
+}
+
+fn points(levels: &[Level]) -> i64 {
+    let with = evenness(levels, |level| level.after);
+    let without = evenness(levels, |level| level.before);
+    50 + (50 + with - without) / 2
+}
+
+/// 100 where all shares are the same, less by their standard deviation.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "as the scheduler rounds it"
+)]
+fn evenness(levels: &[Level], taken: impl Fn(&Level) -> i64) -> i64 {
+    let shares: Vec<f64> = levels
+        .iter()
+        .map(|l| (taken(l) as f64 / l.whole as f64).min(1.0))
+        .collect();
+    let deviation = match shares[..] {
+        [one, other] => ((one - other) / 2.0).abs(),
+        [] | [_] => 0.0,
+        _ => {
+            let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+            (shares.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>() / shares.len() as f64)
+                .sqrt()
+        }
+    };
+    ((1.0 - deviation) * 100.0) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(before: i64, after: i64) -> Level {
+        Level {
+            whole: 100,
+            before,
+            after,
+        }
+    }
+
+    #[test]
+    fn it_is_the_change_that_counts() {
+        // From 10 % against 50 % (evenness 80) to 50 % against 50 % (100): 50 + (50 + 20) / 2.
+        assert_eq!(points(&[level(10, 50), level(50, 50)]), 85);
+        assert_eq!(points(&[level(50, 90), level(50, 50)]), 65);
+        assert_eq!(points(&[level(30, 40), level(50, 60)]), 75);
+        assert_eq!(points(&[level(30, 40)]), 75);
+    }
+
+    #[test]
+    fn of_three_resources_the_standard_deviation_counts() {
+        // Shares 0, 0.3 and 0.6: mean 0.3, deviation √0.06 = 0.2449.
+        assert_eq!(
+            evenness(&[level(0, 0), level(0, 30), level(0, 60)], |l| l.after),
+            75
+        );
+        // A node that is requested beyond what it has is full.
+        assert_eq!(evenness(&[level(0, 300), level(0, 100)], |l| l.after), 100);
+    }
+}

@@ -1,0 +1,100 @@
+//! All filters, in the scheduler's order. What they need of the pod and of the other pods is looked up once for all nodes.
+
+use crate::model::snapshot::NodeId;
+use crate::policy::FilterPlugin;
+
+use super::question::Question;
+use super::topology_spread::Limits;
+use super::{Misfit, node_affinity, node_ports, node_resources, pod_affinity, taints, volumes};
+
+/// The filters for one pod.
+pub(super) struct Filters<'q, 'w> {
+    question: Question<'q, 'w>,
+    /// What rules out every node.
+    barred: Option<Misfit>,
+    /// Nodes with a port in use that the pod takes.
+    ports: Vec<NodeId>,
+    requests: node_resources::Wanted,
+    volumes: volumes::Reach<'w>,
+    spread: Limits,
+    neighbours: pod_affinity::Bounds,
+}
+
+impl<'q, 'w> Filters<'q, 'w> {
+    pub(super) fn new(question: &Question<'q, 'w>) -> Self {
+        Filters {
+            barred: barred(question),
+            ports: node_ports::taken(question),
+            requests: node_resources::Wanted::new(question),
+            volumes: volumes::Reach::new(question),
+            spread: Limits::new(question),
+            neighbours: pod_affinity::Bounds::new(question),
+            question: *question,
+        }
+    }
+
+    /// Whether a node can take the pod.
+    pub(super) fn admit(&self, node: NodeId) -> Result<(), Misfit> {
+        if let Some(barred) = &self.barred {
+            return Err(barred.clone());
+        }
+        self.open(node)?;
+        if self.ports.contains(&node) {
+            return Err(Misfit::Port);
+        }
+        if let Some(resource) = self.requests.lacking(&self.question, node) {
+            return Err(Misfit::Full(
+                self.question
+                    .draft
+                    .world
+                    .snapshot
+                    .resources
+                    .name(resource)
+                    .to_owned(),
+            ));
+        }
+        if !self.volumes.reach(self.question.node(node)) {
+            return Err(Misfit::Volume);
+        }
+        if !self.spread.admit(node) {
+            return Err(Misfit::Spread);
+        }
+        self.neighbours.admit(node)
+    }
+
+    /// What is asked of the node itself, whatever is on it.
+    fn open(&self, node: NodeId) -> Result<(), Misfit> {
+        let (question, there) = (&self.question, self.question.node(node));
+        let tolerations = &question.pod.tolerations;
+        // The scheduler itself goes by the taint alone, which comes a moment later.
+        if !there.ready && !taints::absence_tolerated(&there.taints, tolerations) {
+            return Err(Misfit::NotReady);
+        }
+        if there.cordoned
+            && question.runs(FilterPlugin::NodeUnschedulable)
+            && !taints::cordon_tolerated(tolerations)
+        {
+            return Err(Misfit::Cordoned);
+        }
+        if question.runs(FilterPlugin::TaintToleration)
+            && !taints::tolerated(&there.taints, tolerations)
+        {
+            return Err(Misfit::Taint);
+        }
+        let added = question.profile.added_affinity.required.as_deref();
+        let admits =
+            || node_affinity::admits(question.pod, there) && node_affinity::one_holds(added, there);
+        if question.runs(FilterPlugin::NodeAffinity) && !admits() {
+            Err(Misfit::Affinity)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn barred(question: &Question<'_, '_>) -> Option<Misfit> {
+    if question.pod.gated {
+        return Some(Misfit::Gated);
+    }
+    volumes::in_use(question).then_some(Misfit::Claim)
+}

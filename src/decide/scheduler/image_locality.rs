@@ -1,0 +1,98 @@
+//! ImageLocality: a node scores by the size of the pod's images that it has, each scaled by the share of nodes that have
+//! it, so that pods do not all follow the first one.
+
+use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::Role;
+
+use super::question::Question;
+
+/// Less than this in all is not worth a point.
+const LEAST: i64 = 23 << 20;
+/// So much for each container is worth 100.
+const MOST_EACH: i64 = 1000 << 20;
+
+/// What each node scores.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "as the scheduler rounds it"
+)]
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    let snapshot = question.draft.world.snapshot;
+    let containers = question
+        .pod
+        .containers
+        .iter()
+        .filter(|c| c.role != Role::Ephemeral);
+    let images: Vec<_> = containers
+        .clone()
+        .filter_map(|c| question.index().image(&full(&c.image)))
+        .collect();
+    if images.is_empty() {
+        return None;
+    }
+    let mut sums = vec![0_i64; snapshot.nodes.len()];
+    for image in images {
+        let spread = image.nodes.len() as f64 / snapshot.nodes.len() as f64;
+        let worth = (image.size as f64 * spread) as i64;
+        image.nodes.iter().for_each(|node| sums[node.0] += worth);
+    }
+    let most = MOST_EACH * i64::try_from(containers.count()).unwrap_or(i64::MAX);
+    Some(
+        nodes
+            .iter()
+            .map(|node| points(sums[node.0], most))
+            .collect(),
+    )
+}
+
+fn points(sum: i64, most: i64) -> i64 {
+    100 * (sum.clamp(LEAST, most.max(LEAST)) - LEAST) / (most - LEAST)
+}
+
+/// With the tag that a name without one means.
+fn full(image: &str) -> String {
+    let tag = image.rfind(':');
+    if tag > image.rfind('/') {
+        image.to_owned()
+    } else {
+        format!("{image}:latest")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_rise_from_the_least_to_the_most_size() {
+        let most = 2 * MOST_EACH;
+        let found: Vec<_> = [0, 23, 43, 1011, 1012, 2000, 9000]
+            .map(|mib| points(mib << 20, most))
+            .into();
+        // 100 × (size − 23) / (2000 − 23) in MiB, rounded down.
+        assert_eq!(found, [0, 0, 1, 49, 50, 100, 100]);
+    }
+
+    #[test]
+    fn a_name_without_a_tag_means_the_latest() {
+        let all = [
+            "web",
+            "web:7",
+            "host:5000/web",
+            "host:5000/web:7",
+            "web@sha256:ab",
+        ]
+        .map(full);
+        assert_eq!(
+            all,
+            [
+                "web:latest",
+                "web:7",
+                "host:5000/web:latest",
+                "host:5000/web:7",
+                "web@sha256:ab"
+            ]
+        );
+    }
+}

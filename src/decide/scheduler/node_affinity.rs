@@ -1,0 +1,57 @@
+//! NodeAffinity: the pod's node selector, and one of its required terms, must match the node. Preferred terms add their
+//! weight where they match, and the node with the largest sum scores 100.
+
+use std::collections::BTreeMap;
+
+use crate::model::snapshot::{Node, NodeId, Pod};
+use crate::policy::AddedAffinity;
+use crate::values::selector::NodeTerm;
+
+use super::question::Question;
+use super::scores;
+
+/// Whether the pod's selector and required affinity admit the node.
+pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
+    let selected = pod
+        .node_selector
+        .iter()
+        .all(|(key, value)| node.labels.get(key) == Some(value));
+    selected && one_holds(pod.required_nodes.as_deref(), node)
+}
+
+/// Whether one of the terms holds, if there are any.
+pub(super) fn one_holds(terms: Option<&[NodeTerm]>, node: &Node) -> bool {
+    terms.is_none_or(|terms| terms.iter().any(|term| holds(term, node)))
+}
+
+/// The sum of the weights of the preferred terms that match the node.
+pub(super) fn preference(preferred: &[(i32, NodeTerm)], node: &Node) -> i64 {
+    let held = preferred.iter().filter(|(_, term)| holds(term, node));
+    held.map(|(weight, _)| i64::from(*weight)).sum()
+}
+
+/// What each node scores.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    let AddedAffinity {
+        preferred: added, ..
+    } = &question.profile.added_affinity;
+    let own = &question.pod.preferred_nodes;
+    if own.is_empty() && added.is_empty() {
+        return None;
+    }
+    let sum = |node: &NodeId| {
+        preference(own, question.node(*node)) + preference(added, question.node(*node))
+    };
+    let mut sums: Vec<i64> = nodes.iter().map(sum).collect();
+    scores::normalise(&mut sums, false);
+    Some(sums)
+}
+
+/// A term without any requirement matches nothing (documented at `NodeSelectorTerm` in the core API).
+fn holds(term: &NodeTerm, node: &Node) -> bool {
+    let fields = || BTreeMap::from([("metadata.name".to_owned(), node.name.clone())]);
+    let empty = term.labels.is_empty() && term.fields.is_empty();
+    !empty
+        && term.labels.matches(&node.labels)
+        && (term.fields.is_empty() || term.fields.matches(&fields()))
+}

@@ -1,0 +1,54 @@
+//! NodePorts: no two pods of a node take the same port of the same address. `0.0.0.0` is every address.
+
+use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::HostPort;
+use crate::policy::FilterPlugin;
+
+use super::question::Question;
+
+/// The nodes on which a port that the pod takes is in use.
+pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
+    let wanted = &question.pod.ports;
+    if wanted.is_empty() || !question.runs(FilterPlugin::NodePorts) {
+        return Vec::new();
+    }
+    let others = question
+        .index()
+        .with_ports()
+        .iter()
+        .filter_map(|p| Some((p, question.place(*p)?)));
+    let clashing = others.filter(|(p, _)| {
+        let used = &question.draft.world.snapshot.pod(**p).ports;
+        wanted.iter().any(|w| used.iter().any(|u| clash(w, u)))
+    });
+    clashing.map(|(_, node)| node).collect()
+}
+
+fn clash(one: &HostPort, other: &HostPort) -> bool {
+    let every = |port: &HostPort| port.ip == "0.0.0.0";
+    one.port == other.port
+        && one.protocol == other.protocol
+        && (every(one) || every(other) || one.ip == other.ip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_clash_by_number_protocol_and_address() {
+        let port = |ip: &str, protocol: &str, port| HostPort {
+            ip: ip.to_owned(),
+            protocol: protocol.to_owned(),
+            port,
+        };
+        let one = port("10.0.0.1", "TCP", 80);
+        assert!(clash(&one, &one));
+        assert!(
+            clash(&one, &port("0.0.0.0", "TCP", 80)) && clash(&port("0.0.0.0", "TCP", 80), &one)
+        );
+        assert!(!clash(&one, &port("10.0.0.2", "TCP", 80)));
+        assert!(!clash(&one, &port("10.0.0.1", "UDP", 80)));
+        assert!(!clash(&one, &port("10.0.0.1", "TCP", 81)));
+    }
+}

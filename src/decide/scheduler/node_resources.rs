@@ -1,0 +1,271 @@
+//! NodeResourcesFit: what the pod requests must be free; a node scores by how full it would be.
+
+use crate::model::snapshot::NodeId;
+use crate::policy::{FilterPlugin, Fit, FitStrategy};
+use crate::values::{Amount, PerResource, ResourceId};
+
+use super::question::Question;
+
+/// The first resource of which less is free than the pod requests. A request of nothing always fits.
+pub(super) fn lacking(
+    requests: &PerResource<Amount>,
+    free: impl Fn(ResourceId) -> Amount,
+) -> Option<ResourceId> {
+    let short =
+        |(r, wanted): &(ResourceId, &Amount)| **wanted > Amount::ZERO && **wanted > free(*r);
+    requests.iter().find(short).map(|(r, _)| r)
+}
+
+/// What a pod requests that has to be free.
+pub(super) struct Wanted(Vec<(ResourceId, Amount)>);
+
+impl Wanted {
+    pub(super) fn new(question: &Question<'_, '_>) -> Self {
+        let names = &question.draft.world.snapshot.resources;
+        let runs = question.runs(FilterPlugin::NodeResourcesFit);
+        let counts = |(r, wanted): &(ResourceId, &Amount)| {
+            **wanted > Amount::ZERO && !ignored(names.name(*r), question)
+        };
+        let all = question
+            .pod
+            .requests
+            .iter()
+            .filter(|one| runs && counts(one));
+        Wanted(all.map(|(r, wanted)| (r, *wanted)).collect())
+    }
+
+    pub(super) fn lacking(&self, question: &Question<'_, '_>, node: NodeId) -> Option<ResourceId> {
+        let whole = &question.node(node).allocatable;
+        let short = |(r, wanted): &&(ResourceId, Amount)| {
+            *wanted > whole[*r].minus(question.reserved(node, *r))
+        };
+        self.0.iter().find(short).map(|(r, _)| *r)
+    }
+}
+
+/// Extended resources alone can be ignored: their names have a domain that is not of Kubernetes.
+fn ignored(name: &str, question: &Question<'_, '_>) -> bool {
+    let Fit {
+        ignored_resources,
+        ignored_resource_groups,
+        ..
+    } = &question.profile.fit;
+    let Some((group, _)) = name
+        .split_once('/')
+        .filter(|(group, _)| !group.ends_with("kubernetes.io"))
+    else {
+        return false;
+    };
+    ignored_resources.contains(name) || ignored_resource_groups.contains(group)
+}
+
+/// A resource that counts for a score.
+pub(super) struct Weighed {
+    id: ResourceId,
+    weight: i64,
+    /// What the pod takes of it.
+    takes: i64,
+    /// By what the scheduler presumes, rather than by what is requested.
+    presumed: bool,
+}
+
+/// How much of a resource a node has, and how much of it would be taken.
+#[derive(Clone, Copy)]
+pub(super) struct Level {
+    pub(super) whole: i64,
+    pub(super) before: i64,
+    pub(super) after: i64,
+}
+
+impl Weighed {
+    /// By real requests, or for cpu and memory by what is presumed. What a pod does not request does not count, unless it
+    /// is cpu, memory or storage. `None` for a resource that nobody requests.
+    pub(super) fn new(
+        question: &Question<'_, '_>,
+        name: &str,
+        weight: i64,
+        presume: bool,
+    ) -> Option<Self> {
+        let id = question
+            .draft
+            .world
+            .snapshot
+            .resources
+            .find(name)
+            .filter(|id| *id != ResourceId::PODS)?;
+        let presumed = presume && [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
+        let takes = match (presumed, id) {
+            (true, ResourceId::CPU) => question.pod.presumed_of_containers.cpu,
+            (true, _) => question.pod.presumed_of_containers.memory,
+            (false, _) => question.pod.requests[id],
+        };
+        let basic = ["cpu", "memory", "ephemeral-storage"].contains(&name);
+        (basic || takes > Amount::ZERO).then(|| Weighed {
+            id,
+            weight,
+            takes: units(id, takes),
+            presumed,
+        })
+    }
+
+    /// Whether the pod requests any of it.
+    pub(super) const fn requested(&self) -> bool {
+        self.takes != 0
+    }
+
+    /// `None` where the node has none of it.
+    pub(super) fn level(&self, question: &Question<'_, '_>, node: NodeId) -> Option<Level> {
+        let whole = units(self.id, question.node(node).allocatable[self.id]);
+        let taken = match (self.presumed, self.id) {
+            (true, ResourceId::CPU) => question.presumed(node).0,
+            (true, _) => question.presumed(node).1,
+            (false, id) => question.reserved(node, id),
+        };
+        let before = units(self.id, taken);
+        (whole > 0).then_some(Level {
+            whole,
+            before,
+            after: before + self.takes,
+        })
+    }
+}
+
+/// As the scheduler counts: millicores, bytes, pieces.
+fn units(resource: ResourceId, amount: Amount) -> i64 {
+    let units = if resource == ResourceId::CPU {
+        amount.get().div_ceil(1_000_000)
+    } else {
+        amount.get()
+    };
+    i64::try_from(units).unwrap_or(i64::MAX)
+}
+
+/// What each node scores.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
+    let Fit {
+        strategy,
+        resources,
+        ..
+    } = &question.profile.fit;
+    let weighed = resources
+        .iter()
+        .filter_map(|(name, weight)| Weighed::new(question, name, *weight, true));
+    let weighed: Vec<Weighed> = weighed.collect();
+    nodes
+        .iter()
+        .map(|node| {
+            mean(
+                strategy,
+                weighed
+                    .iter()
+                    .filter_map(|w| Some((w.weight, w.level(question, *node)?))),
+            )
+        })
+        .collect()
+}
+
+fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, Level)>) -> i64 {
+    let (mut sum, mut weights) = (0, 0);
+    for (weight, level) in levels {
+        let points = points(strategy, level);
+        // What is worth nothing on a line of points does not count at all.
+        if points > 0 || !matches!(strategy, FitStrategy::RequestedToCapacityRatio(_)) {
+            sum += points * weight;
+            weights += weight;
+        }
+    }
+    match strategy {
+        _ if weights == 0 => 0,
+        FitStrategy::RequestedToCapacityRatio(_) => rounded(sum, weights),
+        FitStrategy::LeastAllocated | FitStrategy::MostAllocated => sum / weights,
+    }
+}
+
+/// The quotient of two numbers that are not negative, rounded half up.
+const fn rounded(sum: i64, by: i64) -> i64 {
+    (2 * sum + by) / (2 * by)
+}
+
+fn points(strategy: &FitStrategy, level: Level) -> i64 {
+    let Level { whole, after, .. } = level;
+    match strategy {
+        FitStrategy::LeastAllocated => percent((whole - after).max(0), whole),
+        FitStrategy::MostAllocated => percent(after.min(whole), whole),
+        FitStrategy::RequestedToCapacityRatio(line) => on_line(
+            line,
+            if after > whole {
+                100
+            } else {
+                percent(after, whole)
+            },
+        ),
+    }
+}
+
+fn percent(part: i64, whole: i64) -> i64 {
+    i64::try_from(i128::from(part) * 100 / i128::from(whole)).unwrap_or_default()
+}
+
+/// The height of the line at a share; its points are worth up to 10, scores up to 100.
+fn on_line(line: &[(i64, i64)], share: i64) -> i64 {
+    let height = |point: &(i64, i64)| point.1 * 10;
+    match line.iter().position(|(at, _)| share <= *at) {
+        None => line.last().map_or(0, height),
+        Some(0) => height(&line[0]),
+        Some(next) => {
+            let (from, to) = (&line[next - 1], &line[next]);
+            height(from) + (height(to) - height(from)) * (share - from.0) / (to.0 - from.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(after: i64, whole: i64) -> Level {
+        Level {
+            whole,
+            before: 0,
+            after,
+        }
+    }
+
+    #[test]
+    fn the_least_or_the_most_allocated_wins() {
+        let cpu_and_memory = [(1, level(1500, 4000)), (1, level(5, 8))];
+        // 62.5 % and 37.5 % are left, each rounded down.
+        assert_eq!(
+            mean(&FitStrategy::LeastAllocated, cpu_and_memory.into_iter()),
+            49
+        );
+        assert_eq!(
+            mean(&FitStrategy::MostAllocated, cpu_and_memory.into_iter()),
+            49
+        );
+        let over = [(3, level(9, 8)), (1, level(0, 8))];
+        assert_eq!(mean(&FitStrategy::LeastAllocated, over.into_iter()), 25);
+        assert_eq!(mean(&FitStrategy::MostAllocated, over.into_iter()), 75);
+        assert_eq!(mean(&FitStrategy::LeastAllocated, std::iter::empty()), 0);
+    }
+
+    #[test]
+    fn a_line_of_points_is_followed_and_what_is_worth_nothing_does_not_count() {
+        let line = FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (50, 10), (100, 4)]);
+        let at = |after| points(&line, level(after, 100));
+        assert_eq!([0, 10, 50, 75, 100, 140].map(at), [0, 20, 100, 70, 40, 40]);
+        assert_eq!(
+            mean(&line, [(1, level(0, 100)), (1, level(10, 100))].into_iter()),
+            20
+        );
+        // (20 + 2 × 21) / 3 = 20.67
+        assert_eq!(
+            mean(
+                &line,
+                [(1, level(10, 100)), (2, level(1050, 10_000))].into_iter()
+            ),
+            20
+        );
+        assert_eq!(rounded(62, 3), 21);
+    }
+}

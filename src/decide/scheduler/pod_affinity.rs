@@ -1,0 +1,237 @@
+//! InterPodAffinity: required affinity and anti-affinity of the pod, required anti-affinity of others to it, and what the
+//! pod and others prefer.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::decide::draft::Draft;
+use crate::decide::draft::index::{Pods, Topology, Want};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::{FilterPlugin, ScorePlugin};
+
+use super::question::Question;
+use super::{Misfit, avoids};
+
+/// Whether some pod that this one avoids is on this very node now, by a term whose label the node has.
+pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
+    let snapshot = draft.world.snapshot;
+    let (it, there) = (snapshot.pod(pod), snapshot.node(node));
+    it.avoids
+        .iter()
+        .filter(|term| there.labels.contains_key(&term.topology_key))
+        .any(|term| {
+            there
+                .pods
+                .iter()
+                .any(|other| *other != pod && avoids(snapshot, term, it, snapshot.pod(*other)))
+        })
+}
+
+/// A number for each place of one topology.
+struct Tally {
+    topology: Rc<Topology>,
+    sums: Vec<i64>,
+}
+
+impl Tally {
+    fn new(question: &Question<'_, '_>, key: &str) -> Self {
+        let topology = question.index().topology(key);
+        Tally {
+            sums: vec![0; topology.count],
+            topology,
+        }
+    }
+
+    fn add(&mut self, node: NodeId, weight: i64) {
+        if let Some(place) = self.topology.place(node) {
+            self.sums[place] += weight;
+        }
+    }
+
+    /// `None` where the node is in no place.
+    fn at(&self, node: NodeId) -> Option<i64> {
+        self.topology.place(node).map(|place| self.sums[place])
+    }
+}
+
+/// Where the pods that matter to the filters are.
+#[derive(Default)]
+pub(super) struct Bounds {
+    /// Those that the pod avoids.
+    avoided: Vec<Tally>,
+    /// Those that avoid the pod.
+    avoiding: Vec<Tally>,
+    /// Those that the pod must be near, one tally for each term.
+    sought: Vec<Tally>,
+    /// No such pod is anywhere and the pod is one of its kind: the first of a group that wants to be together.
+    first: bool,
+}
+
+impl Bounds {
+    pub(super) fn new(question: &Question<'_, '_>) -> Self {
+        if !question.runs(FilterPlugin::InterPodAffinity) {
+            return Bounds::default();
+        }
+        let index = question.index();
+        let own = |want: Want| {
+            index
+                .terms_of(question.id)
+                .iter()
+                .filter(move |t| index.term(**t).want == want)
+        };
+        let avoided = own(Want::Avoid).map(|t| tally(question, *t, &index.meant(*t)));
+        let others = index.terms_meaning(question.id);
+        let others = others
+            .iter()
+            .filter(|t| index.term(**t).want == Want::Avoid);
+        let avoiding = others.map(|t| tally(question, *t, &index.term(*t).carriers));
+        let seeks: Vec<usize> = own(Want::Seek).copied().collect();
+        let near = meant_by_all(question, &seeks);
+        let sought: Vec<Tally> = seeks.iter().map(|t| tally(question, *t, &near)).collect();
+        Bounds {
+            avoided: avoided.filter(|t| t.sums.iter().any(|n| *n > 0)).collect(),
+            avoiding: avoiding.filter(|t| t.sums.iter().any(|n| *n > 0)).collect(),
+            first: sought.iter().all(|t| t.sums.iter().all(|n| *n == 0))
+                && means_itself(question, &seeks),
+            sought,
+        }
+    }
+
+    pub(super) fn admit(&self, node: NodeId) -> Result<(), Misfit> {
+        let found = |tally: &Tally| tally.at(node).is_some_and(|n| n > 0);
+        let labelled = || self.sought.iter().all(|tally| tally.at(node).is_some());
+        if !(self.sought.iter().all(found) || self.first && labelled()) {
+            return Err(Misfit::Lonely);
+        }
+        if self.avoided.iter().any(found) {
+            return Err(Misfit::AntiAffinity);
+        }
+        if self.avoiding.iter().any(found) {
+            Err(Misfit::Avoided)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// How many of these pods are in each place of a term.
+fn tally(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> Tally {
+    let mut tally = Tally::new(question, &question.index().term(term).whom.topology_key);
+    pods.iter()
+        .filter_map(|p| question.place(*p))
+        .for_each(|node| tally.add(node, 1));
+    tally
+}
+
+/// The pods that all of these terms mean.
+fn meant_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
+    let mut lists = terms.iter().map(|t| question.index().meant(*t));
+    let first = lists.next().unwrap_or_else(|| Rc::from([]));
+    lists.fold(first, |both, list| {
+        let list: BTreeSet<PodId> = list.iter().copied().collect();
+        both.iter().filter(|p| list.contains(p)).copied().collect()
+    })
+}
+
+fn means_itself(question: &Question<'_, '_>, terms: &[usize]) -> bool {
+    let named = question.index().terms_meaning(question.id);
+    terms.iter().all(|t| named.contains(t))
+}
+
+/// What each node scores: the weights of all preferences that speak for it, scaled from 0 to 100.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    debug_assert!(question.weight(ScorePlugin::InterPodAffinity) != 0);
+    let tallies = preferences(question);
+    if tallies.is_empty() {
+        return None;
+    }
+    let sum = |node: &NodeId| {
+        tallies
+            .iter()
+            .filter_map(|(_, tally)| tally.at(*node))
+            .sum::<i64>()
+    };
+    let sums: Vec<i64> = nodes.iter().map(sum).collect();
+    let (least, most) = (
+        sums.iter().copied().min().unwrap_or_default(),
+        sums.iter().copied().max().unwrap_or_default(),
+    );
+    Some(
+        sums.into_iter()
+            .map(|sum| scaled(sum, least, most))
+            .collect(),
+    )
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "as the scheduler rounds it"
+)]
+fn scaled(sum: i64, least: i64, most: i64) -> i64 {
+    if most == least {
+        0
+    } else {
+        (100.0 * ((sum - least) as f64 / (most - least) as f64)) as i64
+    }
+}
+
+/// What is preferred, by the label that makes places.
+fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, Tally)> {
+    let index = question.index();
+    let rules = question.profile.pod_affinity;
+    let mut all = Vec::new();
+    for term in index.terms_of(question.id) {
+        if let Want::Like(weight) = index.term(*term).want {
+            prefer(question, &mut all, *term, &index.meant(*term), weight);
+        }
+    }
+    if question.pod.likes.is_empty() && rules.ignore_preferences_of_others {
+        return all;
+    }
+    for term in index.terms_meaning(question.id).iter() {
+        let weight = match index.term(*term).want {
+            Want::Avoid => continue,
+            Want::Seek => rules.hard_weight,
+            Want::Like(weight) => weight,
+        };
+        if weight != 0 {
+            prefer(
+                question,
+                &mut all,
+                *term,
+                &index.term(*term).carriers,
+                weight,
+            );
+        }
+    }
+    all
+}
+
+fn prefer<'w>(
+    question: &Question<'_, 'w>,
+    all: &mut Vec<(&'w str, Tally)>,
+    term: usize,
+    pods: &[PodId],
+    weight: i64,
+) {
+    let key = question.index().term(term).whom.topology_key.as_str();
+    for node in pods.iter().filter_map(|p| question.place(*p)) {
+        let known = all.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
+            all.push((key, Tally::new(question, key)));
+            all.len() - 1
+        });
+        all[known].1.add(node, weight);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_scaled_from_the_least_to_the_most() {
+        assert_eq!([-10, 0, 20].map(|sum| scaled(sum, -10, 20)), [0, 33, 100]);
+        assert_eq!(scaled(5, 5, 5), 0);
+    }
+}

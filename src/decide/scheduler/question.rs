@@ -1,0 +1,108 @@
+//! What is asked: where one pod would go, and whether the pod that it replaces is still there.
+
+use crate::decide::draft::Draft;
+use crate::decide::draft::index::Index;
+use crate::model::snapshot::{Node, NodeId, Pod, PodId};
+use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
+use crate::values::{Amount, ResourceId};
+
+/// A pod to place, and the cluster as the scheduler sees it then.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'q, 'w> {
+    pub(super) draft: &'q Draft<'w>,
+    pub(super) id: PodId,
+    pub(super) pod: &'w Pod,
+    pub(super) profile: &'w SchedulerProfile,
+    /// Where the pod that is replaced still is, or was until it had gone.
+    home: Option<NodeId>,
+    /// Whether it is still there.
+    lingers: bool,
+}
+
+/// Whether a replacement is made only after its pod has gone: that of a StatefulSet has the same name.
+pub(super) fn in_turn(pod: &Pod) -> bool {
+    pod.owners
+        .iter()
+        .any(|o| o.controller && o.kind == "StatefulSet")
+}
+
+impl<'q, 'w> Question<'q, 'w> {
+    /// While the pod that is replaced still ends.
+    pub(super) fn during(draft: &'q Draft<'w>, id: PodId) -> Self {
+        Question {
+            lingers: true,
+            ..Question::after(draft, id)
+        }
+    }
+
+    /// Once the pod that is replaced has gone; also for a pod that waits.
+    pub(super) fn after(draft: &'q Draft<'w>, id: PodId) -> Self {
+        let world = draft.world;
+        let pod = world.snapshot.pod(id);
+        let profile = world.policy.scheduler_of(pod.scheduler.as_deref());
+        Question {
+            draft,
+            id,
+            pod,
+            profile,
+            home: draft.place(id),
+            lingers: false,
+        }
+    }
+
+    pub(super) fn index(&self) -> &'q Index<'w> {
+        self.draft.index()
+    }
+
+    pub(super) fn node(&self, node: NodeId) -> &'w Node {
+        self.draft.world.snapshot.node(node)
+    }
+
+    pub(super) fn runs(&self, filter: FilterPlugin) -> bool {
+        !self.profile.filters_off.contains(&filter)
+    }
+
+    pub(super) fn weight(&self, plugin: ScorePlugin) -> i64 {
+        self.profile.weights[plugin]
+    }
+
+    /// Where another pod, or the one that is replaced, counts for ports, volumes and affinity.
+    pub(super) fn place(&self, other: PodId) -> Option<NodeId> {
+        if other == self.id && !self.lingers {
+            None
+        } else {
+            self.draft.place(other)
+        }
+    }
+
+    /// Where another pod counts for topology spread, which passes over those that end.
+    pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
+        let ends = other == self.id || self.draft.world.snapshot.pod(other).terminating;
+        if ends { None } else { self.draft.place(other) }
+    }
+
+    /// What the pods of a node request of a resource.
+    pub(super) fn reserved(&self, node: NodeId, resource: ResourceId) -> Amount {
+        let all = self.draft.reserved(node)[resource];
+        if self.left(node) {
+            all.minus(self.pod.requests[resource])
+        } else {
+            all
+        }
+    }
+
+    /// What the scheduler takes the pods of a node to use of cpu and of memory.
+    pub(super) fn presumed(&self, node: NodeId) -> (Amount, Amount) {
+        let all = self.draft.presumed(node);
+        let own = if self.left(node) {
+            self.pod.presumed
+        } else {
+            crate::model::snapshot::facts::Presumed::default()
+        };
+        (all.cpu.minus(own.cpu), all.memory.minus(own.memory))
+    }
+
+    fn left(&self, node: NodeId) -> bool {
+        !self.lingers && self.home == Some(node)
+    }
+}

@@ -1,0 +1,83 @@
+//! All scores, each from 0 to 100 and weighted by the profile.
+
+use crate::model::snapshot::{NodeId, Pod};
+use crate::policy::{DEFAULT_SCHEDULER, SchedulerProfile, ScorePlugin};
+
+use super::question::Question;
+use super::{
+    Parts, Scored, balanced_allocation, image_locality, node_affinity, node_resources,
+    pod_affinity, taints, topology_spread,
+};
+
+/// What each of the nodes scores that could take the pod. Some scores depend on which these are.
+pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
+    let mut parts = vec![Parts::default(); nodes.len()];
+    if ours(question.pod, question.profile) {
+        for plugin in ScorePlugin::ALL
+            .into_iter()
+            .filter(|p| question.weight(*p) != 0)
+        {
+            let weight = question.weight(plugin);
+            for (parts, points) in parts
+                .iter_mut()
+                .zip(by(plugin, question, nodes).into_iter().flatten())
+            {
+                parts.0[plugin as usize] = weight * points;
+            }
+        }
+    }
+    nodes
+        .iter()
+        .zip(parts)
+        .map(|(node, parts)| Scored {
+            node: *node,
+            total: parts.total(),
+            parts,
+        })
+        .collect()
+}
+
+/// Whether the profile is that of the pod's scheduler, and all that scores in it is known.
+pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
+    pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER) == profile.name && !profile.unknown_scores
+}
+
+/// `None` where the plugin has nothing to say of this pod.
+fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    match plugin {
+        ScorePlugin::TaintToleration => Some(taints::score(question, nodes)),
+        ScorePlugin::NodeAffinity => node_affinity::score(question, nodes),
+        ScorePlugin::NodeResourcesFit => Some(node_resources::score(question, nodes)),
+        ScorePlugin::PodTopologySpread => topology_spread::score(question, nodes),
+        ScorePlugin::InterPodAffinity => pod_affinity::score(question, nodes),
+        ScorePlugin::NodeResourcesBalancedAllocation => balanced_allocation::score(question, nodes),
+        ScorePlugin::ImageLocality => image_locality::score(question, nodes),
+    }
+}
+
+/// Scales counts so that the largest becomes 100; reversed, so that it becomes 0 and none becomes 100
+/// (`helper.DefaultNormalizeScore`).
+pub(super) fn normalise(counts: &mut [i64], reverse: bool) {
+    let most = counts.iter().copied().max().unwrap_or_default();
+    for count in counts {
+        let share = if most == 0 { 0 } else { 100 * *count / most };
+        *count = if reverse { 100 - share } else { share };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_count_is_worth_all_or_nothing() {
+        let normalised = |mut counts: [i64; 3], reverse| {
+            normalise(&mut counts, reverse);
+            counts
+        };
+        assert_eq!(normalised([0, 1, 3], false), [0, 33, 100]);
+        assert_eq!(normalised([0, 1, 3], true), [100, 67, 0]);
+        assert_eq!(normalised([0, 0, 0], false), [0, 0, 0]);
+        assert_eq!(normalised([0, 0, 0], true), [100, 100, 100]);
+    }
+}

@@ -1,0 +1,169 @@
+//! TaintToleration: every taint that keeps new pods out must be tolerated. The fewer taints that only discourage it are
+//! not tolerated, the better a node scores.
+
+use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
+
+use super::question::Question;
+use super::scores;
+
+/// The taint that a cordoned node has (NodeUnschedulable).
+const CORDON: &str = "node.kubernetes.io/unschedulable";
+/// The taints of a node that is not ready, one of which its controller puts on it.
+const ABSENT: [&str; 2] = [
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+];
+
+/// Whether the tolerations cover every taint with effect NoSchedule or NoExecute. PreferNoSchedule only scores.
+pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    taints
+        .iter()
+        .filter(|t| t.effect != Effect::PreferNoSchedule)
+        .all(|t| tolerations.iter().any(|by| covers(by, t)))
+}
+
+/// Whether the tolerations let a pod onto a cordoned node.
+pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
+    let taint = || Taint {
+        key: CORDON.to_owned(),
+        value: String::new(),
+        effect: Effect::NoSchedule,
+    };
+    !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
+}
+
+/// Whether the tolerations let a pod onto a node that is not ready: by the taint that it has, if it has it already.
+pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    let mut marks = taints
+        .iter()
+        .filter(|t| ABSENT.contains(&t.key.as_str()))
+        .peekable();
+    marks.peek().is_some() && marks.all(|t| tolerations.iter().any(|by| covers(by, t)))
+}
+
+/// What each node scores.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
+    let tolerations = &question.pod.tolerations;
+    let bothers = |t: &&Taint| {
+        t.effect == Effect::PreferNoSchedule && !tolerations.iter().any(|by| covers(by, t))
+    };
+    let count = |node: &NodeId| question.node(*node).taints.iter().filter(bothers).count();
+    let mut counts: Vec<i64> = nodes
+        .iter()
+        .map(|n| i64::try_from(count(n)).unwrap_or(i64::MAX))
+        .collect();
+    scores::normalise(&mut counts, true);
+    counts
+}
+
+/// Whether this one toleration covers this one taint.
+pub(super) fn covers(by: &Toleration, taint: &Taint) -> bool {
+    let number = || taint.value.parse::<i64>().ok();
+    by.effect.is_none_or(|e| e == taint.effect)
+        && by.key.as_ref().is_none_or(|k| *k == taint.key)
+        && match &by.operator {
+            Tolerates::Any => true,
+            Tolerates::Equal(value) => *value == taint.value,
+            Tolerates::Above(bound) => number().is_some_and(|n| n > *bound),
+            Tolerates::Below(bound) => number().is_some_and(|n| n < *bound),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taint(key: &str, value: &str, effect: Effect) -> Taint {
+        Taint {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            effect,
+        }
+    }
+
+    fn toleration(key: Option<&str>, operator: Tolerates, effect: Option<Effect>) -> Toleration {
+        Toleration {
+            key: key.map(str::to_owned),
+            operator,
+            effect,
+        }
+    }
+
+    #[test]
+    fn a_soft_taint_keeps_nobody_out() {
+        assert!(tolerated(&[taint("a", "", Effect::PreferNoSchedule)], &[]));
+        assert!(!tolerated(&[taint("a", "", Effect::NoSchedule)], &[]));
+        assert!(!tolerated(&[taint("a", "", Effect::NoExecute)], &[]));
+    }
+
+    #[test]
+    fn one_catch_all_covers_any_number_of_taints() {
+        let taints = [
+            taint("a", "1", Effect::NoSchedule),
+            taint("b", "2", Effect::NoExecute),
+        ];
+        assert!(tolerated(
+            &taints,
+            &[toleration(None, Tolerates::Any, None)]
+        ));
+    }
+
+    #[test]
+    fn a_node_that_is_not_ready_takes_those_who_tolerate_its_taint() {
+        let taints = [
+            taint(ABSENT[1], "", Effect::NoSchedule),
+            taint(ABSENT[1], "", Effect::NoExecute),
+        ];
+        let any = toleration(None, Tolerates::Any, None);
+        // What every pod gets from admission lets it stay for a while, and lets it nowhere.
+        let stays = toleration(Some(ABSENT[1]), Tolerates::Any, Some(Effect::NoExecute));
+        assert!(
+            absence_tolerated(&taints, std::slice::from_ref(&any))
+                && !absence_tolerated(&taints, &[stays])
+        );
+        assert!(!absence_tolerated(&[], &[any]));
+    }
+
+    #[test]
+    fn a_cordon_can_be_tolerated() {
+        assert!(
+            !cordon_tolerated(&[])
+                && cordon_tolerated(&[toleration(Some(CORDON), Tolerates::Any, None)])
+        );
+    }
+
+    #[test]
+    fn key_value_and_effect_must_all_agree() {
+        let taints = [taint("a", "5", Effect::NoSchedule)];
+        let equal = |v: &str| Tolerates::Equal(v.to_owned());
+        assert!(tolerated(
+            &taints,
+            &[toleration(Some("a"), equal("5"), Some(Effect::NoSchedule))]
+        ));
+        assert!(!tolerated(
+            &taints,
+            &[toleration(Some("a"), equal("6"), None)]
+        ));
+        assert!(!tolerated(
+            &taints,
+            &[toleration(Some("b"), Tolerates::Any, None)]
+        ));
+        assert!(!tolerated(
+            &taints,
+            &[toleration(
+                Some("a"),
+                Tolerates::Any,
+                Some(Effect::NoExecute)
+            )]
+        ));
+        assert!(tolerated(
+            &taints,
+            &[toleration(Some("a"), Tolerates::Above(4), None)]
+        ));
+        assert!(!tolerated(
+            &taints,
+            &[toleration(Some("a"), Tolerates::Below(5), None)]
+        ));
+    }
+}

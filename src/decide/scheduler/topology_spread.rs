@@ -1,0 +1,349 @@
+//! PodTopologySpread: constraints that must be kept rule out nodes, those that may be broken score them. A pod without any
+//! is spread by those of the profile, together with the pods of its controller or its services.
+
+use std::rc::Rc;
+
+use crate::decide::draft::index::{Pods, Topology};
+use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::Spread;
+use crate::policy::{DefaultConstraint, DefaultSpread, FilterPlugin};
+
+use super::question::Question;
+use super::{node_affinity, taints};
+
+const HOST: &str = "kubernetes.io/hostname";
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// One constraint, with what it needs to know.
+struct Constraint {
+    max_skew: i64,
+    min_domains: usize,
+    by_host: bool,
+    topology: Rc<Topology>,
+    /// The pods that count; none where its selector is empty, which the scheduler takes for no selector.
+    pods: Pods,
+    /// Whether the pod counts itself.
+    counts_itself: bool,
+    honours: Honours,
+}
+
+/// What keeps a node from counting: the pod's node affinity, and taints that it does not tolerate.
+#[derive(Clone, Copy)]
+struct Honours {
+    affinity: bool,
+    taints: bool,
+}
+
+impl Constraint {
+    fn own(question: &Question<'_, '_>, spread: &Spread) -> Self {
+        let index = question.index();
+        let selector = spread.pods.as_ref();
+        let asked = selector.filter(|s| !s.is_empty());
+        Constraint {
+            max_skew: i64::from(spread.max_skew),
+            min_domains: spread
+                .min_domains
+                .map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX)),
+            by_host: spread.topology_key == HOST,
+            topology: index.topology(&spread.topology_key),
+            pods: asked.map_or_else(
+                || Rc::from([]),
+                |s| index.selected(&question.pod.namespace, s),
+            ),
+            counts_itself: selector.is_some_and(|s| s.matches(&question.pod.labels)),
+            honours: Honours {
+                affinity: spread.honours_affinity,
+                taints: spread.honours_taints,
+            },
+        }
+    }
+
+    fn of_profile(
+        question: &Question<'_, '_>,
+        constraint: &DefaultConstraint,
+        pods: &Pods,
+    ) -> Self {
+        Constraint {
+            max_skew: i64::from(constraint.max_skew),
+            min_domains: constraint
+                .min_domains
+                .map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX)),
+            by_host: constraint.topology_key == HOST,
+            topology: question.index().topology(&constraint.topology_key),
+            pods: Rc::clone(pods),
+            counts_itself: true,
+            honours: Honours {
+                affinity: constraint.honours_affinity,
+                taints: constraint.honours_taints,
+            },
+        }
+    }
+
+    /// Whether a node counts by the constraint's inclusion policies.
+    fn includes(&self, question: &Question<'_, '_>, node: NodeId) -> bool {
+        let there = question.node(node);
+        (!self.honours.affinity || node_affinity::admits(question.pod, there))
+            && (!self.honours.taints || taints::tolerated(&there.taints, &question.pod.tolerations))
+    }
+}
+
+/// The constraints of the pod or, where it has none, of the profile: those that must be kept, or those that may be broken.
+fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<Constraint> {
+    if !question.pod.spread.is_empty() {
+        let own = question.pod.spread.iter().filter(|s| s.hard == hard);
+        return own
+            .map(|spread| Constraint::own(question, spread))
+            .collect();
+    }
+    let system;
+    let defaults = match &question.profile.spread {
+        DefaultSpread::List(list) => list,
+        DefaultSpread::System => {
+            system = [(3, HOST), (5, ZONE)]
+                .map(|(max_skew, key)| soft(max_skew, key))
+                .to_vec();
+            &system
+        }
+    };
+    let defaults: Vec<_> = defaults.iter().filter(|c| c.hard == hard).collect();
+    if defaults.is_empty() {
+        return Vec::new();
+    }
+    let Some(pods) = question.index().group(question.id) else {
+        return Vec::new();
+    };
+    defaults
+        .into_iter()
+        .map(|c| Constraint::of_profile(question, c, &pods))
+        .collect()
+}
+
+fn soft(max_skew: u32, topology_key: &str) -> DefaultConstraint {
+    DefaultConstraint {
+        max_skew,
+        topology_key: topology_key.to_owned(),
+        hard: false,
+        min_domains: None,
+        honours_affinity: true,
+        honours_taints: false,
+    }
+}
+
+/// How full each place is by the constraints that must be kept.
+#[derive(Default)]
+pub(super) struct Limits(Vec<Limit>);
+
+struct Limit {
+    topology: Rc<Topology>,
+    counts: Vec<i64>,
+    /// The most pods that may be in a place before this one comes.
+    most: i64,
+}
+
+impl Limits {
+    pub(super) fn new(question: &Question<'_, '_>) -> Self {
+        if !question.runs(FilterPlugin::PodTopologySpread) {
+            return Limits::default();
+        }
+        let all = constraints(question, true);
+        if all.is_empty() {
+            return Limits::default();
+        }
+        let labelled = |node: &NodeId| all.iter().all(|c| c.topology.place(*node).is_some());
+        let nodes: Vec<NodeId> = question
+            .draft
+            .world
+            .snapshot
+            .node_ids()
+            .filter(labelled)
+            .collect();
+        Limits(
+            all.iter()
+                .map(|c| Limit::new(question, c, &nodes, &labelled))
+                .collect(),
+        )
+    }
+
+    pub(super) fn admit(&self, node: NodeId) -> bool {
+        let within = |limit: &Limit| {
+            limit
+                .topology
+                .place(node)
+                .is_some_and(|place| limit.counts[place] <= limit.most)
+        };
+        self.0.iter().all(within)
+    }
+}
+
+impl Limit {
+    /// Pods of the group + itself − the fewest in any place ≤ maxSkew.
+    fn new(
+        question: &Question<'_, '_>,
+        constraint: &Constraint,
+        nodes: &[NodeId],
+        labelled: &impl Fn(&NodeId) -> bool,
+    ) -> Self {
+        let topology = &constraint.topology;
+        let mut counts = vec![0; topology.count];
+        let mut known = vec![false; topology.count];
+        for node in nodes.iter().filter(|n| constraint.includes(question, **n)) {
+            topology
+                .place(*node)
+                .into_iter()
+                .for_each(|place| known[place] = true);
+        }
+        let places = constraint
+            .pods
+            .iter()
+            .filter_map(|p| question.lasting_place(*p));
+        for node in places.filter(|n| labelled(n) && constraint.includes(question, *n)) {
+            topology
+                .place(node)
+                .into_iter()
+                .for_each(|place| counts[place] += 1);
+        }
+        let eligible = || {
+            counts
+                .iter()
+                .zip(&known)
+                .filter(|(_, known)| **known)
+                .map(|(count, _)| *count)
+        };
+        let enough = eligible().count() >= constraint.min_domains;
+        let fewest = eligible().min().filter(|_| enough).unwrap_or_default();
+        let most = constraint.max_skew + fewest - i64::from(constraint.counts_itself);
+        Limit {
+            topology: Rc::clone(topology),
+            counts,
+            most,
+        }
+    }
+}
+
+/// What each node scores: the fewer pods of the group are in its places, the better.
+pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
+    let all = constraints(question, false);
+    if all.is_empty() {
+        return None;
+    }
+    // The defaults of the system leave in nodes without a zone.
+    let own = !question.pod.spread.is_empty();
+    let strict = own || question.profile.spread != DefaultSpread::System;
+    let counted = |node: &NodeId| !strict || all.iter().all(|c| c.topology.place(*node).is_some());
+    let weighed: Vec<Weighed<'_>> = all
+        .iter()
+        .map(|c| Weighed::new(question, c, nodes, &counted))
+        .collect();
+    let sums: Vec<Option<i64>> = nodes
+        .iter()
+        .map(|n| counted(n).then(|| sum(&weighed, *n)))
+        .collect();
+    Some(reversed(&sums))
+}
+
+/// A constraint that may be broken, with the pods in each place.
+struct Weighed<'c> {
+    constraint: &'c Constraint,
+    counts: Vec<i64>,
+    /// The more places there are, the more each pod weighs.
+    weight: f64,
+}
+
+impl<'c> Weighed<'c> {
+    fn new(
+        question: &Question<'_, '_>,
+        constraint: &'c Constraint,
+        nodes: &[NodeId],
+        counted: &impl Fn(&NodeId) -> bool,
+    ) -> Self {
+        let topology = &constraint.topology;
+        let by_host = constraint.by_host;
+        // On a host, whatever is there counts; of other places, the nodes that the policies include.
+        let counts =
+            |node: &NodeId| by_host || counted(node) && constraint.includes(question, *node);
+        let mut sums = vec![0; topology.count];
+        for node in constraint
+            .pods
+            .iter()
+            .filter_map(|p| question.lasting_place(*p))
+            .filter(counts)
+        {
+            topology
+                .place(node)
+                .into_iter()
+                .for_each(|place| sums[place] += 1);
+        }
+        let nodes = nodes.iter().filter(|n| counted(n));
+        let size = if by_host {
+            nodes.count()
+        } else {
+            places(topology, nodes)
+        };
+        Weighed {
+            constraint,
+            counts: sums,
+            weight: weight(size),
+        }
+    }
+}
+
+/// How many places these nodes are in; those without the label are in one of their own.
+fn places<'n>(topology: &Topology, nodes: impl Iterator<Item = &'n NodeId>) -> usize {
+    let mut seen = vec![false; topology.count + 1];
+    nodes.for_each(|node| seen[topology.place(*node).unwrap_or(topology.count)] = true);
+    seen.into_iter().filter(|s| *s).count()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "as the scheduler rounds it")]
+fn weight(places: usize) -> f64 {
+    ((places + 2) as f64).ln()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "as the scheduler rounds it"
+)]
+fn sum(weighed: &[Weighed<'_>], node: NodeId) -> i64 {
+    let mut sum = 0.0;
+    for one in weighed {
+        if let Some(place) = one.constraint.topology.place(node) {
+            sum += one.counts[place] as f64 * one.weight + (one.constraint.max_skew - 1) as f64;
+        }
+    }
+    sum.round() as i64
+}
+
+/// The least sum becomes 100. What does not count scores nothing.
+fn reversed(sums: &[Option<i64>]) -> Vec<i64> {
+    let least = sums.iter().flatten().copied().min().unwrap_or_default();
+    let most = sums.iter().flatten().copied().max().unwrap_or_default();
+    let points = |sum: i64| {
+        if most == 0 {
+            100
+        } else {
+            100 * (most + least - sum) / most
+        }
+    };
+    sums.iter().map(|sum| sum.map_or(0, points)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_sum_is_worth_a_hundred() {
+        assert_eq!(
+            reversed(&[Some(2), Some(4), None, Some(8)]),
+            [100, 75, 0, 25]
+        );
+        assert_eq!(reversed(&[Some(0), Some(0), None]), [100, 100, 0]);
+    }
+
+    #[test]
+    fn a_pod_weighs_more_where_there_are_more_places() {
+        let shown: Vec<_> = [0, 1, 5].map(|n| format!("{:.3}", weight(n))).into();
+        assert_eq!(shown, ["0.693", "1.099", "1.946"]);
+    }
+}

@@ -1,0 +1,113 @@
+//! VolumeBinding, VolumeZone and VolumeRestrictions: a bound volume must be reachable from the node, and a claim that one
+//! pod alone may use must not be in use. A claim that is not bound yet, or whose volume is not known, asks for nothing.
+
+use std::collections::BTreeMap;
+
+use crate::model::snapshot::Node;
+use crate::model::snapshot::facts::{Claim, Volume};
+use crate::policy::FilterPlugin;
+use crate::values::selector::{Labels, NodeTerm};
+
+use super::question::Question;
+
+const BETA: &str = "failure-domain.beta.kubernetes.io/";
+const STABLE: &str = "topology.kubernetes.io/";
+
+/// Where a pod's volumes are.
+pub(super) struct Reach<'w> {
+    nodes: Vec<&'w [NodeTerm]>,
+    zones: Vec<(&'w str, &'w str)>,
+}
+
+impl<'w> Reach<'w> {
+    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
+        let snapshot = question.draft.world.snapshot;
+        let bound =
+            claims(question).filter_map(|claim| snapshot.volumes.get(claim.volume.as_ref()?));
+        let volumes: Vec<&Volume> = bound.collect();
+        let nodes = volumes
+            .iter()
+            .filter(|_| question.runs(FilterPlugin::VolumeBinding));
+        let zones = volumes
+            .iter()
+            .filter(|_| question.runs(FilterPlugin::VolumeZone));
+        Reach {
+            nodes: nodes.filter_map(|v| v.nodes.as_deref()).collect(),
+            zones: zones
+                .flat_map(|v| &v.zones)
+                .map(|(key, value)| (key.as_str(), value.as_str()))
+                .collect(),
+        }
+    }
+
+    pub(super) fn reach(&self, node: &Node) -> bool {
+        let near = |terms: &&[NodeTerm]| terms.iter().any(|term| holds(term, &node.labels));
+        self.nodes.iter().all(near) && self.in_zone(&node.labels)
+    }
+
+    /// A node without any label of zone or region is of a cluster without zones.
+    fn in_zone(&self, labels: &Labels) -> bool {
+        let known = |prefix| {
+            ["zone", "region"]
+                .iter()
+                .any(|kind| labels.contains_key(&format!("{prefix}{kind}")))
+        };
+        if self.zones.is_empty() || !(known(STABLE) || known(BETA)) {
+            return true;
+        }
+        let of = |key: &str| {
+            labels
+                .get(key)
+                .or_else(|| labels.get(&format!("{STABLE}{}", key.strip_prefix(BETA)?)))
+        };
+        self.zones.iter().all(|(key, zones)| {
+            of(key).is_some_and(|own| zones.split("__").any(|zone| zone == own))
+        })
+    }
+}
+
+/// The scheduler shows such a term the node's labels alone.
+fn holds(term: &NodeTerm, labels: &Labels) -> bool {
+    let empty = term.labels.is_empty() && term.fields.is_empty();
+    !empty && term.labels.matches(labels) && term.fields.matches(&BTreeMap::new())
+}
+
+/// Whether another pod, or the one that is replaced, has a claim in use that one pod alone may use.
+pub(super) fn in_use(question: &Question<'_, '_>) -> bool {
+    if !question.runs(FilterPlugin::VolumeRestrictions)
+        || !claims(question).any(|claim| claim.one_pod)
+    {
+        return false;
+    }
+    let snapshot = question.draft.world.snapshot;
+    let single = |name: &&String| find(question, name).is_some_and(|claim| claim.one_pod);
+    let wanted: Vec<&String> = question.pod.volumes.claims.iter().filter(single).collect();
+    snapshot
+        .pod_ids()
+        .filter(|other| question.place(*other).is_some())
+        .any(|other| {
+            let other = snapshot.pod(other);
+            other.namespace == question.pod.namespace
+                && wanted
+                    .iter()
+                    .any(|name| other.volumes.claims.contains(name))
+        })
+}
+
+fn claims<'w>(question: &Question<'_, 'w>) -> impl Iterator<Item = &'w Claim> {
+    question
+        .pod
+        .volumes
+        .claims
+        .iter()
+        .filter_map(|name| find(question, name))
+}
+
+fn find<'w>(question: &Question<'_, 'w>, name: &str) -> Option<&'w Claim> {
+    question
+        .draft
+        .world
+        .snapshot
+        .claims
+        .get(&(question.pod.namespace.clone(), name.to_owned()))
+}

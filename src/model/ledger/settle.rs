@@ -1,0 +1,221 @@
+//! Learning how an eviction went: whether it was made, what replaced the pod, and whether that helped.
+
+use super::{
+    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Landed, Ledger, NodeId, OwnerKey, PATIENCE,
+    PodId, Snapshot, State, Timestamp,
+};
+
+/// An eviction whose ending has become known, for logs and people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// The workload.
+    pub workload: OwnerKey,
+    /// The evicted pod.
+    pub pod: String,
+    /// Where it was.
+    pub from: String,
+    /// Where its replacement is.
+    pub to: Option<String>,
+    /// Where that is against the forecast; `None` where there is none.
+    pub landed: Option<Landed>,
+    /// How it went.
+    pub ending: Ending,
+}
+
+impl Ledger {
+    /// Looks at the cluster for what became of open evictions. `hot` tells whether a node is above a target now.
+    pub fn settle(
+        &mut self,
+        snapshot: &Snapshot,
+        hot: impl Fn(NodeId) -> bool,
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) -> Vec<Settled> {
+        self.reconcile(snapshot, now);
+        self.match_replacements(snapshot);
+        let mut settled = Vec::new();
+        for position in 0..self.entries.len() {
+            let entry = &self.entries[position];
+            let Some((ending, to)) = ending(entry, snapshot, &hot, cooldown, now) else {
+                continue;
+            };
+            let to = to.map(|n| snapshot.node(n).name.clone());
+            settled.push(Settled {
+                workload: entry.workload.clone(),
+                pod: entry.pod.clone(),
+                from: entry.node.clone(),
+                landed: to.as_deref().map(|to| self.landed(entry, to)),
+                to,
+                ending,
+            });
+            let entry = entry.clone();
+            self.entries[position].state = State::Settled(ending);
+            self.remember(&entry, ending, cooldown, now);
+        }
+        self.prune(cooldown, now);
+        settled
+    }
+
+    /// The pods whose like is still to come to this node, as far as was foreseen, and is not to be seen on any: the
+    /// replacement itself as long as it waits for a node, and until it is made the evicted pod, as long as that ends. A
+    /// StatefulSet waits for so long.
+    pub fn yet_to_come(&self, snapshot: &Snapshot, node: &str) -> impl Iterator<Item = PodId> {
+        let here = self
+            .replacing()
+            .filter(move |e| e.foreseen.iter().any(|name| name == node));
+        here.filter_map(|entry| match &entry.replacement {
+            Some(uid) => {
+                find(snapshot, &entry.workload, uid).filter(|id| snapshot.pod(*id).node.is_none())
+            }
+            None => snapshot
+                .find_pod(&entry.workload.namespace, &entry.pod)
+                .filter(|id| {
+                    let pod = snapshot.pod(*id);
+                    pod.uid == entry.uid && pod.terminating
+                }),
+        })
+    }
+
+    /// Whether the replacement of a pod that left this node is yet to be made, or to get a node.
+    pub fn is_left_open(&self, snapshot: &Snapshot, node: &str) -> bool {
+        let waits = |id: PodId| snapshot.pod(id).node.is_none();
+        let unplaced = |e: &Entry| match &e.replacement {
+            Some(uid) => find(snapshot, &e.workload, uid).is_none_or(waits),
+            None => true,
+        };
+        self.replacing().filter(|e| e.node == node).any(unplaced)
+    }
+
+    /// Evictions of which it is not known yet how their replacements do.
+    fn replacing(&self) -> impl Iterator<Item = &Entry> {
+        self.entries
+            .iter()
+            .filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
+    }
+
+    /// Which of several equal replacements replaces which pod, nobody can tell: what was foreseen for one was for each.
+    fn landed(&self, entry: &Entry, to: &str) -> Landed {
+        let twins = self.entries.iter().filter(|e| e.is_twin_of(entry));
+        if entry.foreseen.is_empty() {
+            Landed::Unknown
+        } else if twins.flat_map(|e| &e.foreseen).any(|node| node == to) {
+            Landed::AsForeseen
+        } else {
+            Landed::Elsewhere
+        }
+    }
+
+    /// What was foreseen for pods that were evicted together matters until it is known of all where they went.
+    pub(super) fn forget_forecasts(&mut self) {
+        let open = self
+            .entries
+            .iter()
+            .filter(|e| !matches!(e.state, State::Settled(_)));
+        let open: BTreeSet<(Timestamp, OwnerKey)> =
+            open.map(|e| (e.at, e.workload.clone())).collect();
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|e| !open.contains(&(e.at, e.workload.clone())))
+        {
+            entry.foreseen = Vec::new();
+        }
+    }
+
+    /// After a crash an entry may stand for a call that was never made. If the pod is still there when any call would
+    /// long have arrived, none was made.
+    fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) {
+        let staying: BTreeSet<&str> = snapshot
+            .pods
+            .iter()
+            .filter(|p| !p.terminating)
+            .map(|p| p.uid.as_str())
+            .collect();
+        self.entries.retain_mut(|entry| {
+            if entry.state != State::Intended {
+                return true;
+            }
+            let still_there = staying.contains(entry.uid.as_str());
+            if !still_there {
+                entry.state = State::Evicted;
+            }
+            !still_there || now.duration_since(entry.at) < IN_FLIGHT
+        });
+    }
+
+    /// Gives each open eviction, oldest first, the oldest new pod of its workload that no other eviction has.
+    fn match_replacements(&mut self, snapshot: &Snapshot) {
+        let mut taken: BTreeSet<String> = self
+            .entries
+            .iter()
+            .filter_map(|e| e.replacement.clone())
+            .collect();
+        for entry in self
+            .entries
+            .iter_mut()
+            .filter(|e| e.state == State::Evicted)
+        {
+            let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
+            if entry.replacement.as_ref().is_some_and(here) {
+                continue;
+            }
+            let mut newer: Vec<PodId> = pods_of(snapshot, &entry.workload)
+                .filter(|id| {
+                    let pod = snapshot.pod(*id);
+                    pod.stays() && entry.is_replaced_by(pod) && !taken.contains(&pod.uid)
+                })
+                .collect();
+            newer.sort_by_key(|id| (snapshot.pod(*id).created, *id));
+            entry.replacement = newer.first().map(|id| snapshot.pod(*id).uid.clone());
+            taken.extend(entry.replacement.clone());
+        }
+    }
+}
+
+fn pods_of<'s>(
+    snapshot: &'s Snapshot,
+    workload: &OwnerKey,
+) -> impl Iterator<Item = PodId> + use<'s> {
+    let id = snapshot.find_workload(workload);
+    id.map(|w| snapshot.workload(w).pods.as_slice())
+        .unwrap_or_default()
+        .iter()
+        .copied()
+}
+
+fn find(snapshot: &Snapshot, workload: &OwnerKey, uid: &str) -> Option<PodId> {
+    pods_of(snapshot, workload).find(|id| snapshot.pod(*id).uid == uid)
+}
+
+fn ending(
+    entry: &Entry,
+    snapshot: &Snapshot,
+    hot: &impl Fn(NodeId) -> bool,
+    cooldown: &Cooldown,
+    now: Timestamp,
+) -> Option<(Ending, Option<NodeId>)> {
+    if entry.state != State::Evicted {
+        return None;
+    }
+    if entry.aim == Aim::Clear {
+        return Some((Ending::NotReplaced, None));
+    }
+    let replacement = entry
+        .replacement
+        .as_ref()
+        .and_then(|uid| find(snapshot, &entry.workload, uid));
+    let waited_enough = now.duration_since(entry.at) > cooldown.rest.max(PATIENCE);
+    let Some(pod) = replacement.map(|id| snapshot.pod(id)) else {
+        return waited_enough.then_some((Ending::NotReplaced, None));
+    };
+    match pod.node {
+        Some(node) if pod.ready && entry.aim == Aim::Renew => Some((Ending::Renewed, Some(node))),
+        node if entry.aim == Aim::Renew => waited_enough.then_some((Ending::NeverReady, node)),
+        Some(node) if snapshot.node(node).name == entry.node => {
+            Some((Ending::SameNode, Some(node)))
+        }
+        Some(node) if pod.ready && hot(node) => Some((Ending::HotNode, Some(node))),
+        Some(node) if pod.ready => Some((Ending::Helped, Some(node))),
+        node => waited_enough.then_some((Ending::NeverReady, node)),
+    }
+}

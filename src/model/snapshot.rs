@@ -1,0 +1,362 @@
+//! The cluster at one instant, as flat tables joined by position.
+//!
+//! [`import`] turns objects of the API into [`facts`], [`objects::Objects`] keeps the newest facts of each object, and
+//! [`Snapshot::join`] lays them side by side: a pod knows the position of its node, of its workload and of the budgets
+//! that select it. Tables are sorted by name, so that the same cluster gives the same positions.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::values::selector::Labels;
+use crate::values::{Amount, PerResource, Resources};
+
+use self::facts::{
+    Budget as BudgetFacts, Claim, Node as NodeFacts, OwnerKey, Phase, Pod as PodFacts, Skipped,
+    Volume,
+};
+use self::objects::Objects;
+
+pub mod facts;
+pub mod import;
+pub mod objects;
+pub mod places;
+
+/// Position of a node in [`Snapshot::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub usize);
+
+/// Position of a pod in [`Snapshot::pods`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PodId(pub usize);
+
+/// Position of a workload in [`Snapshot::workloads`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkloadId(pub usize);
+
+/// Position of a budget in [`Snapshot::budgets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BudgetId(pub usize);
+
+/// The cluster at one instant.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The resources that the values below are for.
+    pub resources: Resources,
+    /// All nodes, by name.
+    pub nodes: Vec<Node>,
+    /// All pods, by namespace and name.
+    pub pods: Vec<Pod>,
+    /// What controls pods at the top: Deployments, StatefulSets, Jobs…, by namespace, kind and name.
+    pub workloads: Vec<Workload>,
+    /// All PodDisruptionBudgets, by namespace and name.
+    pub budgets: Vec<Budget>,
+    /// Labels of the namespaces.
+    pub namespaces: BTreeMap<String, Labels>,
+    /// Values of the PriorityClasses.
+    pub classes: BTreeMap<String, i32>,
+    /// All PersistentVolumeClaims, by namespace and name.
+    pub claims: BTreeMap<(String, String), Claim>,
+    /// All PersistentVolumes, by name.
+    pub volumes: BTreeMap<String, Volume>,
+    /// The labels by which services select pods, by namespace and name.
+    pub services: BTreeMap<(String, String), Labels>,
+    /// Objects that could not be read.
+    pub skipped: Vec<Skipped>,
+}
+
+/// A node, its facts and what is on it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    facts: Arc<NodeFacts>,
+    /// What pods may use of it; zero of what it does not have.
+    pub allocatable: PerResource<Amount>,
+    /// Pods bound to it that have not finished, those that are terminating included.
+    pub pods: Vec<PodId>,
+    /// An object on this node that could not be read: what is known of the node may be wrong.
+    pub doubt: Option<String>,
+}
+
+/// A pod, its facts and what it belongs to.
+#[derive(Clone, Debug)]
+pub struct Pod {
+    facts: Arc<PodFacts>,
+    /// Where it is; `None` where it waits for a node, or is bound to one that is not known.
+    pub node: Option<NodeId>,
+    /// What controls it at the top; `None` for a bare pod.
+    pub workload: Option<WorkloadId>,
+    /// What the scheduler counts for it, itself as one of `pods` included.
+    pub requests: PerResource<Amount>,
+    /// The budgets that select it.
+    pub budgets: Vec<BudgetId>,
+}
+
+/// What controls pods at the top, so that a rollout or a restart of a job leaves it the same.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// Where it lives, its kind and its name.
+    pub key: OwnerKey,
+    /// Its pods, finished ones included.
+    pub pods: Vec<PodId>,
+}
+
+/// A PodDisruptionBudget, its facts and whom it covers.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    facts: Arc<BudgetFacts>,
+    /// The pods that it selects.
+    pub pods: Vec<PodId>,
+}
+
+impl Deref for Node {
+    type Target = NodeFacts;
+    fn deref(&self) -> &NodeFacts {
+        &self.facts
+    }
+}
+
+impl Deref for Pod {
+    type Target = PodFacts;
+    fn deref(&self) -> &PodFacts {
+        &self.facts
+    }
+}
+
+impl Deref for Budget {
+    type Target = BudgetFacts;
+    fn deref(&self) -> &BudgetFacts {
+        &self.facts
+    }
+}
+
+impl Pod {
+    /// Its facts, which stay the same value as long as nothing is heard of it.
+    pub const fn facts(&self) -> &Arc<PodFacts> {
+        &self.facts
+    }
+
+    /// Neither finished nor on its way out.
+    pub fn stays(&self) -> bool {
+        self.facts.stays()
+    }
+
+    /// Ready and staying: one that serves.
+    pub fn serves(&self) -> bool {
+        self.ready && self.stays()
+    }
+}
+
+impl Snapshot {
+    /// Lays the facts side by side. `named` are resources that the policy weighs; those that some pod requests are
+    /// taken in as well.
+    pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
+        let requested = objects
+            .pods
+            .values()
+            .flat_map(|p| p.requests.iter().map(|(name, _)| name.as_str()));
+        let resources = Resources::with(requested.chain(named));
+        let mut snapshot = Snapshot {
+            nodes: objects
+                .nodes
+                .values()
+                .map(|n| Node::new(n, &resources))
+                .collect(),
+            budgets: objects
+                .budgets
+                .values()
+                .map(|b| Budget {
+                    facts: Arc::clone(b),
+                    pods: Vec::new(),
+                })
+                .collect(),
+            namespaces: objects.namespaces.clone(),
+            classes: objects.classes.clone(),
+            claims: objects.claims.clone(),
+            volumes: objects.volumes.clone(),
+            services: objects.services.clone(),
+            skipped: objects.skipped().cloned().collect(),
+            resources,
+            ..Snapshot::default()
+        };
+        snapshot.join_pods(objects);
+        snapshot.mark_doubts();
+        snapshot
+    }
+
+    fn join_pods(&mut self, objects: &Objects) {
+        let keys: Vec<Option<OwnerKey>> = objects
+            .pods
+            .values()
+            .map(|p| objects.top_controller(p))
+            .collect();
+        let mut workloads: BTreeMap<OwnerKey, WorkloadId> = keys
+            .iter()
+            .flatten()
+            .map(|k| (k.clone(), WorkloadId(0)))
+            .collect();
+        for (position, (key, id)) in workloads.iter_mut().enumerate() {
+            *id = WorkloadId(position);
+            self.workloads.push(Workload {
+                key: key.clone(),
+                pods: Vec::new(),
+            });
+        }
+        for ((position, facts), key) in objects.pods.values().enumerate().zip(keys) {
+            let id = PodId(position);
+            let node = facts.node.as_deref().and_then(|name| self.find_node(name));
+            let workload = key.and_then(|k| workloads.get(&k).copied());
+            let budgets = self.budgets_of(facts);
+            if let Some(workload) = workload {
+                self.workloads[workload.0].pods.push(id);
+            }
+            if let (Some(node), false) = (node, facts.finished()) {
+                self.nodes[node.0].pods.push(id);
+            }
+            for budget in &budgets {
+                self.budgets[budget.0].pods.push(id);
+            }
+            let requests = requests_of(facts, &self.resources);
+            self.pods.push(Pod {
+                facts: Arc::clone(facts),
+                node,
+                workload,
+                requests,
+                budgets,
+            });
+        }
+    }
+
+    fn mark_doubts(&mut self) {
+        for skipped in self.skipped.clone() {
+            if let Some(node) = skipped
+                .node
+                .as_deref()
+                .and_then(|name| self.find_node(name))
+            {
+                self.nodes[node.0].doubt = Some(skipped.to_string());
+            }
+        }
+    }
+
+    fn budgets_of(&self, pod: &PodFacts) -> Vec<BudgetId> {
+        let first = self
+            .budgets
+            .partition_point(|b| b.namespace < pod.namespace);
+        self.budgets[first..]
+            .iter()
+            .enumerate()
+            .take_while(|(_, b)| b.namespace == pod.namespace)
+            .filter(|(_, b)| b.selector.as_ref().is_some_and(|s| s.matches(&pod.labels)))
+            .map(|(i, _)| BudgetId(first + i))
+            .collect()
+    }
+
+    /// The position of the node with this name.
+    pub fn find_node(&self, name: &str) -> Option<NodeId> {
+        self.nodes
+            .binary_search_by(|n| n.name.as_str().cmp(name))
+            .ok()
+            .map(NodeId)
+    }
+
+    /// The position of the pod with this namespace and name.
+    pub fn find_pod(&self, namespace: &str, name: &str) -> Option<PodId> {
+        let key = (namespace, name);
+        self.pods
+            .binary_search_by(|p| (p.namespace.as_str(), p.name.as_str()).cmp(&key))
+            .ok()
+            .map(PodId)
+    }
+
+    /// The position of the workload with this key.
+    pub fn find_workload(&self, key: &OwnerKey) -> Option<WorkloadId> {
+        self.workloads
+            .binary_search_by(|w| w.key.cmp(key))
+            .ok()
+            .map(WorkloadId)
+    }
+
+    /// The node at a position.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0]
+    }
+
+    /// The pod at a position.
+    pub fn pod(&self, id: PodId) -> &Pod {
+        &self.pods[id.0]
+    }
+
+    /// The workload at a position.
+    pub fn workload(&self, id: WorkloadId) -> &Workload {
+        &self.workloads[id.0]
+    }
+
+    /// Positions of all nodes.
+    pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.nodes.len()).map(NodeId)
+    }
+
+    /// Positions of all pods.
+    pub fn pod_ids(&self) -> impl Iterator<Item = PodId> + use<> {
+        (0..self.pods.len()).map(PodId)
+    }
+
+    /// How many pods a workload has now, those that finished or are on their way out not counted.
+    pub fn replicas(&self, workload: WorkloadId) -> u32 {
+        let staying = self
+            .workload(workload)
+            .pods
+            .iter()
+            .filter(|p| self.pod(**p).stays())
+            .count();
+        u32::try_from(staying).unwrap_or(u32::MAX)
+    }
+}
+
+impl Default for Resources {
+    fn default() -> Self {
+        Resources::with([])
+    }
+}
+
+impl Node {
+    fn new(facts: &Arc<NodeFacts>, resources: &Resources) -> Self {
+        let allocatable = PerResource::from_fn(resources.count(), |r| {
+            let name = resources.name(r);
+            facts
+                .allocatable
+                .iter()
+                .find(|(n, _)| n == name)
+                .map_or(Amount::ZERO, |(_, amount)| *amount)
+        });
+        Node {
+            facts: Arc::clone(facts),
+            allocatable,
+            pods: Vec::new(),
+            doubt: None,
+        }
+    }
+}
+
+fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
+    PerResource::from_fn(resources.count(), |r| match resources.name(r) {
+        "pods" => Amount::ONE,
+        name => pod
+            .requests
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or(Amount::ZERO, |(_, amount)| *amount),
+    })
+}
+
+impl PodFacts {
+    /// Succeeded or Failed: it uses nothing any more.
+    pub fn finished(&self) -> bool {
+        matches!(self.phase, Phase::Succeeded | Phase::Failed)
+    }
+
+    /// Neither finished nor on its way out.
+    pub fn stays(&self) -> bool {
+        !self.terminating && !self.finished()
+    }
+}

@@ -1,0 +1,702 @@
+//! Objects of the API, as facts.
+//!
+//! What is missing is read as the API server defaults it. What is there and makes no sense makes that one object
+//! [`Skipped`], with a sentence that names the field, and harms no other.
+
+use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::values::selector::{Labels, Selector};
+
+use super::facts::{Budget, Claim, Effect, Image, Node, Owner, Pod, Skipped, Taint, Volume};
+use super::objects::{Kind, Name, Object};
+
+mod affinity;
+mod containers;
+mod limits;
+mod pod;
+mod requests;
+mod spread;
+mod storage;
+
+/// What is wrong with an object: the field, what was found and what was expected.
+type Wrong = String;
+
+/// The namespace and the name: what is known of an object that cannot be read otherwise.
+#[derive(Default)]
+struct Label {
+    namespace: String,
+    name: String,
+    node: Option<String>,
+}
+
+/// The facts of a node.
+pub fn node(node: &core::Node) -> Result<Node, Skipped> {
+    read_node(node).map_err(|why| skipped(Kind::Node, &node.metadata, why))
+}
+
+/// The facts of a pod.
+pub fn pod(pod: &core::Pod) -> Result<Pod, Skipped> {
+    pod::read(pod).map_err(|why| {
+        let node = pod
+            .spec
+            .as_ref()
+            .and_then(|s| s.node_name.clone())
+            .filter(|n| !n.is_empty());
+        Skipped {
+            node,
+            ..skipped(Kind::Pod, &pod.metadata, why)
+        }
+    })
+}
+
+/// The facts of a PodDisruptionBudget.
+pub fn budget(budget: &PodDisruptionBudget) -> Result<Budget, Skipped> {
+    read_budget(budget).map_err(|why| skipped(Kind::Budget, &budget.metadata, why))
+}
+
+/// The name and the labels of a namespace.
+pub fn namespace(namespace: &core::Namespace) -> Result<(String, Labels), Skipped> {
+    let meta = &namespace.metadata;
+    let name = name_of(meta).map_err(|why| skipped(Kind::Namespace, meta, why))?;
+    Ok((name, meta.labels.clone().unwrap_or_default()))
+}
+
+/// The name and the value of a PriorityClass.
+pub fn class(class: &PriorityClass) -> Result<(String, i32), Skipped> {
+    let name =
+        name_of(&class.metadata).map_err(|why| skipped(Kind::Class, &class.metadata, why))?;
+    Ok((name, class.value.unwrap_or_default()))
+}
+
+/// The name of a persistent volume claim and its facts.
+pub fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Skipped> {
+    storage::claim(claim).map_err(|why| skipped(Kind::Claim, &claim.metadata, why))
+}
+
+/// The name of a persistent volume and its facts.
+pub fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Skipped> {
+    storage::volume(volume).map_err(|why| skipped(Kind::Volume, &volume.metadata, why))
+}
+
+/// The name of a service and the labels that it selects pods by: none where it selects no pods.
+pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
+    let meta = &service.metadata;
+    let name = name_of(meta).map_err(|why| skipped(Kind::Service, meta, why))?;
+    let selector = service.spec.as_ref().and_then(|s| s.selector.clone());
+    Ok(((namespace_of(meta), name), selector.unwrap_or_default()))
+}
+
+/// The name of what stands between pods and their workload, and who controls it.
+pub fn owner(kind: Kind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Skipped> {
+    let name = name_of(meta).map_err(|why| skipped(kind, meta, why))?;
+    let owners = owners_of(meta);
+    let above = owners
+        .iter()
+        .find(|o| o.controller)
+        .or(owners.first())
+        .cloned();
+    Ok(((namespace_of(meta), name), above))
+}
+
+/// The facts of an object from a file, or its kind and why it cannot be read; `None` where it is of a kind that is not kept.
+#[expect(
+    clippy::result_large_err,
+    reason = "few objects fail, and those that do are kept as they are"
+)]
+pub fn object(value: &Value) -> Result<Option<Object>, (Kind, Skipped)> {
+    let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    let Some(kind) = kind_of(word("apiVersion"), word("kind")) else {
+        return Ok(None);
+    };
+    let read = decode(kind, value).unwrap_or_else(|error| Err(unreadable(kind, value, &error)));
+    read.map(Some).map_err(|skipped| (kind, skipped))
+}
+
+/// The facts of an object from its JSON text, as lists and watches deliver it.
+pub fn text(kind: Kind, json: &str) -> Result<Object, Skipped> {
+    decode(kind, &mut serde_json::Deserializer::from_str(json)).unwrap_or_else(|error| {
+        let value: Value = serde_json::from_str(json).unwrap_or_default();
+        Err(unreadable(kind, &value, &error))
+    })
+}
+
+/// Which of the kinds that are kept these words name. Only the version of the group that is asked for is understood.
+fn kind_of(api_version: &str, kind: &str) -> Option<Kind> {
+    Some(match (api_version, kind) {
+        ("v1", "Node") => Kind::Node,
+        ("v1", "Pod") => Kind::Pod,
+        ("policy/v1", "PodDisruptionBudget") => Kind::Budget,
+        ("v1", "Namespace") => Kind::Namespace,
+        ("scheduling.k8s.io/v1", "PriorityClass") => Kind::Class,
+        ("v1", "PersistentVolumeClaim") => Kind::Claim,
+        ("v1", "PersistentVolume") => Kind::Volume,
+        ("v1", "Service") => Kind::Service,
+        ("apps/v1", "ReplicaSet") => Kind::ReplicaSet,
+        ("v1", "ReplicationController") => Kind::ReplicationController,
+        ("batch/v1", "Job") => Kind::Job,
+        _ => return None,
+    })
+}
+
+/// Of what stands between pods and workloads, only the metadata is of use; servers can be asked for nothing else.
+#[derive(Deserialize)]
+struct MetadataOnly {
+    #[serde(default)]
+    metadata: ObjectMeta,
+}
+
+/// The outer result tells whether the object has the types of its kind, the inner one whether it makes sense.
+fn decode<'de, D: Deserializer<'de>>(
+    kind: Kind,
+    from: D,
+) -> Result<Result<Object, Skipped>, D::Error> {
+    Ok(match kind {
+        Kind::Node => node(&core::Node::deserialize(from)?).map(Object::Node),
+        Kind::Pod => pod(&core::Pod::deserialize(from)?).map(|pod| Object::Pod(Box::new(pod))),
+        Kind::Budget => budget(&PodDisruptionBudget::deserialize(from)?).map(Object::Budget),
+        Kind::Namespace => namespace(&core::Namespace::deserialize(from)?)
+            .map(|(name, labels)| Object::Namespace(name, labels)),
+        Kind::Class => class(&PriorityClass::deserialize(from)?)
+            .map(|(name, value)| Object::Class(name, value)),
+        Kind::Claim => claim(&core::PersistentVolumeClaim::deserialize(from)?)
+            .map(|(name, claim)| Object::Claim(name, claim)),
+        Kind::Volume => volume(&core::PersistentVolume::deserialize(from)?)
+            .map(|(name, volume)| Object::Volume(name, volume)),
+        Kind::Service => service(&core::Service::deserialize(from)?)
+            .map(|(name, selector)| Object::Service(name, selector)),
+        Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
+            let meta = MetadataOnly::deserialize(from)?.metadata;
+            owner(kind, &meta).map(|(name, above)| Object::Owner(kind, name, above))
+        }
+    })
+}
+
+/// What can still be told of an object that has not the types of its kind.
+fn unreadable(kind: Kind, value: &Value, error: &impl std::fmt::Display) -> Skipped {
+    let word = |pointer| {
+        value
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let namespace = match word("/metadata/namespace") {
+        _ if !namespaced(kind) => "",
+        "" => "default",
+        named => named,
+    };
+    Label {
+        namespace: namespace.to_owned(),
+        name: word("/metadata/name").to_owned(),
+        node: Some(word("/spec/nodeName"))
+            .filter(|n| kind == Kind::Pod && !n.is_empty())
+            .map(str::to_owned),
+    }
+    .skipped(kind, error.to_string())
+}
+
+fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
+    let namespace = if namespaced(kind) {
+        namespace_of(meta)
+    } else {
+        String::new()
+    };
+    Label {
+        namespace,
+        name: meta.name.clone().unwrap_or_default(),
+        node: None,
+    }
+    .skipped(kind, why)
+}
+
+impl Label {
+    fn skipped(self, kind: Kind, why: Wrong) -> Skipped {
+        Skipped {
+            kind: kind.name().to_owned(),
+            namespace: self.namespace,
+            name: self.name,
+            node: self.node,
+            why,
+        }
+    }
+}
+
+const fn namespaced(kind: Kind) -> bool {
+    !matches!(
+        kind,
+        Kind::Node | Kind::Namespace | Kind::Class | Kind::Volume
+    )
+}
+
+fn name_of(meta: &ObjectMeta) -> Result<String, Wrong> {
+    let name = meta.name.as_ref().filter(|n| !n.is_empty());
+    name.cloned()
+        .ok_or_else(|| "metadata.name is missing".to_owned())
+}
+
+fn namespace_of(meta: &ObjectMeta) -> String {
+    meta.namespace
+        .clone()
+        .filter(|n| !n.is_empty())
+        .unwrap_or_else(|| "default".to_owned())
+}
+
+fn annotation<'m>(meta: &'m ObjectMeta, name: &str) -> Option<&'m str> {
+    meta.annotations
+        .as_ref()
+        .and_then(|all| all.get(name))
+        .map(String::as_str)
+}
+
+fn owners_of(meta: &ObjectMeta) -> Vec<Owner> {
+    let owner = |o: &OwnerReference| Owner {
+        kind: o.kind.clone(),
+        name: o.name.clone(),
+        controller: o.controller.unwrap_or_default(),
+    };
+    meta.owner_references.iter().flatten().map(owner).collect()
+}
+
+fn read_node(node: &core::Node) -> Result<Node, Wrong> {
+    let spec = node.spec.as_ref();
+    let status = node.status.as_ref();
+    let conditions = status
+        .and_then(|s| s.conditions.as_deref())
+        .unwrap_or_default();
+    let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
+    Ok(Node {
+        name: name_of(&node.metadata)?,
+        addresses: internal_addresses(status),
+        labels: node.metadata.labels.clone().unwrap_or_default(),
+        taints: taints
+            .iter()
+            .enumerate()
+            .map(taint)
+            .collect::<Result<_, _>>()?,
+        cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
+        ready: !conditions
+            .iter()
+            .any(|c| c.type_ == "Ready" && c.status != "True"),
+        allocatable: allocatable(status)?,
+        scale_down_disabled: annotation(
+            &node.metadata,
+            "cluster-autoscaler.kubernetes.io/scale-down-disabled",
+        )
+        .is_some_and(|value| value == "true"),
+        images: status
+            .and_then(|s| s.images.as_deref())
+            .unwrap_or_default()
+            .iter()
+            .map(image)
+            .collect(),
+    })
+}
+
+fn internal_addresses(status: Option<&core::NodeStatus>) -> Vec<String> {
+    let all = status
+        .and_then(|s| s.addresses.as_deref())
+        .unwrap_or_default();
+    all.iter()
+        .filter(|a| a.type_ == "InternalIP")
+        .map(|a| a.address.clone())
+        .collect()
+}
+
+fn image(image: &core::ContainerImage) -> Image {
+    let size = image
+        .size_bytes
+        .and_then(|n| u64::try_from(n).ok())
+        .unwrap_or_default();
+    Image {
+        names: image.names.clone().unwrap_or_default(),
+        size,
+    }
+}
+
+fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::Listed, Wrong> {
+    let full = |table: Option<&requests::Quantities>| table.is_some_and(|t| !t.is_empty());
+    match status {
+        Some(s) if full(s.allocatable.as_ref()) => {
+            requests::amounts("status.allocatable", s.allocatable.as_ref())
+        }
+        Some(s) => requests::amounts("status.capacity", s.capacity.as_ref()),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn taint((i, taint): (usize, &core::Taint)) -> Result<Taint, Wrong> {
+    Ok(Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone().unwrap_or_default(),
+        effect: effect(&format!("spec.taints[{i}].effect"), &taint.effect)?,
+    })
+}
+
+fn effect(field: &str, found: &str) -> Result<Effect, Wrong> {
+    match found {
+        "NoSchedule" => Ok(Effect::NoSchedule),
+        "PreferNoSchedule" => Ok(Effect::PreferNoSchedule),
+        "NoExecute" => Ok(Effect::NoExecute),
+        _ => Err(format!(
+            "{field}: found {found:?}, expected NoSchedule, PreferNoSchedule or NoExecute"
+        )),
+    }
+}
+
+fn read_budget(budget: &PodDisruptionBudget) -> Result<Budget, Wrong> {
+    let meta = &budget.metadata;
+    let spec = budget.spec.as_ref();
+    let status = budget.status.as_ref();
+    let selector = spec.and_then(|s| s.selector.as_ref());
+    let policy = spec.and_then(|s| s.unhealthy_pod_eviction_policy.as_deref());
+    Ok(Budget {
+        namespace: namespace_of(meta),
+        name: name_of(meta)?,
+        selector: selector
+            .map(|s| label_selector("spec.selector", s))
+            .transpose()?,
+        allowed: count(
+            "status.disruptionsAllowed",
+            status.and_then(|s| s.disruptions_allowed),
+        )?,
+        healthy: count(
+            "status.currentHealthy",
+            status.and_then(|s| s.current_healthy),
+        )?,
+        desired: count(
+            "status.desiredHealthy",
+            status.and_then(|s| s.desired_healthy),
+        )?,
+        stale: status
+            .and_then(|s| s.observed_generation)
+            .unwrap_or_default()
+            < meta.generation.unwrap_or_default(),
+        always_unhealthy: always_unhealthy(policy)?,
+    })
+}
+
+fn always_unhealthy(policy: Option<&str>) -> Result<bool, Wrong> {
+    match policy {
+        Some("AlwaysAllow") => Ok(true),
+        None | Some("" | "IfHealthyBudget") => Ok(false),
+        Some(other) => Err(format!(
+            "spec.unhealthyPodEvictionPolicy: found {other:?}, expected IfHealthyBudget or AlwaysAllow"
+        )),
+    }
+}
+
+fn count(field: &str, found: Option<i32>) -> Result<u32, Wrong> {
+    let found = found.unwrap_or_default();
+    u32::try_from(found).map_err(|_| format!("{field}: found {found}, expected a count"))
+}
+
+fn label_selector(field: &str, selector: &LabelSelector) -> Result<Selector, Wrong> {
+    let expressions = selector.match_expressions.iter().flatten();
+    let parts = expressions.map(|e| {
+        (
+            e.key.clone(),
+            e.operator.clone(),
+            e.values.clone().unwrap_or_default(),
+        )
+    });
+    let none = Labels::new();
+    Selector::from_parts(selector.match_labels.as_ref().unwrap_or(&none), parts)
+        .map_err(|error| format!("{field}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Amount;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// An object from YAML, which is how people know objects.
+    pub(super) fn yaml(text: &str) -> Value {
+        serde_saphyr::from_str(text).unwrap()
+    }
+
+    pub(super) fn facts_of(text: &str) -> Object {
+        object(&yaml(text)).unwrap().unwrap()
+    }
+
+    pub(super) fn why_not(text: &str) -> Skipped {
+        object(&yaml(text)).unwrap_err().1
+    }
+
+    fn node_of(text: &str) -> Node {
+        let Object::Node(node) = facts_of(text) else {
+            panic!("{text}")
+        };
+        node
+    }
+
+    fn budget_of(text: &str) -> Budget {
+        let Object::Budget(budget) = facts_of(text) else {
+            panic!("{text}")
+        };
+        budget
+    }
+
+    #[test]
+    fn a_node() {
+        let node = node_of(
+            "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
+              spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule}, {key: x, effect: NoExecute}]},
+              status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
+                       conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: 'False'}]}}",
+        );
+        let taint = |key: &str, value: &str, effect| Taint {
+            key: key.into(),
+            value: value.into(),
+            effect,
+        };
+        let expected = Node {
+            addresses: Vec::new(),
+            name: "n1".into(),
+            labels: [("zone".to_owned(), "a".to_owned())].into(),
+            taints: vec![
+                taint("gpu", "t4", Effect::NoSchedule),
+                taint("x", "", Effect::NoExecute),
+            ],
+            cordoned: true,
+            ready: true,
+            allocatable: vec![
+                ("cpu".into(), Amount::millicores(7910)),
+                ("memory".into(), Amount::new(4096)),
+                ("pods".into(), Amount::new(110)),
+            ],
+            scale_down_disabled: false,
+            images: vec![Image {
+                names: vec!["web:7".into()],
+                size: 9,
+            }],
+        };
+        assert_eq!(node, expected);
+    }
+
+    #[test]
+    fn only_the_word_true_disables_scaling_down() {
+        let disabled = |value: &str| {
+            let name = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+            let node = format!(
+                "{{apiVersion: v1, kind: Node, metadata: {{name: n1, annotations: {{{name}: '{value}'}}}}}}"
+            );
+            node_of(&node).scale_down_disabled
+        };
+        assert_eq!(
+            ["true", "false", "True", ""].map(disabled),
+            [true, false, false, false]
+        );
+        assert!(!node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}").scale_down_disabled);
+    }
+
+    #[test]
+    fn a_node_without_allocatable_offers_its_capacity() {
+        let node = node_of(
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, capacity: {pods: '9'}}}",
+        );
+        assert_eq!(node.allocatable, [("pods".to_owned(), Amount::new(9))]);
+        let bare = node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
+        assert!(bare.allocatable.is_empty() && bare.ready && !bare.cordoned);
+    }
+
+    #[test]
+    fn a_node_is_ready_unless_it_says_otherwise() {
+        for (conditions, ready) in [
+            ("[]", true),
+            ("[{type: Ready, status: 'False'}]", false),
+            ("[{type: Ready, status: Unknown}]", false),
+        ] {
+            let text = format!(
+                "{{apiVersion: v1, kind: Node, metadata: {{name: n1}}, status: {{conditions: {conditions}}}}}"
+            );
+            assert_eq!(node_of(&text).ready, ready, "{conditions}");
+        }
+    }
+
+    #[test]
+    fn a_budget_that_selects_nothing_differs_from_one_that_selects_all() {
+        let text = |spec: &str| {
+            format!(
+                "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b}}, spec: {spec}}}"
+            )
+        };
+        assert_eq!(budget_of(&text("{}")).selector, None);
+        assert_eq!(
+            budget_of(&text("{selector: {}}")).selector,
+            Some(Selector::default())
+        );
+        let some = "{selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: In, values: [a, b]}]}}";
+        assert_eq!(
+            budget_of(&text(some)).selector.unwrap().to_string(),
+            "app=web,tier in (a,b)"
+        );
+        let like = "{selector: {matchExpressions: [{key: tier, operator: Like}]}}";
+        assert!(
+            why_not(&text(like))
+                .why
+                .starts_with("spec.selector: unknown operator \"Like\"")
+        );
+    }
+
+    #[test]
+    fn a_budget_is_stale_until_its_controller_has_seen_its_newest_spec() {
+        let budget = budget_of(
+            "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop, generation: 3},
+              spec: {selector: {}, unhealthyPodEvictionPolicy: AlwaysAllow},
+              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}",
+        );
+        let expected = Budget {
+            namespace: "shop".into(),
+            name: "b".into(),
+            selector: Some(Selector::default()),
+            allowed: 1,
+            healthy: 3,
+            desired: 2,
+            stale: true,
+            always_unhealthy: true,
+        };
+        assert_eq!(budget, expected);
+    }
+
+    #[test]
+    fn the_small_ones() {
+        let shown = |text: &str| format!("{:?}", facts_of(text));
+        let namespace =
+            shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
+        assert_eq!(namespace, r#"Namespace("shop", {"team": "a"})"#);
+        let class = shown(
+            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
+        );
+        assert_eq!(class, r#"Class("high", 7)"#);
+        let service = shown(
+            "{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}}}",
+        );
+        assert_eq!(service, r#"Service(("default", "web"), {"app": "web"})"#);
+        let set = shown(
+            "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: web-1, namespace: shop, ownerReferences:
+               [{kind: Other, name: o}, {kind: Deployment, name: web, controller: true}]}}",
+        );
+        assert_eq!(
+            set,
+            r#"Owner(ReplicaSet, ("shop", "web-1"), Some(Owner { kind: "Deployment", name: "web", controller: true }))"#
+        );
+        let job = shown("{apiVersion: batch/v1, kind: Job, metadata: {name: j}}");
+        assert_eq!(job, r#"Owner(Job, ("default", "j"), None)"#);
+    }
+
+    #[test]
+    fn other_kinds_are_not_kept() {
+        for other in [
+            "{apiVersion: v1, kind: Secret, metadata: {name: s}}",
+            "{kind: Node}",
+            "[]",
+            "7",
+        ] {
+            assert!(object(&yaml(other)).unwrap().is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_skipped_by_name_and_field() {
+        let skipped = why_not(
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: many}}}",
+        );
+        assert_eq!(
+            (skipped.kind.as_str(), skipped.name.as_str(), skipped.node),
+            ("Node", "n1", None)
+        );
+        assert!(
+            skipped.why.starts_with("status.allocatable.cpu: "),
+            "{}",
+            skipped.why
+        );
+        let taint = why_not(
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: a, effect: Never}]}}",
+        );
+        assert_eq!(
+            taint.why,
+            "spec.taints[0].effect: found \"Never\", expected NoSchedule, PreferNoSchedule or NoExecute"
+        );
+        assert_eq!(
+            why_not("{apiVersion: v1, kind: Namespace, metadata: {}}").why,
+            "metadata.name is missing"
+        );
+    }
+
+    #[test]
+    fn an_object_of_the_wrong_types_is_still_known_by_name() {
+        let broken = r#"{"metadata": {"name": "p", "namespace": "shop"}, "spec": {"nodeName": "n1", "containers": 7}}"#;
+        let skipped = text(Kind::Pod, broken).unwrap_err();
+        assert_eq!(
+            skipped.to_string().split(": ").next(),
+            Some("Pod shop/p cannot be read")
+        );
+        assert_eq!(skipped.node.as_deref(), Some("n1"));
+        let wrong_set = r#"{"metadata": {"name": "s", "ownerReferences": {}}}"#;
+        assert_eq!(
+            text(Kind::ReplicaSet, wrong_set).unwrap_err().namespace,
+            "default"
+        );
+        let wrong_node = r#"{"metadata": {"name": "n1", "labels": []}}"#;
+        assert_eq!(text(Kind::Node, wrong_node).unwrap_err().namespace, "");
+        assert_eq!(text(Kind::Node, "no json").unwrap_err().name, "");
+    }
+
+    fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
+        into.push(at.to_owned());
+        match value {
+            Value::Object(map) => {
+                map.iter().for_each(|(k, v)| {
+                    pointers(v, &format!("{at}/{}", k.replace('/', "~1")), into)
+                });
+            }
+            Value::Array(list) => list
+                .iter()
+                .enumerate()
+                .for_each(|(i, v)| pointers(v, &format!("{at}/{i}"), into)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_stands_in_a_field_nothing_panics(
+            which in 0..3usize,
+            place in any::<prop::sample::Index>(),
+            text in "[-0-9A-Za-z.]{0,8}",
+            number in any::<i64>(),
+            choice in 0..6,
+        ) {
+            let mut value = yaml([pod::tests::RICH, NODE, BUDGET][which]);
+            let mut places = Vec::new();
+            pointers(&value, "", &mut places);
+            let place = &places[place.index(places.len())];
+            *value.pointer_mut(place).unwrap() = match choice {
+                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]), 4 => json!({ text: number }),
+                _ => json!({}),
+            };
+            if let Err((kind, skipped)) = object(&value) {
+                prop_assert_eq!(kind.name(), skipped.kind);
+                prop_assert!(!skipped.why.is_empty());
+            }
+            let json = value.to_string();
+            let _ = super::text(Kind::Pod, &json);
+            let _ = super::text(Kind::Pod, &json[..json.floor_char_boundary(json.len() / 2)]);
+        }
+    }
+
+    const NODE: &str =
+        "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}}, spec: {unschedulable: true,
+        taints: [{key: gpu, value: t4, effect: NoSchedule}]}, status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki},
+        conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}}";
+
+    const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, generation: 3},
+        spec: {selector: {matchExpressions: [{key: a, operator: In, values: [b]}]}, minAvailable: 50%},
+        status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}";
+}

@@ -1,0 +1,119 @@
+//! What a pod may use at most.
+
+use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
+
+use crate::values::Amount;
+
+use super::Wrong;
+use super::requests::{Listed, amounts, is_sidecar};
+
+/// The limits of its containers and sidecars together, with the pod's overhead; a limit of the pod as a whole goes before
+/// those. A resource of which one container has no limit has none. Init containers have ended when the others run.
+pub(super) fn of_pod(spec: &PodSpec) -> Result<Listed, Wrong> {
+    let sidecars = spec
+        .init_containers
+        .iter()
+        .flatten()
+        .filter(|c| is_sidecar(c));
+    let each = spec
+        .containers
+        .iter()
+        .chain(sidecars)
+        .map(|c| of("spec.containers[]", c.resources.as_ref()));
+    let each: Vec<Listed> = each.collect::<Result<_, _>>()?;
+    let whole = of("spec", spec.resources.as_ref())?;
+    let overhead = amounts("spec.overhead", spec.overhead.as_ref())?;
+    let mut total = whole.clone();
+    let (first, others) = each
+        .split_first()
+        .map_or((&[][..], &[][..]), |(first, others)| {
+            (first.as_slice(), others)
+        });
+    for (name, limit) in first
+        .iter()
+        .filter(|(name, _)| find(&whole, name).is_none())
+    {
+        let others: Option<Vec<_>> = others.iter().map(|limits| find(limits, name)).collect();
+        total.extend(
+            others.map(|others| (name.clone(), others.into_iter().fold(*limit, Amount::plus))),
+        );
+    }
+    for (name, limit) in &mut total {
+        *limit = limit.plus(find(&overhead, name).unwrap_or_default());
+    }
+    Ok(total)
+}
+
+fn of(field: &str, resources: Option<&ResourceRequirements>) -> Result<Listed, Wrong> {
+    amounts(
+        &format!("{field}.resources.limits"),
+        resources.and_then(|r| r.limits.as_ref()),
+    )
+}
+
+fn find(limits: &[(String, Amount)], name: &str) -> Option<Amount> {
+    limits
+        .iter()
+        .find(|(n, _)| n == name)
+        .map(|(_, limit)| *limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::quantity;
+
+    fn limits(text: &str) -> String {
+        let listed = of_pod(&serde_saphyr::from_str(text).unwrap()).unwrap();
+        let shown: Vec<_> = listed
+            .iter()
+            .map(|(name, limit)| format!("{name}={}", quantity::text(name, *limit)))
+            .collect();
+        shown.join(" ")
+    }
+
+    #[test]
+    fn limits_add_up_where_every_container_has_one() {
+        let web = "{name: web, resources: {limits: {cpu: 500m, memory: 1Gi}}}";
+        let proxy = "{name: proxy, resources: {limits: {cpu: 250m}}}";
+        assert_eq!(
+            limits(&format!("{{containers: [{web}, {proxy}]}}")),
+            "cpu=750m"
+        );
+        assert_eq!(
+            limits(&format!(
+                "{{containers: [{web}], overhead: {{cpu: 10m, memory: 1Mi}}}}"
+            )),
+            "cpu=510m memory=1025Mi"
+        );
+        assert_eq!(
+            limits(&format!("{{containers: [{web}, {{name: none}}]}}")),
+            ""
+        );
+        assert_eq!(limits("{containers: []}"), "");
+    }
+
+    #[test]
+    fn a_sidecar_counts_and_what_has_ended_does_not() {
+        let web = "{name: web, resources: {limits: {cpu: 500m}}}";
+        let init = "{name: i, resources: {limits: {cpu: 4}}}";
+        let sidecar = "{name: s, restartPolicy: Always, resources: {limits: {cpu: 1}}}";
+        assert_eq!(
+            limits(&format!(
+                "{{containers: [{web}], initContainers: [{init}, {sidecar}]}}"
+            )),
+            "cpu=1500m"
+        );
+    }
+
+    #[test]
+    fn a_limit_of_the_whole_pod_goes_before_those_of_its_containers() {
+        let web = "{name: web, resources: {limits: {cpu: 500m, memory: 1Gi}}}";
+        assert_eq!(
+            limits(&format!(
+                "{{resources: {{limits: {{cpu: 2}}}}, containers: [{web}]}}"
+            )),
+            "cpu=2 memory=1Gi"
+        );
+    }
+}

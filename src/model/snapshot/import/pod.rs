@@ -1,0 +1,579 @@
+//! Pods, as facts.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::model::snapshot::facts::{
+    Condition, Marks, Phase, Pod, Qos, Tolerates, Toleration, Volumes,
+};
+
+use super::{
+    Wrong, affinity, annotation, containers, effect, limits, name_of, namespace_of, owners_of,
+    requests, spread,
+};
+
+/// The facts of a pod.
+pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
+    let no_spec = core::PodSpec::default();
+    let no_status = core::PodStatus::default();
+    let meta = &pod.metadata;
+    let spec = pod.spec.as_ref().unwrap_or(&no_spec);
+    let status = pod.status.as_ref().unwrap_or(&no_status);
+    let labels = meta.labels.clone().unwrap_or_default();
+    let ready = |c: &core::PodCondition| c.type_ == "Ready" && c.status == "True";
+    Ok(Pod {
+        namespace: namespace_of(meta),
+        name: name_of(meta)?,
+        uid: meta.uid.clone().unwrap_or_default(),
+        marks: marks(meta),
+        owners: owners_of(meta),
+        node: spec.node_name.clone().filter(|n| !n.is_empty()),
+        phase: phase(status.phase.as_deref())?,
+        ready: status.conditions.iter().flatten().any(ready),
+        terminating: meta.deletion_timestamp.is_some(),
+        // Only a file can lack it; what nobody knows the age of is taken for old, as it has survived so far.
+        created: meta
+            .creation_timestamp
+            .as_ref()
+            .map_or(Timestamp::UNIX_EPOCH, |t| t.0),
+        started: status.start_time.as_ref().map(|t| t.0),
+        priority: spec.priority,
+        // Before the quality of service, so that what makes no sense is named with its field.
+        requests: requests::of_pod(spec, status)?,
+        limits: limits::of_pod(spec)?,
+        presumed: requests::presumed(spec, status)?,
+        presumed_of_containers: requests::presumed_of_containers(spec, status)?,
+        qos: qos(spec, status)?,
+        scheduler: spec
+            .scheduler_name
+            .clone()
+            .filter(|n| !n.is_empty() && n != "default-scheduler"),
+        gated: spec
+            .scheduling_gates
+            .as_ref()
+            .is_some_and(|gates| !gates.is_empty()),
+        ports: containers::host_ports(spec),
+        tolerations: spec
+            .tolerations
+            .iter()
+            .flatten()
+            .enumerate()
+            .map(toleration)
+            .collect::<Result<_, _>>()?,
+        node_selector: spec.node_selector.clone().unwrap_or_default(),
+        required_nodes: affinity::required_nodes(spec)?,
+        preferred_nodes: affinity::preferred_nodes(spec)?,
+        spread: spread::of_pod(spec, &labels)?,
+        containers: containers::of_pod(spec, status)?,
+        reason: status.reason.clone().filter(|r| !r.is_empty()),
+        conditions: status.conditions.iter().flatten().map(condition).collect(),
+        avoids: affinity::avoids(spec, &labels)?,
+        seeks: affinity::seeks(spec, &labels)?,
+        likes: affinity::likes(spec, &labels)?,
+        volumes: volumes(spec),
+        resource_claims: spec.resource_claims.as_ref().is_some_and(|c| !c.is_empty()),
+        labels,
+    })
+}
+
+fn marks(meta: &ObjectMeta) -> Marks {
+    let find = |name: &str| annotation(meta, name);
+    Marks {
+        mirror: find("kubernetes.io/config.mirror").is_some(),
+        static_pod: find("kubernetes.io/config.source").is_some_and(|source| source != "api"),
+        evict: find("descheduler.alpha.kubernetes.io/evict").map(str::to_owned),
+        prefer_no_eviction: find("descheduler.alpha.kubernetes.io/prefer-no-eviction")
+            .is_some_and(|v| v != "false"),
+        // The ReplicaSet controller, whose annotation this is, takes nonsense for zero as well.
+        deletion_cost: find("controller.kubernetes.io/pod-deletion-cost")
+            .and_then(|cost| cost.parse().ok())
+            .unwrap_or_default(),
+        safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict")
+            .and_then(|value| value.parse().ok()),
+    }
+}
+
+fn phase(found: Option<&str>) -> Result<Phase, Wrong> {
+    match found {
+        None | Some("" | "Pending") => Ok(Phase::Pending),
+        Some("Running") => Ok(Phase::Running),
+        Some("Succeeded") => Ok(Phase::Succeeded),
+        Some("Failed") => Ok(Phase::Failed),
+        Some("Unknown") => Ok(Phase::Unknown),
+        Some(other) => Err(format!(
+            "status.phase: found {other:?}, expected Pending, Running, Succeeded, Failed or Unknown"
+        )),
+    }
+}
+
+fn qos(spec: &core::PodSpec, status: &core::PodStatus) -> Result<Qos, Wrong> {
+    match status.qos_class.as_deref() {
+        None | Some("") => requests::qos(spec),
+        Some("BestEffort") => Ok(Qos::BestEffort),
+        Some("Burstable") => Ok(Qos::Burstable),
+        Some("Guaranteed") => Ok(Qos::Guaranteed),
+        Some(other) => Err(format!(
+            "status.qosClass: found {other:?}, expected BestEffort, Burstable or Guaranteed"
+        )),
+    }
+}
+
+fn toleration((i, toleration): (usize, &core::Toleration)) -> Result<Toleration, Wrong> {
+    let field = format!("spec.tolerations[{i}]");
+    let text = |text: &Option<String>| text.clone().filter(|t| !t.is_empty());
+    let value = toleration.value.clone().unwrap_or_default();
+    let number = || {
+        value.parse().map_err(|_| {
+            format!("{field}.value: found {value:?}, expected an integer, as Lt and Gt need")
+        })
+    };
+    let operator = match toleration.operator.as_deref() {
+        Some("Exists") => Tolerates::Any,
+        None | Some("" | "Equal") => Tolerates::Equal(value),
+        Some("Gt") => Tolerates::Above(number()?),
+        Some("Lt") => Tolerates::Below(number()?),
+        Some(other) => {
+            return Err(format!(
+                "{field}.operator: found {other:?}, expected Exists, Equal, Lt or Gt"
+            ));
+        }
+    };
+    let bound = text(&toleration.effect)
+        .map(|e| effect(&format!("{field}.effect"), &e))
+        .transpose()?;
+    Ok(Toleration {
+        key: text(&toleration.key),
+        operator,
+        effect: bound,
+    })
+}
+
+fn condition(condition: &core::PodCondition) -> Condition {
+    Condition {
+        kind: condition.type_.clone(),
+        status: condition.status.clone(),
+        reason: condition.reason.clone().unwrap_or_default(),
+        since: condition.last_transition_time.as_ref().map(|t| t.0),
+    }
+}
+
+fn volumes(spec: &core::PodSpec) -> Volumes {
+    let all = || spec.volumes.iter().flatten();
+    Volumes {
+        local: all().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
+        claims: all()
+            .filter_map(|v| v.persistent_volume_claim.as_ref())
+            .map(|c| c.claim_name.clone())
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::model::snapshot::facts::{Container, Effect, Neighbours, Owner, Presumed, Role};
+    use crate::model::snapshot::import::tests::{facts_of, why_not};
+    use crate::model::snapshot::objects::Object;
+    use crate::values::Amount;
+    use crate::values::selector::Selector;
+
+    pub(crate) const RICH: &str = "
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web-1
+  namespace: shop
+  uid: u-1
+  creationTimestamp: '2026-01-01T00:00:00Z'
+  deletionTimestamp: '2026-01-02T00:00:00Z'
+  labels: {app: web, rev: '7'}
+  annotations:
+    kubernetes.io/config.source: api
+    descheduler.alpha.kubernetes.io/evict: 'true'
+    descheduler.alpha.kubernetes.io/prefer-no-eviction: ''
+    controller.kubernetes.io/pod-deletion-cost: '-5'
+  ownerReferences: [{kind: ReplicaSet, name: web, controller: true}]
+spec:
+  nodeName: n1
+  priority: 10
+  schedulerName: other
+  schedulingGates: [{name: quota}]
+  nodeSelector: {disk: ssd}
+  containers:
+  - name: c
+    image: 'web:7'
+    resources: {requests: {cpu: 250m, memory: 1Mi}}
+    ports: [{containerPort: 80, hostPort: 8080}, {containerPort: 81}, {hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}]
+  - {name: log, image: 'log:1'}
+  initContainers: [{name: prepare, image: 'init:1'}]
+  ephemeralContainers: [{name: look, image: 'debug:1'}]
+  topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]
+  resourceClaims: [{name: gpu}]
+  tolerations:
+  - {operator: Exists}
+  - {key: a, value: b, effect: NoExecute}
+  - {key: sla, operator: Gt, value: '90'}
+  - {key: sla, operator: Lt, value: '95'}
+  volumes:
+  - {name: tmp, emptyDir: {}}
+  - {name: data, persistentVolumeClaim: {claimName: data-0}}
+  - {name: scratch, ephemeral: {volumeClaimTemplate: {spec: {}}}}
+  affinity:
+    nodeAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        nodeSelectorTerms:
+        - matchExpressions: [{key: cores, operator: Gt, values: ['7']}]
+        - matchFields: [{key: metadata.name, operator: In, values: [n2]}]
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 60, preference: {matchExpressions: [{key: disk, operator: In, values: [nvme]}]}}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector: {matchLabels: {app: web}}
+        matchLabelKeys: [rev, absent]
+        mismatchLabelKeys: [app]
+        namespaceSelector: {}
+        namespaces: [other]
+      - {topologyKey: zone}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 40, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: batch}}}}
+    podAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {matchLabels: {app: db}}}
+      preferredDuringSchedulingIgnoredDuringExecution:
+      - {weight: 30, podAffinityTerm: {topologyKey: zone, labelSelector: {matchLabels: {app: cache}}}}
+status:
+  phase: Running
+  startTime: '2026-01-01T00:00:05Z'
+  reason: Evicted
+  conditions:
+  - {type: Ready, status: 'True'}
+  - {type: PodScheduled, status: 'False', reason: Unschedulable, lastTransitionTime: '2026-01-01T00:00:03Z'}
+  containerStatuses:
+  - {name: log, restartCount: 3, state: {terminated: {reason: OOMKilled, exitCode: 137}}, ready: false, image: x, imageID: x}
+  - {name: c, restartCount: 120, state: {waiting: {reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 1}}}
+  - {name: stranger, restartCount: 7}
+  initContainerStatuses: [{name: prepare, restartCount: 2, state: {terminated: {exitCode: 0}}}]
+  ephemeralContainerStatuses: [{name: look, state: {running: {}}}]
+";
+
+    fn pod_of(text: &str) -> Pod {
+        let Object::Pod(pod) = facts_of(text) else {
+            panic!("{text}")
+        };
+        *pod
+    }
+
+    fn bare(spec: &str, status: &str) -> String {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {spec}, status: {status}}}"
+        )
+    }
+
+    #[test]
+    fn a_pod() {
+        let pod = pod_of(RICH);
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        assert_eq!(
+            (pod.namespace.as_str(), pod.name.as_str(), pod.uid.as_str()),
+            ("shop", "web-1", "u-1")
+        );
+        assert_eq!(
+            (pod.node.as_deref(), pod.priority, pod.phase),
+            (Some("n1"), Some(10), Phase::Running)
+        );
+        assert!(pod.ready && pod.terminating && pod.resource_claims);
+        assert_eq!(
+            (pod.created, pod.started),
+            (at("2026-01-01T00:00:00Z"), Some(at("2026-01-01T00:00:05Z")))
+        );
+        assert_eq!(pod.qos, Qos::Burstable);
+        assert_eq!(
+            pod.requests,
+            [
+                ("cpu".into(), Amount::millicores(250)),
+                ("memory".into(), Amount::new(1 << 20))
+            ]
+        );
+        assert_eq!(
+            pod.owners,
+            [Owner {
+                kind: "ReplicaSet".into(),
+                name: "web".into(),
+                controller: true
+            }]
+        );
+        assert_eq!(
+            pod.volumes,
+            Volumes {
+                local: true,
+                claims: vec!["data-0".into()]
+            }
+        );
+        assert_eq!(pod.node_selector["disk"], "ssd");
+        let marks = Marks {
+            evict: Some("true".into()),
+            prefer_no_eviction: true,
+            deletion_cost: -5,
+            ..Marks::default()
+        };
+        assert_eq!(pod.marks, marks);
+    }
+
+    #[test]
+    fn tolerations_with_each_operator() {
+        let tolerates = |key: Option<&str>, operator, effect| Toleration {
+            key: key.map(str::to_owned),
+            operator,
+            effect,
+        };
+        let expected = [
+            tolerates(None, Tolerates::Any, None),
+            tolerates(
+                Some("a"),
+                Tolerates::Equal("b".into()),
+                Some(Effect::NoExecute),
+            ),
+            tolerates(Some("sla"), Tolerates::Above(90), None),
+            tolerates(Some("sla"), Tolerates::Below(95), None),
+        ];
+        assert_eq!(pod_of(RICH).tolerations, expected);
+    }
+
+    #[test]
+    fn affinity_that_is_required() {
+        let pod = pod_of(RICH);
+        let terms: Vec<_> = pod
+            .required_nodes
+            .unwrap()
+            .iter()
+            .map(|t| format!("{}|{}", t.labels, t.fields))
+            .collect();
+        assert_eq!(terms, ["cores>7|", "|metadata.name=n2"]);
+        let [first, second] = &pod.avoids[..] else {
+            panic!("{:?}", pod.avoids)
+        };
+        assert_eq!(
+            first.pods.as_ref().unwrap().to_string(),
+            "app=web,rev=7,app!=web"
+        );
+        assert_eq!(
+            (first.namespaces.as_slice(), &first.namespace_selector),
+            (&["other".to_owned()][..], &Some(Selector::default()))
+        );
+        assert_eq!(
+            (
+                &second.pods,
+                &second.namespace_selector,
+                second.topology_key.as_str()
+            ),
+            (&None, &None, "zone")
+        );
+    }
+
+    #[test]
+    fn affinity_that_is_preferred() {
+        let pod = pod_of(RICH);
+        let terms: Vec<_> = pod
+            .preferred_nodes
+            .iter()
+            .map(|(w, t)| format!("{w} {}|{}", t.labels, t.fields))
+            .collect();
+        assert_eq!(
+            (terms, pod.spread.len()),
+            (vec!["60 disk=nvme|".to_owned()], 1)
+        );
+    }
+
+    #[test]
+    fn affinity_to_other_pods() {
+        let pod = pod_of(RICH);
+        let whom = |n: &Neighbours| n.pods.as_ref().unwrap().to_string();
+        assert_eq!(pod.seeks.iter().map(whom).collect::<Vec<_>>(), ["app=db"]);
+        let likes: Vec<_> = pod
+            .likes
+            .iter()
+            .map(|l| format!("{} {}", l.weight, whom(&l.whom)))
+            .collect();
+        assert_eq!(likes, ["30 app=cache", "-40 app=batch"]);
+    }
+
+    #[test]
+    fn what_else_bears_on_where_it_is_placed() {
+        let pod = pod_of(RICH);
+        assert_eq!((pod.scheduler.as_deref(), pod.gated), (Some("other"), true));
+        let ports: Vec<_> = pod
+            .ports
+            .iter()
+            .map(|p| format!("{} {} {}", p.ip, p.protocol, p.port))
+            .collect();
+        assert_eq!(ports, ["0.0.0.0 TCP 8080", "10.0.0.1 UDP 53"]);
+        let presumed = Presumed {
+            cpu: Amount::millicores(350),
+            memory: Amount::new(201 << 20),
+        };
+        assert_eq!(pod.presumed, presumed);
+    }
+
+    #[test]
+    fn each_container_has_the_status_of_its_name() {
+        let pod = pod_of(RICH);
+        let container = |role, image: &str, restarts| Container {
+            role,
+            image: image.to_owned(),
+            requested: Vec::new(),
+            restarts,
+            waiting: None,
+            ended: None,
+        };
+        let expected = [
+            Container {
+                requested: vec!["cpu".into(), "memory".into()],
+                waiting: Some("CrashLoopBackOff".into()),
+                ..container(Role::Main, "web:7", 120)
+            },
+            Container {
+                ended: Some(("OOMKilled".into(), 137)),
+                ..container(Role::Main, "log:1", 3)
+            },
+            Container {
+                ended: Some((String::new(), 0)),
+                ..container(Role::Init, "init:1", 2)
+            },
+            container(Role::Ephemeral, "debug:1", 0),
+        ];
+        assert_eq!(pod.containers, expected);
+    }
+
+    #[test]
+    fn conditions_and_the_reason_of_the_pod() {
+        let pod = pod_of(RICH);
+        let condition = |kind: &str, status: &str, reason: &str, since: Option<&str>| Condition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            since: since.map(|t| t.parse().unwrap()),
+        };
+        let expected = [
+            condition("Ready", "True", "", None),
+            condition(
+                "PodScheduled",
+                "False",
+                "Unschedulable",
+                Some("2026-01-01T00:00:03Z"),
+            ),
+        ];
+        assert_eq!(
+            (pod.reason.as_deref(), pod.conditions.as_slice()),
+            (Some("Evicted"), &expected[..])
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_as_the_api_defaults_it() {
+        let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
+        assert_eq!(
+            (pod.namespace.as_str(), pod.node, pod.phase, pod.ready),
+            ("default", None, Phase::Pending, false)
+        );
+        assert_eq!(
+            (pod.priority, pod.qos, pod.requests.len()),
+            (None, Qos::BestEffort, 0)
+        );
+        assert_eq!(
+            (pod.required_nodes, pod.avoids.len(), pod.marks),
+            (None, 0, Marks::default())
+        );
+    }
+
+    #[test]
+    fn what_cluster_autoscaler_may_do() {
+        let may = |value: &str| {
+            let name = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+            let pod = format!(
+                "{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {{{name}: '{value}'}}}}}}"
+            );
+            pod_of(&pod).marks.safe_to_evict
+        };
+        assert_eq!(
+            ["true", "false", "True", ""].map(may),
+            [Some(true), Some(false), None, None]
+        );
+    }
+
+    #[test]
+    fn marks_that_say_no() {
+        let pod = pod_of(
+            "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {kubernetes.io/config.mirror: x,
+               kubernetes.io/config.source: file, descheduler.alpha.kubernetes.io/prefer-no-eviction: 'false',
+               controller.kubernetes.io/pod-deletion-cost: much}}}",
+        );
+        assert_eq!(
+            pod.marks,
+            Marks {
+                mirror: true,
+                static_pod: true,
+                ..Marks::default()
+            }
+        );
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_skipped_with_its_node() {
+        for (spec, status, why) in [
+            (
+                "{}",
+                "{phase: Idle}",
+                "status.phase: found \"Idle\", expected ",
+            ),
+            (
+                "{}",
+                "{qosClass: Best}",
+                "status.qosClass: found \"Best\", expected ",
+            ),
+            (
+                "{tolerations: [{operator: Like}]}",
+                "{}",
+                "spec.tolerations[0].operator: found \"Like\", expected ",
+            ),
+            (
+                "{tolerations: [{effect: Never}]}",
+                "{}",
+                "spec.tolerations[0].effect: found \"Never\", expected ",
+            ),
+            (
+                "{tolerations: [{operator: Gt, value: x}]}",
+                "{}",
+                "spec.tolerations[0].value: found \"x\", expected ",
+            ),
+            (
+                "{containers: [{name: c, resources: {requests: {cpu: '-1'}}}]}",
+                "{}",
+                "spec.containers[0].resources.requests.cpu: ",
+            ),
+            (
+                "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
+                "{}",
+                "spec.affinity.podAntiAffinity.required[0].topologyKey: found nothing, expected ",
+            ),
+            ("{overhead: {memory: x}}", "{}", "spec.overhead.memory: "),
+            (
+                "{affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution:
+                  [{weight: 1, preference: {matchFields: [{key: a, operator: Like}]}}]}}}",
+                "{}",
+                "spec.affinity.nodeAffinity.preferred[0].matchFields: ",
+            ),
+            (
+                "{containers: [{name: c}]}",
+                "{containerStatuses: [{name: c, restartCount: -1}]}",
+                "status of container \"c\": restartCount: found -1, expected a count",
+            ),
+        ] {
+            let on_n1 = spec.replacen('{', "{nodeName: n1, ", 1);
+            let skipped = why_not(&bare(&on_n1, status));
+            assert!(skipped.why.starts_with(why), "{}", skipped.why);
+            assert_eq!(skipped.node.as_deref(), Some("n1"));
+        }
+    }
+}

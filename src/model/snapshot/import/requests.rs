@@ -1,0 +1,434 @@
+//! What the scheduler counts for a pod, and the quality of service that follows from it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{
+    Container, ContainerStatus, PodSpec, PodStatus, ResourceRequirements,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+
+use crate::model::snapshot::facts::{Presumed, Qos};
+use crate::values::{Amount, quantity};
+
+use super::Wrong;
+
+/// Amounts as the API writes them, by resource.
+pub(super) type Quantities = BTreeMap<String, Quantity>;
+
+/// Amounts by resource, as facts keep them.
+pub(super) type Listed = Vec<(String, Amount)>;
+
+type Amounts = BTreeMap<String, Amount>;
+
+/// Amounts by resource; the field is for the sentence when one of them makes no sense.
+pub(super) fn amounts(field: &str, found: Option<&Quantities>) -> Result<Listed, Wrong> {
+    found
+        .into_iter()
+        .flatten()
+        .map(|(name, text)| Ok((name.clone(), amount(field, name, &text.0)?)))
+        .collect()
+}
+
+fn amount(field: &str, resource: &str, text: &str) -> Result<Amount, Wrong> {
+    quantity::amount(resource, text).map_err(|error| format!("{field}.{resource}: {error}"))
+}
+
+fn table(field: &str, found: Option<&Quantities>) -> Result<Amounts, Wrong> {
+    Ok(amounts(field, found)?.into_iter().collect())
+}
+
+/// What the scheduler counts for a pod: its containers and sidecars together, or the peak of its init containers where
+/// that is more; requests of the pod as a whole go before those; overhead comes on top. What is zero is left out.
+pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong> {
+    let total = of_containers(spec, status, &Amounts::new())?;
+    let total = of_whole_pod(spec, total)?;
+    Ok(total
+        .into_iter()
+        .filter(|(_, amount)| *amount > Amount::ZERO)
+        .collect())
+}
+
+/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it. Where requests of the pod as a
+/// whole are stated, that is so only for what nothing in it requests (`getNonMissingContainerRequests` of the scheduler).
+pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
+    let mut absent = absent();
+    if spec.resources.as_ref().is_some_and(|r| {
+        r.requests
+            .as_ref()
+            .is_some_and(|r| r.keys().any(|n| of_pods(n)))
+    }) {
+        let requested = of_whole_pod(spec, of_containers(spec, status, &Amounts::new())?)?;
+        absent.retain(|name, _| !requested.contains_key(name));
+    }
+    Ok(cpu_and_memory(&of_whole_pod(
+        spec,
+        of_containers(spec, status, &absent)?,
+    )?))
+}
+
+/// The same without requests of the pod as a whole.
+pub(super) fn presumed_of_containers(
+    spec: &PodSpec,
+    status: &PodStatus,
+) -> Result<Presumed, Wrong> {
+    let mut total = of_containers(spec, status, &absent())?;
+    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
+    Ok(cpu_and_memory(&total))
+}
+
+fn absent() -> Amounts {
+    let each = Presumed::PER_CONTAINER;
+    Amounts::from([
+        ("cpu".to_owned(), each.cpu),
+        ("memory".to_owned(), each.memory),
+    ])
+}
+
+fn cpu_and_memory(total: &Amounts) -> Presumed {
+    let of = |name: &str| total.get(name).copied().unwrap_or_default();
+    Presumed {
+        cpu: of("cpu"),
+        memory: of("memory"),
+    }
+}
+
+/// What can be requested for a pod as a whole.
+fn of_pods(resource: &str) -> bool {
+    resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-")
+}
+
+/// `absent` stands in for what a container does not mention.
+fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result<Amounts, Wrong> {
+    let infeasible = resize_infeasible(status);
+    let with_absent = |mut own: Amounts| {
+        for (name, amount) in absent {
+            own.entry(name.clone()).or_insert(*amount);
+        }
+        own
+    };
+    let mut total = Amounts::new();
+    for (i, container) in spec.containers.iter().enumerate() {
+        let status = find(status.container_statuses.as_deref(), &container.name);
+        let own = of_container(
+            &format!("spec.containers[{i}]"),
+            container,
+            status,
+            infeasible,
+        )?;
+        add(&mut total, &with_absent(own));
+    }
+    let mut sidecars = Amounts::new();
+    let mut peak = Amounts::new();
+    for (i, container) in spec.init_containers.iter().flatten().enumerate() {
+        let status = find(status.init_container_statuses.as_deref(), &container.name);
+        let own = with_absent(of_container(
+            &format!("spec.initContainers[{i}]"),
+            container,
+            status,
+            infeasible,
+        )?);
+        // While an init container runs, the sidecars that started before it run as well.
+        let mut together = sidecars.clone();
+        add(&mut together, &own);
+        if is_sidecar(container) {
+            add(&mut total, &own);
+            sidecars = together.clone();
+        }
+        raise(&mut peak, &together);
+    }
+    raise(&mut total, &peak);
+    Ok(total)
+}
+
+/// With what is said of the pod as a whole.
+fn of_whole_pod(spec: &PodSpec, mut total: Amounts) -> Result<Amounts, Wrong> {
+    total.extend(of_whole(spec, &total)?);
+    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
+    Ok(total)
+}
+
+pub(super) fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}
+
+fn find<'s>(statuses: Option<&'s [ContainerStatus]>, name: &str) -> Option<&'s ContainerStatus> {
+    statuses.unwrap_or_default().iter().find(|s| s.name == name)
+}
+
+/// A resize that its node can never grant: what the pod asks for is then not what it will get.
+fn resize_infeasible(status: &PodStatus) -> bool {
+    let pending = status
+        .conditions
+        .iter()
+        .flatten()
+        .find(|c| c.type_ == "PodResizePending");
+    pending.is_some_and(|c| c.reason.as_deref() == Some("Infeasible"))
+}
+
+/// While a container is resized, the most of what it asks for, was granted and has counts.
+fn of_container(
+    field: &str,
+    container: &Container,
+    status: Option<&ContainerStatus>,
+    infeasible: bool,
+) -> Result<Amounts, Wrong> {
+    let asked = defaulted(field, container.resources.as_ref())?;
+    let Some((status, has)) = status.and_then(|s| s.resources.as_ref().map(|has| (s, has))) else {
+        return Ok(asked);
+    };
+    let mut most = if infeasible { Amounts::new() } else { asked };
+    raise(
+        &mut most,
+        &table(
+            "status.containerStatuses[].resources.requests",
+            has.requests.as_ref(),
+        )?,
+    );
+    raise(
+        &mut most,
+        &table(
+            "status.containerStatuses[].allocatedResources",
+            status.allocated_resources.as_ref(),
+        )?,
+    );
+    Ok(most)
+}
+
+/// The API server takes the limit for the request where a container states no request; a file may not have met one.
+fn defaulted(field: &str, resources: Option<&ResourceRequirements>) -> Result<Amounts, Wrong> {
+    let Some(resources) = resources else {
+        return Ok(Amounts::new());
+    };
+    let mut amounts = table(
+        &format!("{field}.resources.limits"),
+        resources.limits.as_ref(),
+    )?;
+    amounts.extend(table(
+        &format!("{field}.resources.requests"),
+        resources.requests.as_ref(),
+    )?);
+    Ok(amounts)
+}
+
+/// Requests of the pod as a whole. Its limit stands in only where no container requests that resource either.
+fn of_whole(spec: &PodSpec, containers: &Amounts) -> Result<Amounts, Wrong> {
+    let Some(resources) = &spec.resources else {
+        return Ok(Amounts::new());
+    };
+    let mut amounts = table("spec.resources.limits", resources.limits.as_ref())?;
+    amounts.retain(|name, _| !containers.contains_key(name));
+    amounts.extend(table(
+        "spec.resources.requests",
+        resources.requests.as_ref(),
+    )?);
+    amounts.retain(|name, _| of_pods(name));
+    Ok(amounts)
+}
+
+fn add(sum: &mut Amounts, more: &Amounts) {
+    for (name, amount) in more {
+        let slot = sum.entry(name.clone()).or_default();
+        *slot = slot.plus(*amount);
+    }
+}
+
+fn raise(most: &mut Amounts, other: &Amounts) {
+    for (name, amount) in other {
+        let slot = most.entry(name.clone()).or_default();
+        *slot = (*slot).max(*amount);
+    }
+}
+
+/// As the API server computes it, from cpu and memory alone.
+pub(super) fn qos(spec: &PodSpec) -> Result<Qos, Wrong> {
+    let containers = spec
+        .containers
+        .iter()
+        .chain(spec.init_containers.iter().flatten());
+    let all: Vec<Option<&ResourceRequirements>> = match &spec.resources {
+        Some(whole) if whole.requests.is_some() || whole.limits.is_some() => vec![Some(whole)],
+        _ => containers.map(|c| c.resources.as_ref()).collect(),
+    };
+    let mut classes = Vec::new();
+    for resources in all {
+        let limits = table(
+            "resources.limits",
+            resources.and_then(|r| r.limits.as_ref()),
+        )?;
+        classes.push(qos_of(&limits, &defaulted("spec", resources)?));
+    }
+    // One container that requests nothing makes the others' guarantee worth less, and one that does ends BestEffort.
+    Ok(match (classes.iter().min(), classes.iter().max()) {
+        (Some(least), Some(most)) if least == most => *least,
+        (Some(_), Some(_)) => Qos::Burstable,
+        _ => Qos::BestEffort,
+    })
+}
+
+fn qos_of(limits: &Amounts, requests: &Amounts) -> Qos {
+    let of = |table: &Amounts| {
+        ["cpu", "memory"].map(|name| table.get(name).copied().unwrap_or_default())
+    };
+    let (limits, requests) = (of(limits), of(requests));
+    if limits == [Amount::ZERO; 2] && requests == [Amount::ZERO; 2] {
+        Qos::BestEffort
+    } else if limits == requests && !limits.contains(&Amount::ZERO) {
+        Qos::Guaranteed
+    } else {
+        Qos::Burstable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> PodSpec {
+        serde_saphyr::from_str(text).unwrap()
+    }
+
+    fn requests(spec_text: &str, status: &str) -> String {
+        let listed = of_pod(&spec(spec_text), &serde_saphyr::from_str(status).unwrap()).unwrap();
+        let shown: Vec<_> = listed
+            .iter()
+            .map(|(name, amount)| match name.as_str() {
+                "cpu" => format!("cpu={}m", amount.get() / 1_000_000),
+                other => format!("{other}={}", amount.get()),
+            })
+            .collect();
+        shown.join(" ")
+    }
+
+    #[test]
+    fn containers_add_up_and_a_limit_stands_in_for_a_missing_request() {
+        let text = "{containers: [{name: a, resources: {requests: {cpu: 100m, gpu: 0}, limits: {cpu: 1, memory: 5}}},
+                                  {name: b, resources: {requests: {cpu: 50m, memory: 6}}}]}";
+        assert_eq!(requests(text, "{}"), "cpu=150m memory=11");
+    }
+
+    #[test]
+    fn init_containers_count_only_where_their_peak_is_higher() {
+        let text = |init: &str| {
+            format!(
+                "{{initContainers: [{init}], containers: [{{name: c, resources: {{requests: {{cpu: 1}}}}}}]}}"
+            )
+        };
+        let small = "{name: a, resources: {requests: {cpu: 600m}}}, {name: b, resources: {requests: {cpu: 700m}}}";
+        assert_eq!(requests(&text(small), "{}"), "cpu=1000m");
+        assert_eq!(
+            requests(
+                &text("{name: a, resources: {requests: {cpu: 3, memory: 1}}}"),
+                "{}"
+            ),
+            "cpu=3000m memory=1"
+        );
+    }
+
+    #[test]
+    fn a_sidecar_counts_beside_the_containers_and_beside_the_init_containers_after_it() {
+        let sidecar = "{name: s, restartPolicy: Always, resources: {requests: {cpu: 500m}}}";
+        let init = "{name: i, resources: {requests: {cpu: 2}}}";
+        let text = |all: &str| {
+            format!(
+                "{{initContainers: [{all}], containers: [{{name: c, resources: {{requests: {{cpu: 1}}}}}}]}}"
+            )
+        };
+        assert_eq!(requests(&text(sidecar), "{}"), "cpu=1500m");
+        assert_eq!(
+            requests(&text(&format!("{sidecar}, {init}")), "{}"),
+            "cpu=2500m"
+        );
+        assert_eq!(
+            requests(&text(&format!("{init}, {sidecar}")), "{}"),
+            "cpu=2000m"
+        );
+    }
+
+    #[test]
+    fn requests_of_the_whole_pod_go_before_those_of_containers_and_overhead_comes_on_top() {
+        let text = "{containers: [{name: c, resources: {requests: {cpu: 1, memory: 9, gpu: 1}}}],
+                     resources: {requests: {cpu: 2, gpu: 7}, limits: {memory: 99, hugepages-2Mi: 4}}, overhead: {cpu: 250m, memory: 1}}";
+        assert_eq!(
+            requests(text, "{}"),
+            "cpu=2250m gpu=1 hugepages-2Mi=4 memory=10"
+        );
+    }
+
+    #[test]
+    fn what_a_container_does_not_mention_is_presumed() {
+        let presumed = |text: &str| {
+            let found = presumed(&spec(text), &PodStatus::default()).unwrap();
+            (found.cpu.get() / 1_000_000, found.memory.get() >> 20)
+        };
+        assert_eq!(presumed("{containers: [{name: a}, {name: b}]}"), (200, 400));
+        assert_eq!(
+            presumed("{containers: [{name: a, resources: {requests: {cpu: 0}}}]}"),
+            (0, 200)
+        );
+        assert_eq!(
+            presumed("{containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Mi}}}]}"),
+            (1000, 1)
+        );
+        let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, restartPolicy: Always},
+                     {name: i, resources: {requests: {cpu: 1}}}]}";
+        assert_eq!(presumed(init), (1110, 400));
+        let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, resources: {requests: {memory: 1Mi}}}]}";
+        assert_eq!(presumed(whole), (5000, 1));
+        let alone = presumed_of_containers(&spec(whole), &PodStatus::default()).unwrap();
+        assert_eq!(
+            (alone.cpu.get() / 1_000_000, alone.memory.get() >> 20),
+            (200, 201)
+        );
+    }
+
+    #[test]
+    fn while_a_container_is_resized_the_most_counts() {
+        let text = "{containers: [{name: c, resources: {requests: {cpu: 1}}}]}";
+        let status = |conditions: &str| {
+            format!(
+                "{{conditions: [{conditions}], containerStatuses: [{{name: c, allocatedResources: {{cpu: 2}},
+                   resources: {{requests: {{cpu: 1500m}}}}}}]}}"
+            )
+        };
+        assert_eq!(requests(text, &status("")), "cpu=2000m");
+        let larger = "{containers: [{name: c, resources: {requests: {cpu: 64}}}]}";
+        assert_eq!(requests(larger, &status("")), "cpu=64000m");
+        let never = status("{type: PodResizePending, status: 'True', reason: Infeasible}");
+        assert_eq!(requests(larger, &never), "cpu=2000m");
+    }
+
+    #[test]
+    fn quality_of_service_follows_from_requests_and_limits() {
+        let full = "{limits: {cpu: 1, memory: 1}}";
+        for (containers, expected) in [
+            ("[]".to_owned(), Qos::BestEffort),
+            ("[{name: a}]".to_owned(), Qos::BestEffort),
+            (format!("[{{name: a, resources: {full}}}]"), Qos::Guaranteed),
+            (
+                format!("[{{name: a, resources: {full}}}, {{name: b}}]"),
+                Qos::Burstable,
+            ),
+            (
+                "[{name: a, resources: {limits: {cpu: 1}}}]".to_owned(),
+                Qos::Burstable,
+            ),
+            (
+                "[{name: a, resources: {limits: {cpu: 1, memory: 1}, requests: {cpu: 500m}}}]"
+                    .to_owned(),
+                Qos::Burstable,
+            ),
+            (
+                "[{name: a, resources: {requests: {gpu: 1}}}]".to_owned(),
+                Qos::BestEffort,
+            ),
+        ] {
+            assert_eq!(
+                qos(&spec(&format!("{{containers: {containers}}}"))),
+                Ok(expected),
+                "{containers}"
+            );
+        }
+        let whole = format!("{{containers: [{{name: a}}], resources: {full}}}");
+        assert_eq!(qos(&spec(&whole)), Ok(Qos::Guaranteed));
+    }
+}

@@ -1,0 +1,132 @@
+//! Claims and the volumes that they are bound to, as facts.
+
+use k8s_openapi::api::core::v1 as core;
+
+use crate::model::snapshot::facts::{Claim, Volume};
+use crate::model::snapshot::objects::Name;
+
+use super::{Wrong, affinity, name_of, namespace_of};
+
+/// The labels that the scheduler's VolumeZone looks at.
+const ZONES: [&str; 4] = [
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+];
+
+/// The name of a claim and its facts.
+pub(super) fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Wrong> {
+    let meta = &claim.metadata;
+    let spec = claim.spec.as_ref();
+    // The annotation is older than the field and still wins over it.
+    let annotated = meta
+        .annotations
+        .as_ref()
+        .and_then(|a| a.get("volume.beta.kubernetes.io/storage-class"));
+    let class = annotated.or(spec.and_then(|s| s.storage_class_name.as_ref()));
+    let modes = spec
+        .and_then(|s| s.access_modes.as_deref())
+        .unwrap_or_default();
+    let facts = Claim {
+        class: class.filter(|c| !c.is_empty()).cloned(),
+        volume: spec
+            .and_then(|s| s.volume_name.clone())
+            .filter(|v| !v.is_empty()),
+        one_pod: modes.iter().any(|m| m == "ReadWriteOncePod"),
+    };
+    Ok(((namespace_of(meta), name_of(meta)?), facts))
+}
+
+/// The name of a volume and its facts.
+pub(super) fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Wrong> {
+    let meta = &volume.metadata;
+    let required = volume
+        .spec
+        .as_ref()
+        .and_then(|s| s.node_affinity.as_ref())
+        .and_then(|a| a.required.as_ref());
+    let term = |(i, term)| affinity::node_term(&format!("spec.nodeAffinity.required[{i}]"), term);
+    let nodes = required.map(|r| {
+        r.node_selector_terms
+            .iter()
+            .enumerate()
+            .map(term)
+            .collect::<Result<_, _>>()
+    });
+    let zones = meta
+        .labels
+        .iter()
+        .flatten()
+        .filter(|(key, _)| ZONES.contains(&key.as_str()));
+    let zones = zones
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    Ok((
+        name_of(meta)?,
+        Volume {
+            nodes: nodes.transpose()?,
+            zones,
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::snapshot::import::tests::facts_of;
+    use crate::model::snapshot::objects::Object;
+    use crate::values::selector::Labels;
+
+    #[test]
+    fn a_claim() {
+        let claim = |rest: &str| {
+            let found = facts_of(&format!(
+                "{{apiVersion: v1, kind: PersistentVolumeClaim, {rest}}}"
+            ));
+            let Object::Claim(name, claim) = found else {
+                panic!("{rest}")
+            };
+            (name.0, name.1, claim)
+        };
+        let spec = "{storageClassName: ssd, volumeName: pv-1, accessModes: [ReadWriteOncePod]}";
+        let full = Claim {
+            class: Some("ssd".into()),
+            volume: Some("pv-1".into()),
+            one_pod: true,
+        };
+        assert_eq!(
+            claim(&format!("metadata: {{name: c}}, spec: {spec}")),
+            ("default".into(), "c".into(), full)
+        );
+        let bare = claim("metadata: {name: c, namespace: shop}");
+        assert_eq!(bare, ("shop".into(), "c".into(), Claim::default()));
+    }
+
+    #[test]
+    fn a_volume_and_where_it_is() {
+        let found = facts_of(
+            "{apiVersion: v1, kind: PersistentVolume,
+              metadata: {name: pv-1, labels: {topology.kubernetes.io/zone: a__b, other: x}},
+              spec: {nodeAffinity: {required: {nodeSelectorTerms: [
+                {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}}",
+        );
+        let Object::Volume(name, volume) = found else {
+            panic!("{found:?}")
+        };
+        let nodes: Vec<_> = volume
+            .nodes
+            .unwrap()
+            .iter()
+            .map(|term| term.labels.to_string())
+            .collect();
+        assert_eq!(
+            (name.as_str(), nodes),
+            ("pv-1", vec!["disk=ssd".to_owned()])
+        );
+        assert_eq!(
+            volume.zones,
+            Labels::from([("topology.kubernetes.io/zone".into(), "a__b".into())])
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! The newest facts of each object, as watches or a file deliver them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::values::selector::Labels;
+
+use super::facts::{Budget, Claim, Node, Owner, OwnerKey, Pod, Skipped, Volume};
+use super::places::Places;
+
+/// Namespace and name; the namespace is empty for what has none.
+pub type Name = (String, String);
+
+/// The newest facts of each object. Plain data: feed it and read it.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    pub(super) nodes: BTreeMap<String, Arc<Node>>,
+    pub(super) pods: BTreeMap<Name, Arc<Pod>>,
+    pub(super) budgets: BTreeMap<Name, Arc<Budget>>,
+    pub(super) namespaces: BTreeMap<String, Labels>,
+    pub(super) classes: BTreeMap<String, i32>,
+    pub(super) claims: BTreeMap<Name, Claim>,
+    pub(super) volumes: BTreeMap<String, Volume>,
+    pub(super) services: BTreeMap<Name, Labels>,
+    owners: BTreeMap<OwnerKey, Option<Owner>>,
+    skipped: BTreeMap<(Kind, Name), Skipped>,
+}
+
+/// The kinds that are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Node.
+    Node,
+    /// Pod.
+    Pod,
+    /// PodDisruptionBudget.
+    Budget,
+    /// Namespace.
+    Namespace,
+    /// PriorityClass.
+    Class,
+    /// PersistentVolumeClaim.
+    Claim,
+    /// PersistentVolume.
+    Volume,
+    /// Service, of which only the selector is kept.
+    Service,
+    /// ReplicaSet, of which only the owner is kept.
+    ReplicaSet,
+    /// ReplicationController, of which only the owner is kept.
+    ReplicationController,
+    /// Job, of which only the owner is kept.
+    Job,
+}
+
+impl Kind {
+    /// As the API spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Node => "Node",
+            Kind::Pod => "Pod",
+            Kind::Budget => "PodDisruptionBudget",
+            Kind::Namespace => "Namespace",
+            Kind::Class => "PriorityClass",
+            Kind::Claim => "PersistentVolumeClaim",
+            Kind::Volume => "PersistentVolume",
+            Kind::Service => "Service",
+            Kind::ReplicaSet => "ReplicaSet",
+            Kind::ReplicationController => "ReplicationController",
+            Kind::Job => "Job",
+        }
+    }
+}
+
+/// One object's facts.
+#[derive(Clone, Debug)]
+pub enum Object {
+    /// A node.
+    Node(Node),
+    /// A pod.
+    Pod(Box<Pod>),
+    /// A budget.
+    Budget(Budget),
+    /// A namespace and its labels.
+    Namespace(String, Labels),
+    /// A PriorityClass and its value.
+    Class(String, i32),
+    /// A claim.
+    Claim(Name, Claim),
+    /// A volume.
+    Volume(String, Volume),
+    /// A service and the labels that it selects pods by.
+    Service(Name, Labels),
+    /// What stands between pods and their workload, and who controls it.
+    Owner(Kind, Name, Option<Owner>),
+}
+
+impl Object {
+    /// The kind, and the namespace and name.
+    pub fn key(&self) -> (Kind, Name) {
+        let plain = |name: &String| (String::new(), name.clone());
+        match self {
+            Object::Node(node) => (Kind::Node, plain(&node.name)),
+            Object::Pod(pod) => (Kind::Pod, (pod.namespace.clone(), pod.name.clone())),
+            Object::Budget(budget) => (
+                Kind::Budget,
+                (budget.namespace.clone(), budget.name.clone()),
+            ),
+            Object::Namespace(name, _) => (Kind::Namespace, plain(name)),
+            Object::Class(name, _) => (Kind::Class, plain(name)),
+            Object::Claim(name, _) => (Kind::Claim, name.clone()),
+            Object::Volume(name, _) => (Kind::Volume, plain(name)),
+            Object::Service(name, _) => (Kind::Service, name.clone()),
+            Object::Owner(kind, name, _) => (*kind, name.clone()),
+        }
+    }
+}
+
+impl Objects {
+    /// Takes in the newest facts of an object.
+    pub fn apply(&mut self, object: Object) {
+        let (kind, name) = object.key();
+        self.skipped.remove(&(kind, name.clone()));
+        match object {
+            Object::Node(node) => drop(self.nodes.insert(name.1, Arc::new(node))),
+            Object::Pod(pod) => drop(self.pods.insert(name, Arc::from(pod))),
+            Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
+            Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
+            Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
+            Object::Claim(_, claim) => drop(self.claims.insert(name, claim)),
+            Object::Volume(_, volume) => drop(self.volumes.insert(name.1, volume)),
+            Object::Service(_, selector) => drop(self.services.insert(name, selector)),
+            Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
+        }
+    }
+
+    /// Forgets an object.
+    pub fn delete(&mut self, kind: Kind, name: &Name) {
+        self.skipped.remove(&(kind, name.clone()));
+        match kind {
+            Kind::Node => drop(self.nodes.remove(&name.1)),
+            Kind::Pod => drop(self.pods.remove(name)),
+            Kind::Budget => drop(self.budgets.remove(name)),
+            Kind::Namespace => drop(self.namespaces.remove(&name.1)),
+            Kind::Class => drop(self.classes.remove(&name.1)),
+            Kind::Claim => drop(self.claims.remove(name)),
+            Kind::Volume => drop(self.volumes.remove(&name.1)),
+            Kind::Service => drop(self.services.remove(name)),
+            Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
+                self.owners.remove(&owner_key(kind, name.clone()));
+            }
+        }
+    }
+
+    /// Notes an object that cannot be read. What was known of it before is forgotten, for it is no longer so.
+    pub fn skip(&mut self, kind: Kind, skipped: Skipped) {
+        let name = (skipped.namespace.clone(), skipped.name.clone());
+        self.delete(kind, &name);
+        self.skipped.insert((kind, name), skipped);
+    }
+
+    /// Forgets every object of a kind that is not among these: what a fresh list no longer shows.
+    pub fn retain(&mut self, kind: Kind, listed: &std::collections::BTreeSet<Name>) {
+        let known = self.names(kind);
+        for name in known.iter().filter(|n| !listed.contains(*n)) {
+            self.delete(kind, name);
+        }
+    }
+
+    fn names(&self, kind: Kind) -> Vec<Name> {
+        let plain = |name: &String| (String::new(), name.clone());
+        let mut names: Vec<Name> = match kind {
+            Kind::Node => self.nodes.keys().map(plain).collect(),
+            Kind::Pod => self.pods.keys().cloned().collect(),
+            Kind::Budget => self.budgets.keys().cloned().collect(),
+            Kind::Namespace => self.namespaces.keys().map(plain).collect(),
+            Kind::Class => self.classes.keys().map(plain).collect(),
+            Kind::Claim => self.claims.keys().cloned().collect(),
+            Kind::Volume => self.volumes.keys().map(plain).collect(),
+            Kind::Service => self.services.keys().cloned().collect(),
+            Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
+                let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());
+                of_kind
+                    .map(|k| (k.namespace.clone(), k.name.clone()))
+                    .collect()
+            }
+        };
+        names.extend(
+            self.skipped
+                .keys()
+                .filter(|(k, _)| *k == kind)
+                .map(|(_, name)| name.clone()),
+        );
+        names
+    }
+
+    /// By which names and addresses nodes go.
+    pub fn places(&self) -> Places {
+        let mut places = Places::default();
+        for node in self.nodes.values() {
+            places.add(&node.name, &node.addresses);
+        }
+        places
+    }
+
+    /// Objects that could not be read.
+    pub fn skipped(&self) -> impl Iterator<Item = &Skipped> {
+        self.skipped.values()
+    }
+
+    /// How many objects of a kind are known.
+    pub fn count(&self, kind: Kind) -> usize {
+        self.names(kind).len()
+    }
+
+    /// Climbs from a pod to what controls it at the top.
+    pub(super) fn top_controller(&self, pod: &Pod) -> Option<OwnerKey> {
+        let controller = |owners: &[Owner]| {
+            owners
+                .iter()
+                .find(|o| o.controller)
+                .or(owners.first())
+                .cloned()
+        };
+        let mut top = key_of(&pod.namespace, controller(&pod.owners)?);
+        // Two steps lead from a pod to a Deployment or CronJob; the bound keeps a ring of owners from holding us.
+        for _ in 0..4 {
+            match self.owners.get(&top) {
+                Some(Some(above)) => top = key_of(&pod.namespace, above.clone()),
+                Some(None) => break,
+                None => return Some(deployment_by_name(&top, &pod.labels).unwrap_or(top)),
+            }
+        }
+        Some(top)
+    }
+}
+
+fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
+    OwnerKey {
+        namespace: namespace.to_owned(),
+        kind: owner.kind,
+        name: owner.name,
+    }
+}
+
+fn owner_key(kind: Kind, (namespace, name): Name) -> OwnerKey {
+    OwnerKey {
+        namespace,
+        kind: kind.name().to_owned(),
+        name,
+    }
+}
+
+/// A file often holds pods without their ReplicaSets. A Deployment names its ReplicaSets after itself and the hash that
+/// their pods carry as a label, so it can be told all the same.
+fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
+    let hash = labels
+        .get("pod-template-hash")
+        .filter(|_| owner.kind == "ReplicaSet")?;
+    let name = owner.name.strip_suffix(hash.as_str())?.strip_suffix('-')?;
+    Some(OwnerKey {
+        namespace: owner.namespace.clone(),
+        kind: "Deployment".to_owned(),
+        name: name.to_owned(),
+    })
+}

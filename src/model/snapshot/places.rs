@@ -1,0 +1,92 @@
+//! Which node is meant where a metric names a machine: a name, or an address with a port.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The names and addresses of all nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    names: BTreeSet<String>,
+    /// `None` where several nodes have the address, so that it tells nothing.
+    addresses: BTreeMap<String, Option<String>>,
+}
+
+impl Places {
+    /// Whether no node is known.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Adds a node with its internal addresses.
+    pub fn add(&mut self, name: &str, addresses: &[String]) {
+        self.names.insert(name.to_owned());
+        for address in addresses {
+            let known = self
+                .addresses
+                .entry(address.clone())
+                .or_insert_with(|| Some(name.to_owned()));
+            if known.as_deref() != Some(name) {
+                *known = None;
+            }
+        }
+    }
+
+    /// The node of this name, or of this address, both with or without a port.
+    pub fn find(&self, machine: &str) -> Option<&str> {
+        let found = |word: &str| {
+            let by_name = self.names.get(word).map(String::as_str);
+            by_name.or_else(|| self.addresses.get(word)?.as_deref())
+        };
+        found(machine).or_else(|| found(host(machine)))
+    }
+}
+
+/// What stands before the port; an address of IPv6 stands in brackets there.
+fn host(machine: &str) -> &str {
+    let (host, port) = machine.rsplit_once(':').unwrap_or((machine, ""));
+    let host = if port.chars().all(|c| c.is_ascii_digit()) {
+        host
+    } else {
+        machine
+    };
+    host.strip_prefix('[')
+        .and_then(|h| h.strip_suffix(']'))
+        .unwrap_or(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_found_by_name_or_address_with_or_without_a_port() {
+        let mut places = Places::default();
+        places.add("n1", &["10.0.0.1".to_owned(), "fd00::1".to_owned()]);
+        places.add("n2.example", &["10.0.0.2".to_owned()]);
+        for (machine, node) in [
+            ("n1", Some("n1")),
+            ("n1:10250", Some("n1")),
+            ("10.0.0.1:9100", Some("n1")),
+            ("10.0.0.1", Some("n1")),
+            ("fd00::1", Some("n1")),
+            ("[fd00::1]:9100", Some("n1")),
+            ("n2.example:9100", Some("n2.example")),
+            ("n2", None),
+            ("10.0.0.3:9100", None),
+            ("", None),
+            (":", None),
+        ] {
+            assert_eq!(places.find(machine), node, "{machine}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_two_nodes_have_tells_nothing() {
+        let mut places = Places::default();
+        places.add("n1", &["127.0.0.1".to_owned()]);
+        places.add("n2", &["127.0.0.1".to_owned()]);
+        assert_eq!(
+            (places.find("127.0.0.1:9100"), places.find("n2")),
+            (None, Some("n2"))
+        );
+    }
+}

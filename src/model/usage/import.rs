@@ -1,0 +1,295 @@
+//! What metrics.k8s.io says, as readings.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::model::snapshot::facts::Skipped;
+use crate::values::{Amount, quantity};
+
+use super::{Measure, Readings, Sample};
+
+/// Takes in NodeMetrics, PodMetrics or a list of them; whether it was one of those. A sample that cannot be read is
+/// noted in [`Readings::skipped`], and of two samples of the same thing the newer one stays.
+pub fn take(value: &Value, into: &mut Readings) -> bool {
+    let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
+    if !word("apiVersion").starts_with("metrics.k8s.io/") {
+        return false;
+    }
+    let items = || {
+        value
+            .get("items")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    match word("kind") {
+        "NodeMetrics" => node(value, into),
+        "PodMetrics" => pod(value, into),
+        "NodeMetricsList" => items().for_each(|item| node(item, into)),
+        "PodMetricsList" => items().for_each(|item| pod(item, into)),
+        _ => return false,
+    }
+    true
+}
+
+/// Takes in NodeMetrics, which as an item of a list does not say so itself.
+pub fn node(value: &Value, into: &mut Readings) {
+    let name = meta(value, "name");
+    match sample(value, |v| used("usage", v.get("usage"))) {
+        Ok(sample) if !name.is_empty() => newest(into.nodes.entry(name), sample),
+        Ok(_) => into.skipped.push(skipped(
+            "NodeMetrics",
+            String::new(),
+            name,
+            NO_NAME.to_owned(),
+        )),
+        Err(why) => into
+            .skipped
+            .push(skipped("NodeMetrics", String::new(), name, why)),
+    }
+}
+
+/// Takes in PodMetrics, which as an item of a list does not say so itself. A pod uses what its containers use.
+pub fn pod(value: &Value, into: &mut Readings) {
+    let (namespace, name) = (meta(value, "namespace"), meta(value, "name"));
+    match sample(value, containers) {
+        Ok(sample) if !name.is_empty() => newest(into.pods.entry((namespace, name)), sample),
+        Ok(_) => into
+            .skipped
+            .push(skipped("PodMetrics", namespace, name, NO_NAME.to_owned())),
+        Err(why) => into
+            .skipped
+            .push(skipped("PodMetrics", namespace, name, why)),
+    }
+}
+
+const NO_NAME: &str = "metadata.name is missing";
+
+fn meta(value: &Value, key: &str) -> String {
+    let found = value
+        .get("metadata")
+        .and_then(|m| m.get(key))
+        .and_then(Value::as_str);
+    found.unwrap_or_default().to_owned()
+}
+
+fn skipped(kind: &str, namespace: String, name: String, why: String) -> Skipped {
+    Skipped {
+        kind: kind.to_owned(),
+        namespace,
+        name,
+        node: None,
+        why,
+    }
+}
+
+fn newest<K: Ord>(slot: std::collections::btree_map::Entry<'_, K, Sample>, sample: Sample) {
+    let kept = slot.or_insert(sample);
+    if sample.at > kept.at {
+        *kept = sample;
+    }
+}
+
+fn sample(
+    value: &Value,
+    used: impl Fn(&Value) -> Result<Measure, String>,
+) -> Result<Sample, String> {
+    let text = value
+        .get("timestamp")
+        .and_then(Value::as_str)
+        .ok_or("timestamp is missing")?;
+    let at: Timestamp = text.parse().map_err(|_| {
+        format!("timestamp: found {text:?}, expected a time such as 2026-01-31T12:00:00Z")
+    })?;
+    // It only tells how far back the sample reaches, so that one that cannot be read is of no harm.
+    let window = value
+        .get("window")
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or_default();
+    Ok(Sample {
+        at,
+        window,
+        used: used(value)?,
+    })
+}
+
+fn containers(value: &Value) -> Result<Measure, String> {
+    // A pod without containers is one that the source could not ask; to count it as idle would be to guess.
+    let containers = value
+        .get("containers")
+        .and_then(Value::as_array)
+        .filter(|c| !c.is_empty());
+    let containers = containers.ok_or("containers: found none")?;
+    let mut sum = Measure::default();
+    for (i, container) in containers.iter().enumerate() {
+        sum = sum.plus(used(
+            &format!("containers[{i}].usage"),
+            container.get("usage"),
+        )?);
+    }
+    Ok(sum)
+}
+
+fn used(field: &str, usage: Option<&Value>) -> Result<Measure, String> {
+    let part = |resource: &str| amount(field, resource, usage.and_then(|u| u.get(resource)));
+    Ok(Measure {
+        cpu: part("cpu")?,
+        memory: part("memory")?,
+    })
+}
+
+fn amount(field: &str, resource: &str, found: Option<&Value>) -> Result<Amount, String> {
+    let text = match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(other) => {
+            return Err(format!(
+                "{field}.{resource}: found {other}, expected a quantity"
+            ));
+        }
+        None => return Err(format!("{field}.{resource} is missing")),
+    };
+    quantity::amount(resource, &text).map_err(|error| format!("{field}.{resource}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn pod_metrics(at: &str, cpu: &[&str]) -> Value {
+        let containers: Vec<_> = cpu
+            .iter()
+            .map(|c| json!({"name": "c", "usage": {"cpu": c, "memory": "1Mi"}}))
+            .collect();
+        json!({
+            "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
+            "metadata": {"name": "web", "namespace": "shop"}, "timestamp": at, "window": "15s", "containers": containers,
+        })
+    }
+
+    fn taken(values: &[Value]) -> Readings {
+        let mut readings = Readings::default();
+        for value in values {
+            assert!(take(value, &mut readings), "{value}");
+        }
+        readings
+    }
+
+    #[test]
+    fn a_pod_uses_what_its_containers_use() {
+        let readings = taken(&[pod_metrics("2026-01-01T00:00:00Z", &["250m", "50000000n"])]);
+        let web = readings.pods[&("shop".to_owned(), "web".to_owned())];
+        assert_eq!(
+            web.used,
+            Measure {
+                cpu: Amount::millicores(300),
+                memory: Amount::new(2 << 20)
+            }
+        );
+        assert_eq!(web.at, "2026-01-01T00:00:00Z".parse().unwrap());
+    }
+
+    #[test]
+    fn lists_are_taken_item_by_item_and_a_bad_item_harms_no_other() {
+        let item = |name: &str, cpu: &str| json!({"metadata": {"name": name}, "timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": cpu, "memory": "1"}});
+        let readings = taken(&[json!({
+            "apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetricsList",
+            "items": [item("n1", "1"), item("n2", "-1"), item("", "1"), item("n4", "many"), 7],
+        })]);
+        assert_eq!(readings.nodes.keys().collect::<Vec<_>>(), ["n1"]);
+        assert_eq!(readings.skipped.len(), 4);
+        assert!(
+            readings.skipped[0].why.starts_with("usage.cpu: "),
+            "{:?}",
+            readings.skipped[0]
+        );
+    }
+
+    #[test]
+    fn the_newer_of_two_samples_stays_in_either_order() {
+        let old = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
+        let new = pod_metrics("2026-01-01T00:00:15+00:00", &["2"]);
+        for both in [[old.clone(), new.clone()], [new, old]] {
+            let readings = taken(&both);
+            assert_eq!(
+                readings.pods.values().next().unwrap().used.cpu,
+                Amount::millicores(2000)
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_sample_is_skipped_with_its_reason() {
+        let without = |key: &str| {
+            let mut value = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
+            value.as_object_mut().unwrap().remove(key);
+            value
+        };
+        let mut no_memory = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
+        no_memory["containers"][0]["usage"]
+            .as_object_mut()
+            .unwrap()
+            .remove("memory");
+        for (value, why) in [
+            (without("timestamp"), "timestamp is missing"),
+            (without("containers"), "containers: found none"),
+            (
+                pod_metrics("2026-01-01T00:00:00Z", &[]),
+                "containers: found none",
+            ),
+            (no_memory, "containers[0].usage.memory is missing"),
+            (
+                pod_metrics("yesterday", &["1"]),
+                "timestamp: found \"yesterday\", expected a time such as 2026-01-31T12:00:00Z",
+            ),
+        ] {
+            let readings = taken(&[value]);
+            assert!(readings.pods.is_empty());
+            assert_eq!(readings.skipped[0].why, why);
+            assert_eq!(
+                (
+                    readings.skipped[0].namespace.as_str(),
+                    readings.skipped[0].name.as_str()
+                ),
+                ("shop", "web")
+            );
+        }
+    }
+
+    #[test]
+    fn other_objects_are_not_taken() {
+        let mut readings = Readings::default();
+        for value in [
+            json!({"apiVersion": "v1", "kind": "Pod"}),
+            json!([]),
+            json!(null),
+            json!({"kind": "PodMetrics"}),
+        ] {
+            assert!(!take(&value, &mut readings));
+        }
+        assert!(readings.skipped.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_stands_in_a_field_nothing_panics(
+            pointer in prop::sample::select(vec![
+                "/metadata", "/metadata/name", "/timestamp", "/containers", "/containers/0", "/containers/0/usage",
+                "/containers/0/usage/cpu", "/containers/0/usage/memory",
+            ]),
+            text in ".{0,12}",
+            number in any::<f64>(),
+            choice in 0..5,
+        ) {
+            let mut value = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
+            *value.pointer_mut(pointer).unwrap() = match choice {
+                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]), _ => json!({text: 1}),
+            };
+            let readings = taken(&[value]);
+            prop_assert_eq!(readings.pods.len() + readings.skipped.len(), 1);
+        }
+    }
+}
