@@ -14,12 +14,12 @@ use tokio::sync::watch::Sender;
 use tokio_util::sync::CancellationToken;
 
 use crate::model::snapshot::Snapshot;
+use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::snapshot::objects::{Kind, Objects};
-use crate::model::snapshot::places::Places;
 
 use self::client::ConnectError;
 use self::watch::{Feed, WATCHED};
-use crate::cluster::request_metrics::Calls;
+use crate::cluster::request_metrics::RequestMetrics;
 
 pub mod client;
 pub mod error_text;
@@ -41,7 +41,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
-    calls: Calls,
+    calls: RequestMetrics,
     shared: Arc<Shared>,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for CutOff {
 impl Cluster {
     /// Connects as a kubeconfig says; see [`client::connect`]. No request is made yet.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        let calls = Calls::default();
+        let calls = RequestMetrics::default();
         let client = client::connect(kubeconfig, &calls).await?;
         Ok(Cluster {
             calls,
@@ -115,13 +115,13 @@ impl Cluster {
         };
         Cluster {
             client,
-            calls: Calls::default(),
+            calls: RequestMetrics::default(),
             shared: Arc::new(shared),
         }
     }
 
     /// The requests of the client that [`Cluster::connect`] has made.
-    pub const fn calls(&self) -> &Calls {
+    pub const fn calls(&self) -> &RequestMetrics {
         &self.calls
     }
 
@@ -175,8 +175,8 @@ impl Cluster {
     }
 
     /// By which names and addresses its nodes go.
-    pub fn places(&self) -> Places {
-        self.objects().places()
+    pub fn node_addresses(&self) -> NodeAddresses {
+        self.objects().node_addresses()
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {

@@ -18,14 +18,14 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Policy, Rule};
 
 use self::cycle::Cycle;
-pub use self::feed::Feed;
 pub use self::lead::Lead;
+pub use self::poller::Feed;
 pub use self::report::Told;
 pub use self::steering::Steered;
 
 mod cycle;
 pub mod telemetry;
-mod feed;
+mod poller;
 mod lead;
 mod report;
 mod spans;
@@ -258,7 +258,7 @@ impl Daemon {
     async fn poll(&mut self, engine: &mut Engine) -> bool {
         let look = self
             .usage
-            .look(&self.cluster.places(), &self.metrics, clock())
+            .look(&self.cluster.node_addresses(), &self.metrics, clock())
             .await;
         let Some(look) = look else {
             if let Some((kind, why)) = self.usage.trouble() {

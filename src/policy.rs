@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::values::Ratio;
 use crate::values::selector::Selector;
 
-mod advice;
+mod rightsizing;
 mod arguments;
 mod descheduler;
 mod emit;
@@ -26,8 +26,8 @@ pub(crate) mod tree;
 mod usage;
 mod wording;
 
-pub use advice::AdvicePolicy;
 pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
+pub use rightsizing::RightsizingPolicy;
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity,
     NodeTaints, PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts,
@@ -76,7 +76,7 @@ pub struct Policy {
     /// Which nodes the scheduler is steered around.
     pub steering: Steering,
     /// When requests count as far from what pods use.
-    pub advice: AdvicePolicy,
+    pub rightsizing: RightsizingPolicy,
     /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
     /// What the file says and has no effect here, or another one than might be thought.

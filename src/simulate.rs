@@ -45,7 +45,7 @@ pub fn run(
         policy.scheduler.fit.strategy = strategy.clone();
     }
     // Nobody reads it here, and it would take time in each of thousands of cycles.
-    policy.advice.top = 0;
+    policy.rightsizing.top = 0;
     let tick = policy.usage.poll;
     let mut run = Run::new(scenario, policy);
     let mut recorder = Recorder::new(scenario, run.engine.policy(), policy_name, tick);

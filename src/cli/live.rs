@@ -69,7 +69,7 @@ async fn watched(
 ) -> Vec<(Timestamp, Readings)> {
     let source = Source::first(&policy.usage, cluster.client());
     let mut readings = source
-        .read_past(&cluster.places(), None)
+        .read_past(&cluster.node_addresses(), None)
         .await
         .unwrap_or_else(|error| {
             head.push(format!("usage: the window is not to be had: {error}"));
@@ -78,7 +78,7 @@ async fn watched(
     let end = present().saturating_add(watch).unwrap_or(Timestamp::MAX);
     let poll = policy.usage.poll.unsigned_abs();
     while present() < end {
-        if let Ok(newest) = source.read(&cluster.places()).await {
+        if let Ok(newest) = source.read(&cluster.node_addresses()).await {
             readings.push((present(), newest));
         }
         let left = end
@@ -97,7 +97,7 @@ async fn usage(cluster: &Cluster, policy: &Policy, head: &mut Vec<String>) -> Re
     let mut stale = None;
     for source in std::iter::once(first).chain(fallback) {
         let name = source.kind().label();
-        match source.read(&cluster.places()).await {
+        match source.read(&cluster.node_addresses()).await {
             Ok(readings) => {
                 let newest = readings.nodes.values().map(|s| s.at).max();
                 if newest.is_some_and(|at| present().duration_since(at) <= policy.usage.stale_after)

@@ -7,7 +7,7 @@ use crate::model::plan::Plan;
 use crate::policy::{LowNodeUtilization, Policy, Pool};
 use crate::values::Ratio;
 
-mod advice;
+mod rightsizing;
 pub(super) mod nodes;
 mod pods;
 mod steering;
@@ -83,7 +83,7 @@ impl fmt::Display for Page<'_> {
         self.moves(f)?;
         self.kept(f)?;
         self.balance(f)?;
-        self.advice(f)?;
+        self.rightsizing(f)?;
         self.skipped(f)?;
         writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &self.summary()))
     }
@@ -187,11 +187,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::plan::{Advice, Direction, Suggestion};
     use crate::model::plan::{
-        Balance, Class, Halt, Idle, Kept, Move, NodePicture, Note, Picture, Reason, Refusal,
+        Balance, BalanceReport, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason, Refusal,
         Verdict,
     };
+    use crate::model::plan::{Direction, Rightsizing, Suggestion};
     use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
     use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
     use crate::model::usage::Unmeasured;
@@ -205,7 +205,7 @@ mod tests {
     }
 
     /// Cpu and memory in percent, by node; `None` is unknown.
-    fn picture(nodes: &[(&str, Option<(f64, f64)>)], deviation: f64) -> Picture {
+    fn picture(nodes: &[(&str, Option<(f64, f64)>)], deviation: f64) -> BalanceReport {
         let one = |(name, shares): &(&str, Option<(f64, f64)>)| {
             let known = |of: fn(&(f64, f64)) -> f64| shares.as_ref().map(|s| ratio(of(s)));
             let ratios = BTreeMap::from([
@@ -231,7 +231,7 @@ mod tests {
             above_mean,
             outside_band: None,
         };
-        Picture {
+        BalanceReport {
             basis: Basis::Actual,
             nodes: nodes.iter().map(one).collect(),
             balance: BTreeMap::from([("cpu".to_owned(), balance)]),
@@ -313,7 +313,7 @@ mod tests {
             }],
             after: before.clone(),
             before,
-            advice: Vec::new(),
+            rightsizing: Vec::new(),
             skipped: Vec::new(),
         }
     }
@@ -521,7 +521,7 @@ mod tests {
         ");
     }
 
-    fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> Advice {
+    fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> Rightsizing {
         let suggestion = |(direction, resource, now, suggested, wrong): (
             Direction,
             &'static str,
@@ -547,7 +547,7 @@ mod tests {
             };
             (resource, of)
         };
-        Advice {
+        Rightsizing {
             workload: OwnerKey {
                 namespace: "shop".to_owned(),
                 kind: "Deployment".to_owned(),
@@ -569,7 +569,7 @@ mod tests {
                 vec![(Direction::TooLow, "memory", 0, 16, 0.1)],
             )
         };
-        let mut advice = vec![
+        let mut rightsizing = vec![
             far(
                 "search",
                 vec![
@@ -579,8 +579,11 @@ mod tests {
             ),
             far("cart", vec![(Direction::TooLow, "cpu", 100, 200, 2.0)]),
         ];
-        advice.extend((1..=9).map(one));
-        let plan = Plan { advice, ..quiet() };
+        rightsizing.extend((1..=9).map(one));
+        let plan = Plan {
+            rightsizing,
+            ..quiet()
+        };
         let section = |all| {
             let page = page(&plan, 100, all);
             let (_, from) = page.split_once("\n\nRequests ").unwrap();

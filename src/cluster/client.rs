@@ -11,7 +11,7 @@ use kube::{Client, Error};
 
 use crate::cluster::error_text::causes;
 
-use crate::cluster::request_metrics::Calls;
+use crate::cluster::request_metrics::RequestMetrics;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -36,7 +36,10 @@ pub enum ConnectError {
 
 /// A client by the kubeconfig of this path; where none is given, by `$KUBECONFIG` or `~/.kube/config`; where there is
 /// none either, by the ServiceAccount of the pod that this runs in. Its requests are counted.
-pub async fn connect(kubeconfig: Option<&Path>, calls: &Calls) -> Result<Client, ConnectError> {
+pub async fn connect(
+    kubeconfig: Option<&Path>,
+    calls: &RequestMetrics,
+) -> Result<Client, ConnectError> {
     let broken = |why| ConnectError::Kubeconfig {
         path: kubeconfig.map(Path::to_owned),
         why,
@@ -59,7 +62,7 @@ pub async fn connect(kubeconfig: Option<&Path>, calls: &Calls) -> Result<Client,
 }
 
 /// A client that tries each request once, and counts it.
-pub fn from_config(mut config: Config, calls: &Calls) -> Result<Client, Error> {
+pub fn from_config(mut config: Config, calls: &RequestMetrics) -> Result<Client, Error> {
     // By default a request that is answered with 429, 503 or 504 is sent again up to 15 times, evictions included: a
     // budget that forbids an eviction would then hold us up, and end in an eviction that nobody decided any more.
     config.default_retry = false;
@@ -150,7 +153,11 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn client_of(url: &str) -> Client {
-        from_config(Config::new(url.parse().unwrap()), &Calls::default()).unwrap()
+        from_config(
+            Config::new(url.parse().unwrap()),
+            &RequestMetrics::default(),
+        )
+        .unwrap()
     }
 
     /// What the API server says when it refuses.
@@ -202,10 +209,13 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn a_kubeconfig_that_is_not_there_is_named() {
-        let error = connect(Some(Path::new("/nowhere/config")), &Calls::default())
-            .await
-            .err()
-            .unwrap();
+        let error = connect(
+            Some(Path::new("/nowhere/config")),
+            &RequestMetrics::default(),
+        )
+        .await
+        .err()
+        .unwrap();
         assert!(
             error
                 .to_string()
@@ -235,7 +245,7 @@ pub(crate) mod tests {
             .unwrap();
         let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let calls = Calls::default();
+        let calls = RequestMetrics::default();
         let client = from_config(Config::new(url.parse().unwrap()), &calls).unwrap();
         let ask = |method: &str, path: &str| {
             let request = http::Request::builder()

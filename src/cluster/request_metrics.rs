@@ -12,7 +12,7 @@ use tracing::Span;
 
 /// The counters; clones share them. As a layer, it counts what goes through it.
 #[derive(Clone, Debug, Default)]
-pub struct Calls(Family<CallLabels, Counter>);
+pub struct RequestMetrics(Family<CallLabels, Counter>);
 
 /// What tells requests apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -59,14 +59,14 @@ const RESOURCES: [(&str, &str, &str); 18] = [
 /// What is none of these.
 const OTHER: &str = "other";
 
-impl Calls {
+impl RequestMetrics {
     /// The counters, to be scraped.
     pub fn counted(&self) -> Family<CallLabels, Counter> {
         self.0.clone()
     }
 }
 
-impl<S> Layer<S> for Calls {
+impl<S> Layer<S> for RequestMetrics {
     type Service = Counted<S>;
 
     fn layer(&self, inner: S) -> Counted<S> {
@@ -81,7 +81,7 @@ impl<S> Layer<S> for Calls {
 #[derive(Clone, Debug)]
 pub struct Counted<S> {
     inner: S,
-    calls: Calls,
+    calls: RequestMetrics,
 }
 
 impl<S, B, R> Service<Request<B>> for Counted<S>
@@ -114,12 +114,12 @@ where
 
 /// A request under way. One that is given up, as when it takes too long, counts as one without an answer.
 struct Open {
-    calls: Calls,
+    calls: RequestMetrics,
     labels: CallLabels,
 }
 
 impl Open {
-    fn new<B>(calls: &Calls, request: &Request<B>) -> Self {
+    fn new<B>(calls: &RequestMetrics, request: &Request<B>) -> Self {
         let (resource, named) = resource(request.uri().path());
         let watch = request
             .uri()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::Client;
 
-use crate::model::snapshot::places::Places;
+use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
 
@@ -126,11 +126,11 @@ impl Source {
     }
 
     /// Reads the usage of all nodes and pods once.
-    pub async fn read(&self, places: &Places) -> Result<Readings, SourceError> {
+    pub async fn read(&self, node_addresses: &NodeAddresses) -> Result<Readings, SourceError> {
         match self {
             Source::MetricsApi(api) => api.read().await,
             Source::Prometheus(it) => it
-                .read(places)
+                .read(node_addresses)
                 .await
                 .map_err(|trouble| of_prometheus(it, trouble)),
         }
@@ -139,13 +139,13 @@ impl Source {
     /// Reads what was used since then, or in a whole window, in the order of time; nothing where it has no memory.
     pub async fn read_past(
         &self,
-        places: &Places,
+        node_addresses: &NodeAddresses,
         since: Option<Timestamp>,
     ) -> Result<Vec<(Timestamp, Readings)>, SourceError> {
         match self {
             Source::MetricsApi(_) => Ok(Vec::new()),
             Source::Prometheus(it) => it
-                .read_past(places, since)
+                .read_past(node_addresses, since)
                 .await
                 .map_err(|trouble| of_prometheus(it, trouble)),
         }

@@ -102,15 +102,17 @@ impl<'d> Cycle<'d> {
     fn decide(&self, snapshot: &Snapshot) -> Plan {
         let begun = clock();
         let mut last = begun;
-        let plan = self.engine.decide_telling(snapshot, self.started, |done| {
-            if let Some(strategy) = done {
-                let profile = &self.engine.policy().profiles[strategy.profile].name;
-                self.daemon
-                    .metrics
-                    .strategy(strategy.rule.name(), profile, since(last));
-            }
-            last = clock();
-        });
+        let plan = self
+            .engine
+            .decide_with_progress(snapshot, self.started, |done| {
+                if let Some(strategy) = done {
+                    let profile = &self.engine.policy().profiles[strategy.profile].name;
+                    self.daemon
+                        .metrics
+                        .strategy(strategy.rule.name(), profile, since(last));
+                }
+                last = clock();
+            });
         self.daemon.metrics.phase(Phase::Decide, since(begun));
         plan
     }
@@ -181,7 +183,7 @@ impl<'d> Cycle<'d> {
             self.engine.resolve(it, &outcome);
             self.daemon.metrics.outcome(it, &outcome);
             let told = outcome.code();
-            info!(namespace = it.namespace, pod = it.pod, node = it.node, may_land = report::places(it),
+            info!(namespace = it.namespace, pod = it.pod, node = it.node, may_land = report::node_addresses(it),
                 strategy = it.strategy, outcome = told, reason = %it.reason, "eviction: {outcome}");
             if outcome == Outcome::Evicted {
                 events::evicted(

@@ -86,7 +86,7 @@ fn list(names: &[String]) -> String {
 }
 
 /// The nodes where the replacement may land, the likeliest first; `None` where nobody asked.
-pub(super) fn places(it: &Move) -> Option<String> {
+pub(super) fn node_addresses(it: &Move) -> Option<String> {
     let named: Vec<&str> = it.may_land.iter().take(NAMED).map(String::as_str).collect();
     let more = it.may_land.len() - named.len();
     let rest = if more == 0 {
@@ -118,7 +118,7 @@ pub(super) fn cycle(
                 namespace,
                 pod,
                 node,
-                may_land = places(it),
+                may_land = node_addresses(it),
                 strategy = it.strategy,
                 reason,
                 "dry run: would be evicted"

@@ -9,7 +9,7 @@ use tracing::{Span, info_span};
 use crate::decide::engine::Engine;
 use crate::model::plan::{Move, Outcome, Plan};
 
-use super::feed::Look;
+use super::poller::Look;
 
 /// One round of deciding and acting.
 pub(super) fn cycle(engine: &Engine, dry: bool) -> Span {

@@ -49,7 +49,7 @@ pub struct Candidate {
     /// Why.
     pub reason: Reason,
     /// Where its replacement would have to fit for the move to help; `None` where any node will do.
-    pub room: Option<Room>,
+    pub room: Option<DestinationLimits>,
 }
 
 impl Candidate {
@@ -66,7 +66,7 @@ impl Candidate {
 
 /// Nodes that may take a replacement, and how full it may make them.
 #[derive(Clone, Debug)]
-pub struct Room {
+pub struct DestinationLimits {
     /// The nodes.
     pub nodes: Rc<[NodeId]>,
     /// No node may be above this afterwards.

@@ -10,16 +10,16 @@ use crate::decide::rightsizing;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
 use crate::model::ledger::{Aim, Entry, Ledger, Settled};
-use crate::model::plan::{Advice, Halt, Move, Outcome, Plan};
+use crate::model::plan::{Halt, Move, Outcome, Plan, Rightsizing};
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Readings, Usage};
 use crate::policy::{LowNodeUtilization, Policy, Strategy};
 use crate::values::Ratio;
 
-use picture::picture;
+use balance_report::balance_report;
 
-pub mod picture;
+pub mod balance_report;
 
 /// A pod that is younger than this may still find a node, so it does not count as waiting for one.
 const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
@@ -106,11 +106,11 @@ impl Engine {
 
     /// What should be done now. Changes nothing: the same world gives the same plan.
     pub fn decide(&self, snapshot: &Snapshot, now: Timestamp) -> Plan {
-        self.decide_telling(snapshot, now, |_| {})
+        self.decide_with_progress(snapshot, now, |_| {})
     }
 
     /// The same, and tells whoever has a clock when the strategies begin, and of each when it has decided.
-    pub fn decide_telling(
+    pub fn decide_with_progress(
         &self,
         snapshot: &Snapshot,
         now: Timestamp,
@@ -118,7 +118,7 @@ impl Engine {
     ) -> Plan {
         let usage = self.history.usage(snapshot, now);
         let mut draft = Draft::new(self.world(snapshot, &usage, now));
-        let before = picture(&draft);
+        let before = balance_report(&draft);
         let halted = halt(&self.policy, snapshot, now);
         if halted.is_none() {
             tell(None);
@@ -127,11 +127,11 @@ impl Engine {
                 tell(Some(strategy));
             }
         }
-        let after = picture(&draft);
+        let after = balance_report(&draft);
         let (world, goals) = (draft.world, draft.goals());
         let (moves, kept, verdicts, notes) = draft.finish();
         let steering = steering::steer(world, &verdicts, &goals, halted.as_ref());
-        let advice = self.advice(world);
+        let rightsizing = self.rightsizing(world);
         let skipped = snapshot.skipped.clone();
         Plan {
             at: now,
@@ -143,7 +143,7 @@ impl Engine {
             notes,
             before,
             after,
-            advice,
+            rightsizing,
             skipped,
         }
     }
@@ -232,11 +232,11 @@ impl Engine {
         }
     }
 
-    fn advice(&self, world: World<'_>) -> Vec<Advice> {
-        if !self.policy.advice.is_on() {
+    fn rightsizing(&self, world: World<'_>) -> Vec<Rightsizing> {
+        if !self.policy.rightsizing.is_on() {
             return Vec::new();
         }
-        rightsizing::advise(world, &self.history.samples(world.snapshot))
+        rightsizing::suggest(world, &self.history.samples(world.snapshot))
     }
 
     /// Which strategy, by position, finds which nodes above a target.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::decide::draft::World;
-use crate::model::plan::{Class, Halt, Refusal, Word};
+use crate::model::plan::{Class, Halt, PodVerdict, Refusal};
 use crate::model::usage::history::History;
 
 mod decided;
@@ -67,7 +67,7 @@ pub struct Told {
     /// The sentence.
     pub message: String,
     /// What would have to change.
-    pub advice: Option<String>,
+    pub remedy: Option<String>,
 }
 
 impl Told {
@@ -75,7 +75,7 @@ impl Told {
         Told {
             code: why.code(),
             message: why.to_string(),
-            advice: Some(why.advice()),
+            remedy: Some(why.remedy()),
         }
     }
 
@@ -83,7 +83,7 @@ impl Told {
         Told {
             code: class.code(),
             message: class.to_string(),
-            advice: class.advice(),
+            remedy: class.remedy(),
         }
     }
 
@@ -91,7 +91,7 @@ impl Told {
         Told {
             code: "halted",
             message: halt.to_string(),
-            advice: Some(halt.advice()),
+            remedy: Some(halt.remedy()),
         }
     }
 }
@@ -104,16 +104,16 @@ pub struct Said {
     /// The profile of the policy that it stands in.
     pub profile: String,
     /// What it says.
-    pub word: Word,
+    pub word: PodVerdict,
 }
 
 impl Serialize for Said {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
         let answer = match self.word {
-            Word::Moved { .. } => "moved",
-            Word::Kept(_) => "kept",
-            Word::Unasked(_) => "unasked",
+            PodVerdict::Moved { .. } => "moved",
+            PodVerdict::Kept(_) => "kept",
+            PodVerdict::NotSelected(_) => "not_selected",
         };
         let mut out = serializer.serialize_struct("Said", 6)?;
         out.serialize_field("strategy", self.strategy)?;
@@ -121,7 +121,7 @@ impl Serialize for Said {
         out.serialize_field("answer", answer)?;
         out.serialize_field("code", self.word.code())?;
         out.serialize_field("message", &self.word.to_string())?;
-        out.serialize_field("advice", &self.word.advice())?;
+        out.serialize_field("remedy", &self.word.remedy())?;
         out.end()
     }
 }
@@ -129,9 +129,9 @@ impl Serialize for Said {
 /// The word that matters most of those that strategies say of one pod: that it goes, else why it stays, else the first.
 pub fn foremost(said: &[Said]) -> Option<&Said> {
     let rank = |said: &&Said| match said.word {
-        Word::Moved { .. } => 0,
-        Word::Kept(_) => 1,
-        Word::Unasked(_) => 2,
+        PodVerdict::Moved { .. } => 0,
+        PodVerdict::Kept(_) => 1,
+        PodVerdict::NotSelected(_) => 2,
     };
     said.iter().min_by_key(rank)
 }

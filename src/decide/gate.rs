@@ -5,7 +5,7 @@
 
 use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::scheduler::Forecast;
-use crate::model::plan::{Pull, Refusal};
+use crate::model::plan::{PlacementCause, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::values::Ratio;
 
@@ -122,7 +122,11 @@ pub fn landings(
 }
 
 /// What draws the replacement to the node of its pod, where that is as likely to win as any other; `None` where it is not.
-pub fn pull_home(candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) -> Option<Pull> {
+pub fn pull_home(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    forecast: &Forecast,
+) -> Option<PlacementCause> {
     let home = draft.world.snapshot.pod(candidate.pod).node?;
     let wins = forecast.winners.iter().any(|w| w.node == home);
     wins.then(|| landing::pull(candidate, draft, home, forecast))

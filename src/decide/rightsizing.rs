@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, VecDeque};
 use statrs::statistics::{Data, OrderStatistics};
 
 use crate::decide::draft::World;
-use crate::model::plan::{Advice, Direction, Suggestion};
+use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::snapshot::{Pod, PodId, Snapshot, Workload};
 use crate::model::usage::{Measure, PodUsage, Sample};
-use crate::policy::AdvicePolicy;
+use crate::policy::RightsizingPolicy;
 use crate::values::{Amount, Ratio, ResourceId};
 
 /// Samples of each pod, by its position in the snapshot.
@@ -62,8 +62,8 @@ const KINDS: [Kind; 2] = [
 ///
 /// Only pods count that are Ready and whose usage is known: what is estimated, stale or has too few samples says nothing of
 /// what a workload needs. Static and mirror pods do not count, for no workload has their requests.
-pub fn advise(world: World<'_>, samples: &Samples<'_>) -> Vec<Advice> {
-    let (rules, snapshot) = (&world.policy.advice, world.snapshot);
+pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
+    let (rules, snapshot) = (&world.policy.rightsizing, world.snapshot);
     let whole = KINDS.map(|kind| snapshot.nodes.iter().map(|n| n.allocatable[kind.id]).sum());
     let measured = |id: PodId| match world.usage.pods.get(id.0)? {
         PodUsage::Known(used) if snapshot.pod(id).serves() => Some(Measured {
@@ -73,7 +73,7 @@ pub fn advise(world: World<'_>, samples: &Samples<'_>) -> Vec<Advice> {
         PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..) => None,
     };
     let of = |workload: &Workload| of_workload(snapshot, workload, (rules, &whole), &measured);
-    let mut all: Vec<Advice> = snapshot.workloads.iter().filter_map(of).collect();
+    let mut all: Vec<Rightsizing> = snapshot.workloads.iter().filter_map(of).collect();
     all.sort_by(|a, b| {
         b.wrong_by()
             .order(a.wrong_by())
@@ -85,9 +85,9 @@ pub fn advise(world: World<'_>, samples: &Samples<'_>) -> Vec<Advice> {
 fn of_workload<'s>(
     snapshot: &Snapshot,
     workload: &Workload,
-    (rules, whole): (&AdvicePolicy, &[Amount; 2]),
+    (rules, whole): (&RightsizingPolicy, &[Amount; 2]),
     measured: &impl Fn(PodId) -> Option<Measured<'s>>,
-) -> Option<Advice> {
+) -> Option<Rightsizing> {
     let counts = |id: &&PodId| {
         let pod = snapshot.pod(**id);
         pod.stays() && !pod.marks.mirror && !pod.marks.static_pod
@@ -116,7 +116,7 @@ fn of_workload<'s>(
         taken().count() as u64,
     );
     let workload = workload.key.clone();
-    (!resources.is_empty()).then_some(Advice {
+    (!resources.is_empty()).then_some(Rightsizing {
         workload,
         pods,
         measured,
@@ -136,7 +136,7 @@ struct Group<'g, 's> {
 
 impl Group<'_, '_> {
     /// What a pod had better request; `None` where what it requests is near enough.
-    fn suggest(&self, kind: Kind, rules: &AdvicePolicy, whole: Amount) -> Option<Suggestion> {
+    fn suggest(&self, kind: Kind, rules: &RightsizingPolicy, whole: Amount) -> Option<Suggestion> {
         let request = self.newest.requests[kind.id];
         let limit = self
             .newest
@@ -162,7 +162,7 @@ impl Group<'_, '_> {
     }
 
     /// What the suggestion has to cover, of the samples of all pods together.
-    fn covered(&self, kind: Kind, rules: &AdvicePolicy) -> Amount {
+    fn covered(&self, kind: Kind, rules: &RightsizingPolicy) -> Amount {
         let used = self
             .known
             .iter()

@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Index;
 
 use crate::decide::draft::Draft;
-use crate::model::plan::Pull;
+use crate::model::plan::PlacementCause;
 use crate::model::snapshot::facts::{Neighbours, Taint};
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot};
 use crate::policy::ScorePlugin;
@@ -162,14 +162,14 @@ pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
 }
 
 /// What makes one node at least as good as another to the scheduler: the plugin that speaks for it most.
-pub fn pull(home: &Scored, other: &Scored) -> Pull {
+pub fn pull(home: &Scored, other: &Scored) -> PlacementCause {
     let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
     let strongest = ScorePlugin::ALL
         .into_iter()
         .max_by_key(|plugin| (lead(plugin), std::cmp::Reverse(*plugin)));
     match strongest.filter(|plugin| home.total > other.total && lead(plugin) > 0) {
-        Some(plugin) => Pull::Score(plugin),
-        None => Pull::Lot,
+        Some(plugin) => PlacementCause::Score(plugin),
+        None => PlacementCause::Lot,
     }
 }
 

@@ -17,9 +17,9 @@ pub mod pod_life_time;
 pub mod remove_duplicates;
 pub mod too_many_restarts;
 pub mod topology_spread;
-mod turn;
+mod run;
 
-pub use turn::{Level, Turn, run};
+pub use run::{Level, StrategyRun, run};
 
 /// A strategy at work.
 #[derive(Debug)]

@@ -10,26 +10,26 @@ use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped, Taint};
 use crate::policy::Basis;
 use crate::values::Ratio;
 
-mod advice;
+mod rightsizing;
 mod finding;
 mod outcome;
-mod picture;
-mod pull;
+mod balance_report;
+mod placement_cause;
 mod refusal;
 mod remedy;
-mod steer;
+mod steering;
 mod verdict;
-mod word;
+mod pod_verdict;
 
-pub use advice::{Advice, Direction, Suggestion};
+pub use balance_report::{Balance, BalanceReport, Band, NodePicture, PoolPicture};
 pub use finding::Finding;
 pub use outcome::Outcome;
-pub use picture::{Balance, Band, NodePicture, Picture, PoolPicture};
-pub use pull::Pull;
+pub use placement_cause::PlacementCause;
+pub use pod_verdict::{NotSelected, PodVerdict};
 pub use refusal::{Reach, Refusal, short, whole};
-pub use steer::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
+pub use rightsizing::{Direction, Rightsizing, Suggestion};
+pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
-pub use word::{Unasked, Word};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]
@@ -49,12 +49,12 @@ pub struct Plan {
     /// Why a strategy as a whole does nothing.
     pub notes: Vec<Note>,
     /// The cluster as it is.
-    pub before: Picture,
+    pub before: BalanceReport,
     /// The cluster as it will be when every replacement has landed as foreseen.
-    pub after: Picture,
+    pub after: BalanceReport,
     /// Workloads whose requests are far from what their pods use, those first that are wrong by the largest part of the
     /// cluster.
-    pub advice: Vec<Advice>,
+    pub rightsizing: Vec<Rightsizing>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }

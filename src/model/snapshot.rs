@@ -20,7 +20,7 @@ use self::objects::Objects;
 pub mod facts;
 pub mod import;
 pub mod objects;
-pub mod places;
+pub mod node_addresses;
 
 /// Position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

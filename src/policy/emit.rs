@@ -5,8 +5,8 @@ use jiff::SignedDuration;
 
 use super::native::{DEFAULT_PROFILE, SYSTEM_CRITICAL, VERSION};
 use super::{
-    AdvicePolicy, Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile,
-    Protections, Safety, Share, Smoothing, Steering, StorageClasses, UsagePolicy,
+    Cooldown, Evictable, Forecast, Limits, Names, Policy, PriorityThreshold, Profile, Protections,
+    RightsizingPolicy, Safety, Share, Smoothing, Steering, StorageClasses, UsagePolicy,
 };
 use crate::values::Ratio;
 use crate::values::selector::Selector;
@@ -34,7 +34,10 @@ pub(super) fn policy(policy: &Policy) -> String {
     fields.section("safety", safety(&policy.safety, &default.safety));
     fields.section("forecast", forecast(policy.forecast, default.forecast));
     fields.section("steering", steering(&policy.steering, &default.steering));
-    fields.section("advice", advice(policy.advice, default.advice));
+    fields.section(
+        "rightsizing",
+        rightsizing(policy.rightsizing, default.rightsizing),
+    );
     fields.put(
         "strategies",
         Item::list(
@@ -171,24 +174,28 @@ fn steering(steering: &Steering, default: &Steering) -> Fields {
     fields
 }
 
-fn advice(advice: AdvicePolicy, default: AdvicePolicy) -> Fields {
+fn rightsizing(rightsizing: RightsizingPolicy, default: RightsizingPolicy) -> Fields {
     let mut fields = Fields::default();
     fields.unless(
-        advice.percentile == default.percentile,
+        rightsizing.percentile == default.percentile,
         "percentile",
-        percent(advice.percentile),
+        percent(rightsizing.percentile),
     );
     fields.unless(
-        advice.headroom == default.headroom,
+        rightsizing.headroom == default.headroom,
         "headroom",
-        percent(advice.headroom),
+        percent(rightsizing.headroom),
     );
     fields.unless(
-        advice.tolerance == default.tolerance,
+        rightsizing.tolerance == default.tolerance,
         "tolerance",
-        percent(advice.tolerance),
+        percent(rightsizing.tolerance),
     );
-    fields.unless(advice.top == default.top, "top", Item::number(advice.top));
+    fields.unless(
+        rightsizing.top == default.top,
+        "top",
+        Item::number(rightsizing.top),
+    );
     fields
 }
 

@@ -2,10 +2,10 @@
 
 use jiff::SignedDuration;
 
-use super::advice;
 use super::problem::Code;
 use super::prometheus::prometheus;
 use super::read::{Bound, Fields, Spot};
+use super::rightsizing;
 use super::scalar::percent;
 use super::steering;
 use super::strategies::strategy;
@@ -52,7 +52,7 @@ pub(crate) fn policy(root: Spot<'_, '_>) -> Policy {
             safety: f.field("safety").section(safety),
             forecast: f.field("forecast").section(forecast),
             steering: f.field("steering").section(steering::steering),
-            advice: f.field("advice").section(advice::advice),
+            rightsizing: f.field("rightsizing").section(rightsizing::rightsizing),
             strategies: strategies(f, basis, &profiles),
             profiles,
         };
@@ -527,7 +527,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
     #[test]
     fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
         assert_snapshot!(refused("staleAfter: 1m"), @"
-        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, advice, strategies
+        policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
           | staleAfter: 1m
           | ^
         ");

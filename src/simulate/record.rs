@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::engine::Engine;
-use crate::decide::engine::picture::balance;
+use crate::decide::engine::balance_report::balance;
 use crate::model::ledger::{Ending, Settled};
 use crate::model::plan::{Balance, Class, Move, Outcome, Plan};
 use crate::model::snapshot::{Node, Snapshot};

@@ -13,8 +13,8 @@ use evenkeel::simulate;
 use evenkeel::simulate::trace::Trace;
 
 use crate::kit::audit::evictions;
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::Launch;
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::Launch;
 use crate::kit::scene;
 use crate::kit::wait::say;
 
@@ -85,23 +85,27 @@ fn simulate_and_the_testbed_agree() {
 
 fn in_both(cut: Cut) {
     let (scenario, policy) = cut.make();
-    on_a_bed(async |bed| {
+    on_a_bed(async |control_plane| {
         let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
-        scene::rights(bed);
+        scene::rights(control_plane);
         let player = Player {
-            bed,
+            control_plane,
             scenario: &scenario,
         };
         player.set().await;
-        let launch = Launch::written(bed, &policy.to_native()).await;
-        let config = bed.dir.join("scheduler.yaml");
-        let mut keel = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
+        let launch = Launch::written(control_plane, &policy.to_native()).await;
+        let config = control_plane.dir.join("scheduler.yaml");
+        let mut process = launch.run(&["--scheduler-config", config.to_str().unwrap()]);
         let wanted = usize::try_from(foreseen.summary.evictions).unwrap();
         player
-            .play(&mut keel, || evictions(bed).len() >= wanted)
+            .play(&mut process, || evictions(control_plane).len() >= wanted)
             .await;
-        keel.stop(30).await;
-        compare(&foreseen, evictions(bed).len(), player.balance().await);
+        process.stop(30).await;
+        compare(
+            &foreseen,
+            evictions(control_plane).len(),
+            player.balance().await,
+        );
     });
 }
 

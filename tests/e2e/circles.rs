@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::kit::audit::evictions;
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
-/// The interval of the peer when it was measured, and the limits that one gets unasked.
+/// The interval of the peer when it was measured, and the limits that one gets not_selected.
 const AS_SET: Policy = Policy {
     interval: "20s",
     limits: "{}",
@@ -21,14 +21,14 @@ const AS_SET: Policy = Policy {
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
 fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::dead_loop(bed).await;
-        let launch = Launch::new(bed, &AS_SET).await;
-        let mut keel = launch.run(&[]);
-        keel.says(&["would-return"], 1, 180).await;
-        keel.cycles(6, 240).await;
-        assert_eq!(evictions(bed).len(), 0);
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::dead_loop(control_plane).await;
+        let launch = Launch::new(control_plane, &AS_SET).await;
+        let mut process = launch.run(&[]);
+        process.says(&["would-return"], 1, 180).await;
+        process.cycles(6, 240).await;
+        assert_eq!(evictions(control_plane).len(), 0);
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
         let why: BTreeSet<&str> = kept
@@ -51,27 +51,28 @@ fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
 /// The same where the policy tries its luck.
 #[test]
 fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::dead_loop(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::dead_loop(control_plane).await;
         let policy = Policy {
             rest: "2m",
             tolerance: "100%",
             ..AS_SET
         };
-        let mut keel = Launch::new(bed, &policy).await.run(&[]);
-        let first = first_eviction(bed, &mut keel).await;
+        let mut process = Launch::new(control_plane, &policy).await.run(&[]);
+        let first = first_eviction(control_plane, &mut process).await;
         // Cycles until ten minutes have passed since the first eviction, by the program's own clock.
         let end = first + SignedDuration::from_mins(10);
-        keel.eventually("the end of ten minutes", 720, async |keel| {
-            let last = keel.last_cycle();
-            that(
-                last.is_some_and(|at| at >= end),
-                format!("the last cycle was at {last:?}"),
-            )
-        })
-        .await;
-        let times: Vec<Timestamp> = evictions(bed)
+        process
+            .eventually("the end of ten minutes", 720, async |process| {
+                let last = process.last_cycle();
+                that(
+                    last.is_some_and(|at| at >= end),
+                    format!("the last cycle was at {last:?}"),
+                )
+            })
+            .await;
+        let times: Vec<Timestamp> = evictions(control_plane)
             .iter()
             .map(|e| e.at)
             .filter(|at| *at <= end)
@@ -98,23 +99,24 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
 
 #[test]
 fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::late_nodes(bed).await;
-        let before = used(bed).await.percentages();
-        let mut keel = Launch::new(bed, &AS_SET).await.run(&[]);
-        let first = first_eviction(bed, &mut keel).await;
-        keel.eventually("every node at its target", 420, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
-        let last = evictions(bed).last().unwrap().at;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::late_nodes(control_plane).await;
+        let before = used(control_plane).await.percentages();
+        let mut process = Launch::new(control_plane, &AS_SET).await.run(&[]);
+        let first = first_eviction(control_plane, &mut process).await;
+        process
+            .eventually("every node at its target", 420, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        let last = evictions(control_plane).last().unwrap().at;
         // It stays so.
-        scene::settle(bed).await;
-        keel.cycles(4, 120).await;
-        scene::settle(bed).await;
-        let (made, after) = (evictions(bed), used(bed).await);
+        scene::settle(control_plane).await;
+        process.cycles(4, 120).await;
+        scene::settle(control_plane).await;
+        let (made, after) = (evictions(control_plane), used(control_plane).await);
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
         let seconds = last.duration_since(first).as_secs();
         say(&format!("late nodes, before: {}", in_words(&before)));
@@ -136,12 +138,13 @@ fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
     });
 }
 
-async fn first_eviction(bed: &Bed, keel: &mut Keel) -> Timestamp {
-    keel.eventually("the first eviction", 180, async |_| {
-        evictions(bed)
-            .first()
-            .map(|e| e.at)
-            .ok_or_else(|| "none yet".to_owned())
-    })
-    .await
+async fn first_eviction(control_plane: &ControlPlane, process: &mut Process) -> Timestamp {
+    process
+        .eventually("the first eviction", 180, async |_| {
+            evictions(control_plane)
+                .first()
+                .map(|e| e.at)
+                .ok_or_else(|| "none yet".to_owned())
+        })
+        .await
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use http::Method;
 
 use crate::kit::audit::evictions;
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
 use crate::kit::ledger;
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::proxy::{Proxy, Stage};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
@@ -19,53 +19,56 @@ const WRITES: &[Method] = &[Method::PUT, Method::PATCH];
 
 #[test]
 fn a_crash_between_ledger_and_eviction_loses_nothing() {
-    survives(async |proxy, keel| {
+    survives(async |proxy, process| {
         let hold = proxy.hold(Stage::Unsent, &[Method::POST], EVICTION);
         hold.caught(120).await;
-        keel.kill_9();
+        process.kill_9();
     });
 }
 
 #[test]
 fn a_crash_between_an_eviction_and_its_answer_loses_nothing() {
-    survives(async |proxy, keel| {
+    survives(async |proxy, process| {
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         hold.caught(120).await;
-        keel.kill_9();
+        process.kill_9();
     });
 }
 
 #[test]
 fn a_crash_before_the_outcome_is_written_down_loses_nothing() {
-    survives(async |proxy, keel| {
+    survives(async |proxy, process| {
         let eviction = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         eviction.caught(120).await;
         let writing = proxy.hold(Stage::Unsent, WRITES, LEDGER);
         eviction.release();
         writing.caught(60).await;
-        keel.kill_9();
+        process.kill_9();
     });
 }
 
 /// Starts the program by way of a proxy, lets it crash, starts it again, and follows it until the cluster is even.
-fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Keel)) {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided(bed).await;
-        let originals = scene::pods(bed).await;
-        let proxy = Proxy::start(bed).await;
-        let mut keel = Launch::by(bed, &Policy::USUAL, &proxy.url()).await.run(&[]);
-        crash(&proxy, &mut keel).await;
-        let at_crash = check(bed, &originals).await;
+fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        let originals = scene::pods(control_plane).await;
+        let proxy = Proxy::start(control_plane).await;
+        let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url())
+            .await
+            .run(&[]);
+        crash(&proxy, &mut process).await;
+        let at_crash = check(control_plane, &originals).await;
 
-        let mut keel = Launch::new(bed, &Policy::USUAL).await.run(&[]);
-        keel.eventually("an even cluster", 240, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
-        keel.cycles(3, 120).await;
-        let in_the_end = check(bed, &originals).await;
+        let mut process = Launch::new(control_plane, &Policy::USUAL).await.run(&[]);
+        process
+            .eventually("an even cluster", 240, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        process.cycles(3, 120).await;
+        let in_the_end = check(control_plane, &originals).await;
         say(&format!(
             "crash: {at_crash} evictions made before it, {in_the_end} in all"
         ));
@@ -74,9 +77,16 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Keel)) {
 }
 
 /// No eviction is missing from the ledger, and none hit a replacement, for all of them rest. How many there were.
-async fn check(bed: &Bed, originals: &BTreeSet<String>) -> usize {
-    let evicted: BTreeSet<String> = evictions(bed).into_iter().map(|e| e.name).collect();
-    let written: BTreeSet<String> = ledger::entries(bed).await.iter().map(ledger::pod).collect();
+async fn check(control_plane: &ControlPlane, originals: &BTreeSet<String>) -> usize {
+    let evicted: BTreeSet<String> = evictions(control_plane)
+        .into_iter()
+        .map(|e| e.name)
+        .collect();
+    let written: BTreeSet<String> = ledger::entries(control_plane)
+        .await
+        .iter()
+        .map(ledger::pod)
+        .collect();
     let forgotten: Vec<_> = evicted.difference(&written).collect();
     assert!(
         forgotten.is_empty(),

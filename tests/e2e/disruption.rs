@@ -3,19 +3,19 @@
 use serde_json::json;
 
 use crate::kit::audit::{eviction_calls, evictions};
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{eventually, say, that};
 
 #[test]
 fn a_budget_is_counted_ahead_of_the_call() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided(bed).await;
-        one_at_a_time(bed).await;
-        let launch = Launch::new(bed, &Policy::USUAL).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        one_at_a_time(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         let kept = plan["kept"].as_array().unwrap();
         let refused = kept
@@ -25,17 +25,18 @@ fn a_budget_is_counted_ahead_of_the_call() {
         assert_eq!(plan["moves"].as_array().unwrap().len(), 1, "{plan:#}");
         assert!(refused > 0, "{kept:#?}");
 
-        let mut keel = launch.run(&[]);
-        keel.eventually(
-            "an even cluster, one eviction after the other",
-            300,
-            async |_| {
-                let used = used(bed).await;
-                that(used.highest() <= 50.0, in_words(&used.percentages()))
-            },
-        )
-        .await;
-        let (calls, made) = (eviction_calls(bed), evictions(bed));
+        let mut process = launch.run(&[]);
+        process
+            .eventually(
+                "an even cluster, one eviction after the other",
+                300,
+                async |_| {
+                    let used = used(control_plane).await;
+                    that(used.highest() <= 50.0, in_words(&used.percentages()))
+                },
+            )
+            .await;
+        let (calls, made) = (eviction_calls(control_plane), evictions(control_plane));
         say(&format!(
             "a budget of one: {} evictions of {} calls, {refused} pods kept ahead",
             made.len(),
@@ -47,14 +48,14 @@ fn a_budget_is_counted_ahead_of_the_call() {
 }
 
 /// A PodDisruptionBudget that lets one pod of Deployment hot go.
-async fn one_at_a_time(bed: &Bed) {
+async fn one_at_a_time(control_plane: &ControlPlane) {
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "hot", "namespace": "default"},
         "spec": {"minAvailable": 5, "selector": {"matchLabels": {"app": "hot"}}},
     });
-    bed.apply(&budget.to_string());
+    control_plane.apply(&budget.to_string());
     eventually("the budget to be counted", 60, async || {
-        let it = bed
+        let it = control_plane
             .get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/hot")
             .await;
         that(

@@ -3,18 +3,18 @@
 use serde_json::Value;
 
 use crate::kit::audit::evictions;
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene::{self, MUTE};
 use crate::kit::usage::{in_words, name, used};
 use crate::kit::wait::{say, that};
 
 #[test]
 fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided_beside_a_mute_node(bed).await;
-        let pods = bed.list("/api/v1/namespaces/default/pods").await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_beside_a_mute_node(control_plane).await;
+        let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
         let on_mute: Vec<String> = pods
             .iter()
             .filter(|p| scene::node_of(p) == MUTE)
@@ -22,7 +22,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
             .collect();
         assert_eq!(on_mute.len(), 6);
 
-        let launch = Launch::new(bed, &Policy::USUAL).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
         let verdicts = plan["nodes"].as_array().unwrap();
         let mute: Vec<&Value> = verdicts.iter().filter(|v| v["node"] == MUTE).collect();
@@ -42,14 +42,18 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
             "{plan:#}"
         );
 
-        let mut keel = launch.run(&[]);
-        keel.eventually("the measured nodes to be even", 240, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
-        keel.cycles(2, 60).await;
-        let evicted: Vec<String> = evictions(bed).into_iter().map(|e| e.name).collect();
+        let mut process = launch.run(&[]);
+        process
+            .eventually("the measured nodes to be even", 240, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        process.cycles(2, 60).await;
+        let evicted: Vec<String> = evictions(control_plane)
+            .into_iter()
+            .map(|e| e.name)
+            .collect();
         say(&format!(
             "a node without metrics: {} evictions, none from it",
             evicted.len()
@@ -59,13 +63,13 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
             evicted.iter().all(|pod| !on_mute.contains(pod)),
             "{evicted:?} of {on_mute:?}"
         );
-        let after = bed.list("/api/v1/namespaces/default/pods").await;
+        let after = control_plane.list("/api/v1/namespaces/default/pods").await;
         let on_mute_now = after.iter().filter(|p| scene::node_of(p) == MUTE).count();
         assert_eq!(
             on_mute_now,
             on_mute.len(),
             "a replacement went to the node without metrics"
         );
-        assert!(keel.count(&[MUTE]) > 0, "the log does not name the node");
+        assert!(process.count(&[MUTE]) > 0, "the log does not name the node");
     });
 }

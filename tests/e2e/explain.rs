@@ -1,19 +1,19 @@
 //! Is a pod that stays explained, on a real cluster and with no right but the program's own?
 
 use crate::kit::audit::eviction_calls;
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::wait::say;
 
 /// The dead loop: seven heavy pods prefer the hot node.
 #[test]
 fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::dead_loop(bed).await;
-        let launch = Launch::new(bed, &Policy::USUAL).await;
-        let pod = scene::pods(bed)
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::dead_loop(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
+        let pod = scene::pods(control_plane)
             .await
             .into_iter()
             .find(|pod| pod.starts_with("hot-"))
@@ -29,7 +29,7 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
             "{it:#}"
         );
         assert_eq!(
-            (word["message"].as_str(), word["advice"].as_str()),
+            (word["message"].as_str(), word["rightsizing"].as_str()),
             (Some(refusal), Some(change))
         );
         let admits = |gate: &str| {
@@ -102,7 +102,7 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
             error.contains("default/hot is a Deployment: `explain workload default/hot`"),
             "{error}"
         );
-        assert!(eviction_calls(bed).is_empty());
+        assert!(eviction_calls(control_plane).is_empty());
     });
 }
 

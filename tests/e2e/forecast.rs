@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::kit::bed::on_a_bed_whose_scheduler_has;
+use crate::kit::control_plane::on_a_bed_whose_scheduler_has;
 use crate::kit::wait::say;
 use crate::placements::case::{Case, folder};
 use crate::placements::judge::Figures;
@@ -27,8 +27,8 @@ const LIVE: std::ops::Range<u64> = 1000..1060;
 #[test]
 #[ignore = "writes the cases that tests/placements replays"]
 fn record_placements() {
-    on_a_bed_whose_scheduler_has(log::FLAGS, async |bed| {
-        let mut stage = Stage::new(bed);
+    on_a_bed_whose_scheduler_has(log::FLAGS, async |control_plane| {
+        let mut stage = Stage::new(control_plane);
         std::fs::create_dir_all(folder()).unwrap();
         let usual = (0..RECORDED).map(|seed| scenario(&THEMES[index(seed)], seed));
         for scenario in usual.chain([scenario(&LARGE, RECORDED)]) {
@@ -52,8 +52,8 @@ fn record_placements() {
 /// Other clusters than those that are recorded.
 #[test]
 fn pods_land_where_we_foresee_it() {
-    on_a_bed_whose_scheduler_has(log::FLAGS, async |bed| {
-        let mut stage = Stage::new(bed);
+    on_a_bed_whose_scheduler_has(log::FLAGS, async |control_plane| {
+        let mut stage = Stage::new(control_plane);
         let mut figures = Figures::default();
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forecast");
         std::fs::create_dir_all(&kept).unwrap();

@@ -1,9 +1,9 @@
 //! What every scenario is made of.
 
 pub mod audit;
-pub mod bed;
+pub mod control_plane;
 pub mod browser;
-pub mod keel;
+pub mod process;
 pub mod ledger;
 pub mod prometheus;
 pub mod proxy;

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::kit::audit::{eviction_calls, evictions};
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
 use crate::kit::ledger;
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::proxy::{Proxy, Stage};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
@@ -33,29 +33,31 @@ fn lease(duration: &str, deadline: &str) -> Vec<String> {
         .collect()
 }
 
-fn run(launch: &Launch, flags: &[String]) -> Keel {
+fn run(launch: &Launch, flags: &[String]) -> Process {
     launch.run(&flags.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Waits until it has said so many lines with these words, counted from its start: it may be quicker than we are.
-async fn said(keel: &mut Keel, words: &[&str], lines: usize, seconds: u64) {
+async fn said(process: &mut Process, words: &[&str], lines: usize, seconds: u64) {
     let what = format!("{lines} lines with {words:?}");
-    keel.eventually(&what, seconds, async |keel| {
-        that(
-            keel.count(words) >= lines,
-            format!("{} so far", keel.count(words)),
-        )
-    })
-    .await;
+    process
+        .eventually(&what, seconds, async |process| {
+            that(
+                process.count(words) >= lines,
+                format!("{} so far", process.count(words)),
+            )
+        })
+        .await;
 }
 
 /// How many evictions it asked for.
-fn calls(keel: &Keel) -> usize {
-    keel.count(&[TRIED]) - keel.count(&[TRIED, UNTRIED])
+fn calls(process: &Process) -> usize {
+    process.count(&[TRIED]) - process.count(&[TRIED, UNTRIED])
 }
 
-async fn spec(bed: &Bed) -> Value {
-    bed.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel")
+async fn spec(control_plane: &ControlPlane) -> Value {
+    control_plane
+        .get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel")
         .await["spec"]
         .clone()
 }
@@ -64,32 +66,38 @@ fn time(value: &Value) -> Timestamp {
     value.as_str().unwrap().parse().unwrap()
 }
 
-async fn even(bed: &Bed, keel: &mut Keel) {
-    keel.eventually("an even cluster", 300, async |_| {
-        let used = used(bed).await;
-        that(used.highest() <= 50.0, in_words(&used.percentages()))
-    })
-    .await;
+async fn even(control_plane: &ControlPlane, process: &mut Process) {
+    process
+        .eventually("an even cluster", 300, async |_| {
+            let used = used(control_plane).await;
+            that(used.highest() <= 50.0, in_words(&used.percentages()))
+        })
+        .await;
 }
 
-async fn leads(keel: &Keel) -> bool {
-    keel.metrics().await.contains("evenkeel_leader 1\n")
+async fn leads(process: &Process) -> bool {
+    process.metrics().await.contains("evenkeel_leader 1\n")
 }
 
 #[test]
 fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided(bed).await;
-        let originals = scene::pods(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        let originals = scene::pods(control_plane).await;
         let flags = lease("15s", "10s");
-        let proxy = Proxy::start(bed).await;
-        let mut one = run(&Launch::by(bed, &Policy::USUAL, &proxy.url()).await, &flags);
+        let proxy = Proxy::start(control_plane).await;
+        let mut one = run(
+            &Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await,
+            &flags,
+        );
         // At the worst moment: a pod is gone, and nobody has been told.
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(
-            &Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)),
+            &Launch::new(control_plane, &Policy::USUAL)
+                .await
+                .at(control_plane.port(2)),
             &flags,
         );
         said(&mut other, &[STANDING_BY, " leads\""], 1, 60).await;
@@ -106,7 +114,7 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
             "who stands by decides nothing"
         );
         one.kill_9();
-        let last = spec(bed).await;
+        let last = spec(control_plane).await;
 
         said(&mut other, &[LEADING], 1, 120).await;
         let taken = time(&other.lines(LEADING)[0]["timestamp"]);
@@ -115,11 +123,18 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
             silent.as_secs() >= 15,
             "taken over after {silent:#}, from a leader that may have lived"
         );
-        even(bed, &mut other).await;
+        even(control_plane, &mut other).await;
         other.cycles(3, 120).await;
 
-        let evicted: Vec<String> = evictions(bed).into_iter().map(|e| e.name).collect();
-        let written: Vec<String> = ledger::entries(bed).await.iter().map(ledger::pod).collect();
+        let evicted: Vec<String> = evictions(control_plane)
+            .into_iter()
+            .map(|e| e.name)
+            .collect();
+        let written: Vec<String> = ledger::entries(control_plane)
+            .await
+            .iter()
+            .map(ledger::pod)
+            .collect();
         assert!(
             evicted.iter().all(|pod| written.contains(pod)),
             "{evicted:?}, and in the ledger {written:?}"
@@ -129,7 +144,7 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
             "replacements went within their rest: {evicted:?}"
         );
         assert_eq!(evicted.len(), 3, "three moves even this cluster out");
-        let now = spec(bed).await;
+        let now = spec(control_plane).await;
         assert_eq!(
             now["leaseTransitions"].as_i64(),
             last["leaseTransitions"].as_i64().map(|n| n + 1)
@@ -142,16 +157,21 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
 
 #[test]
 fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided_by(bed, 8).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
         let flags = lease("8s", "5s");
-        let proxy = Proxy::start(bed).await;
+        let proxy = Proxy::start(control_plane).await;
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
-        let mut one = run(&Launch::by(bed, &Policy::USUAL, &proxy.url()).await, &flags);
+        let mut one = run(
+            &Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await,
+            &flags,
+        );
         said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(
-            &Launch::new(bed, &Policy::USUAL).await.at(bed.port(2)),
+            &Launch::new(control_plane, &Policy::USUAL)
+                .await
+                .at(control_plane.port(2)),
             &flags,
         );
         said(&mut other, &[STANDING_BY], 1, 60).await;
@@ -166,9 +186,12 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
         assert_eq!(one.probe("/readyz").await, Ok(200));
         assert!(!leads(&one).await && leads(&other).await);
 
-        even(bed, &mut other).await;
+        even(control_plane, &mut other).await;
         other.cycles(2, 60).await;
-        let (asked, untried) = (eviction_calls(bed).len(), one.count(&[TRIED, UNTRIED]));
+        let (asked, untried) = (
+            eviction_calls(control_plane).len(),
+            one.count(&[TRIED, UNTRIED]),
+        );
         assert_eq!(
             asked,
             1 + calls(&other),
@@ -182,43 +205,51 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
 
 #[test]
 fn a_leader_that_is_told_to_stop_hands_over_at_once() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided_by(bed, 8).await;
-        let originals = scene::pods(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided_by(control_plane, 8).await;
+        let originals = scene::pods(control_plane).await;
         // Nobody could wait for this lease to run out.
         let flags = lease("1h", "50m");
         let policy = Policy {
             limits: "{perCycle: 1, perWorkload: 100%}",
             ..Policy::USUAL
         };
-        let mut one = run(&Launch::new(bed, &policy).await, &flags);
+        let mut one = run(&Launch::new(control_plane, &policy).await, &flags);
         said(&mut one, &[LEADING], 1, 60).await;
-        let mut other = run(&Launch::new(bed, &policy).await.at(bed.port(2)), &flags);
+        let mut other = run(
+            &Launch::new(control_plane, &policy)
+                .await
+                .at(control_plane.port(2)),
+            &flags,
+        );
         said(&mut other, &[STANDING_BY], 1, 60).await;
         said(&mut one, &[TRIED], 2, 180).await;
         assert!(one.stop(30).await.success());
         said(&mut other, &[LEADING], 1, 60).await;
-        let at = |keel: &Keel, words: &str| time(&keel.lines(words)[0]["timestamp"]);
+        let at = |process: &Process, words: &str| time(&process.lines(words)[0]["timestamp"]);
         let after = at(&other, LEADING).duration_since(at(&one, GIVEN_BACK));
-        even(bed, &mut other).await;
+        even(control_plane, &mut other).await;
         other.cycles(2, 60).await;
 
-        let evicted: Vec<String> = evictions(bed).into_iter().map(|e| e.name).collect();
+        let evicted: Vec<String> = evictions(control_plane)
+            .into_iter()
+            .map(|e| e.name)
+            .collect();
         assert!(
             evicted.iter().all(|pod| originals.contains(pod)),
             "replacements went within their rest: {evicted:?}"
         );
         assert_eq!(evicted.len(), 5, "five moves even this cluster out");
         let asked = (calls(&one), calls(&other));
-        assert_eq!(eviction_calls(bed).len(), asked.0 + asked.1);
+        assert_eq!(eviction_calls(control_plane).len(), asked.0 + asked.1);
         assert!(asked.0 >= 2 && asked.1 >= 1, "{asked:?}");
         say(&format!(
             "leader stopped: the other led {after:#} after it had given back, with a retry period of 1 s"
         ));
         assert!(other.stop(30).await.success());
         assert_eq!(
-            spec(bed).await.get("holderIdentity"),
+            spec(control_plane).await.get("holderIdentity"),
             None,
             "the last one gives it back too"
         );

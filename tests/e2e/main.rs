@@ -22,7 +22,7 @@ mod packing;
 mod strategies;
 mod crash;
 mod disruption;
-mod advice;
+mod rightsizing;
 mod doubt;
 mod explain;
 mod job;

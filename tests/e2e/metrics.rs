@@ -7,14 +7,14 @@ use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER};
 use serde_json::Value;
 
 use crate::kit::audit::evictions;
-use crate::kit::bed::{on_a_bed, run_with};
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::{on_a_bed, run_with};
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::prometheus::Prometheus;
 use crate::kit::scene;
 use crate::kit::usage::used;
 use crate::kit::wait::{say, that};
 
-/// With the limits that one gets unasked, so that some pods have to wait.
+/// With the limits that one gets not_selected, so that some pods have to wait.
 const STEERS: Policy = Policy {
     interval: "5s",
     limits: "{}",
@@ -26,40 +26,42 @@ const UNSEEN: [&str; 1] = ["evenkeel_source_errors_total"];
 
 #[test]
 fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
-    on_a_bed(async |bed| {
-        scene::rights_to_steer(bed);
-        scene::lopsided(bed).await;
-        let launch = Launch::new(bed, &STEERS).await;
-        let mut keel = launch.run(&[]);
-        let prometheus = Prometheus::of_the_program(bed, None).await;
+    on_a_bed(async |control_plane| {
+        scene::rights_to_steer(control_plane);
+        scene::lopsided(control_plane).await;
+        let launch = Launch::new(control_plane, &STEERS).await;
+        let mut process = launch.run(&[]);
+        let prometheus = Prometheus::of_the_program(control_plane, None).await;
         let listed: BTreeSet<String> = ALL
             .iter()
             .map(|a| a.full_name())
             .filter(|n| !UNSEEN.contains(&&**n))
             .collect();
         let mut seen = BTreeSet::new();
-        keel.eventually("every metric, and an even cluster", 300, async |keel| {
-            seen.extend(families(&keel.metrics().await));
-            let missing: Vec<_> = listed.difference(&seen).collect();
-            let highest = used(bed).await.highest();
-            that(
-                missing.is_empty() && highest <= 50.0,
-                format!("no {missing:?} yet, and a node at {highest} %"),
-            )
-        })
-        .await;
-        keel.eventually("word of where all have landed", 120, async |keel| {
-            let landings = samples(&keel.metrics().await, "evenkeel_landings_total");
-            let told: usize = landings
-                .values()
-                .map(|count| count.parse::<usize>().unwrap())
-                .sum();
-            let made = evictions(bed).len();
-            that(told == made, format!("{told} of {made}"))
-        })
-        .await;
-        let made = evictions(bed).len();
-        let text = keel.metrics().await;
+        process
+            .eventually("every metric, and an even cluster", 300, async |process| {
+                seen.extend(families(&process.metrics().await));
+                let missing: Vec<_> = listed.difference(&seen).collect();
+                let highest = used(control_plane).await.highest();
+                that(
+                    missing.is_empty() && highest <= 50.0,
+                    format!("no {missing:?} yet, and a node at {highest} %"),
+                )
+            })
+            .await;
+        process
+            .eventually("word of where all have landed", 120, async |process| {
+                let landings = samples(&process.metrics().await, "evenkeel_landings_total");
+                let told: usize = landings
+                    .values()
+                    .map(|count| count.parse::<usize>().unwrap())
+                    .sum();
+                let made = evictions(control_plane).len();
+                that(told == made, format!("{told} of {made}"))
+            })
+            .await;
+        let made = evictions(control_plane).len();
+        let text = process.metrics().await;
         assert_eq!(
             run_with(Command::new("promtool").args(["check", "metrics"]), &text),
             "",
@@ -90,12 +92,12 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
             other.is_empty(),
             "requests whose resource has no name: {other:?}"
         );
-        scraped(&prometheus, &mut keel).await;
-        assert!(keel.stop(10).await.success());
+        scraped(&prometheus, &mut process).await;
+        assert!(process.stop(10).await.success());
 
-        let mut keel = launch.run(&["--descheduler-metrics"]);
-        keel.cycles(2, 120).await;
-        let told = families(&keel.metrics().await);
+        let mut process = launch.run(&["--descheduler-metrics"]);
+        process.cycles(2, 120).await;
+        let told = families(&process.metrics().await);
         let loops: Vec<String> = [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]]
             .map(About::full_name)
             .to_vec();
@@ -104,31 +106,32 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
 }
 
 /// Prometheus, which asks for OpenMetrics, takes in all that there is and knows what each is, once it has scraped it.
-async fn scraped(prometheus: &Prometheus, keel: &mut Keel) {
-    keel.eventually(
-        "Prometheus to know every metric for what it is",
-        60,
-        async |keel| {
-            let told = families(&keel.metrics().await);
-            let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-            let known = |about: &About| {
-                // OpenMetrics calls a counter's family without its ending.
-                let name = about.full_name();
-                metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
-                    == about.kind.label()
-            };
-            let told = ALL.iter().filter(|about| told.contains(&about.full_name()));
-            let otherwise: Vec<_> = told
-                .filter(|about| !known(about))
-                .map(|about| about.full_name())
-                .collect();
-            that(
-                otherwise.is_empty(),
-                format!("not so {otherwise:?}: {metadata}"),
-            )
-        },
-    )
-    .await;
+async fn scraped(prometheus: &Prometheus, process: &mut Process) {
+    process
+        .eventually(
+            "Prometheus to know every metric for what it is",
+            60,
+            async |process| {
+                let told = families(&process.metrics().await);
+                let metadata = prometheus.get("/api/v1/metadata", &[]).await;
+                let known = |about: &About| {
+                    // OpenMetrics calls a counter's family without its ending.
+                    let name = about.full_name();
+                    metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
+                        == about.kind.label()
+                };
+                let told = ALL.iter().filter(|about| told.contains(&about.full_name()));
+                let otherwise: Vec<_> = told
+                    .filter(|about| !known(about))
+                    .map(|about| about.full_name())
+                    .collect();
+                that(
+                    otherwise.is_empty(),
+                    format!("not so {otherwise:?}: {metadata}"),
+                )
+            },
+        )
+        .await;
     let targets = prometheus.get("/api/v1/targets", &[]).await;
     let target = &targets["activeTargets"][0];
     assert_eq!(

@@ -1,8 +1,8 @@
 //! Traces of real evictions: as many as the API server has on record, each in its place.
 
 use crate::kit::audit::{eviction_calls, evictions};
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
@@ -14,34 +14,35 @@ mod collector;
 
 #[test]
 fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
         let collector = Collector::start(Answer::Status(503)).await;
         let policy = Policy {
             interval: "20s",
             limits: "{}",
             ..Policy::USUAL
         };
-        let mut keel = Launch::new(bed, &policy)
+        let mut process = Launch::new(control_plane, &policy)
             .await
             .run(&["--otlp-endpoint", &collector.url()]);
         // While there is nothing to do yet, it is away, and then it hangs.
-        keel.says(&["it refuses them with 503"], 1, 90).await;
+        process.says(&["it refuses them with 503"], 1, 90).await;
         collector.answers(Answer::Silence);
-        keel.says(&["no answer within 10 s"], 1, 90).await;
+        process.says(&["no answer within 10 s"], 1, 90).await;
         collector.answers(Answer::Good);
-        keel.says(&["takes spans again"], 1, 90).await;
+        process.says(&["takes spans again"], 1, 90).await;
 
-        scene::late_nodes(bed).await;
-        keel.eventually("every node at its target", 420, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
-        keel.cycles(1, 60).await;
-        assert!(keel.stop(30).await.success());
+        scene::late_nodes(control_plane).await;
+        process
+            .eventually("every node at its target", 420, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        process.cycles(1, 60).await;
+        assert!(process.stop(30).await.success());
 
-        let (asked, made) = (eviction_calls(bed), evictions(bed));
+        let (asked, made) = (eviction_calls(control_plane), evictions(control_plane));
         let (all, cycles) = (collector.trees(""), collector.trees("cycle"));
         let spans: Vec<&str> = all
             .lines()

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::boards::{Query, Variable, alerts, asked_by, groups, queries, selectors, variables};
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::Launch;
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::Launch;
 use crate::kit::prometheus::Prometheus;
 use crate::kit::scene;
 use crate::kit::wait::{present, say, that};
@@ -41,27 +41,29 @@ const POINTS: u64 = 1000;
 
 #[test]
 fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() {
-    on_a_bed(async |bed| {
-        scene::rights_to_steer(bed);
-        scene::lopsided_beside_a_mute_node(bed).await;
-        let rules = bed.write("alerts.yaml", &groups().to_string());
-        let prometheus = Prometheus::of_the_program(bed, Some(&rules)).await;
-        let mut keel = Launch::written(bed, POLICY).await.run(&[]);
+    on_a_bed(async |control_plane| {
+        scene::rights_to_steer(control_plane);
+        scene::lopsided_beside_a_mute_node(control_plane).await;
+        let rules = control_plane.write("alerts.yaml", &groups().to_string());
+        let prometheus = Prometheus::of_the_program(control_plane, Some(&rules)).await;
+        let mut process = Launch::written(control_plane, POLICY).await.run(&[]);
         let start = tokio::time::Instant::now();
         let all = questions();
         let mut open = all.clone();
         let trouble = |it: &Question| TROUBLE.iter().any(|word| it.text().contains(word));
-        keel.eventually("every query to return data", 240, async |_| {
-            open = unanswered(&prometheus, std::mem::take(&mut open)).await;
-            that(open.iter().all(trouble), in_words(&open))
-        })
-        .await;
-        bed.component("stop", "metrics-server");
-        keel.eventually("those of errors to return data too", 120, async |_| {
-            open = unanswered(&prometheus, std::mem::take(&mut open)).await;
-            that(open.is_empty(), in_words(&open))
-        })
-        .await;
+        process
+            .eventually("every query to return data", 240, async |_| {
+                open = unanswered(&prometheus, std::mem::take(&mut open)).await;
+                that(open.iter().all(trouble), in_words(&open))
+            })
+            .await;
+        control_plane.component("stop", "metrics-server");
+        process
+            .eventually("those of errors to return data too", 120, async |_| {
+                open = unanswered(&prometheus, std::mem::take(&mut open)).await;
+                that(open.is_empty(), in_words(&open))
+            })
+            .await;
         say(&format!(
             "dashboard: {} queries and selectors, each with data after {} s",
             all.len(),

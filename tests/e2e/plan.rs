@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::kit::audit::eviction_calls;
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::wait::say;
 
 /// By what they request, the late nodes are all below 30 %: there is nothing to do.
 #[test]
 fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::late_nodes(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::late_nodes(control_plane).await;
         let launch = Launch::new(
-            bed,
+            control_plane,
             &Policy {
                 basis: "requests",
                 ..Policy::USUAL
@@ -42,19 +42,19 @@ fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
         );
         assert_eq!(plan["moves"], Value::Array(Vec::new()));
 
-        let mut keel = launch.run(&[]);
-        keel.cycles(3, 120).await;
-        assert!(eviction_calls(bed).is_empty());
+        let mut process = launch.run(&[]);
+        process.cycles(3, 120).await;
+        assert!(eviction_calls(control_plane).is_empty());
     });
 }
 
 #[test]
 fn the_same_cluster_gives_the_same_plan_byte_for_byte() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided(bed).await;
-        let (file, now) = scene::snapshot(bed).await;
-        let launch = Launch::new(bed, &Policy::USUAL).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        let (file, now) = scene::snapshot(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let from = ["--from", file.to_str().unwrap(), "--now", &now];
         let first = launch.plan_text(&from);
         let plan: Value = serde_json::from_str(&first).unwrap();

@@ -2,38 +2,42 @@
 
 use http::Method;
 
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::proxy::{Proxy, Stage};
 use crate::kit::scene;
 use crate::kit::wait::that;
 
 #[test]
 fn it_is_ready_once_it_has_seen_the_cluster_and_ends_when_told_to() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::nodes(bed, 2).await;
-        let proxy = Proxy::start(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 2).await;
+        let proxy = Proxy::start(control_plane).await;
         let lists = proxy.hold(Stage::Unsent, &[Method::GET], "/api/v1/pods");
-        let mut keel = Launch::by(bed, &Policy::USUAL, &proxy.url()).await.run(&[]);
+        let mut process = Launch::by(control_plane, &Policy::USUAL, &proxy.url())
+            .await
+            .run(&[]);
         lists.caught(30).await;
-        keel.eventually("the answer of a live process", 30, async |keel| {
-            that(keel.probe("/healthz").await == Ok(200), "not alive")
-        })
-        .await;
-        let early = keel.probe("/readyz").await;
+        process
+            .eventually("the answer of a live process", 30, async |process| {
+                that(process.probe("/healthz").await == Ok(200), "not alive")
+            })
+            .await;
+        let early = process.probe("/readyz").await;
         assert!(
             early.as_ref().is_ok_and(|code| *code >= 500),
             "ready without the pods: {early:?}"
         );
 
         lists.release();
-        keel.eventually("readiness", 60, async |keel| {
-            let code = keel.probe("/readyz").await;
-            that(code == Ok(200), format!("{code:?}"))
-        })
-        .await;
-        let status = keel.stop(5).await;
+        process
+            .eventually("readiness", 60, async |process| {
+                let code = process.probe("/readyz").await;
+                that(code == Ok(200), format!("{code:?}"))
+            })
+            .await;
+        let status = process.stop(5).await;
         assert!(status.success(), "{status}");
     });
 }

@@ -6,8 +6,8 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use crate::kit::audit::{evictions, requests};
-use crate::kit::bed::{Bed, on_a_bed, run};
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::{ControlPlane, on_a_bed, run};
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::prometheus::{Prometheus, source};
 use crate::kit::proxy::Stage;
 use crate::kit::scene;
@@ -23,28 +23,29 @@ const SLOWLY: Policy = Policy {
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        let prometheus = Prometheus::start(bed, 10).await;
-        scene::late_nodes(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        let prometheus = Prometheus::start(control_plane, 10).await;
+        scene::late_nodes(control_plane).await;
         let policy = Policy {
             interval: "20s",
             limits: "{}",
             ..Policy::USUAL
         };
-        let mut keel = Launch::written(bed, &policy.by(&source(&prometheus.url())))
+        let mut process = Launch::written(control_plane, &policy.by(&source(&prometheus.url())))
             .await
             .run(&[]);
-        keel.eventually("every node at its target", 420, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
+        process
+            .eventually("every node at its target", 420, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
         // It stays so.
-        scene::settle(bed).await;
-        keel.cycles(4, 120).await;
-        scene::settle(bed).await;
-        let (made, after) = (evictions(bed), used(bed).await);
+        scene::settle(control_plane).await;
+        process.cycles(4, 120).await;
+        scene::settle(control_plane).await;
+        let (made, after) = (evictions(control_plane), used(control_plane).await);
         let light = made.iter().filter(|e| !e.name.starts_with("hot-")).count();
         say(&format!(
             "Prometheus: late nodes, after: {}",
@@ -62,7 +63,9 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
         assert!(made.len() <= 12, "eleven would do: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
         assert!(
-            !requests(bed).iter().any(|r| r.group == "metrics.k8s.io"),
+            !requests(control_plane)
+                .iter()
+                .any(|r| r.group == "metrics.k8s.io"),
             "metrics-server was asked"
         );
     });
@@ -70,18 +73,23 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
 
 #[test]
 fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        let prometheus = Prometheus::start(bed, 4).await;
-        scene::lopsided_by(bed, 8).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        let prometheus = Prometheus::start(control_plane, 4).await;
+        scene::lopsided_by(control_plane, 8).await;
         let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
         let asked = ratios(
-            &mut Launch::written(bed, &by_prometheus)
+            &mut Launch::written(control_plane, &by_prometheus)
                 .await
                 .run(&["--dry-run"]),
         )
         .await;
-        let told = ratios(&mut Launch::new(bed, &Policy::USUAL).await.run(&["--dry-run"])).await;
+        let told = ratios(
+            &mut Launch::new(control_plane, &Policy::USUAL)
+                .await
+                .run(&["--dry-run"]),
+        )
+        .await;
         assert_eq!(
             (asked.len(), told.len()),
             (8, 8),
@@ -101,18 +109,20 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
         assert!(furthest.0 <= 0.02, "{asked:#?} {told:#?}");
 
         // A plan is made from the window too, and not from what is used at this moment.
-        let advice = &Launch::written(bed, &by_prometheus).await.plan()["advice"][0];
+        let rightsizing =
+            &Launch::written(control_plane, &by_prometheus).await.plan()["rightsizing"][0];
         assert!(
-            advice["samples"].as_u64() >= advice["measured"].as_u64().map(|pods| pods * 2),
-            "{advice}"
+            rightsizing["samples"].as_u64()
+                >= rightsizing["measured"].as_u64().map(|pods| pods * 2),
+            "{rightsizing}"
         );
 
         // One that has just started knows the window that it has not seen, and acts in its very first cycle.
-        let launch = Launch::written(bed, &SLOWLY.by(&source(&prometheus.url()))).await;
+        let launch = Launch::written(control_plane, &SLOWLY.by(&source(&prometheus.url()))).await;
         for run in 1..=2 {
-            let mut keel = launch.run(&[]);
-            keel.cycles(1, 60).await;
-            let first = keel
+            let mut process = launch.run(&[]);
+            process.cycles(1, 60).await;
+            let first = process
                 .log()
                 .into_iter()
                 .find(|line| line.contains("\"message\":\"cycle: "))
@@ -121,13 +131,13 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
                 first.contains("\"outcome\":\"acted\""),
                 "run {run}: {first}"
             );
-            assert_eq!(evictions(bed).len(), run, "run {run}");
-            keel.kill_9();
+            assert_eq!(evictions(control_plane).len(), run, "run {run}");
+            process.kill_9();
         }
         say("Prometheus: started and restarted, it evicts in its first cycle");
         let start = tokio::time::Instant::now();
         assert!(launch.run(&["--once"]).ended(60).await.success());
-        assert_eq!(evictions(bed).len(), 3);
+        assert_eq!(evictions(control_plane).len(), 3);
         say(&format!(
             "Prometheus: a single run is over after {:.1} s",
             start.elapsed().as_secs_f64()
@@ -137,75 +147,82 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
 
 #[test]
 fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        let prometheus = Prometheus::start(bed, 4).await;
-        scene::lopsided_by(bed, 8).await;
-        let meddler = prometheus.meddler(bed).await;
-        let mut keel = Launch::written(bed, &SLOWLY.by(&source(&meddler.url())))
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        let prometheus = Prometheus::start(control_plane, 4).await;
+        scene::lopsided_by(control_plane, 8).await;
+        let meddler = prometheus.meddler(control_plane).await;
+        let mut process = Launch::written(control_plane, &SLOWLY.by(&source(&meddler.url())))
             .await
             .run(&[]);
-        more_evictions(bed, &mut keel, 180).await;
+        more_evictions(control_plane, &mut process, 180).await;
 
         // What was read before may be acted on until it is stale.
         let nonsense = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
-        keel.says(&["no source of usage is fresh"], 1, 90).await;
-        keel.cycles(1, 60).await;
-        let before = evictions(bed).len();
-        keel.cycles(2, 60).await;
-        assert_eq!(keel.probe("/readyz").await, Ok(503));
+        process.says(&["no source of usage is fresh"], 1, 90).await;
+        process.cycles(1, 60).await;
+        let before = evictions(control_plane).len();
+        process.cycles(2, 60).await;
+        assert_eq!(process.probe("/readyz").await, Ok(503));
         drop(nonsense);
         let refused = meddler.answer(StatusCode::UNAUTHORIZED, &[Method::GET], "/api/v1/");
-        keel.eventually("word of the credentials", 60, async |keel| {
-            that(
-                keel.count(&["does not accept our credentials (401)"]) > 0,
-                "none",
-            )
-        })
-        .await;
-        keel.cycles(2, 60).await;
+        process
+            .eventually("word of the credentials", 60, async |process| {
+                that(
+                    process.count(&["does not accept our credentials (401)"]) > 0,
+                    "none",
+                )
+            })
+            .await;
+        process.cycles(2, 60).await;
         let slow = meddler.hold(Stage::Unanswered, &[Method::GET], "/api/v1/");
         drop(refused);
-        keel.eventually("word of the time it takes", 60, async |keel| {
-            that(keel.count(&["took longer than"]) > 0, "none")
-        })
-        .await;
-        keel.cycles(2, 60).await;
-        assert_eq!(evictions(bed).len(), before, "evicted on stale usage");
+        process
+            .eventually("word of the time it takes", 60, async |process| {
+                that(process.count(&["took longer than"]) > 0, "none")
+            })
+            .await;
+        process.cycles(2, 60).await;
+        assert_eq!(
+            evictions(control_plane).len(),
+            before,
+            "evicted on stale usage"
+        );
         slow.release();
-        let seconds = more_evictions(bed, &mut keel, 180).await;
+        let seconds = more_evictions(control_plane, &mut process, 180).await;
         say(&format!(
             "Prometheus: nonsense, 401 and silence: the next eviction {seconds} s after they were over"
         ));
-        assert_eq!(keel.probe("/readyz").await, Ok(200));
+        assert_eq!(process.probe("/readyz").await, Ok(200));
     });
 }
 
 #[test]
 fn metrics_server_stands_in_while_prometheus_is_away() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        let prometheus = Prometheus::start(bed, 4).await;
-        scene::lopsided_by(bed, 8).await;
-        let meddler = prometheus.meddler(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        let prometheus = Prometheus::start(control_plane, 4).await;
+        scene::lopsided_by(control_plane, 8).await;
+        let meddler = prometheus.meddler(control_plane).await;
         let policy = SLOWLY.by(&format!("{}fallback: metricsApi, ", source(&meddler.url())));
         let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
         let away = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
-        let mut keel = Launch::written(bed, &policy).await.run(&[]);
-        more_evictions(bed, &mut keel, 180).await;
+        let mut process = Launch::written(control_plane, &policy).await.run(&[]);
+        more_evictions(control_plane, &mut process, 180).await;
         assert_eq!(
-            keel.count(&["usage is read from metricsApi while prometheus is stale"]),
+            process.count(&["usage is read from metricsApi while prometheus is stale"]),
             1
         );
         drop(away);
-        keel.eventually("Prometheus to be asked again", 60, async |keel| {
-            that(
-                keel.count(&["usage is read from prometheus again"]) > 0,
-                "it is not",
-            )
-        })
-        .await;
-        let text = keel.metrics().await;
+        process
+            .eventually("Prometheus to be asked again", 60, async |process| {
+                that(
+                    process.count(&["usage is read from prometheus again"]) > 0,
+                    "it is not",
+                )
+            })
+            .await;
+        let text = process.metrics().await;
         assert!(
             text.contains("evenkeel_source_in_use{source=\"prometheus\"} 1\n"),
             "{text}"
@@ -218,9 +235,9 @@ fn metrics_server_stands_in_while_prometheus_is_away() {
 }
 
 /// What it takes the nodes' cpu and memory for, once their windows are full.
-async fn ratios(keel: &mut Keel) -> BTreeMap<String, f64> {
-    keel.cycles(6, 180).await;
-    let text = keel.metrics().await;
+async fn ratios(process: &mut Process) -> BTreeMap<String, f64> {
+    process.cycles(6, 180).await;
+    let text = process.metrics().await;
     let lines = text
         .lines()
         .filter_map(|line| line.strip_prefix("evenkeel_node_ratio{")?.split_once("} "));
@@ -234,13 +251,14 @@ async fn ratios(keel: &mut Keel) -> BTreeMap<String, f64> {
 }
 
 /// Waits for one more, and tells how long it took.
-async fn more_evictions(bed: &Bed, keel: &mut Keel, seconds: u64) -> u64 {
-    let (start, before) = (tokio::time::Instant::now(), evictions(bed).len());
-    keel.eventually("an eviction", seconds, async |_| {
-        let after = evictions(bed).len();
-        that(after > before, format!("{before} before, {after} now"))
-    })
-    .await;
+async fn more_evictions(control_plane: &ControlPlane, process: &mut Process, seconds: u64) -> u64 {
+    let (start, before) = (tokio::time::Instant::now(), evictions(control_plane).len());
+    process
+        .eventually("an eviction", seconds, async |_| {
+            let after = evictions(control_plane).len();
+            that(after > before, format!("{before} before, {after} now"))
+        })
+        .await;
     start.elapsed().as_secs()
 }
 

@@ -5,41 +5,45 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::kit::audit::{Request, Right, evictions, requests};
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::usage::name;
 use crate::kit::wait::{say, that};
 
 #[test]
 fn every_right_of_the_role_is_used_and_none_is_missing() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
         let granted = granted(
-            bed.list("/apis/rbac.authorization.k8s.io/v1/clusterroles")
+            control_plane
+                .list("/apis/rbac.authorization.k8s.io/v1/clusterroles")
                 .await,
         )
         .into_iter()
         .chain(granted(
-            bed.list("/apis/rbac.authorization.k8s.io/v1/roles").await,
+            control_plane
+                .list("/apis/rbac.authorization.k8s.io/v1/roles")
+                .await,
         ))
         .collect::<BTreeSet<Right>>();
         let policy = Policy {
             limits: "{perCycle: 1, perWorkload: 100%}",
             ..Policy::USUAL
         };
-        let launch = Launch::new(bed, &policy).await;
+        let launch = Launch::new(control_plane, &policy).await;
         launch.plan();
-        let mut keel = launch.run(&["--leader-elect"]);
-        keel.eventually("two evictions", 240, async |_| {
-            that(evictions(bed).len() >= 2, "fewer")
-        })
-        .await;
-        keel.cycles(1, 60).await;
-        assert!(keel.stop(5).await.success());
+        let mut process = launch.run(&["--leader-elect"]);
+        process
+            .eventually("two evictions", 240, async |_| {
+                that(evictions(control_plane).len() >= 2, "fewer")
+            })
+            .await;
+        process.cycles(1, 60).await;
+        assert!(process.stop(5).await.success());
 
-        let used: BTreeSet<Right> = requests(bed).iter().map(Request::right).collect();
+        let used: BTreeSet<Right> = requests(control_plane).iter().map(Request::right).collect();
         let idle: Vec<&Right> = granted.difference(&used).collect();
         say(&format!(
             "rights: {} granted, {} of them not used",
@@ -47,15 +51,15 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
             idle.len()
         ));
         assert!(idle.is_empty(), "granted, and not used: {idle:#?}");
-        assert_eq!(keel.count(&["forbidden"]), 0);
+        assert_eq!(process.count(&["forbidden"]), 0);
     });
 }
 
 #[test]
 fn the_manifests_are_valid() {
-    on_a_bed(async |bed| {
+    on_a_bed(async |control_plane| {
         for folder in ["base", "overlays/job", "overlays/cronjob"] {
-            bed.apply_with(&scene::manifests(folder), &["--dry-run=server"]);
+            control_plane.apply_with(&scene::manifests(folder), &["--dry-run=server"]);
         }
     });
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::boards;
-use crate::kit::bed::run;
+use crate::kit::control_plane::run;
 
 #[test]
 fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {

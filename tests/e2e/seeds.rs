@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::kit::audit::evictions;
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::Launch;
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
+use crate::kit::process::Launch;
 use crate::kit::rounds::{healed, policy, remove, requests, rounds, spread};
 use crate::kit::scene;
 use crate::kit::wait::{eventually, say, that};
@@ -16,11 +16,11 @@ const SHIPPED: &str = "v1alpha1-default";
 
 #[test]
 fn what_articles_show_of_descheduler_comes_about() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        one_of_three_moves_to_a_node_that_joins(bed).await;
-        six_on_one_of_two_workers_are_evened_out(bed).await;
-        by_requests_a_full_node_gives_to_the_others(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        one_of_three_moves_to_a_node_that_joins(control_plane).await;
+        six_on_one_of_two_workers_are_evened_out(control_plane).await;
+        by_requests_a_full_node_gives_to_the_others(control_plane).await;
     });
 }
 
@@ -28,27 +28,31 @@ fn what_articles_show_of_descheduler_comes_about() {
 /// they are, the scheduler evens out zones before nodes, and brings pods back.
 #[test]
 fn forty_on_one_of_four_nodes_are_spread() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::nodes(bed, 4).await;
-        bed.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 4).await;
+        control_plane.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
         let closed = ["n1", "n2", "n4"].map(str::to_owned);
-        scene::cordon(bed, &closed).await;
-        let launch = Launch::written(bed, &policy(SHIPPED)).await;
+        scene::cordon(control_plane, &closed).await;
+        let launch = Launch::written(control_plane, &policy(SHIPPED)).await;
         // The article has 5m.
-        let mut keel = launch.as_descheduler(&["--descheduling-interval", "2s", "--v", "3"]);
-        scene::deployment(bed, "nginx", 40, "10m").await;
-        assert_eq!(sizes(bed, "nginx").await, [40]);
-        scene::uncordon(bed, &closed).await;
-        keel.eventually("thirty of them elsewhere", 240, async |_| {
-            let now = spread(bed, "nginx").await;
-            that(now.get("n3").is_some_and(|n| *n == 10), in_words(&now))
-        })
-        .await;
-        healed(bed).await;
-        keel.says(&["cycle: "], 2, 60).await;
-        assert!(keel.stop(10).await.success());
-        let (after, made) = (spread(bed, "nginx").await, evictions(bed).len());
+        let mut process = launch.as_descheduler(&["--descheduling-interval", "2s", "--v", "3"]);
+        scene::deployment(control_plane, "nginx", 40, "10m").await;
+        assert_eq!(sizes(control_plane, "nginx").await, [40]);
+        scene::uncordon(control_plane, &closed).await;
+        process
+            .eventually("thirty of them elsewhere", 240, async |_| {
+                let now = spread(control_plane, "nginx").await;
+                that(now.get("n3").is_some_and(|n| *n == 10), in_words(&now))
+            })
+            .await;
+        healed(control_plane).await;
+        process.says(&["cycle: "], 2, 60).await;
+        assert!(process.stop(10).await.success());
+        let (after, made) = (
+            spread(control_plane, "nginx").await,
+            evictions(control_plane).len(),
+        );
         say(&format!(
             "nginx: n3 40 became {}; {made} evicted",
             in_words(&after)
@@ -64,25 +68,29 @@ fn forty_on_one_of_four_nodes_are_spread() {
 /// Deployment, CronJob or Job: its manifests differ in the interval alone.
 #[test]
 fn the_flags_of_its_manifests_are_understood() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::nodes(bed, 3).await;
-        scene::cordon(bed, &scene::names(2, 3)).await;
-        scene::deployment(bed, "web", 6, "10m").await;
-        scene::uncordon(bed, &scene::names(2, 3)).await;
-        let launch = Launch::written(bed, &policy(SHIPPED)).await;
-        let mut keel = launch.as_descheduler(&["--descheduling-interval", "5m", "--v", "3"]);
-        keel.says(&["cycle: "], 1, 60).await;
-        assert_eq!(evictions(bed).len(), 1, "a quarter of six at a time");
-        assert_eq!(keel.probe("/healthz").await, Ok(200));
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 3).await;
+        scene::cordon(control_plane, &scene::names(2, 3)).await;
+        scene::deployment(control_plane, "web", 6, "10m").await;
+        scene::uncordon(control_plane, &scene::names(2, 3)).await;
+        let launch = Launch::written(control_plane, &policy(SHIPPED)).await;
+        let mut process = launch.as_descheduler(&["--descheduling-interval", "5m", "--v", "3"]);
+        process.says(&["cycle: "], 1, 60).await;
         assert_eq!(
-            keel.probe_by_tls("/healthz").await,
+            evictions(control_plane).len(),
+            1,
+            "a quarter of six at a time"
+        );
+        assert_eq!(process.probe("/healthz").await, Ok(200));
+        assert_eq!(
+            process.probe_by_tls("/healthz").await,
             Ok(200),
             "as its livenessProbe asks"
         );
-        assert!(keel.stop(10).await.success());
-        assert_eq!(keel.count(&["has no effect"]), 0);
-        healed(bed).await;
+        assert!(process.stop(10).await.success());
+        assert_eq!(process.count(&["has no effect"]), 0);
+        healed(control_plane).await;
 
         assert!(
             launch
@@ -91,13 +99,17 @@ fn the_flags_of_its_manifests_are_understood() {
                 .await
                 .success()
         );
-        assert_eq!(evictions(bed).len(), 2, "without an interval it runs once");
-        its_account_gets_the_rights_that_we_say(bed).await;
+        assert_eq!(
+            evictions(control_plane).len(),
+            2,
+            "without an interval it runs once"
+        );
+        its_account_gets_the_rights_that_we_say(control_plane).await;
     });
 }
 
 /// What deploy/README.md says of descheduler's own ServiceAccount.
-async fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
+async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     let readme = include_str!("../../deploy/README.md");
     let (_, rest) = readme.split_once("## Coming from descheduler").unwrap();
     let (chapter, _) = rest.split_once("\n## ").unwrap();
@@ -106,7 +118,7 @@ async fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
         .filter_map(|line| line.strip_prefix("    kubectl "))
         .collect();
     assert!(commands.len() > 1, "{chapter}");
-    bed.kubectl(&[
+    control_plane.kubectl(&[
         "delete",
         "role,rolebinding",
         "-n",
@@ -119,7 +131,7 @@ async fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
             .split(' ')
             .map(|word| word.replace("deploy/", root))
             .collect();
-        bed.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        control_plane.kubectl(&words.iter().map(String::as_str).collect::<Vec<_>>());
     }
     for asked in [
         json!({"verb": "create", "resource": "pods", "subresource": "eviction"}),
@@ -129,84 +141,95 @@ async fn its_account_gets_the_rights_that_we_say(bed: &Bed) {
     ] {
         let what = format!("the right to {asked}");
         eventually(&what, 30, async || {
-            that(may(bed, &asked).await, "it is not given")
+            that(may(control_plane, &asked).await, "it is not given")
         })
         .await;
     }
 }
 
 /// Whether descheduler's own ServiceAccount may do this.
-async fn may(bed: &Bed, what: &Value) -> bool {
+async fn may(control_plane: &ControlPlane, what: &Value) -> bool {
     let spec = json!({"user": "system:serviceaccount:kube-system:descheduler-sa", "resourceAttributes": what});
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});
     let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
     let request = http::Request::post(path)
         .body(review.to_string().into_bytes())
         .unwrap();
-    let answer: Value = bed.client.request(request).await.unwrap();
+    let answer: Value = control_plane.client.request(request).await.unwrap();
     answer["status"]["allowed"] == true
 }
 
 /// Three pods on two nodes, so that two are on one; a node joins, and a Job runs once.
-async fn one_of_three_moves_to_a_node_that_joins(bed: &Bed) {
-    scene::nodes(bed, 2).await;
-    scene::deployment_with(bed, "nginx", 3, "10m", &requests("500m")).await;
-    scene::nodes(bed, 3).await;
-    let runs = carry_out(bed, "RemoveDuplicates", SHIPPED, "nginx").await;
+async fn one_of_three_moves_to_a_node_that_joins(control_plane: &ControlPlane) {
+    scene::nodes(control_plane, 2).await;
+    scene::deployment_with(control_plane, "nginx", 3, "10m", &requests("500m")).await;
+    scene::nodes(control_plane, 3).await;
+    let runs = carry_out(control_plane, "RemoveDuplicates", SHIPPED, "nginx").await;
     assert_eq!(runs, [1]);
-    assert_eq!(sizes(bed, "nginx").await, [1, 1, 1]);
-    remove(bed, "nginx").await;
+    assert_eq!(sizes(control_plane, "nginx").await, [1, 1, 1]);
+    remove(control_plane, "nginx").await;
 }
 
 /// A master and two workers, one of them cordoned while six pods start; then a CronJob.
-async fn six_on_one_of_two_workers_are_evened_out(bed: &Bed) {
-    bed.kubectl(&[
+async fn six_on_one_of_two_workers_are_evened_out(control_plane: &ControlPlane) {
+    control_plane.kubectl(&[
         "taint",
         "node",
         "n1",
         "node-role.kubernetes.io/master:NoSchedule",
     ]);
-    scene::cordon(bed, &scene::names(3, 3)).await;
-    scene::deployment(bed, "web1", 6, "10m").await;
-    scene::uncordon(bed, &scene::names(3, 3)).await;
-    assert_eq!(sizes(bed, "web1").await, [6]);
-    let runs = carry_out(bed, "RemoveDuplicates", SHIPPED, "web1").await;
+    scene::cordon(control_plane, &scene::names(3, 3)).await;
+    scene::deployment(control_plane, "web1", 6, "10m").await;
+    scene::uncordon(control_plane, &scene::names(3, 3)).await;
+    assert_eq!(sizes(control_plane, "web1").await, [6]);
+    let runs = carry_out(control_plane, "RemoveDuplicates", SHIPPED, "web1").await;
     assert_eq!(runs.iter().sum::<usize>(), 3);
-    assert_eq!(sizes(bed, "web1").await, [3, 3]);
-    bed.kubectl(&["taint", "node", "n1", "node-role.kubernetes.io/master-"]);
-    remove(bed, "web1").await;
+    assert_eq!(sizes(control_plane, "web1").await, [3, 3]);
+    control_plane.kubectl(&["taint", "node", "n1", "node-role.kubernetes.io/master-"]);
+    remove(control_plane, "web1").await;
 }
 
 /// Seven pods that request a core each on a node of eight, by a policy that weighs requests and nothing else.
-async fn by_requests_a_full_node_gives_to_the_others(bed: &Bed) {
-    scene::nodes(bed, 4).await;
-    scene::cordon(bed, &scene::names(2, 4)).await;
-    scene::deployment_with(bed, "busy", 7, "10m", &requests("1000m")).await;
-    scene::uncordon(bed, &scene::names(2, 4)).await;
-    let runs = carry_out(bed, "LowNodeUtilization", "v1alpha1-utilization", "busy").await;
+async fn by_requests_a_full_node_gives_to_the_others(control_plane: &ControlPlane) {
+    scene::nodes(control_plane, 4).await;
+    scene::cordon(control_plane, &scene::names(2, 4)).await;
+    scene::deployment_with(control_plane, "busy", 7, "10m", &requests("1000m")).await;
+    scene::uncordon(control_plane, &scene::names(2, 4)).await;
+    let runs = carry_out(
+        control_plane,
+        "LowNodeUtilization",
+        "v1alpha1-utilization",
+        "busy",
+    )
+    .await;
     assert_eq!(
         runs.iter().sum::<usize>(),
         4,
         "three of a core each come to less than half of eight"
     );
-    let after = spread(bed, "busy").await;
+    let after = spread(control_plane, "busy").await;
     assert!(
         after["n1"] == 3 && after.values().all(|n| *n <= 3),
         "{after:?}"
     );
-    remove(bed, "busy").await;
+    remove(control_plane, "busy").await;
 }
 
 /// Runs the program until it has nothing left to do, and returns how many pods each run evicted.
-async fn carry_out(bed: &Bed, strategy: &str, file: &str, app: &str) -> Vec<usize> {
-    let before = spread(bed, app).await;
-    let launch = Launch::written(bed, &policy(file)).await;
-    let runs: Vec<usize> = rounds(bed, &launch, strategy)
+async fn carry_out(
+    control_plane: &ControlPlane,
+    strategy: &str,
+    file: &str,
+    app: &str,
+) -> Vec<usize> {
+    let before = spread(control_plane, app).await;
+    let launch = Launch::written(control_plane, &policy(file)).await;
+    let runs: Vec<usize> = rounds(control_plane, &launch, strategy)
         .await
         .iter()
         .map(Vec::len)
         .collect();
-    let after = spread(bed, app).await;
+    let after = spread(control_plane, app).await;
     say(&format!(
         "{app}: {} became {}; evicted run by run: {runs:?}",
         in_words(&before),
@@ -215,8 +238,8 @@ async fn carry_out(bed: &Bed, strategy: &str, file: &str, app: &str) -> Vec<usiz
     runs
 }
 
-async fn sizes(bed: &Bed, app: &str) -> Vec<usize> {
-    spread(bed, app).await.into_values().collect()
+async fn sizes(control_plane: &ControlPlane, app: &str) -> Vec<usize> {
+    spread(control_plane, app).await.into_values().collect()
 }
 
 fn in_words(spread: &BTreeMap<String, usize>) -> String {

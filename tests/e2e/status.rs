@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::bed::on_a_bed;
 use crate::kit::browser::Browser;
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::scene;
 use crate::kit::wait::{eventually, say, that};
 
@@ -90,7 +90,7 @@ fn hostile(at: Timestamp) -> Board {
         evicted: 0,
         kept: Vec::new(),
         notes: Vec::new(),
-        advice: Listed::default(),
+        rightsizing: Listed::default(),
         steering: Listed::default(),
         skipped: Listed::first(10, (0..5).map(evil)),
     };
@@ -191,28 +191,28 @@ async fn hostile_prometheus(port: u16) {
 
 #[test]
 fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::late_nodes(bed).await;
-        hostile_prometheus(bed.port(2)).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::late_nodes(control_plane).await;
+        hostile_prometheus(control_plane.port(2)).await;
         let source = format!(
             "source: prometheus, prometheus: {{url: \"http://127.0.0.1:{}\"}}, fallback: metricsApi, ",
-            bed.port(2)
+            control_plane.port(2)
         );
-        let launch = Launch::written(bed, &Policy::USUAL.by(&source))
+        let launch = Launch::written(control_plane, &Policy::USUAL.by(&source))
             .await
             .shown();
         let url = launch.status_url();
         // First as a dry run, so that what is hot stays so for as long as anybody looks.
-        let mut keel = launch.run(&["--dry-run", "--instance", EVIL[0]]);
-        let before = settled(&mut keel, &url, "would-move").await;
+        let mut process = launch.run(&["--dry-run", "--instance", EVIL[0]]);
+        let before = settled(&mut process, &url, "would-move").await;
         let classes = classes(&before);
         assert_eq!(
             [&classes["n1"], &classes["n2"], &classes["n3"]],
             ["hot"; 3],
             "{classes:?}"
         );
-        let browser = Browser::start(&bed.dir);
+        let browser = Browser::start(&control_plane.dir);
         browser.visit(&url).await;
         let told = browser.eval("document.body.innerText");
         for part in [
@@ -236,32 +236,33 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
         browser.eval("window.untouched = true;");
 
         // The daemon ends, and another one takes its place and acts: the same tab follows it.
-        assert!(keel.stop(10).await.success());
+        assert!(process.stop(10).await.success());
         eventually("the tab to say that nobody answers", 60, async || {
             let lost = browser
                 .eval("document.getElementById('lost').hidden ? '' : document.getElementById('lost').textContent");
             that(lost.as_str().unwrap().starts_with("No answer since"), lost.to_string())
         })
         .await;
-        let mut keel = launch.run(&["--instance", EVIL[0]]);
-        keel.eventually("no bar to be hot in the tab", 240, async |_| {
-            let told = browser
-                .eval("document.body.innerText")
-                .as_str()
-                .unwrap()
-                .to_owned();
-            let parts = [
-                "Even: ",
-                "the replacement is Ready on another node that is not hot",
-                "pods evicted",
-            ];
-            let hot = hot_rows(&browser);
-            that(
-                hot.is_empty() && parts.iter().all(|part| told.contains(part)),
-                format!("{hot:?}: {told}"),
-            )
-        })
-        .await;
+        let mut process = launch.run(&["--instance", EVIL[0]]);
+        process
+            .eventually("no bar to be hot in the tab", 240, async |_| {
+                let told = browser
+                    .eval("document.body.innerText")
+                    .as_str()
+                    .unwrap()
+                    .to_owned();
+                let parts = [
+                    "Even: ",
+                    "the replacement is Ready on another node that is not hot",
+                    "pods evicted",
+                ];
+                let hot = hot_rows(&browser);
+                that(
+                    hot.is_empty() && parts.iter().all(|part| told.contains(part)),
+                    format!("{hot:?}: {told}"),
+                )
+            })
+            .await;
         assert_eq!(
             browser.eval("window.untouched"),
             true,
@@ -284,7 +285,7 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
             "status page: 3 nodes were hot; {moved} moves later none, and the tab followed without a reload"
         ));
         without_scripts(&browser, &url).await;
-        assert!(keel.stop(10).await.success());
+        assert!(process.stop(10).await.success());
     });
 }
 
@@ -321,20 +322,21 @@ async fn without_scripts(browser: &Browser, url: &str) {
 }
 
 /// Waits until the daemon's own account of itself is this.
-async fn settled(keel: &mut Keel, url: &str, state: &str) -> Value {
-    keel.eventually(state, 180, async |_| {
-        let told = get(&format!("{url}status.json")).await;
-        let now = told["state"]["code"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        if now == state {
-            Ok(told)
-        } else {
-            Err(format!("{now}: {}", told["state"]["message"]))
-        }
-    })
-    .await
+async fn settled(process: &mut Process, url: &str, state: &str) -> Value {
+    process
+        .eventually(state, 180, async |_| {
+            let told = get(&format!("{url}status.json")).await;
+            let now = told["state"]["code"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            if now == state {
+                Ok(told)
+            } else {
+                Err(format!("{now}: {}", told["state"]["message"]))
+            }
+        })
+        .await
 }
 
 /// What is there, as JSON; `null` where nobody answers.

@@ -3,15 +3,15 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::kit::audit::{evictions, requests};
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::{Keel, Launch, Policy};
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
+use crate::kit::process::{Launch, Policy, Process};
 use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
 const HOT: &str = "evenkeel.io/steer=hot:PreferNoSchedule";
 
-/// Steers, and evicts with the limits that one gets unasked.
+/// Steers, and evicts with the limits that one gets not_selected.
 const STEERS: Policy = Policy {
     interval: "20s",
     limits: "{}",
@@ -28,34 +28,36 @@ const STEERS_ALONE: Policy = Policy {
 /// Seven heavy pods prefer the hot node: without steering every one of them would come back.
 #[test]
 fn the_dead_loop_is_balanced_and_stays_so() {
-    on_a_bed(async |bed| {
-        scene::rights_to_steer(bed);
-        scene::dead_loop(bed).await;
-        let before = used(bed).await.percentages();
-        let mut keel = Launch::new(bed, &STEERS).await.run(&[]);
-        tainted(bed, &mut keel, true).await;
-        keel.eventually("every node at its target", 480, async |_| {
-            let used = used(bed).await;
-            that(used.highest() <= 50.0, in_words(&used.percentages()))
-        })
-        .await;
-        tainted(bed, &mut keel, false).await;
-        let times: Vec<Timestamp> = evictions(bed).iter().map(|e| e.at).collect();
+    on_a_bed(async |control_plane| {
+        scene::rights_to_steer(control_plane);
+        scene::dead_loop(control_plane).await;
+        let before = used(control_plane).await.percentages();
+        let mut process = Launch::new(control_plane, &STEERS).await.run(&[]);
+        tainted(control_plane, &mut process, true).await;
+        process
+            .eventually("every node at its target", 480, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        tainted(control_plane, &mut process, false).await;
+        let times: Vec<Timestamp> = evictions(control_plane).iter().map(|e| e.at).collect();
         let (made, took) = (
             times.len(),
             times[times.len() - 1].duration_since(times[0]).as_secs(),
         );
         // By the program's own clock.
-        let end = keel.last_cycle().unwrap() + SignedDuration::from_mins(10);
-        keel.eventually("the end of ten minutes", 720, async |keel| {
-            let last = keel.last_cycle();
-            that(
-                last.is_some_and(|at| at >= end),
-                format!("the last cycle was at {last:?}"),
-            )
-        })
-        .await;
-        let after = used(bed).await;
+        let end = process.last_cycle().unwrap() + SignedDuration::from_mins(10);
+        process
+            .eventually("the end of ten minutes", 720, async |process| {
+                let last = process.last_cycle();
+                that(
+                    last.is_some_and(|at| at >= end),
+                    format!("the last cycle was at {last:?}"),
+                )
+            })
+            .await;
+        let after = used(control_plane).await;
         say(&format!(
             "dead loop, steered, before: {}",
             in_words(&before)
@@ -72,30 +74,30 @@ fn the_dead_loop_is_balanced_and_stays_so() {
             "a node is hot again: {}",
             in_words(&after.percentages())
         );
-        assert_eq!(evictions(bed).len(), made, "it goes on evicting");
+        assert_eq!(evictions(control_plane).len(), made, "it goes on evicting");
         assert!(made <= 6, "four would do: {made}");
-        assert!(keel.stop(5).await.success());
+        assert!(process.stop(5).await.success());
     });
 }
 
 #[test]
 fn it_touches_no_other_taint_and_leaves_none_behind() {
-    on_a_bed(async |bed| {
+    on_a_bed(async |control_plane| {
         const OTHER: &str = "dedicated=web:PreferNoSchedule";
-        scene::rights_to_steer(bed);
-        scene::lopsided(bed).await;
-        bed.kubectl(&["taint", "node", "n1", OTHER]);
-        let mut keel = Launch::new(bed, &STEERS_ALONE).await.run(&[]);
-        tainted(bed, &mut keel, true).await;
-        assert_eq!(scene::taints(bed, "n1").await, [OTHER, HOT]);
-        keel.cycles(3, 60).await;
-        assert!(keel.stop(10).await.success());
+        scene::rights_to_steer(control_plane);
+        scene::lopsided(control_plane).await;
+        control_plane.kubectl(&["taint", "node", "n1", OTHER]);
+        let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
+        tainted(control_plane, &mut process, true).await;
+        assert_eq!(scene::taints(control_plane, "n1").await, [OTHER, HOT]);
+        process.cycles(3, 60).await;
+        assert!(process.stop(10).await.success());
         assert_eq!(
-            scene::taints(bed, "n1").await,
+            scene::taints(control_plane, "n1").await,
             [OTHER],
             "it has ended and left its taint behind"
         );
-        let patches = requests(bed)
+        let patches = requests(control_plane)
             .into_iter()
             .filter(|r| r.verb == "patch")
             .map(|r| (r.resource, r.name));
@@ -107,11 +109,11 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
         );
 
         // After a crash the next start knows the taint, whatever its policy.
-        let mut keel = Launch::new(bed, &STEERS_ALONE).await.run(&[]);
-        tainted(bed, &mut keel, true).await;
-        keel.kill_9();
-        let mut keel = Launch::new(
-            bed,
+        let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
+        tainted(control_plane, &mut process, true).await;
+        process.kill_9();
+        let mut process = Launch::new(
+            control_plane,
             &Policy {
                 steering: "{}",
                 ..STEERS_ALONE
@@ -119,44 +121,48 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
         )
         .await
         .run(&[]);
-        tainted(bed, &mut keel, false).await;
-        assert_eq!(scene::taints(bed, "n1").await, [OTHER]);
-        assert_eq!((keel.warnings(), evictions(bed).len()), (0, 0));
+        tainted(control_plane, &mut process, false).await;
+        assert_eq!(scene::taints(control_plane, "n1").await, [OTHER]);
+        assert_eq!((process.warnings(), evictions(control_plane).len()), (0, 0));
     });
 }
 
 #[test]
 fn without_the_right_it_says_so_once_and_goes_on() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::lopsided(bed).await;
-        let mut keel = Launch::new(bed, &STEERS_ALONE).await.run(&[]);
-        keel.says(&["deploy/components/steering"], 1, 180).await;
-        keel.cycles(3, 60).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::lopsided(control_plane).await;
+        let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
+        process.says(&["deploy/components/steering"], 1, 180).await;
+        process.cycles(3, 60).await;
         assert_eq!(
-            (keel.count(&["deploy/components/steering"]), keel.warnings()),
+            (
+                process.count(&["deploy/components/steering"]),
+                process.warnings()
+            ),
             (1, 1)
         );
-        scene::rights_to_steer(bed);
-        tainted(bed, &mut keel, true).await;
-        assert!(keel.stop(10).await.success());
-        assert!(scene::taints(bed, "n1").await.is_empty());
+        scene::rights_to_steer(control_plane);
+        tainted(control_plane, &mut process, true).await;
+        assert!(process.stop(10).await.success());
+        assert!(scene::taints(control_plane, "n1").await.is_empty());
     });
 }
 
 /// Waits until n1 is steered around, or is no more.
-async fn tainted(bed: &Bed, keel: &mut Keel, whether: bool) {
+async fn tainted(control_plane: &ControlPlane, process: &mut Process, whether: bool) {
     let what = if whether {
         "the taint"
     } else {
         "the taint to go"
     };
-    keel.eventually(what, 180, async |_| {
-        let taints = scene::taints(bed, "n1").await;
-        that(
-            taints.iter().any(|t| t == HOT) == whether,
-            format!("{taints:?}"),
-        )
-    })
-    .await;
+    process
+        .eventually(what, 180, async |_| {
+            let taints = scene::taints(control_plane, "n1").await;
+            that(
+                taints.iter().any(|t| t == HOT) == whether,
+                format!("{taints:?}"),
+            )
+        })
+        .await;
 }

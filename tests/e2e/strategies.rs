@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::kit::bed::{Bed, on_a_bed};
-use crate::kit::keel::Launch;
+use crate::kit::control_plane::{ControlPlane, on_a_bed};
+use crate::kit::process::Launch;
 use crate::kit::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
 use crate::kit::scene;
 use crate::kit::usage::name;
@@ -13,207 +13,225 @@ use crate::kit::wait::{eventually, say, that};
 
 #[test]
 fn strategies_that_weigh_nodes_even_them_out() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::nodes(bed, 4).await;
-        duplicates_are_spread(bed).await;
-        a_full_node_gives_to_the_empty_ones(bed).await;
-        a_topology_spread_constraint_is_kept(bed).await;
-        a_node_with_little_on_it_is_emptied(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 4).await;
+        duplicates_are_spread(control_plane).await;
+        a_full_node_gives_to_the_empty_ones(control_plane).await;
+        a_topology_spread_constraint_is_kept(control_plane).await;
+        a_node_with_little_on_it_is_emptied(control_plane).await;
     });
 }
 
 #[test]
 fn strategies_that_judge_pods_one_by_one_take_those_and_no_others() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::nodes(bed, 4).await;
-        who_avoids_a_pod_leaves_it(bed).await;
-        a_node_that_affinity_no_longer_admits_is_left(bed).await;
-        a_tainted_node_is_left(bed).await;
-        scene::deployment(bed, "aged", 4, "10m").await;
-        a_pod_with_too_many_restarts_goes(bed).await;
-        a_failed_pod_is_cleared_away(bed).await;
-        old_pods_are_replaced(bed).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::nodes(control_plane, 4).await;
+        who_avoids_a_pod_leaves_it(control_plane).await;
+        a_node_that_affinity_no_longer_admits_is_left(control_plane).await;
+        a_tainted_node_is_left(control_plane).await;
+        scene::deployment(control_plane, "aged", 4, "10m").await;
+        a_pod_with_too_many_restarts_goes(control_plane).await;
+        a_failed_pod_is_cleared_away(control_plane).await;
+        old_pods_are_replaced(control_plane).await;
     });
 }
 
-async fn duplicates_are_spread(bed: &Bed) {
-    on_n1(bed, "twins", 4, &json!({})).await;
-    carry_out(bed, "RemoveDuplicates", "remove-duplicates", 3).await;
-    let after = spread(bed, "twins").await;
+async fn duplicates_are_spread(control_plane: &ControlPlane) {
+    on_n1(control_plane, "twins", 4, &json!({})).await;
+    carry_out(control_plane, "RemoveDuplicates", "remove-duplicates", 3).await;
+    let after = spread(control_plane, "twins").await;
     assert!(after.values().all(|n| *n == 1), "{after:?}");
-    remove(bed, "twins").await;
+    remove(control_plane, "twins").await;
 }
 
 /// Six pods that request a core each, on one node of eight cores: at most three can stay.
-async fn a_full_node_gives_to_the_empty_ones(bed: &Bed) {
-    on_n1(bed, "large", 6, &requests("1000m")).await;
-    carry_out(bed, "LowNodeUtilization", "low-node-utilization", 3).await;
-    let after = spread(bed, "large").await;
+async fn a_full_node_gives_to_the_empty_ones(control_plane: &ControlPlane) {
+    on_n1(control_plane, "large", 6, &requests("1000m")).await;
+    carry_out(
+        control_plane,
+        "LowNodeUtilization",
+        "low-node-utilization",
+        3,
+    )
+    .await;
+    let after = spread(control_plane, "large").await;
     assert!(
         after["n1"] <= 3 && after.values().all(|n| *n <= 3),
         "{after:?}"
     );
-    remove(bed, "large").await;
+    remove(control_plane, "large").await;
 }
 
 /// Three and three on two nodes; then two nodes more.
-async fn a_topology_spread_constraint_is_kept(bed: &Bed) {
+async fn a_topology_spread_constraint_is_kept(control_plane: &ControlPlane) {
     let constraint = json!({
         "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "even"}}, "nodeTaintsPolicy": "Honor",
     });
-    scene::cordon(bed, &scene::names(3, 4)).await;
+    scene::cordon(control_plane, &scene::names(3, 4)).await;
     scene::deployment_with(
-        bed,
+        control_plane,
         "even",
         6,
         "10m",
         &json!({"topologySpreadConstraints": [constraint]}),
     )
     .await;
-    scene::uncordon(bed, &scene::names(3, 4)).await;
+    scene::uncordon(control_plane, &scene::names(3, 4)).await;
     carry_out(
-        bed,
+        control_plane,
         "RemovePodsViolatingTopologySpreadConstraint",
         "topology-spread",
         2,
     )
     .await;
-    let after = spread(bed, "even").await;
+    let after = spread(control_plane, "even").await;
     assert!(
         after.len() == 4 && after.values().all(|n| *n <= 2),
         "{after:?}"
     );
-    remove(bed, "even").await;
+    remove(control_plane, "even").await;
 }
 
 /// n1 is half full, n2 has two small pods: they go to n1, given a scheduler that packs.
-async fn a_node_with_little_on_it_is_emptied(bed: &Bed) {
-    let scheduler = scene::packing_scheduler(bed);
-    on_n1(bed, "many", 4, &requests("1000m")).await;
-    scene::cordon(bed, &["n1", "n3", "n4"].map(str::to_owned)).await;
-    scene::deployment_with(bed, "few", 2, "10m", &requests("500m")).await;
-    scene::uncordon(bed, &["n1", "n3", "n4"].map(str::to_owned)).await;
-    let launch = Launch::written(bed, &policy("high-node-utilization"))
+async fn a_node_with_little_on_it_is_emptied(control_plane: &ControlPlane) {
+    let scheduler = scene::packing_scheduler(control_plane);
+    on_n1(control_plane, "many", 4, &requests("1000m")).await;
+    scene::cordon(control_plane, &["n1", "n3", "n4"].map(str::to_owned)).await;
+    scene::deployment_with(control_plane, "few", 2, "10m", &requests("500m")).await;
+    scene::uncordon(control_plane, &["n1", "n3", "n4"].map(str::to_owned)).await;
+    let launch = Launch::written(control_plane, &policy("high-node-utilization"))
         .await
         .with_scheduler(scheduler);
-    carry_out_by(bed, &launch, "HighNodeUtilization", 2).await;
+    carry_out_by(control_plane, &launch, "HighNodeUtilization", 2).await;
     assert_eq!(
-        spread(bed, "few").await,
+        spread(control_plane, "few").await,
         BTreeMap::from([("n1".to_owned(), 2)])
     );
-    remove(bed, "few").await;
-    remove(bed, "many").await;
+    remove(control_plane, "few").await;
+    remove(control_plane, "many").await;
 }
 
-async fn who_avoids_a_pod_leaves_it(bed: &Bed) {
+async fn who_avoids_a_pod_leaves_it(control_plane: &ControlPlane) {
     let noisy = json!({"matchLabels": {"noisy": "true"}});
     let apart = json!([{"labelSelector": noisy, "topologyKey": "kubernetes.io/hostname"}]);
     let rule =
         json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}});
-    on_n1(bed, "quiet", 2, &json!({"affinity": rule})).await;
-    on_n1(bed, "loud", 1, &json!({})).await;
-    bed.kubectl(&["label", "pod", "-l", "app=loud", "noisy=true"]);
+    on_n1(control_plane, "quiet", 2, &json!({"affinity": rule})).await;
+    on_n1(control_plane, "loud", 1, &json!({})).await;
+    control_plane.kubectl(&["label", "pod", "-l", "app=loud", "noisy=true"]);
     carry_out(
-        bed,
+        control_plane,
         "RemovePodsViolatingInterPodAntiAffinity",
         "inter-pod-anti-affinity",
         2,
     )
     .await;
-    assert_left(bed, "quiet").await;
-    remove(bed, "quiet").await;
-    remove(bed, "loud").await;
+    assert_left(control_plane, "quiet").await;
+    remove(control_plane, "quiet").await;
+    remove(control_plane, "loud").await;
 }
 
-async fn a_node_that_affinity_no_longer_admits_is_left(bed: &Bed) {
-    bed.kubectl(&["label", "node", "n1", "n2", "disk=ssd"]);
+async fn a_node_that_affinity_no_longer_admits_is_left(control_plane: &ControlPlane) {
+    control_plane.kubectl(&["label", "node", "n1", "n2", "disk=ssd"]);
     let ssd = json!({"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]});
     let required =
         json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [ssd]}});
     on_n1(
-        bed,
+        control_plane,
         "fast",
         2,
         &json!({"affinity": {"nodeAffinity": required}}),
     )
     .await;
-    bed.kubectl(&["label", "--overwrite", "node", "n1", "disk=hdd"]);
-    carry_out(bed, "RemovePodsViolatingNodeAffinity", "node-affinity", 2).await;
+    control_plane.kubectl(&["label", "--overwrite", "node", "n1", "disk=hdd"]);
+    carry_out(
+        control_plane,
+        "RemovePodsViolatingNodeAffinity",
+        "node-affinity",
+        2,
+    )
+    .await;
     assert_eq!(
-        spread(bed, "fast").await,
+        spread(control_plane, "fast").await,
         BTreeMap::from([("n2".to_owned(), 2)])
     );
-    remove(bed, "fast").await;
+    remove(control_plane, "fast").await;
 }
 
 /// One pod tolerates the one taint, and the other is one that the policy leaves out.
-async fn a_tainted_node_is_left(bed: &Bed) {
+async fn a_tainted_node_is_left(control_plane: &ControlPlane) {
     let tolerant = json!({"tolerations": [{"key": "dedicated", "operator": "Exists"}]});
-    on_n1(bed, "tolerant", 1, &tolerant).await;
-    on_n1(bed, "plain", 2, &json!({})).await;
-    bed.kubectl(&[
+    on_n1(control_plane, "tolerant", 1, &tolerant).await;
+    on_n1(control_plane, "plain", 2, &json!({})).await;
+    control_plane.kubectl(&[
         "taint",
         "node",
         "n1",
         "dedicated=db:NoSchedule",
         "reserved=yes:NoSchedule",
     ]);
-    let stays = names_of(bed, "tolerant").await;
-    carry_out(bed, "RemovePodsViolatingNodeTaints", "node-taints", 2).await;
-    assert_left(bed, "plain").await;
-    assert_eq!(names_of(bed, "tolerant").await, stays);
-    bed.kubectl(&["taint", "node", "n1", "dedicated-", "reserved-"]);
-    remove(bed, "plain").await;
-    remove(bed, "tolerant").await;
+    let stays = names_of(control_plane, "tolerant").await;
+    carry_out(
+        control_plane,
+        "RemovePodsViolatingNodeTaints",
+        "node-taints",
+        2,
+    )
+    .await;
+    assert_left(control_plane, "plain").await;
+    assert_eq!(names_of(control_plane, "tolerant").await, stays);
+    control_plane.kubectl(&["taint", "node", "n1", "dedicated-", "reserved-"]);
+    remove(control_plane, "plain").await;
+    remove(control_plane, "tolerant").await;
 }
 
-async fn a_pod_with_too_many_restarts_goes(bed: &Bed) {
-    scene::deployment(bed, "shaky", 3, "10m").await;
-    let names: Vec<String> = names_of(bed, "shaky").await.into_iter().collect();
-    set_status(bed, &names[0], &container_status(120));
-    set_status(bed, &names[1], &container_status(99));
+async fn a_pod_with_too_many_restarts_goes(control_plane: &ControlPlane) {
+    scene::deployment(control_plane, "shaky", 3, "10m").await;
+    let names: Vec<String> = names_of(control_plane, "shaky").await.into_iter().collect();
+    set_status(control_plane, &names[0], &container_status(120));
+    set_status(control_plane, &names[1], &container_status(99));
     let evicted = carry_out(
-        bed,
+        control_plane,
         "RemovePodsHavingTooManyRestarts",
         "too-many-restarts",
         1,
     )
     .await;
     assert_eq!(evicted, names[..1]);
-    remove(bed, "shaky").await;
+    remove(control_plane, "shaky").await;
 }
 
 /// The ReplicaSet has made a new pod in its stead already, but leaves the failed one where it is.
-async fn a_failed_pod_is_cleared_away(bed: &Bed) {
-    scene::deployment(bed, "worn", 3, "10m").await;
-    let names: Vec<String> = names_of(bed, "worn").await.into_iter().collect();
+async fn a_failed_pod_is_cleared_away(control_plane: &ControlPlane) {
+    scene::deployment(control_plane, "worn", 3, "10m").await;
+    let names: Vec<String> = names_of(control_plane, "worn").await.into_iter().collect();
     set_status(
-        bed,
+        control_plane,
         &names[0],
         &json!({"phase": "Failed", "reason": "Evicted"}),
     );
     set_status(
-        bed,
+        control_plane,
         &names[1],
         &json!({"phase": "Failed", "reason": "Shutdown"}),
     );
-    healed(bed).await;
-    let evicted = carry_out(bed, "RemoveFailedPods", "failed-pods", 1).await;
+    healed(control_plane).await;
+    let evicted = carry_out(control_plane, "RemoveFailedPods", "failed-pods", 1).await;
     assert_eq!(evicted, names[..1]);
-    let all = scene::pods(bed).await;
+    let all = scene::pods(control_plane).await;
     assert!(
         !all.contains(&names[0]) && all.contains(&names[1]),
         "{all:?}"
     );
-    remove(bed, "worn").await;
+    remove(control_plane, "worn").await;
 }
 
-async fn old_pods_are_replaced(bed: &Bed) {
-    let originals = names_of(bed, "aged").await;
-    let launch = Launch::written(bed, &policy("pod-life-time")).await;
+async fn old_pods_are_replaced(control_plane: &ControlPlane) {
+    let originals = names_of(control_plane, "aged").await;
+    let launch = Launch::written(control_plane, &policy("pod-life-time")).await;
     // All of them: they need not have been made in the same second.
     eventually("pods older than 30 s", 90, async || {
         let plan = launch.plan();
@@ -226,27 +244,37 @@ async fn old_pods_are_replaced(bed: &Bed) {
         that(old == originals, format!("only {old:?}"))
     })
     .await;
-    let evicted: BTreeSet<String> = carry_out(bed, "PodLifeTime", "pod-life-time", 4)
+    let evicted: BTreeSet<String> = carry_out(control_plane, "PodLifeTime", "pod-life-time", 4)
         .await
         .into_iter()
         .collect();
     assert_eq!(evicted, originals);
-    remove(bed, "aged").await;
+    remove(control_plane, "aged").await;
 }
 
 /// Runs the program until it has nothing left to do, and returns whom it evicted; fails if it took more than that many.
-async fn carry_out(bed: &Bed, strategy: &str, file: &str, most: usize) -> Vec<String> {
+async fn carry_out(
+    control_plane: &ControlPlane,
+    strategy: &str,
+    file: &str,
+    most: usize,
+) -> Vec<String> {
     carry_out_by(
-        bed,
-        &Launch::written(bed, &policy(file)).await,
+        control_plane,
+        &Launch::written(control_plane, &policy(file)).await,
         strategy,
         most,
     )
     .await
 }
 
-async fn carry_out_by(bed: &Bed, launch: &Launch, strategy: &str, most: usize) -> Vec<String> {
-    let rounds = rounds(bed, launch, strategy).await;
+async fn carry_out_by(
+    control_plane: &ControlPlane,
+    launch: &Launch,
+    strategy: &str,
+    most: usize,
+) -> Vec<String> {
+    let rounds = rounds(control_plane, launch, strategy).await;
     let evicted = rounds.concat();
     say(&format!(
         "{strategy}: {} evicted in {} runs",
@@ -261,23 +289,30 @@ async fn carry_out_by(bed: &Bed, launch: &Launch, strategy: &str, most: usize) -
 }
 
 /// A Deployment all of whose pods are on n1, while other nodes are open again.
-async fn on_n1(bed: &Bed, name: &str, replicas: u32, more: &Value) {
-    scene::cordon(bed, &scene::names(2, 4)).await;
-    scene::deployment_with(bed, name, replicas, "10m", more).await;
-    scene::uncordon(bed, &scene::names(2, 4)).await;
+async fn on_n1(control_plane: &ControlPlane, name: &str, replicas: u32, more: &Value) {
+    scene::cordon(control_plane, &scene::names(2, 4)).await;
+    scene::deployment_with(control_plane, name, replicas, "10m", more).await;
+    scene::uncordon(control_plane, &scene::names(2, 4)).await;
     assert_eq!(
-        spread(bed, name).await.into_keys().collect::<Vec<_>>(),
+        spread(control_plane, name)
+            .await
+            .into_keys()
+            .collect::<Vec<_>>(),
         ["n1"]
     );
 }
 
-async fn assert_left(bed: &Bed, deployment: &str) {
-    let after = spread(bed, deployment).await;
+async fn assert_left(control_plane: &ControlPlane, deployment: &str) {
+    let after = spread(control_plane, deployment).await;
     assert!(!after.contains_key("n1"), "{after:?}");
 }
 
-async fn names_of(bed: &Bed, deployment: &str) -> BTreeSet<String> {
-    pods_of(bed, deployment).await.iter().map(name).collect()
+async fn names_of(control_plane: &ControlPlane, deployment: &str) -> BTreeSet<String> {
+    pods_of(control_plane, deployment)
+        .await
+        .iter()
+        .map(name)
+        .collect()
 }
 
 fn container_status(restarts: u32) -> Value {
@@ -289,9 +324,9 @@ fn container_status(restarts: u32) -> Value {
 }
 
 /// Says in the kubelet's stead what has become of a pod.
-fn set_status(bed: &Bed, pod: &str, status: &Value) {
+fn set_status(control_plane: &ControlPlane, pod: &str, status: &Value) {
     let patch = json!({"status": status}).to_string();
-    bed.kubectl(&[
+    control_plane.kubectl(&[
         "patch",
         "pod",
         pod,

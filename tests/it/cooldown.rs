@@ -248,7 +248,7 @@ fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
     assert!(
         siblings
             .map(|k| k.refusal.code())
-            .all(|code| code == "useless-move"),
+            .all(|code| code == "ineffective-move"),
         "{}",
         text(&watch.plan())
     );

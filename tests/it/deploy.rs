@@ -447,7 +447,7 @@ fn only_who_asks_for_steering_lets_it_patch_nodes() {
         let components = strings(&manifest["components"]);
         assert!(
             !components.iter().any(|c| c.contains("steering")),
-            "{path} asks for it unasked"
+            "{path} asks for it not_selected"
         );
     }
 }

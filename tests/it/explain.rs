@@ -6,7 +6,7 @@ use evenkeel::cli::page_of;
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::{Explanation, OfPod, Subject, foremost};
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::{Refusal, Word};
+use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::Skipped;
 use evenkeel::model::snapshot::objects::Kind;
@@ -96,9 +96,9 @@ proptest! {
                 let kept = plan.kept.iter().find(|k| mine(&k.namespace, &k.pod, k.strategy));
                 let told = format!("{} of {}/{}: {} in\n{text}", said.strategy, it.namespace, it.name, said.word);
                 match (&said.word, goes, kept) {
-                    (Word::Moved { reason, to }, Some(m), _) => prop_assert!(*reason == m.reason && *to == m.to, "{told}"),
-                    (Word::Kept(refusal), None, Some(k)) => prop_assert_eq!(refusal, &k.refusal, "{}", told),
-                    (Word::Unasked(_), None, None) => prop_assert!(!said.word.advice().unwrap().is_empty()),
+                    (PodVerdict::Moved { reason, to }, Some(m), _) => prop_assert!(*reason == m.reason && *to == m.to, "{told}"),
+                    (PodVerdict::Kept(refusal), None, Some(k)) => prop_assert_eq!(refusal, &k.refusal, "{}", told),
+                    (PodVerdict::NotSelected(_), None, None) => prop_assert!(!said.word.remedy().unwrap().is_empty()),
                     _ => prop_assert!(false, "{told}"),
                 }
                 // "Others go rather than it" is said only where a strategy chooses among pods that are alike.
@@ -108,17 +108,17 @@ proptest! {
                 moved |= goes.is_some();
             }
             let gates = story.gates.unwrap();
-            let named = story.words.iter().find(|said| matches!(said.word, Word::Moved { .. }))
-                .or_else(|| story.words.iter().find(|said| matches!(said.word, Word::Kept(_))));
+            let named = story.words.iter().find(|said| matches!(said.word, PodVerdict::Moved { .. }))
+                .or_else(|| story.words.iter().find(|said| matches!(said.word, PodVerdict::Kept(_))));
             if let Some(said) = named {
                 let first = gates.answers.iter().find_map(|answer| answer.refusal.clone());
                 prop_assert_eq!(gates.strategy, said.strategy);
                 match &said.word {
-                    Word::Moved { .. } => prop_assert_eq!(first, None, "{} in {}", it.name, text),
+                    PodVerdict::Moved { .. } => prop_assert_eq!(first, None, "{} in {}", it.name, text),
                     // These are said where a node is emptied as a whole, or only by descheduler's way; no gate knows of them.
-                    Word::Kept(refusal) if exact || said.strategy == "HighNodeUtilization" => drop(refusal.advice()),
-                    Word::Kept(refusal) => prop_assert_eq!(first.as_ref(), Some(refusal), "{} in {}", it.name, text),
-                    Word::Unasked(_) => {}
+                    PodVerdict::Kept(refusal) if exact || said.strategy == "HighNodeUtilization" => drop(refusal.remedy()),
+                    PodVerdict::Kept(refusal) => prop_assert_eq!(first.as_ref(), Some(refusal), "{} in {}", it.name, text),
+                    PodVerdict::NotSelected(_) => {}
                 }
             }
         }
@@ -252,7 +252,7 @@ fn by_nature() -> Vec<Case> {
             "evictable: {protect: [resourceClaims]}",
         ),
         Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
-        Case::of_pod("prefers-to-stay", "stay", ""),
+        Case::of_pod("prefer-no-eviction", "stay", ""),
         Case::of_pod(
             "namespace",
             "",
@@ -317,7 +317,7 @@ fn by_the_moment() -> Vec<Case> {
         ),
         Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
         Case::of_pod("resting", "age=5m", "").remembering(&evicted("web"), ""),
-        Case::of_pod("useless-move", "", "").remembering("", useless),
+        Case::of_pod("ineffective-move", "", "").remembering("", useless),
         Case::of_pod("ledger-full", "", "").remembering(&full.join(","), ""),
     ]
 }
@@ -383,7 +383,7 @@ fn every_refusal_is_explained_with_what_would_have_to_change() {
             panic!("{explanation:?}")
         };
         let said = foremost(&story.words).unwrap();
-        let Word::Kept(refusal) = &said.word else {
+        let PodVerdict::Kept(refusal) = &said.word else {
             panic!("{name}: {}", said.word)
         };
         assert_eq!(refusal.code(), case.code);
@@ -398,14 +398,14 @@ fn every_refusal_is_explained_with_what_would_have_to_change() {
             "{}: {page}",
             case.code
         );
-        let advice = match refusal.advice().strip_prefix("nothing") {
+        let remedy = match refusal.remedy().strip_prefix("nothing") {
             Some(rest) => format!("nothing to change{rest}"),
-            None => format!("to change that: {}", refusal.advice()),
+            None => format!("to change that: {}", refusal.remedy()),
         };
-        assert!(page.contains(&advice), "{}: {page}", case.code);
+        assert!(page.contains(&remedy), "{}: {page}", case.code);
         let json = serde_json::to_value(&explanation).unwrap();
         assert_eq!(json["words"][0]["code"], case.code);
-        assert_eq!(json["words"][0]["advice"], refusal.advice());
+        assert_eq!(json["words"][0]["remedy"], refusal.remedy());
         missing.remove(case.code);
     }
     assert!(missing.is_empty(), "not shown: {missing:?}");

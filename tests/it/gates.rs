@@ -59,7 +59,7 @@ fn what_a_pod_is_protects_it() {
         ),
         (
             "stay",
-            "prefers-to-stay",
+            "prefer-no-eviction",
             "evictable: {allow: [preferNoEviction]}",
         ),
         (
@@ -92,7 +92,7 @@ fn nothing_lifts_what_would_only_come_back_or_be_lost() {
     // The annotation that forces an eviction forces neither of the first two.
     refused("mirror evict=true", "", "mirror-pod");
     moved("emptydir evict=true", "");
-    refused("evict=false", "", "prefers-to-stay");
+    refused("evict=false", "", "prefer-no-eviction");
 }
 
 #[test]

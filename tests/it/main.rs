@@ -10,8 +10,8 @@
 mod boards;
 mod kit;
 
-mod advice;
-mod advice_effect;
+mod rightsizing;
+mod rightsizing_effect;
 mod balance;
 mod cooldown;
 mod dashboards;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use evenkeel::cluster::client::from_config;
-use evenkeel::cluster::request_metrics::Calls;
+use evenkeel::cluster::request_metrics::RequestMetrics;
 use evenkeel::daemon::telemetry::metrics::catalogue::{
     ALL, About, DESCHEDULER, Kind, Label, Values,
 };
@@ -60,8 +60,8 @@ fn settled(ending: Ending, landed: Option<Landed>) -> Settled {
 }
 
 /// Requests to an API server that is not there.
-async fn calls() -> Calls {
-    let calls = Calls::default();
+async fn calls() -> RequestMetrics {
+    let calls = RequestMetrics::default();
     let client = from_config(
         kube::Config::new("http://127.0.0.1:1".parse().unwrap()),
         &calls,
@@ -230,7 +230,7 @@ async fn no_name_of_a_pod_and_no_text_of_an_error_is_a_label() {
         );
         let (policy, mut plan) = (parse(EVEN), Cluster::parse(&cluster).plan(EVEN));
         // It names workloads, as many as the policy says.
-        plan.advice.clear();
+        plan.rightsizing.clear();
         metrics.plan(&plan, &policy);
         for it in &plan.moves {
             metrics.outcome(it, &Outcome::Failed("secret trouble".to_owned()));

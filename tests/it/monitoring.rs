@@ -217,7 +217,7 @@ fn only_who_asks_for_monitoring_needs_the_operator() {
         let text = read(&format!("deploy/{other}/kustomization.yaml"));
         assert!(
             !text.contains("monitoring"),
-            "deploy/{other} asks for it unasked"
+            "deploy/{other} asks for it not_selected"
         );
     }
     assert!(

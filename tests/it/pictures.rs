@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use evenkeel::model::plan::{Band, Picture};
+use evenkeel::model::plan::{BalanceReport, Band};
 use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
 use crate::kit::{Cluster, EVEN, after, noon, parse};
 
 /// Pools and nodes as a person would note them down.
-fn show(picture: &Picture) -> String {
+fn show(picture: &BalanceReport) -> String {
     let mut out = String::new();
     for pool in &picture.pools {
         let (name, basis, nodes) = (&pool.name, pool.basis.label(), pool.nodes);

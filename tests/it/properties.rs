@@ -109,7 +109,7 @@ proptest! {
                 prop_assert!(is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9, "{} {resource}: {was} to {is}", before.name);
             }
         }
-        let over = |picture: &evenkeel::model::plan::Picture| -> f64 {
+        let over = |picture: &evenkeel::model::plan::BalanceReport| -> f64 {
             let by = |r: Option<Ratio>, target: f64| r.map_or(0.0, |r| (r.get() - target).max(0.0));
             picture.nodes.iter().map(|n| targets.iter().map(|(r, t)| by(n.ratios[*r], *t)).sum::<f64>()).sum()
         };

@@ -8,7 +8,7 @@ use std::path::Path;
 use evenkeel::daemon::telemetry::status::State;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
-    Class, Halt, Idle, Outcome, Pull, Refusal, SteerOutcome, SteerReason, Unasked,
+    Class, Halt, Idle, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason,
 };
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
@@ -26,7 +26,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         target: Ratio::percent(70.0).unwrap(),
         basis,
     };
-    let pull = Pull::Score(ScorePlugin::NodeAffinity);
+    let pull = PlacementCause::Score(ScorePlugin::NodeAffinity);
     vec![
         Refusal::Mirror,
         Refusal::Static,
@@ -220,67 +220,67 @@ fn is_listed_idle(idle: &Idle) {
 }
 
 /// Why a strategy does not ask for a pod, one of each.
-fn unasked() -> Vec<Unasked> {
+fn not_selected() -> Vec<NotSelected> {
     let (hours, late) = (SignedDuration::from_hours, Box::new(Refusal::NodeLimit(5)));
     vec![
-        Unasked::Halted(Halt::FewNodes(1)),
-        Unasked::MovedBefore("RemoveDuplicates"),
-        Unasked::Nowhere,
-        Unasked::Terminating,
-        Unasked::Finished,
-        Unasked::Namespace,
-        Unasked::Labels,
-        Unasked::OwnerKind,
-        Unasked::Node(Class::Even),
-        Unasked::Idle(Idle::NothingCold(2)),
-        Unasked::Late(late),
-        Unasked::MayNotGo(Box::new(Refusal::Bare)),
-        Unasked::Enough {
+        NotSelected::Halted(Halt::FewNodes(1)),
+        NotSelected::MovedBefore("RemoveDuplicates"),
+        NotSelected::Nowhere,
+        NotSelected::Terminating,
+        NotSelected::Finished,
+        NotSelected::Namespace,
+        NotSelected::Labels,
+        NotSelected::OwnerKind,
+        NotSelected::Node(Class::Even),
+        NotSelected::Idle(Idle::NothingCold(2)),
+        NotSelected::Late(late),
+        NotSelected::MayNotGo(Box::new(Refusal::Bare)),
+        NotSelected::Enough {
             going: 2,
             waiting: 1,
         },
-        Unasked::RelievesNothing(vec!["memory".to_owned()]),
-        Unasked::TooLight {
+        NotSelected::RelievesNothing(vec!["memory".to_owned()]),
+        NotSelected::TooLight {
             resource: "cpu".to_owned(),
             relief: Ratio::percent(3.0).unwrap(),
             least: Ratio::QUARTER,
         },
-        Unasked::GoesWithNode,
-        Unasked::RequestsNothing,
-        Unasked::Filled,
-        Unasked::RoomUsedUp,
-        Unasked::OthersFirst,
-        Unasked::NoOwner,
-        Unasked::NoDuplicate,
-        Unasked::OneNode,
-        Unasked::WithinShare { here: 2, share: 2 },
-        Unasked::NoSpread,
-        Unasked::NoPlace("zone".to_owned()),
-        Unasked::WithinSkew {
+        NotSelected::GoesWithNode,
+        NotSelected::RequestsNothing,
+        NotSelected::Filled,
+        NotSelected::RoomUsedUp,
+        NotSelected::OthersFirst,
+        NotSelected::NoOwner,
+        NotSelected::NoDuplicate,
+        NotSelected::OneNode,
+        NotSelected::WithinShare { here: 2, share: 2 },
+        NotSelected::NoSpread,
+        NotSelected::NoPlace("zone".to_owned()),
+        NotSelected::WithinSkew {
             key: "zone".to_owned(),
             here: 3,
             least: 2,
             max_skew: 1,
         },
-        Unasked::NoAntiAffinity,
-        Unasked::NoNeighbour,
-        Unasked::Parted,
-        Unasked::NoNodeAffinity,
-        Unasked::SuitableNode,
-        Unasked::NoTaint,
-        Unasked::Tolerated,
-        Unasked::FewRestarts {
+        NotSelected::NoAntiAffinity,
+        NotSelected::NoNeighbour,
+        NotSelected::Parted,
+        NotSelected::NoNodeAffinity,
+        NotSelected::SuitableNode,
+        NotSelected::NoTaint,
+        NotSelected::Tolerated,
+        NotSelected::FewRestarts {
             restarts: 3,
             limit: 100,
         },
-        Unasked::NotOld {
+        NotSelected::NotOld {
             age: hours(30),
             least: hours(168),
         },
-        Unasked::OtherState,
-        Unasked::OtherCondition,
-        Unasked::OtherExitCode,
-        Unasked::NotFailed,
+        NotSelected::OtherState,
+        NotSelected::OtherCondition,
+        NotSelected::OtherExitCode,
+        NotSelected::NotFailed,
     ]
 }
 
@@ -288,38 +288,48 @@ fn unasked() -> Vec<Unasked> {
     clippy::match_same_arms,
     reason = "a list, in lines that a person can read"
 )]
-fn is_listed_unasked(why: &Unasked) {
+fn is_listed_unasked(why: &NotSelected) {
     match why {
-        Unasked::Halted(_) | Unasked::MovedBefore(_) | Unasked::Nowhere | Unasked::Terminating => {}
-        Unasked::Finished
-        | Unasked::Namespace
-        | Unasked::Labels
-        | Unasked::OwnerKind
-        | Unasked::Node(_) => {}
-        Unasked::Idle(_) | Unasked::Late(_) | Unasked::MayNotGo(_) | Unasked::Enough { .. } => {}
-        Unasked::RelievesNothing(_) | Unasked::TooLight { .. } | Unasked::GoesWithNode => {}
-        Unasked::RequestsNothing | Unasked::Filled | Unasked::RoomUsedUp | Unasked::OthersFirst => {
-        }
-        Unasked::NoOwner
-        | Unasked::NoDuplicate
-        | Unasked::OneNode
-        | Unasked::WithinShare { .. } => {}
-        Unasked::NoSpread
-        | Unasked::NoPlace(_)
-        | Unasked::WithinSkew { .. }
-        | Unasked::NoAntiAffinity => {}
-        Unasked::NoNeighbour
-        | Unasked::Parted
-        | Unasked::NoNodeAffinity
-        | Unasked::SuitableNode => {}
-        Unasked::NoTaint
-        | Unasked::Tolerated
-        | Unasked::FewRestarts { .. }
-        | Unasked::NotOld { .. } => {}
-        Unasked::OtherState
-        | Unasked::OtherCondition
-        | Unasked::OtherExitCode
-        | Unasked::NotFailed => {}
+        NotSelected::Halted(_)
+        | NotSelected::MovedBefore(_)
+        | NotSelected::Nowhere
+        | NotSelected::Terminating => {}
+        NotSelected::Finished
+        | NotSelected::Namespace
+        | NotSelected::Labels
+        | NotSelected::OwnerKind
+        | NotSelected::Node(_) => {}
+        NotSelected::Idle(_)
+        | NotSelected::Late(_)
+        | NotSelected::MayNotGo(_)
+        | NotSelected::Enough { .. } => {}
+        NotSelected::RelievesNothing(_)
+        | NotSelected::TooLight { .. }
+        | NotSelected::GoesWithNode => {}
+        NotSelected::RequestsNothing
+        | NotSelected::Filled
+        | NotSelected::RoomUsedUp
+        | NotSelected::OthersFirst => {}
+        NotSelected::NoOwner
+        | NotSelected::NoDuplicate
+        | NotSelected::OneNode
+        | NotSelected::WithinShare { .. } => {}
+        NotSelected::NoSpread
+        | NotSelected::NoPlace(_)
+        | NotSelected::WithinSkew { .. }
+        | NotSelected::NoAntiAffinity => {}
+        NotSelected::NoNeighbour
+        | NotSelected::Parted
+        | NotSelected::NoNodeAffinity
+        | NotSelected::SuitableNode => {}
+        NotSelected::NoTaint
+        | NotSelected::Tolerated
+        | NotSelected::FewRestarts { .. }
+        | NotSelected::NotOld { .. } => {}
+        NotSelected::OtherState
+        | NotSelected::OtherCondition
+        | NotSelected::OtherExitCode
+        | NotSelected::NotFailed => {}
     }
 }
 
@@ -548,28 +558,28 @@ fn document() -> String {
             doc,
             "| `{}` | {refusal} | {} |",
             refusal.code(),
-            refusal.advice()
+            refusal.remedy()
         );
     }
     doc += "\n## Why a strategy does not ask for a pod\n\n`words[].code` of `evenkeel explain pod -o json`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
-    for why in unasked() {
+    for why in not_selected() {
         is_listed_unasked(&why);
-        let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.advice());
+        let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.remedy());
     }
     doc += "\n## What a strategy takes a node for\n\n`nodes[].code` of a plan, and the metric `evenkeel_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for class in classes() {
         is_listed_class(&class);
-        let advice = class.advice().unwrap_or_default();
-        let _ = writeln!(doc, "| `{}` | {class} | {advice} |", class.code());
+        let rightsizing = class.remedy().unwrap_or_default();
+        let _ = writeln!(doc, "| `{}` | {class} | {rightsizing} |", class.code());
     }
     doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
-        let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.advice());
+        let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.remedy());
     }
     doc += "\n## Why nothing at all is considered\n\n`halted` of a plan.\n\n| it says, for example | what would have to change |\n|---|---|\n";
     for halt in halts() {
-        let _ = writeln!(doc, "| {halt} | {} |", halt.advice());
+        let _ = writeln!(doc, "| {halt} | {} |", halt.remedy());
     }
     doc += "\n## What became of an eviction\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | it says |\n|---|---|\n";
     for outcome in outcomes() {
@@ -588,7 +598,7 @@ fn document() -> String {
             doc,
             "| `{}` | {why} | {} |",
             why.code(),
-            why.advice().unwrap_or_default()
+            why.remedy().unwrap_or_default()
         );
     }
     doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
@@ -643,28 +653,28 @@ fn no_two_refusals_share_a_code_and_each_tells_what_would_have_to_change() {
     let codes: BTreeSet<&str> = refusals.iter().map(Refusal::code).collect();
     assert_eq!(codes.len(), refusals.len());
     for refusal in &refusals {
-        says_enough(&refusal.to_string(), &refusal.advice());
+        says_enough(&refusal.to_string(), &refusal.remedy());
     }
-    let unasked = unasked();
-    let codes: BTreeSet<&str> = unasked.iter().map(Unasked::code).collect();
-    assert_eq!(codes.len(), unasked.len());
-    for why in &unasked {
-        says_enough(&why.to_string(), &why.advice());
+    let not_selected = not_selected();
+    let codes: BTreeSet<&str> = not_selected.iter().map(NotSelected::code).collect();
+    assert_eq!(codes.len(), not_selected.len());
+    for why in &not_selected {
+        says_enough(&why.to_string(), &why.remedy());
     }
     for idle in idles() {
-        says_enough(&idle.to_string(), &idle.advice());
+        says_enough(&idle.to_string(), &idle.remedy());
     }
     for halt in halts() {
-        says_enough(&halt.to_string(), &halt.advice());
+        says_enough(&halt.to_string(), &halt.remedy());
     }
 }
 
 /// Clauses, which stand within a line: without a full stop, and long enough to mean something.
-fn says_enough(sentence: &str, advice: &str) {
-    for text in [sentence, advice] {
+fn says_enough(sentence: &str, rightsizing: &str) {
+    for text in [sentence, rightsizing] {
         assert!(
             text.len() > 10 && !text.ends_with('.'),
-            "{sentence}: {advice}"
+            "{sentence}: {rightsizing}"
         );
     }
 }

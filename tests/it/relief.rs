@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use evenkeel::decide::draft::{Candidate, Draft, HotSince, Room, World};
+use evenkeel::decide::draft::{Candidate, DestinationLimits, Draft, HotSince, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::gate;
 use evenkeel::model::ledger::Ledger;
@@ -152,7 +152,7 @@ impl Search {
                 .node_ids()
                 .filter(|n| !hot.contains(n))
                 .collect();
-            let room = Room {
+            let room = DestinationLimits {
                 nodes,
                 ceiling: Rc::clone(&self.targets),
                 basis: Basis::Actual,

@@ -607,7 +607,7 @@ fn what_does_not_go_together_in_a_file_is_said_too() {
     s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       | ^
-    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, advice, strategies
+    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       |                                                       ^
     ");

@@ -339,7 +339,7 @@ fn what_goes_what_stays_and_what_is_remembered_is_told_with_its_reason() {
 fn requests_that_are_far_from_use_are_told_with_what_would_fit() {
     let mut shown = Shown::new(parse(EVEN));
     let plan = shown.cycle(&Cluster::parse(UNEVEN), None, noon());
-    let it = &plan.advice[0];
+    let it = &plan.rightsizing[0];
     let cpu = it.resources["cpu"];
     let (now, fits) = (cpu.request.unwrap(), cpu.suggested);
     let row = format!(
@@ -353,7 +353,7 @@ fn requests_that_are_far_from_use_are_told_with_what_would_fit() {
     let page = shown.html(noon());
     assert!(page.contains(&row), "{row} is not in {page}");
     assert_eq!(
-        shown.json(noon())["plan"]["advice"]["items"][0],
+        shown.json(noon())["plan"]["rightsizing"]["items"][0],
         serde_json::json!(it)
     );
 }
@@ -392,7 +392,7 @@ fn the_keys_of_the_data_stay_as_they_are() {
         "error in_use name newest_sample read"
     );
     let plan = &data["plan"];
-    let expected = "advice at balance basis classes dry_run evicted halted kept moves nodes notes skipped steering took_ms";
+    let expected = "rightsizing at balance basis classes dry_run evicted halted kept moves nodes notes skipped steering took_ms";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
     assert_eq!(
@@ -532,14 +532,14 @@ fn no_name_and_no_message_is_markup() {
         pool,
         why,
     });
-    for advice in &mut plan.advice {
-        advice.workload = OwnerKey {
+    for rightsizing in &mut plan.rightsizing {
+        rightsizing.workload = OwnerKey {
             namespace: EVIL.to_owned(),
             kind: EVIL.to_owned(),
             name: EVIL.to_owned(),
         };
     }
-    assert!(!plan.advice.is_empty());
+    assert!(!plan.rightsizing.is_empty());
     plan.steering[0].node = EVIL.to_owned();
     plan.steering[0].why = SteerReason::Unsure(EVIL.to_owned());
     let bad = |word: &str| word.to_owned() + EVIL;

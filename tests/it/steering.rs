@@ -428,7 +428,7 @@ fn whoever_ends_leaves_nothing_behind() {
     let cluster = Cluster::parse(&format!(
         "node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"
     ));
-    let released = steer::release(&cluster.snapshot(&parse(EVEN)));
+    let released = steering::release(&cluster.snapshot(&parse(EVEN)));
     let lines: Vec<String> = released
         .iter()
         .map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why))

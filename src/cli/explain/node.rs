@@ -5,7 +5,7 @@ use std::fmt;
 use crate::cli::show::nodes::{Ticks, draw, figures};
 use crate::cli::show::{Ink, columns};
 use crate::decide::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
-use crate::model::plan::{SteerValue, Word};
+use crate::model::plan::{PodVerdict, SteerValue};
 use crate::values::Amount;
 
 use super::page::{Page, folded, to_change};
@@ -40,7 +40,7 @@ impl Page<'_> {
         self.headline(f, &format!("Node {}", it.name), &about)?;
         if let Some(doubt) = &it.doubt {
             self.beside(f, "", &doubt.message, Some(Ink::Doubt))?;
-            self.advice(f, 0, doubt.advice.as_deref())?;
+            self.remedy(f, 0, doubt.remedy.as_deref())?;
         }
         self.halted(f, it.halted.as_ref())?;
         self.load(f, &it.load)?;
@@ -57,7 +57,7 @@ impl Page<'_> {
             ];
             let what = what.into_iter().flatten().collect::<Vec<_>>().join(" ");
             self.beside(f, &format!("{what}  "), &steer.why.to_string(), None)?;
-            self.advice(f, what.len() + 2, steer.why.advice().as_deref())?;
+            self.remedy(f, what.len() + 2, steer.why.remedy().as_deref())?;
         }
         if !it.arriving.is_empty() {
             self.title(
@@ -109,7 +109,7 @@ impl Page<'_> {
                 &format!("{}: {sentence}", view.class.code),
                 ink,
             )?;
-            self.advice(f, 2, view.class.advice.as_deref())?;
+            self.remedy(f, 2, view.class.remedy.as_deref())?;
             let rows: Vec<Vec<String>> = view
                 .standing
                 .iter()
@@ -125,7 +125,7 @@ impl Page<'_> {
                     &format!("pool {pool} is left as it is: {}", idle.message),
                     Some(Ink::Doubt),
                 )?;
-                self.advice(f, 2, idle.advice.as_deref())?;
+                self.remedy(f, 2, idle.remedy.as_deref())?;
             }
         }
         Ok(())
@@ -177,8 +177,8 @@ impl Page<'_> {
         for (head, pod) in heads.iter().zip(pods) {
             let said = foremost(&pod.words);
             let sentence = said.map_or(String::new(), |said| match said.word {
-                Word::Kept(_) => format!("stays: {}", said.word),
-                Word::Moved { .. } | Word::Unasked(_) => said.word.to_string(),
+                PodVerdict::Kept(_) => format!("stays: {}", said.word),
+                PodVerdict::Moved { .. } | PodVerdict::NotSelected(_) => said.word.to_string(),
             });
             let repeated = last.as_ref() == Some(&sentence);
             let told = if repeated {
@@ -188,11 +188,11 @@ impl Page<'_> {
             };
             let ink = said.map_or(Ink::Dim, |said| Page::ink(&said.word));
             self.wide(f, &format!("{head:width$}"), &told, ink)?;
-            if let Some(advice) = said
-                .and_then(|said| said.word.advice())
+            if let Some(remedy) = said
+                .and_then(|said| said.word.remedy())
                 .filter(|_| !repeated && kept(pod))
             {
-                self.wide(f, &" ".repeat(width), &to_change(&advice), Ink::Dim)?;
+                self.wide(f, &" ".repeat(width), &to_change(&remedy), Ink::Dim)?;
             }
             last = Some(sentence);
         }
@@ -215,7 +215,7 @@ impl Page<'_> {
 }
 
 fn kept(pod: &PodLine) -> bool {
-    foremost(&pod.words).is_some_and(|said| matches!(said.word, Word::Kept(_)))
+    foremost(&pod.words).is_some_and(|said| matches!(said.word, PodVerdict::Kept(_)))
 }
 
 /// `cpu  ██████┊███│░░  89% →  55%  threshold 30%  target 60%  over by 2.3`.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cli::show::{Ink, Screen, columns};
 use crate::decide::explain::{Eviction, Explanation, Load, Memory, Said, Told, Use};
-use crate::model::plan::{Word, short};
+use crate::model::plan::{PodVerdict, short};
 use crate::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 
@@ -92,14 +92,14 @@ impl Page<'_> {
     }
 
     /// What would have to change, under what was said.
-    pub(super) fn advice(
+    pub(super) fn remedy(
         &self,
         f: &mut fmt::Formatter<'_>,
         indent: usize,
-        advice: Option<&str>,
+        remedy: Option<&str>,
     ) -> fmt::Result {
-        let Some(advice) = advice else { return Ok(()) };
-        self.beside(f, &" ".repeat(indent), &to_change(advice), Some(Ink::Dim))
+        let Some(remedy) = remedy else { return Ok(()) };
+        self.beside(f, &" ".repeat(indent), &to_change(remedy), Some(Ink::Dim))
     }
 
     pub(super) fn halted(&self, f: &mut fmt::Formatter<'_>, halted: Option<&Told>) -> fmt::Result {
@@ -110,7 +110,7 @@ impl Page<'_> {
             &format!("nothing is considered: {}", halted.message),
             Some(Ink::Doubt),
         )?;
-        self.advice(f, 0, halted.advice.as_deref())
+        self.remedy(f, 0, halted.remedy.as_deref())
     }
 
     /// The window as a line for cpu and one for memory.
@@ -196,7 +196,7 @@ impl Page<'_> {
             return Ok(());
         };
         self.beside(f, "unknown: ", &why.message, Some(Ink::Doubt))?;
-        self.advice(f, 9, why.advice.as_deref())
+        self.remedy(f, 9, why.remedy.as_deref())
     }
 
     pub(super) fn ledger(
@@ -212,7 +212,7 @@ impl Page<'_> {
         )?;
         if let Some(rest) = &it.rest {
             self.beside(f, "rests: ", &rest.message, Some(Ink::Doubt))?;
-            self.advice(f, 7, rest.advice.as_deref())?;
+            self.remedy(f, 7, rest.remedy.as_deref())?;
         }
         if let Some(useless) = &it.useless {
             let moves = if useless.times == 1 {
@@ -253,11 +253,11 @@ impl Page<'_> {
         Ok(())
     }
 
-    pub(super) fn ink(word: &Word) -> Ink {
+    pub(super) fn ink(word: &PodVerdict) -> Ink {
         match word {
-            Word::Moved { .. } => Ink::Cold,
-            Word::Kept(_) => Ink::Doubt,
-            Word::Unasked(_) => Ink::Dim,
+            PodVerdict::Moved { .. } => Ink::Cold,
+            PodVerdict::Kept(_) => Ink::Doubt,
+            PodVerdict::NotSelected(_) => Ink::Dim,
         }
     }
 
@@ -286,19 +286,19 @@ impl Page<'_> {
 }
 
 /// What would have to change, or that nothing has to.
-pub(super) fn to_change(advice: &str) -> String {
-    match advice.strip_prefix("nothing") {
+pub(super) fn to_change(remedy: &str) -> String {
+    match remedy.strip_prefix("nothing") {
         Some(rest) => format!("nothing to change{rest}"),
-        None => format!("to change that: {advice}"),
+        None => format!("to change that: {remedy}"),
     }
 }
 
 /// `goes`, `stays` or `not asked`.
 pub(super) const fn verb(said: &Said) -> &'static str {
     match said.word {
-        Word::Moved { .. } => "goes",
-        Word::Kept(_) => "stays",
-        Word::Unasked(_) => "not asked",
+        PodVerdict::Moved { .. } => "goes",
+        PodVerdict::Kept(_) => "stays",
+        PodVerdict::NotSelected(_) => "not asked",
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cli::show::{Ink, columns};
 use crate::decide::explain::{Asked, BudgetLine, Fit, Landing, OfPod, Said, foremost};
-use crate::model::plan::{Word, whole};
+use crate::model::plan::{PodVerdict, whole};
 use crate::values::Ratio;
 
 use super::page::{Page, verb, without_empty};
@@ -52,25 +52,27 @@ impl Page<'_> {
         let Some(said) = foremost(words) else {
             return writeln!(f, "the policy has no strategy");
         };
-        if matches!(said.word, Word::Unasked(_)) && words.len() > 1 {
+        if matches!(said.word, PodVerdict::NotSelected(_)) && words.len() > 1 {
             return writeln!(
                 f,
                 "{}",
                 self.screen.paint(Ink::Bold, "no strategy asks for it")
             );
         }
-        let ink = if matches!(said.word, Word::Unasked(_)) {
+        let ink = if matches!(said.word, PodVerdict::NotSelected(_)) {
             Ink::Bold
         } else {
             Page::ink(&said.word)
         };
         let line = match &said.word {
-            Word::Moved { .. } => format!("{}: it {}", said.strategy, said.word),
-            Word::Kept(_) => format!("{}: it stays: {}", said.strategy, said.word),
-            Word::Unasked(_) => format!("{}: it is not asked to go: {}", said.strategy, said.word),
+            PodVerdict::Moved { .. } => format!("{}: it {}", said.strategy, said.word),
+            PodVerdict::Kept(_) => format!("{}: it stays: {}", said.strategy, said.word),
+            PodVerdict::NotSelected(_) => {
+                format!("{}: it is not asked to go: {}", said.strategy, said.word)
+            }
         };
         self.beside(f, "", &line, Some(ink))?;
-        self.advice(f, 0, said.word.advice().as_deref())
+        self.remedy(f, 0, said.word.remedy().as_deref())
     }
 
     /// One strategy has the whole verdict already.
@@ -93,7 +95,7 @@ impl Page<'_> {
                 &said.word.to_string(),
                 Some(ink).filter(|ink| *ink != Ink::Dim),
             )?;
-            self.advice(f, 2, said.word.advice().as_deref())?;
+            self.remedy(f, 2, said.word.remedy().as_deref())?;
         }
         Ok(())
     }
@@ -113,7 +115,7 @@ impl Page<'_> {
                 None => self.beside(f, &head, "admits it", None)?,
                 Some(why) => {
                     self.beside(f, &head, &format!("refuses: {why}"), Some(Ink::Doubt))?;
-                    self.advice(f, head.len(), Some(&why.advice()))?;
+                    self.remedy(f, head.len(), Some(&why.remedy()))?;
                 }
             }
         }

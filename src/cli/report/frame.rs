@@ -1,7 +1,7 @@
 //! What every picture over time has: axes, the band, and marks for what happened by itself.
 //!
-//! Places across are shares of the width, so that a picture fills whatever width there is while its texts keep their size;
-//! places down are pixels. Only lines need numbers for both: they stand in an inner picture that is 1,000 wide and stretched.
+//! NodeAddresses across are shares of the width, so that a picture fills whatever width there is while its texts keep their size;
+//! node_addresses down are pixels. Only lines need numbers for both: they stand in an inner picture that is 1,000 wide and stretched.
 
 use jiff::{SignedDuration, Timestamp};
 

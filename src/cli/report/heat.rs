@@ -72,7 +72,7 @@ impl Map<'_> {
             .iter()
             .map(|name| by_name.get(name).copied())
             .collect();
-        let places: BTreeMap<&str, f64> = self
+        let node_addresses: BTreeMap<&str, f64> = self
             .rows
             .iter()
             .enumerate()
@@ -87,7 +87,7 @@ impl Map<'_> {
                 self.trace,
                 self.across,
                 (row / 2.0 - 1.5).clamp(1.8, 4.0),
-                |e| places.get(e.from.as_str()).copied(),
+                |e| node_addresses.get(e.from.as_str()).copied(),
             ),
             self.names(row, height),
         ];

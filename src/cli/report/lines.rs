@@ -190,13 +190,13 @@ impl Chart<'_> {
             .filter_map(|(i, l)| Some((i, self.down.place(ends(l)?.get()))))
             .collect();
         ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        let places = apart(
+        let node_addresses = apart(
             &ends.iter().map(|(_, y)| *y).collect::<Vec<_>>(),
             NAME,
             self.down.height,
         );
         let mut out = String::new();
-        for ((i, end), place) in ends.iter().zip(places) {
+        for ((i, end), place) in ends.iter().zip(node_addresses) {
             let (end, place, text) = (number(*end), number(place), number(place + 4.0));
             let _ = write!(
                 out,
@@ -242,21 +242,21 @@ fn numbered(family: &str, taken: &mut usize, of: usize) -> String {
     }
 }
 
-/// Sorted places, pushed apart to at least `gap` and kept within `height` as far as they fit.
+/// Sorted node_addresses, pushed apart to at least `gap` and kept within `height` as far as they fit.
 fn apart(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
-    let mut places = Vec::with_capacity(wanted.len());
+    let mut node_addresses = Vec::with_capacity(wanted.len());
     let mut least = f64::MIN;
     for place in wanted {
         let place = place.max(least);
-        places.push(place);
+        node_addresses.push(place);
         least = place + gap;
     }
     let mut most = height;
-    for place in places.iter_mut().rev() {
+    for place in node_addresses.iter_mut().rev() {
         *place = place.min(most);
         most = *place - gap;
     }
-    places
+    node_addresses
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::engine::picture::balance;
+use crate::decide::engine::balance_report::balance;
 use crate::model::plan::Balance;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;

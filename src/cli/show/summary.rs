@@ -109,7 +109,7 @@ impl Page<'_> {
             .filter(|k| nodes.contains(&k.node.as_str()))
         {
             *counts
-                .entry((kept.refusal.is_for_now(), kept.refusal.code()))
+                .entry((kept.refusal.is_temporary(), kept.refusal.code()))
                 .or_default() += 1;
         }
         match counts.into_iter().max_by_key(|(_, n)| *n) {

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::cluster::client::tests::{client_of, fake, serve, status};
     use crate::cluster::usage_source::Source;
-    use crate::model::snapshot::places::Places;
+    use crate::model::snapshot::node_addresses::NodeAddresses;
     use crate::values::Amount;
 
     async fn read(
@@ -110,7 +110,7 @@ mod tests {
     ) -> Result<Readings, SourceError> {
         let (client, _) = fake(answer).await;
         Source::MetricsApi(MetricsApi::new(client))
-            .read(&Places::default())
+            .read(&NodeAddresses::default())
             .await
     }
 

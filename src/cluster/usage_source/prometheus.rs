@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::model::snapshot::places::Places;
+use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{self, UsagePolicy};
 
@@ -66,10 +66,10 @@ impl Prometheus {
     }
 
     /// Reads the usage of all nodes and pods once.
-    pub async fn read(&self, places: &Places) -> Result<Readings, Trouble> {
+    pub async fn read(&self, node_addresses: &NodeAddresses) -> Result<Readings, Trouble> {
         let look = async {
             let now = self.time().await?;
-            let mut all = self.look(places, Moments::One(now)).await?;
+            let mut all = self.look(node_addresses, Moments::One(now)).await?;
             Ok(all.pop().map(|(_, readings)| readings).unwrap_or_default())
         };
         in_time(self.poll.unsigned_abs().min(LONGEST_LOOK), Box::pin(look)).await
@@ -78,7 +78,7 @@ impl Prometheus {
     /// Reads what was used since then, for a window at most, in the order of time.
     pub async fn read_past(
         &self,
-        places: &Places,
+        node_addresses: &NodeAddresses,
         since: Option<Timestamp>,
     ) -> Result<Vec<(Timestamp, Readings)>, Trouble> {
         let look = async {
@@ -94,7 +94,8 @@ impl Prometheus {
             let from = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
             // The last moment of all is the present one.
             let from = to - (to - from).max(0) / step * step;
-            self.look(places, Moments::Many { from, to, step }).await
+            self.look(node_addresses, Moments::Many { from, to, step })
+                .await
         };
         in_time(LONGEST_LOOK, Box::pin(look)).await
     }
@@ -109,12 +110,12 @@ impl Prometheus {
 
     async fn look(
         &self,
-        places: &Places,
+        node_addresses: &NodeAddresses,
         moments: Moments,
     ) -> Result<Vec<(Timestamp, Readings)>, Trouble> {
         let asked = &self.policy.queries;
         let mut frames = Frames::new(Rules {
-            places,
+            node_addresses,
             node_labels: &self.policy.node_labels,
             window: self.policy.averaged_over,
             timed: [asked.node_time.is_some(), asked.pod_time.is_some()],
@@ -141,7 +142,9 @@ impl Prometheus {
         while let Some((set, answer)) = answers.try_next().await? {
             let other = frames.take(set, answer)?;
             // Of the past there may be nothing but what is gone.
-            if let (Moments::One(_), Some(example), false) = (moments, other, places.is_empty()) {
+            if let (Moments::One(_), Some(example), false) =
+                (moments, other, node_addresses.is_empty())
+            {
                 return Err(Trouble::Foreign {
                     query: set.name(),
                     example,

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 
-use crate::cluster::request_metrics::Calls;
+use crate::cluster::request_metrics::RequestMetrics;
 use crate::model::ledger::{Ledger, Settled};
 use crate::model::plan::{
-    Move, NodePicture, Outcome, Picture, Plan, PoolPicture, Steer, SteerOutcome,
+    BalanceReport, Move, NodePicture, Outcome, Plan, PoolPicture, Steer, SteerOutcome,
 };
 use crate::policy::{Basis, Cooldown, Policy};
 
@@ -20,7 +20,7 @@ use self::families::{
     VerdictLabels,
 };
 
-mod advice;
+mod rightsizing;
 pub mod catalogue;
 mod descheduler;
 mod families;
@@ -71,13 +71,13 @@ impl Phase {
 
 impl Default for Metrics {
     fn default() -> Self {
-        Metrics::new(&Calls::default())
+        Metrics::new(&RequestMetrics::default())
     }
 }
 
 impl Metrics {
     /// Metrics that tell of these requests too.
-    pub fn new(calls: &Calls) -> Self {
+    pub fn new(calls: &RequestMetrics) -> Self {
         Metrics {
             all: Families::new(calls),
             descheduler: None,
@@ -195,7 +195,8 @@ impl Metrics {
                 .inc();
         }
         it.skipped.set(count(plan.skipped.len()));
-        it.advice.take(&plan.advice, policy.advice.top);
+        it.rightsizing
+            .take(&plan.rightsizing, policy.rightsizing.top);
         self.picture(&plan.before, policy);
     }
 
@@ -219,7 +220,7 @@ impl Metrics {
         }
     }
 
-    fn picture(&self, picture: &Picture, policy: &Policy) {
+    fn picture(&self, picture: &BalanceReport, policy: &Policy) {
         let it = &self.all;
         it.node_ratio.clear();
         for node in &picture.nodes {

@@ -1,8 +1,8 @@
 //! The strategies' turns as in a plan, with what each says of the pods that are asked about.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::strategy::{self, Level, Turn};
-use crate::model::plan::{Class, Idle, Unasked, Word};
+use crate::decide::strategy::{self, Level, StrategyRun};
+use crate::model::plan::{Class, Idle, NotSelected, PodVerdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{HighNodeUtilization, LowNodeUtilization, Strategy};
 
@@ -46,7 +46,7 @@ impl<'w> Decided<'w> {
         for position in 0..case.world.policy.strategies.len() {
             match case.halted {
                 Some(halt) => {
-                    let word = Word::Unasked(Unasked::Halted(halt.clone()));
+                    let word = PodVerdict::NotSelected(NotSelected::Halted(halt.clone()));
                     decided.said.push(
                         pods.iter()
                             .map(|_| decided.says(position, word.clone()))
@@ -75,7 +75,7 @@ impl<'w> Decided<'w> {
                 heard.push((candidate.clone(), draft.trial()));
             }
         });
-        let turn = Turn {
+        let turn = StrategyRun {
             position,
             before: &before,
             after: &self.draft,
@@ -106,7 +106,7 @@ impl<'w> Decided<'w> {
         );
     }
 
-    fn says(&self, position: usize, word: Word) -> Said {
+    fn says(&self, position: usize, word: PodVerdict) -> Said {
         let strategy: &Strategy = self.draft.strategy(position);
         let profile = self.draft.world.policy.profiles[strategy.profile]
             .name
@@ -129,13 +129,13 @@ impl<'w> Decided<'w> {
     /// The first pod as a candidate: of the strategy that moves it, else of one that would have, else of the first that
     /// balances, else of the first; with the draft in which the gates were, or would be, asked. `None` where the policy has no strategy.
     pub(super) fn candidate(&self, pod: PodId) -> Option<(Candidate, &Draft<'w>)> {
-        let by = |wanted: fn(&Word) -> bool| {
+        let by = |wanted: fn(&PodVerdict) -> bool| {
             self.said
                 .iter()
                 .position(|words| words.first().is_some_and(|said| wanted(&said.word)))
         };
-        let named = by(|word| matches!(word, Word::Moved { .. }))
-            .or_else(|| by(|word| matches!(word, Word::Kept(_))));
+        let named = by(|word| matches!(word, PodVerdict::Moved { .. }))
+            .or_else(|| by(|word| matches!(word, PodVerdict::Kept(_))));
         if let Some(position) = named
             && let Some((candidate, draft)) = self
                 .heard

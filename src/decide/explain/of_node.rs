@@ -243,7 +243,7 @@ fn view(decided: &Decided<'_>, made: &Made, node: NodeId) -> Option<View> {
     let told = |idle: &Idle| Told {
         code: idle.code(),
         message: idle.to_string(),
-        advice: Some(idle.advice()),
+        remedy: Some(idle.remedy()),
     };
     let standing = made.levels.iter().map(|level| {
         let whole = snapshot.node(node).allocatable[level.resource];

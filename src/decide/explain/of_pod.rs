@@ -82,7 +82,7 @@ impl Serialize for Answer {
         out.serialize_field("admits", &self.refusal.is_none())?;
         out.serialize_field("code", &self.refusal.as_ref().map(Refusal::code))?;
         out.serialize_field("message", &self.refusal.as_ref().map(Refusal::to_string))?;
-        out.serialize_field("advice", &self.refusal.as_ref().map(Refusal::advice))?;
+        out.serialize_field("remedy", &self.refusal.as_ref().map(Refusal::remedy))?;
         out.end()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decide::draft::{Candidate, Draft, Landing, Room};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing};
 use crate::decide::scheduler;
 use crate::model::plan::Refusal;
 use crate::model::snapshot::NodeId;
@@ -69,7 +69,7 @@ fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<
 
 fn below_ceiling(
     candidate: &Candidate,
-    room: &Room,
+    room: &DestinationLimits,
     draft: &Draft<'_>,
     node: NodeId,
 ) -> Result<Ratio, String> {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::scheduler::{self, Forecast, Scored};
-use crate::model::plan::{Pull, Refusal};
+use crate::model::plan::{PlacementCause, Refusal};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
@@ -273,7 +273,7 @@ fn after(
             .iter()
             .copied()
             .filter(|p| snapshot.pod(*p).terminating);
-        let uncounted = ending.chain(ledger.yet_to_come(snapshot, &there.name));
+        let uncounted = ending.chain(ledger.pending_replacements(snapshot, &there.name));
         more = more.plus(
             uncounted
                 .filter_map(|p| draft.weight(p, resource, basis))
@@ -320,9 +320,9 @@ pub(super) fn pull(
     draft: &Draft<'_>,
     home: NodeId,
     forecast: &Forecast,
-) -> Pull {
+) -> PlacementCause {
     if !scheduler::is_known(draft, candidate.pod) {
-        return Pull::Unscored;
+        return PlacementCause::Unscored;
     }
     let of = |node: NodeId| forecast.scored.iter().find(|s| s.node == node);
     let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
@@ -332,7 +332,7 @@ pub(super) fn pull(
         .find(wanted)
         .or(forecast.scored.iter().find(|s| s.node != home));
     let Some((home, best)) = of(home).zip(best) else {
-        return Pull::Lot;
+        return PlacementCause::Lot;
     };
     scheduler::pull(home, best)
 }

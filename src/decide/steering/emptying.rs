@@ -183,5 +183,5 @@ fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bo
     answers
         .into_iter()
         .filter_map(Result::err)
-        .all(|why| why.is_for_now() || (has_taint && awaits(&why)))
+        .all(|why| why.is_temporary() || (has_taint && awaits(&why)))
 }

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{Finding, Reason, Unasked};
+use crate::model::plan::{Finding, NotSelected, Reason};
 use crate::model::snapshot::facts::{Phase, Role};
 use crate::model::snapshot::{Pod, PodId};
 use crate::policy::FailedPods;
 
 use super::listing::{Queue, containers, looked_at, pods};
-use super::turn::Turn;
+use super::run::StrategyRun;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -32,7 +32,11 @@ impl Running {
         self.0.next(draft)
     }
 
-    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &FailedPods, pod: PodId) -> Unasked {
+    pub(super) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
+        rule: &FailedPods,
+        pod: PodId,
+    ) -> NotSelected {
         let world = turn.before.world;
         let found = looked_at(turn.before, &rule.scope, pod)
             .and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
@@ -42,20 +46,20 @@ impl Running {
 
 impl FailedPods {
     /// What is found for each thing that the policy asks for, or the first of them that does not hold.
-    fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, Unasked> {
+    fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, NotSelected> {
         if pod.phase != Phase::Failed {
-            return Err(Unasked::NotFailed);
+            return Err(NotSelected::NotFailed);
         }
         if pod
             .owners
             .iter()
             .any(|o| self.exclude_owner_kinds.contains(&o.kind))
         {
-            return Err(Unasked::OwnerKind);
+            return Err(NotSelected::OwnerKind);
         }
         let age = now.duration_since(pod.created);
         if age < self.min_age {
-            return Err(Unasked::NotOld {
+            return Err(NotSelected::NotOld {
                 age,
                 least: self.min_age,
             });
@@ -75,7 +79,7 @@ impl FailedPods {
             let mut reasons = pod.reason.iter().chain(of_containers);
             let state = reasons
                 .find(|r| self.reasons.contains(r))
-                .ok_or(Unasked::OtherState)?;
+                .ok_or(NotSelected::OtherState)?;
             found.push(Finding::State(state.clone()));
         }
         if !self.exit_codes.is_empty() {
@@ -84,7 +88,7 @@ impl FailedPods {
                 .map(|(_, code)| *code);
             let code = codes
                 .find(|code| self.exit_codes.contains(code))
-                .ok_or(Unasked::OtherExitCode)?;
+                .ok_or(NotSelected::OtherExitCode)?;
             found.push(Finding::ExitCode(code));
         }
         Ok(found)

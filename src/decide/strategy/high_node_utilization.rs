@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, Draft, Landing, Room};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing};
 use crate::decide::gate;
 use crate::model::plan::{Class, Idle, Note, Reach, Reason, Refusal, SteerValue, Verdict};
 use crate::model::snapshot::facts::Role;
@@ -174,7 +174,7 @@ impl Marks {
 
     fn candidate(&self, pod: PodId, reason: &Reason, nodes: &[NodeId]) -> Candidate {
         let (ceiling, cool) = (Rc::clone(&self.ceiling), Rc::clone(&self.cool));
-        let room = Room {
+        let room = DestinationLimits {
             nodes: nodes.into(),
             ceiling,
             basis: self.basis,
@@ -440,7 +440,7 @@ fn pods(
         }
         match gate::evictable(pod, marks.position, ahead) {
             Ok(()) => leaving.push(pod),
-            Err(why) if why.is_for_now() => leaving.push(pod),
+            Err(why) if why.is_temporary() => leaving.push(pod),
             Err(why) => held = held.or(Some((pod, why))),
         }
     }
@@ -484,7 +484,7 @@ fn land(
 ) -> Result<(Candidate, Landing), Refusal> {
     let candidate = marks.candidate(pod, reason, goals);
     let landing = match gate::admit(&candidate, draft) {
-        Err(why) if why.is_for_now() => gate::landing(&candidate, draft)?,
+        Err(why) if why.is_temporary() => gate::landing(&candidate, draft)?,
         answer => answer?,
     };
     Ok((candidate, landing))

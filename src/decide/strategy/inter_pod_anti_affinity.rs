@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::scheduler;
-use crate::model::plan::{Reason, Unasked};
+use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::facts::Neighbours;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::policy::Scope;
 use crate::values::selector::Selector;
 
 use super::listing::{Closed, least_important, looked_at, nodes};
-use super::turn::Turn;
+use super::run::StrategyRun;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -94,17 +94,21 @@ impl Running {
         }
     }
 
-    pub(super) fn unasked(turn: &Turn<'_, '_>, scope: &Scope, pod: PodId) -> Unasked {
+    pub(super) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
+        scope: &Scope,
+        pod: PodId,
+    ) -> NotSelected {
         let draft = turn.before;
         let it = draft.world.snapshot.pod(pod);
         if let Err(why) = looked_at(draft, scope, pod) {
             return why;
         }
         if it.finished() {
-            return Unasked::Finished;
+            return NotSelected::Finished;
         }
         if it.avoids.is_empty() {
-            return Unasked::NoAntiAffinity;
+            return NotSelected::NoAntiAffinity;
         }
         let near = neighbours(draft, turn.position, scope);
         let groups = it
@@ -126,8 +130,8 @@ impl Running {
             alone.violated(draft, &carrier),
             alone.violated(turn.after, &carrier),
         ) {
-            (None, _) => Unasked::NoNeighbour,
-            (Some(_), None) => Unasked::Parted,
+            (None, _) => NotSelected::NoNeighbour,
+            (Some(_), None) => NotSelected::Parted,
             (Some(_), Some(_)) => turn.late(pod),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::decide::draft::{Candidate, Draft, Room};
-use crate::model::plan::{Class, Reach, Reason, Unasked};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::model::plan::{Class, NotSelected, Reach, Reason};
 use crate::model::snapshot::facts::{Container, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
 use crate::policy::Scope;
@@ -53,21 +53,25 @@ pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
 }
 
 /// Why a pod is not looked at, whatever its node.
-fn passed_over(pod: &Pod, scope: &Scope) -> Option<Unasked> {
+fn passed_over(pod: &Pod, scope: &Scope) -> Option<NotSelected> {
     if pod.terminating {
-        Some(Unasked::Terminating)
+        Some(NotSelected::Terminating)
     } else {
         scope.leaves_out(pod)
     }
 }
 
 /// The node of a pod that is looked at, or why it is not.
-pub(super) fn looked_at(draft: &Draft<'_>, scope: &Scope, pod: PodId) -> Result<NodeId, Unasked> {
+pub(super) fn looked_at(
+    draft: &Draft<'_>,
+    scope: &Scope,
+    pod: PodId,
+) -> Result<NodeId, NotSelected> {
     let it = draft.world.snapshot.pod(pod);
-    let node = it.node.ok_or(Unasked::Nowhere)?;
+    let node = it.node.ok_or(NotSelected::Nowhere)?;
     if !nodes(draft).contains(&node) {
         let ready = draft.world.snapshot.node(node).ready;
-        return Err(Unasked::Node(if ready {
+        return Err(NotSelected::Node(if ready {
             Class::NotSelected
         } else {
             Class::NotReady
@@ -83,14 +87,14 @@ impl Scope {
     }
 
     /// Why the strategy does not look at this pod; `None` where it does.
-    pub fn leaves_out(&self, pod: &Pod) -> Option<Unasked> {
+    pub fn leaves_out(&self, pod: &Pod) -> Option<NotSelected> {
         if !self.namespaces.admit(&pod.namespace) {
-            return Some(Unasked::Namespace);
+            return Some(NotSelected::Namespace);
         }
         self.pods
             .as_ref()
             .is_some_and(|s| !s.matches(&pod.labels))
-            .then_some(Unasked::Labels)
+            .then_some(NotSelected::Labels)
     }
 }
 
@@ -114,14 +118,14 @@ pub(super) fn least_important(pod: &Pod) -> impl Ord + use<> {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     position: usize,
-    waiting: VecDeque<(PodId, Reason, Option<Room>)>,
+    waiting: VecDeque<(PodId, Reason, Option<DestinationLimits>)>,
     closed: Closed,
 }
 
 impl Queue {
     pub(super) fn new(
         position: usize,
-        asked: impl IntoIterator<Item = (PodId, Reason, Option<Room>)>,
+        asked: impl IntoIterator<Item = (PodId, Reason, Option<DestinationLimits>)>,
     ) -> Self {
         Queue {
             position,

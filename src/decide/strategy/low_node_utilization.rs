@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, Draft, Room};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::model::plan::{Class, Idle, Note, Reach, Reason, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, LowNodeUtilization, Pool};
@@ -168,7 +168,7 @@ impl Running {
         let waiting: Vec<PodId> = self
             .answers(draft, node)
             .into_iter()
-            .filter(|(_, why)| why.is_for_now())
+            .filter(|(_, why)| why.is_temporary())
             .map(|(pod, _)| pod)
             .collect();
         let whole = &draft.world.snapshot.node(node).allocatable;
@@ -446,8 +446,8 @@ impl Band {
         }
     }
 
-    fn room(&self, basis: Basis) -> Room {
-        Room {
+    fn room(&self, basis: Basis) -> DestinationLimits {
+        DestinationLimits {
             nodes: Rc::clone(&self.takers),
             ceiling: Rc::clone(&self.high),
             basis,

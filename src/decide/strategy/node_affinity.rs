@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, Draft, Room};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::scheduler;
-use crate::model::plan::{Reason, Unasked};
+use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{AffinityKind, Basis, NodeAffinity};
 
 use super::listing::{Queue, looked_at, nodes, pods};
-use super::turn::Turn;
+use super::run::StrategyRun;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -47,12 +47,16 @@ impl Running {
         self.0.next(draft)
     }
 
-    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &NodeAffinity, pod: PodId) -> Unasked {
+    pub(super) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
+        rule: &NodeAffinity,
+        pod: PodId,
+    ) -> NotSelected {
         let draft = turn.before;
         let it = draft.world.snapshot.pod(pod);
         let home = match looked_at(draft, &rule.scope, pod) {
             Err(why) => return why,
-            Ok(_) if it.finished() => return Unasked::Finished,
+            Ok(_) if it.finished() => return NotSelected::Finished,
             Ok(home) => home,
         };
         let violated = |kind: &AffinityKind| match kind {
@@ -66,15 +70,15 @@ impl Running {
         if rule.kinds.iter().any(violated) {
             turn.late(pod)
         } else if rule.kinds.iter().any(has) {
-            Unasked::SuitableNode
+            NotSelected::SuitableNode
         } else {
-            Unasked::NoNodeAffinity
+            NotSelected::NoNodeAffinity
         }
     }
 }
 
-fn room(nodes: Rc<[NodeId]>) -> Room {
-    Room {
+fn room(nodes: Rc<[NodeId]>) -> DestinationLimits {
+    DestinationLimits {
         nodes,
         ceiling: Rc::new([]),
         basis: Basis::Requests,

@@ -4,13 +4,13 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::scheduler;
-use crate::model::plan::{Reason, STEERING_KEY, Unasked};
+use crate::model::plan::{NotSelected, Reason, STEERING_KEY};
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::model::snapshot::{Node, Pod, PodId};
 use crate::policy::{Names, NodeTaints};
 
 use super::listing::{Queue, looked_at, pods};
-use super::turn::Turn;
+use super::run::StrategyRun;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -32,7 +32,11 @@ impl Running {
         self.0.next(draft)
     }
 
-    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &NodeTaints, pod: PodId) -> Unasked {
+    pub(super) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
+        rule: &NodeTaints,
+        pod: PodId,
+    ) -> NotSelected {
         let snapshot = turn.before.world.snapshot;
         let violated = looked_at(turn.before, &rule.scope, pod)
             .and_then(|node| rule.violated(snapshot.pod(pod), snapshot.node(node)));
@@ -42,15 +46,15 @@ impl Running {
 
 impl NodeTaints {
     /// The first taint of the node that counts and that the pod does not tolerate, or why there is none.
-    fn violated<'n>(&self, pod: &Pod, node: &'n Node) -> Result<&'n Taint, Unasked> {
+    fn violated<'n>(&self, pod: &Pod, node: &'n Node) -> Result<&'n Taint, NotSelected> {
         if pod.finished() {
-            return Err(Unasked::Finished);
+            return Err(NotSelected::Finished);
         }
         let mut counted = node.taints.iter().filter(|t| self.counts(t)).peekable();
-        counted.peek().ok_or(Unasked::NoTaint)?;
+        counted.peek().ok_or(NotSelected::NoTaint)?;
         counted
             .find(|t| !scheduler::tolerates(pod, t))
-            .ok_or(Unasked::Tolerated)
+            .ok_or(NotSelected::Tolerated)
     }
 
     /// Whether the policy asks to look at this taint.

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{Finding, Reason, Unasked};
+use crate::model::plan::{Finding, NotSelected, Reason};
 use crate::model::snapshot::facts::{Condition, Role};
 use crate::model::snapshot::{Pod, PodId};
 use crate::policy::{ConditionTest, Names, PodLifeTime};
 
 use super::listing::{Queue, containers, looked_at, pods};
-use super::turn::Turn;
+use super::run::StrategyRun;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -36,7 +36,11 @@ impl Running {
         self.0.next(draft)
     }
 
-    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &PodLifeTime, pod: PodId) -> Unasked {
+    pub(super) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
+        rule: &PodLifeTime,
+        pod: PodId,
+    ) -> NotSelected {
         let world = turn.before.world;
         let found = looked_at(turn.before, &rule.scope, pod)
             .and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
@@ -46,24 +50,27 @@ impl Running {
 
 impl PodLifeTime {
     /// What is found for each thing that the policy asks for, or the first of them that does not hold.
-    fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, Unasked> {
+    fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, NotSelected> {
         let mut found = Vec::new();
         if let Some(most) = self.max_age {
             let age = now.duration_since(pod.created);
             // In whole seconds, as descheduler counts.
             if age.as_secs() <= most.as_secs() {
-                return Err(Unasked::NotOld { age, least: most });
+                return Err(NotSelected::NotOld { age, least: most });
             }
             found.push(Finding::Age { age, most });
         }
         if !self.states.is_empty() {
-            found.push(self.state(pod).ok_or(Unasked::OtherState)?);
+            found.push(self.state(pod).ok_or(NotSelected::OtherState)?);
         }
         if !self.conditions.is_empty() {
-            found.push(self.condition(pod, now).ok_or(Unasked::OtherCondition)?);
+            found.push(
+                self.condition(pod, now)
+                    .ok_or(NotSelected::OtherCondition)?,
+            );
         }
         if !self.exit_codes.is_empty() {
-            found.push(self.exit_code(pod).ok_or(Unasked::OtherExitCode)?);
+            found.push(self.exit_code(pod).ok_or(NotSelected::OtherExitCode)?);
         }
         match &self.owner_kinds {
             Names::Only(kinds) => {
@@ -71,11 +78,11 @@ impl PodLifeTime {
                     .owners
                     .iter()
                     .find(|o| kinds.contains(&o.kind))
-                    .ok_or(Unasked::OwnerKind)?;
+                    .ok_or(NotSelected::OwnerKind)?;
                 found.push(Finding::Owner(owner.kind.clone()));
             }
             Names::Except(kinds) if pod.owners.iter().any(|o| kinds.contains(&o.kind)) => {
-                return Err(Unasked::OwnerKind);
+                return Err(NotSelected::OwnerKind);
             }
             Names::Except(_) => {}
         }

@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, Draft, Room};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler;
-use crate::model::plan::{Reach, Reason, Unasked};
+use crate::model::plan::{NotSelected, Reach, Reason};
 use crate::model::snapshot::facts::{Owner, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{Basis, RemoveDuplicates};
@@ -150,9 +150,9 @@ impl Group {
     }
 
     /// The nodes that have less than their share.
-    fn room(&self) -> Room {
+    fn room(&self) -> DestinationLimits {
         let few = |n: &&NodeId| self.here.get(n).copied().unwrap_or_default() < self.share;
-        Room {
+        DestinationLimits {
             nodes: self.targets.iter().filter(few).copied().collect(),
             ceiling: Rc::new([]),
             basis: Basis::Requests,
@@ -182,15 +182,15 @@ fn doubled<'t>(
 }
 
 /// Why a pod is none of those that the strategy looks at; `None` where it is one.
-fn left_out(rule: &RemoveDuplicates, pod: &Pod) -> Option<Unasked> {
+fn left_out(rule: &RemoveDuplicates, pod: &Pod) -> Option<NotSelected> {
     if pod
         .owners
         .iter()
         .any(|o| rule.exclude_owner_kinds.contains(&o.kind))
     {
-        return Some(Unasked::OwnerKind);
+        return Some(NotSelected::OwnerKind);
     }
-    (!rule.namespaces.admit(&pod.namespace)).then_some(Unasked::Namespace)
+    (!rule.namespaces.admit(&pod.namespace)).then_some(NotSelected::Namespace)
 }
 
 /// All pods that count, by owner, node and equality.

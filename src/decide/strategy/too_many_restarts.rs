@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::model::plan::{Reason, Unasked};
+use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::facts::Role;
 use crate::model::snapshot::{Pod, PodId};
 use crate::policy::TooManyRestarts;
 
 use super::listing::{Queue, containers, looked_at, pods};
-use super::turn::Turn;
+use super::run::StrategyRun;
 
 /// The strategy at work.
 #[derive(Debug)]
@@ -33,7 +33,11 @@ impl Running {
         self.0.next(draft)
     }
 
-    pub(super) fn unasked(turn: &Turn<'_, '_>, rule: &TooManyRestarts, pod: PodId) -> Unasked {
+    pub(super) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
+        rule: &TooManyRestarts,
+        pod: PodId,
+    ) -> NotSelected {
         let it = turn.before.world.snapshot.pod(pod);
         let spared = || rule.spares(rule.restarts(it), it);
         looked_at(turn.before, &rule.scope, pod)
@@ -53,14 +57,14 @@ impl TooManyRestarts {
     }
 
     /// Why a pod with so many restarts is put up with; `None` where it is not.
-    fn spares(&self, restarts: u64, pod: &Pod) -> Option<Unasked> {
+    fn spares(&self, restarts: u64, pod: &Pod) -> Option<NotSelected> {
         if restarts < u64::from(self.threshold) {
-            return Some(Unasked::FewRestarts {
+            return Some(NotSelected::FewRestarts {
                 restarts,
                 limit: self.threshold,
             });
         }
-        (!self.in_state(pod)).then_some(Unasked::OtherState)
+        (!self.in_state(pod)).then_some(NotSelected::OtherState)
     }
 
     fn restarts(&self, pod: &Pod) -> u64 {

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, Draft, Room};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
 use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::model::plan::{Reach, Reason, Refusal};
@@ -142,7 +142,7 @@ impl Running {
     }
 
     /// The next pod of the fullest place that has one to give, and where it should go.
-    fn step(&mut self, draft: &Draft<'_>, spread: &Spread) -> Option<(Asked, Room)> {
+    fn step(&mut self, draft: &Draft<'_>, spread: &Spread) -> Option<(Asked, DestinationLimits)> {
         let mut fullest: Vec<usize> = (0..self.places.len()).collect();
         fullest.sort_by_key(|i| (Reverse(self.places[*i].size), *i));
         for &from in &fullest {
@@ -212,7 +212,7 @@ impl Running {
     fn settle(&mut self, draft: &Draft<'_>, last: &Asked) {
         let waits = draft
             .refusal(self.position, last.pod)
-            .is_some_and(Refusal::is_for_now);
+            .is_some_and(Refusal::is_temporary);
         if draft.moves(last.pod) || waits {
             self.places[last.from].size -= 1;
             self.places[last.to].size += 1;
@@ -434,8 +434,8 @@ pub(super) fn skewed(spread: &Spread, from: &Place, to: &Place) -> Reason {
     }
 }
 
-fn room(nodes: Vec<NodeId>) -> Room {
-    Room {
+fn room(nodes: Vec<NodeId>) -> DestinationLimits {
+    DestinationLimits {
         nodes: nodes.into(),
         ceiling: Rc::new([]),
         basis: Basis::Requests,

@@ -59,7 +59,11 @@ impl Ledger {
     /// The pods whose like is still to come to this node, as far as was foreseen, and is not to be seen on any: the
     /// replacement itself as long as it waits for a node, and until it is made the evicted pod, as long as that ends. A
     /// StatefulSet waits for so long.
-    pub fn yet_to_come(&self, snapshot: &Snapshot, node: &str) -> impl Iterator<Item = PodId> {
+    pub fn pending_replacements(
+        &self,
+        snapshot: &Snapshot,
+        node: &str,
+    ) -> impl Iterator<Item = PodId> {
         let here = self
             .replacing()
             .filter(move |e| e.foreseen.iter().any(|name| name == node));

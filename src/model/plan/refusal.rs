@@ -8,7 +8,7 @@ use crate::model::usage::Unmeasured;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
-use super::Pull;
+use super::PlacementCause;
 
 /// Why a pod stays: a stable code for machines, a sentence for people.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +121,7 @@ pub enum Refusal {
         /// How likely.
         chance: Ratio,
         /// What draws it there.
-        pull: Pull,
+        pull: PlacementCause,
     },
     /// The scheduler would, or may, put its replacement on a node that would then be above its target.
     WouldBeHot {
@@ -175,7 +175,7 @@ impl Refusal {
             Refusal::PersistentVolume(_) => "persistent-volume",
             Refusal::ResourceClaims => "resource-claims",
             Refusal::NoBudget => "no-budget",
-            Refusal::PrefersToStay => "prefers-to-stay",
+            Refusal::PrefersToStay => "prefer-no-eviction",
             Refusal::Namespace(_) => "namespace",
             Refusal::PodSelector => "pod-selector",
             Refusal::Young { .. } => "too-young",
@@ -192,7 +192,7 @@ impl Refusal {
             Refusal::SeveralBudgets(_) => "several-budgets",
             Refusal::StaleBudget(_) => "stale-budget",
             Refusal::Resting(_) => "resting",
-            Refusal::Useless { .. } => "useless-move",
+            Refusal::Useless { .. } => "ineffective-move",
             Refusal::LedgerFull(_) => "ledger-full",
             Refusal::NoRoom(_) => "no-room",
             Refusal::WouldReturn { .. } => "would-return",
@@ -219,7 +219,7 @@ impl Refusal {
     }
 
     /// Whether the same pod may well go in a later cycle, so that no worse pod need go in its stead now.
-    pub const fn is_for_now(&self) -> bool {
+    pub const fn is_temporary(&self) -> bool {
         matches!(
             self,
             Refusal::CycleLimit(_)

@@ -6,7 +6,7 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, ScorePlugin};
 
 use super::refusal::short;
-use super::{Class, Halt, Idle, Pull, Refusal, SteerReason};
+use super::{Class, Halt, Idle, PlacementCause, Refusal, SteerReason};
 
 impl Refusal {
     /// What would have to change for the pod to go: a clause for people, with the values at hand.
@@ -14,7 +14,7 @@ impl Refusal {
         clippy::too_many_lines,
         reason = "one clause for each refusal, in one place"
     )]
-    pub fn advice(&self) -> String {
+    pub fn remedy(&self) -> String {
         match self {
             Refusal::Mirror | Refusal::Static => "move its manifest on the node; no policy lets it go".to_owned(),
             Refusal::Terminating => "nothing: it is going".to_owned(),
@@ -104,33 +104,35 @@ impl Refusal {
 }
 
 /// What would keep a replacement from coming home.
-fn home(node: &str, pull: &Pull) -> String {
+fn home(node: &str, pull: &PlacementCause) -> String {
     let mend = match pull {
-        Pull::Lot
-        | Pull::Score(
+        PlacementCause::Lot
+        | PlacementCause::Score(
             ScorePlugin::NodeResourcesFit | ScorePlugin::NodeResourcesBalancedAllocation,
         ) => "requests nearer to what pods use, so that the scheduler sees which node is full"
             .to_owned(),
-        Pull::Unscored => format!(
+        PlacementCause::Unscored => format!(
             "its scheduler's profile, by `--scheduler-config`, or a filter that closes {node}"
         ),
-        Pull::Score(ScorePlugin::ImageLocality) => "its images on the other nodes".to_owned(),
-        Pull::Score(ScorePlugin::TaintToleration) => {
+        PlacementCause::Score(ScorePlugin::ImageLocality) => {
+            "its images on the other nodes".to_owned()
+        }
+        PlacementCause::Score(ScorePlugin::TaintToleration) => {
             "the soft taints of the free nodes, or a toleration of them".to_owned()
         }
-        Pull::Score(ScorePlugin::NodeAffinity) => {
+        PlacementCause::Score(ScorePlugin::NodeAffinity) => {
             format!("a preferred node affinity that does not favour {node}")
         }
-        Pull::Score(ScorePlugin::InterPodAffinity) => {
+        PlacementCause::Score(ScorePlugin::InterPodAffinity) => {
             format!("a preferred pod affinity that does not favour {node}")
         }
-        Pull::Score(ScorePlugin::PodTopologySpread) => {
+        PlacementCause::Score(ScorePlugin::PodTopologySpread) => {
             format!("a soft topology spread that does not favour {node}")
         }
     };
     match pull {
-        Pull::Unscored => mend,
-        Pull::Lot | Pull::Score(_) => {
+        PlacementCause::Unscored => mend,
+        PlacementCause::Lot | PlacementCause::Score(_) => {
             format!("{mend}; or `steering`, by which hot nodes draw less")
         }
     }
@@ -160,7 +162,7 @@ fn at_least_a_second(whole: SignedDuration, gone: SignedDuration) -> SignedDurat
 
 impl Class {
     /// What would have to change for the node to take part, or to take pods; `None` where nothing keeps it from that.
-    pub fn advice(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<String> {
         Some(match self {
             Class::Warming {
                 since,
@@ -187,7 +189,7 @@ impl Class {
 
 impl Idle {
     /// What would have to change for the strategy to do something.
-    pub fn advice(&self) -> String {
+    pub fn remedy(&self) -> String {
         match self {
             Idle::NothingHot => {
                 "nothing: no node needs relief by its `targetThresholds`".to_owned()
@@ -213,7 +215,7 @@ impl Idle {
 
 impl Halt {
     /// What would have to change for anything to be considered.
-    pub fn advice(&self) -> String {
+    pub fn remedy(&self) -> String {
         match self {
             Halt::FewNodes(_) => "more nodes that are Ready, or a wider `nodeSelector`".to_owned(),
             Halt::NotReady { .. } => {
@@ -228,7 +230,7 @@ impl Halt {
 
 impl SteerReason {
     /// What would have to change for the node to be steered around, or to be so no more; `None` where nothing is amiss.
-    pub fn advice(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
             SteerReason::Enough(most) => Some(format!("a `steering.maxNodes` above {most}")),
             SteerReason::NotAsked => Some("`steering` in the policy".to_owned()),

@@ -111,7 +111,7 @@ pub struct Pod {
     pub presumed: Presumed,
     /// The same without requests of the pod as a whole: so NodeResourcesFit scores a pod that waits.
     pub presumed_of_containers: Presumed,
-    /// Who places it; `None` where it is `default-scheduler`.
+    /// Who node_addresses it; `None` where it is `default-scheduler`.
     pub scheduler: Option<String>,
     /// Whether it has scheduling gates: it is not placed before they are gone.
     pub gated: bool,

@@ -674,9 +674,9 @@ mod tests {
             choice in 0..6,
         ) {
             let mut value = yaml([pod::tests::RICH, NODE, BUDGET][which]);
-            let mut places = Vec::new();
-            pointers(&value, "", &mut places);
-            let place = &places[place.index(places.len())];
+            let mut node_addresses = Vec::new();
+            pointers(&value, "", &mut node_addresses);
+            let place = &node_addresses[place.index(node_addresses.len())];
             *value.pointer_mut(place).unwrap() = match choice {
                 0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]), 4 => json!({ text: number }),
                 _ => json!({}),

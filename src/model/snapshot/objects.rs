@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::values::selector::Labels;
 
 use super::facts::{Budget, Claim, Node, Owner, OwnerKey, Pod, Skipped, Volume};
-use super::places::Places;
+use super::node_addresses::NodeAddresses;
 
 /// Namespace and name; the namespace is empty for what has none.
 pub type Name = (String, String);
@@ -195,12 +195,12 @@ impl Objects {
     }
 
     /// By which names and addresses nodes go.
-    pub fn places(&self) -> Places {
-        let mut places = Places::default();
+    pub fn node_addresses(&self) -> NodeAddresses {
+        let mut node_addresses = NodeAddresses::default();
         for node in self.nodes.values() {
-            places.add(&node.name, &node.addresses);
+            node_addresses.add(&node.name, &node.addresses);
         }
-        places
+        node_addresses
     }
 
     /// Objects that could not be read.

@@ -13,8 +13,8 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::kit::bed::Bed;
-use crate::kit::keel::Keel;
+use crate::kit::control_plane::ControlPlane;
+use crate::kit::process::Process;
 use crate::kit::scene::{self, node_of};
 use crate::kit::usage::name;
 use crate::kit::wait::{eventually, that};
@@ -32,7 +32,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(160);
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
 pub struct Player<'p> {
-    pub bed: &'p Bed,
+    pub control_plane: &'p ControlPlane,
     pub scenario: &'p Scenario,
 }
 
@@ -41,7 +41,7 @@ impl Player<'_> {
     pub async fn set(&self) {
         self.configure_scheduler();
         // Meanwhile pods can be put where the scenario wants them.
-        self.bed.component("stop", "scheduler");
+        self.control_plane.component("stop", "scheduler");
         let mut all = manifests::setting(self.scenario);
         all.extend(
             self.scenario
@@ -61,10 +61,10 @@ impl Player<'_> {
         for workload in self.scenario.workloads.iter().filter(|w| w.from.is_none()) {
             self.place(workload).await;
         }
-        scene::ready(self.bed).await;
-        self.bed.component("start", "scheduler");
+        scene::ready(self.control_plane).await;
+        self.control_plane.component("start", "scheduler");
         eventually("every pod to serve", LONG, async || {
-            let pods = self.bed.list("/api/v1/pods").await;
+            let pods = self.control_plane.list("/api/v1/pods").await;
             let nodes = self
                 .scenario
                 .nodes
@@ -87,12 +87,12 @@ impl Player<'_> {
             that(running == expected, format!("{running} of {expected}"))
         })
         .await;
-        scene::settle(self.bed).await;
+        scene::settle(self.control_plane).await;
     }
 
     /// From the start of the program to the end of the scenario; and where nothing changes by itself any more, on until
     /// `done`, for a slow machine takes longer to come to the same. What is done too often is seen all the same.
-    pub async fn play(&self, keel: &mut Keel, done: impl Fn() -> bool) {
+    pub async fn play(&self, process: &mut Process, done: impl Fn() -> bool) {
         let start = Instant::now();
         let end = self.scenario.duration;
         let last = if self.stands_still() {
@@ -103,25 +103,26 @@ impl Player<'_> {
         let mut born = BTreeMap::new();
         let mut before = SignedDuration::from_nanos(-1);
         let mut next_look = SignedDuration::ZERO;
-        keel.eventually("the end of the scenario", 3600, async |_| {
-            let now = SignedDuration::try_from(start.elapsed()).unwrap().min(last);
-            self.happen(before, now);
-            before = now;
-            if now >= next_look {
-                self.live(&mut born, now).await;
-                // What is compared is the usage of the end itself.
-                next_look = if now < end {
-                    (now + LOOK).min(end)
-                } else {
-                    now + LOOK
-                };
-            }
-            that(
-                now == last || (now >= end && done()),
-                format!("{now:#} have passed"),
-            )
-        })
-        .await;
+        process
+            .eventually("the end of the scenario", 3600, async |_| {
+                let now = SignedDuration::try_from(start.elapsed()).unwrap().min(last);
+                self.happen(before, now);
+                before = now;
+                if now >= next_look {
+                    self.live(&mut born, now).await;
+                    // What is compared is the usage of the end itself.
+                    next_look = if now < end {
+                        (now + LOOK).min(end)
+                    } else {
+                        now + LOOK
+                    };
+                }
+                that(
+                    now == last || (now >= end && done()),
+                    format!("{now:#} have passed"),
+                )
+            })
+            .await;
     }
 
     /// Whether usage and workloads are at the end what they will always be.
@@ -136,8 +137,8 @@ impl Player<'_> {
 
     /// How far nodes are from being equally full of CPU: deviation, and the fullest above the mean; in percent.
     pub async fn balance(&self) -> (f64, f64) {
-        scene::settle(self.bed).await;
-        let used = crate::kit::usage::used(self.bed).await.nodes;
+        scene::settle(self.control_plane).await;
+        let used = crate::kit::usage::used(self.control_plane).await.nodes;
         let has = |name: &str| self.allocatable(name).as_f64() / 1e6;
         let shares: Vec<f64> = used
             .iter()
@@ -172,13 +173,15 @@ impl Player<'_> {
              - schedulerName: default-scheduler\n\
              \x20 pluginConfig: [{{name: NodeResourcesFit, args: {{scoringStrategy: {fit}}}}}]\n"
         );
-        let config = std::fs::read_to_string(self.bed.dir.join("scheduler.yaml")).unwrap();
-        self.bed.write("scheduler.yaml", &(config + &profiles));
+        let config =
+            std::fs::read_to_string(self.control_plane.dir.join("scheduler.yaml")).unwrap();
+        self.control_plane
+            .write("scheduler.yaml", &(config + &profiles));
     }
 
     fn apply(&self, all: &[Value]) {
         if !all.is_empty() {
-            self.bed
+            self.control_plane
                 .apply(&json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string());
         }
     }
@@ -205,7 +208,7 @@ impl Player<'_> {
         let all = usize::try_from(workload.replicas).unwrap();
         eventually("the pods to place", LONG, async || {
             for pod in self
-                .bed
+                .control_plane
                 .list(&path)
                 .await
                 .iter()
@@ -220,7 +223,11 @@ impl Player<'_> {
                 let request = http::Request::post(path)
                     .body(body.to_string().into_bytes())
                     .unwrap();
-                self.bed.client.request::<Value>(request).await.unwrap();
+                self.control_plane
+                    .client
+                    .request::<Value>(request)
+                    .await
+                    .unwrap();
                 turn += 1;
             }
             that(turn == all, format!("{turn} of {all}"))
@@ -245,7 +252,7 @@ impl Player<'_> {
             .flat_map(manifests::workload);
         self.apply(&nodes.chain(workloads).collect::<Vec<_>>());
         for gone in self.scenario.workloads.iter().filter(|w| due(w.until)) {
-            self.bed.kubectl(&[
+            self.control_plane.kubectl(&[
                 "delete",
                 gone.kind.name(),
                 "-n",
@@ -258,7 +265,7 @@ impl Player<'_> {
 
     /// Makes every pod use what the scenario says of this time. Remembers when it saw which pod first.
     async fn live(&self, born: &mut BTreeMap<String, SignedDuration>, now: SignedDuration) {
-        let pods = self.bed.list("/api/v1/pods").await;
+        let pods = self.control_plane.list("/api/v1/pods").await;
         let first = if born.is_empty() { -AGE } else { now };
         for pod in &pods {
             born.entry(uid(pod)).or_insert(first);
@@ -324,7 +331,7 @@ impl Player<'_> {
             .header("Content-Type", "application/merge-patch+json")
             .body(body)
             .unwrap();
-        match self.bed.client.request::<Value>(request).await {
+        match self.control_plane.client.request::<Value>(request).await {
             Ok(_) => {}
             // It was evicted meanwhile.
             Err(kube::Error::Api(status)) if status.code == 404 => {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::kit::bed::Bed;
+use crate::kit::control_plane::ControlPlane;
 use crate::placements::case::{Case, Placement};
 
 use super::cluster::Scenario;
@@ -29,19 +29,19 @@ const RETRY: Duration = Duration::from_secs(4);
 const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
 
 pub struct Stage<'b> {
-    bed: &'b Bed,
+    control_plane: &'b ControlPlane,
     log: Log,
 }
 
 impl<'b> Stage<'b> {
     /// Controllers and kubelets would add to what the scenario says.
-    pub fn new(bed: &'b Bed) -> Self {
+    pub fn new(control_plane: &'b ControlPlane) -> Self {
         for part in ["metrics-server", "kwok", "kcm"] {
-            bed.component("stop", part);
+            control_plane.component("stop", part);
         }
         Stage {
-            bed,
-            log: Log::open(&bed.dir),
+            control_plane,
+            log: Log::open(&control_plane.dir),
         }
     }
 
@@ -284,7 +284,11 @@ impl<'b> Stage<'b> {
 
     async fn exists(&self, path: &str) -> bool {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
-        self.bed.client.request::<Value>(request).await.is_ok()
+        self.control_plane
+            .client
+            .request::<Value>(request)
+            .await
+            .is_ok()
     }
 
     async fn send(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -304,7 +308,7 @@ impl<'b> Stage<'b> {
             .header("content-type", kind)
             .body(bytes)
             .unwrap();
-        self.bed
+        self.control_plane
             .client
             .request(request)
             .await

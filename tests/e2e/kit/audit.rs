@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::bed::Bed;
+use super::control_plane::ControlPlane;
 
 pub const USER: &str = "system:serviceaccount:kube-system:evenkeel";
 
@@ -23,8 +23,8 @@ pub struct Request {
 }
 
 /// All requests so far, in the order of their beginning.
-pub fn requests(bed: &Bed) -> Vec<Request> {
-    let text = std::fs::read_to_string(bed.dir.join("audit.log")).unwrap_or_default();
+pub fn requests(control_plane: &ControlPlane) -> Vec<Request> {
+    let text = std::fs::read_to_string(control_plane.dir.join("audit.log")).unwrap_or_default();
     let lines = text.lines().map(serde_json::from_str::<Value>);
     // The last line may still be being written.
     let mut all: Vec<Request> = lines
@@ -37,25 +37,26 @@ pub fn requests(bed: &Bed) -> Vec<Request> {
 }
 
 /// The evictions that were made.
-pub fn evictions(bed: &Bed) -> Vec<Request> {
-    eviction_calls(bed)
+pub fn evictions(control_plane: &ControlPlane) -> Vec<Request> {
+    eviction_calls(control_plane)
         .into_iter()
         .filter(|r| r.code == 201)
         .collect()
 }
 
 /// The evictions that were asked for, whatever the answer was.
-pub fn eviction_calls(bed: &Bed) -> Vec<Request> {
-    requests(bed)
+pub fn eviction_calls(control_plane: &ControlPlane) -> Vec<Request> {
+    requests(control_plane)
         .into_iter()
         .filter(|r| r.verb == "create" && r.resource == "pods/eviction")
         .collect()
 }
 
 /// Requests that the program's rights do not cover. While it starts, the API server forbids what it later allows.
-pub fn forbidden(bed: &Bed) -> Vec<Request> {
-    let (refused, allowed): (Vec<_>, Vec<_>) =
-        requests(bed).into_iter().partition(|r| r.code == 403);
+pub fn forbidden(control_plane: &ControlPlane) -> Vec<Request> {
+    let (refused, allowed): (Vec<_>, Vec<_>) = requests(control_plane)
+        .into_iter()
+        .partition(|r| r.code == 403);
     refused
         .into_iter()
         .filter(|r| !allowed.iter().any(|a| a.right() == r.right()))

@@ -22,7 +22,7 @@ pub struct Browser {
     from: RefCell<BufReader<ChildStdout>>,
     next: Cell<u64>,
     session: RefCell<Option<String>>,
-    /// What it said unasked.
+    /// What it said not_selected.
     events: RefCell<Vec<Value>>,
 }
 

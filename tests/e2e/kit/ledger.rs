@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::bed::Bed;
+use super::control_plane::ControlPlane;
 
 /// Its entries; none where there is no ledger.
-pub async fn entries(bed: &Bed) -> Vec<Value> {
-    let maps = bed.list("/api/v1/namespaces/kube-system/configmaps").await;
+pub async fn entries(control_plane: &ControlPlane) -> Vec<Value> {
+    let maps = control_plane
+        .list("/api/v1/namespaces/kube-system/configmaps")
+        .await;
     let map = maps
         .into_iter()
         .find(|map| map["metadata"]["name"] == "evenkeel-ledger");

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use reqwest::Url;
 use serde_json::Value;
 
-use super::bed::Bed;
+use super::control_plane::ControlPlane;
 use super::proxy::Proxy;
 use super::wait::{eventually, that};
 
@@ -23,24 +23,24 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// Starts one for the nodes n1 to n`count`; returns when it answers.
-    pub async fn start(bed: &Bed, count: u32) -> Self {
+    pub async fn start(control_plane: &ControlPlane, count: u32) -> Self {
         let mut config = format!(
             "global: {{scrape_interval: {SCRAPES}}}\n\
              scrape_configs:\n\
              - job_name: kubelet\n\
              \x20 static_configs:\n"
         );
-        let kubelet = bed.kubelets();
+        let kubelet = control_plane.kubelets();
         for i in 1..=count {
             let path = format!("/metrics/nodes/n{i}/metrics/resource");
             let labels = format!("{{node: n{i}, __metrics_path__: {path}}}");
             writeln!(config, "  - {{targets: ['{kubelet}'], labels: {labels}}}").unwrap();
         }
-        Prometheus::configured(bed, &config).await
+        Prometheus::configured(control_plane, &config).await
     }
 
     /// Starts one that scrapes the program every second, as deploy/components/monitoring has it scraped, by these rules.
-    pub async fn of_the_program(bed: &Bed, rules: Option<&Path>) -> Self {
+    pub async fn of_the_program(control_plane: &ControlPlane, rules: Option<&Path>) -> Self {
         let rules = rules
             .map(|path| format!("'{}'", path.display()))
             .unwrap_or_default();
@@ -52,19 +52,22 @@ impl Prometheus {
              \x20 honor_labels: true\n\
              \x20 static_configs:\n\
              \x20 - {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
-            bed.port(0),
+            control_plane.port(0),
         );
-        Prometheus::configured(bed, &config).await
+        Prometheus::configured(control_plane, &config).await
     }
 
-    async fn configured(bed: &Bed, config: &str) -> Self {
-        let (config, port) = (bed.write("prometheus.yml", config), bed.port(2));
-        let log = std::fs::File::create(bed.dir.join("prometheus.log")).unwrap();
+    async fn configured(control_plane: &ControlPlane, config: &str) -> Self {
+        let (config, port) = (
+            control_plane.write("prometheus.yml", config),
+            control_plane.port(2),
+        );
+        let log = std::fs::File::create(control_plane.dir.join("prometheus.log")).unwrap();
         let child = Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
             .arg(format!(
                 "--storage.tsdb.path={}",
-                bed.dir.join("prometheus").display()
+                control_plane.dir.join("prometheus").display()
             ))
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
             .stdin(Stdio::null())
@@ -96,10 +99,10 @@ impl Prometheus {
     }
 
     /// A meddler before it.
-    pub async fn meddler(&self, bed: &Bed) -> Proxy {
+    pub async fn meddler(&self, control_plane: &ControlPlane) -> Proxy {
         let upstream =
             kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
-        Proxy::before(upstream, bed.port(3)).await
+        Proxy::before(upstream, control_plane.port(3)).await
     }
 
     /// Where it is.

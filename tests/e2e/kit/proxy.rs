@@ -12,7 +12,7 @@ use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::bed::Bed;
+use super::control_plane::ControlPlane;
 use super::wait::{eventually, that};
 
 /// A running proxy.
@@ -73,8 +73,8 @@ pub struct Outage<'p> {
 }
 
 impl Proxy {
-    pub async fn start(bed: &Bed) -> Self {
-        Proxy::before(bed.upstream().await, bed.port(1)).await
+    pub async fn start(control_plane: &ControlPlane) -> Self {
+        Proxy::before(control_plane.upstream().await, control_plane.port(1)).await
     }
 
     /// A meddler before some other server, at this port.

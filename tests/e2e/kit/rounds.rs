@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::audit::evictions;
-use super::bed::Bed;
-use super::keel::Launch;
+use super::control_plane::ControlPlane;
+use super::process::Launch;
 use super::scene::node_of;
 use super::usage::name;
 use super::wait::{eventually, that};
@@ -15,18 +15,22 @@ use super::wait::{eventually, that};
 const LONG: u64 = 120;
 
 /// The pods that each run evicted, for this strategy and no other. The last run, which evicts nothing, is left out.
-pub async fn rounds(bed: &Bed, launch: &Launch, strategy: &str) -> Vec<Vec<String>> {
+pub async fn rounds(
+    control_plane: &ControlPlane,
+    launch: &Launch,
+    strategy: &str,
+) -> Vec<Vec<String>> {
     let mut all: Vec<Vec<String>> = Vec::new();
     loop {
-        let before = evictions(bed).len();
-        let mut keel = launch.run(&["--once"]);
-        assert!(keel.ended(LONG).await.success());
-        let made: Vec<String> = evictions(bed)
+        let before = evictions(control_plane).len();
+        let mut process = launch.run(&["--once"]);
+        assert!(process.ended(LONG).await.success());
+        let made: Vec<String> = evictions(control_plane)
             .split_off(before)
             .into_iter()
             .map(|e| e.name)
             .collect();
-        let told = keel.count(&[
+        let told = process.count(&[
             "\"outcome\":\"evicted\"",
             &format!("\"strategy\":\"{strategy}\""),
         ]);
@@ -34,17 +38,17 @@ pub async fn rounds(bed: &Bed, launch: &Launch, strategy: &str) -> Vec<Vec<Strin
         if made.is_empty() {
             return all;
         }
-        healed(bed).await;
+        healed(control_plane).await;
         all.push(made);
         assert!(all.len() < 20, "it goes on and on: {all:?}");
     }
 }
 
 /// Waits until every Deployment in namespace default has all its replicas, and nothing else is there.
-pub async fn healed(bed: &Bed) {
+pub async fn healed(control_plane: &ControlPlane) {
     eventually("all Deployments to be available", LONG, async || {
-        let pods = bed.list("/api/v1/namespaces/default/pods").await;
-        for it in bed
+        let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
+        for it in control_plane
             .list("/apis/apps/v1/namespaces/default/deployments")
             .await
         {
@@ -83,17 +87,17 @@ pub fn policy(file: &str) -> String {
 }
 
 /// How many pods of a Deployment are on which node.
-pub async fn spread(bed: &Bed, app: &str) -> BTreeMap<String, usize> {
+pub async fn spread(control_plane: &ControlPlane, app: &str) -> BTreeMap<String, usize> {
     let mut spread = BTreeMap::new();
-    for pod in pods_of(bed, app).await {
+    for pod in pods_of(control_plane, app).await {
         *spread.entry(node_of(&pod)).or_default() += 1;
     }
     spread
 }
 
 /// The pods of a Deployment in namespace default that have not failed.
-pub async fn pods_of(bed: &Bed, app: &str) -> Vec<Value> {
-    let pods = bed
+pub async fn pods_of(control_plane: &ControlPlane, app: &str) -> Vec<Value> {
+    let pods = control_plane
         .list(&format!(
             "/api/v1/namespaces/default/pods?labelSelector=app%3D{app}"
         ))
@@ -104,10 +108,10 @@ pub async fn pods_of(bed: &Bed, app: &str) -> Vec<Value> {
 }
 
 /// Deletes a Deployment, and waits until its pods are gone.
-pub async fn remove(bed: &Bed, deployment: &str) {
-    bed.kubectl(&["delete", "deployment", deployment]);
+pub async fn remove(control_plane: &ControlPlane, deployment: &str) {
+    control_plane.kubectl(&["delete", "deployment", deployment]);
     eventually("the pods to be gone", 60, async || {
-        let left = bed
+        let left = control_plane
             .list(&format!(
                 "/api/v1/namespaces/default/pods?labelSelector=app%3D{deployment}"
             ))

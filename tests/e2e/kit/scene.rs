@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::bed::{self, Bed, TESTBED};
+use super::control_plane::{self, ControlPlane, TESTBED};
 use super::usage::{self, used};
 use super::wait::{eventually, that};
 
@@ -18,13 +18,14 @@ const NODE_TAINTS: &str = "node.kubernetes.io/";
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// That many nodes of 8 cores, n1 and up, each with its agent of 100m.
-pub async fn nodes(bed: &Bed, count: u32) {
-    let nodes = bed::run(Command::new(format!("{TESTBED}/nodes.sh")).arg(count.to_string()));
+pub async fn nodes(control_plane: &ControlPlane, count: u32) {
+    let nodes =
+        control_plane::run(Command::new(format!("{TESTBED}/nodes.sh")).arg(count.to_string()));
     let agent = std::fs::read_to_string(format!("{TESTBED}/agent.yaml")).unwrap();
-    bed.apply(&format!("{nodes}---\n{agent}"));
-    ready(bed).await;
+    control_plane.apply(&format!("{nodes}---\n{agent}"));
+    ready(control_plane).await;
     eventually("an agent on every node", LONG, async || {
-        let pods = bed
+        let pods = control_plane
             .list("/api/v1/namespaces/kube-system/pods?labelSelector=app%3Dagent")
             .await;
         let running = pods
@@ -37,12 +38,18 @@ pub async fn nodes(bed: &Bed, count: u32) {
 }
 
 /// A Deployment in namespace default whose pods request 100m and use so much CPU; returns when all are Ready.
-pub async fn deployment(bed: &Bed, name: &str, replicas: u32, cpu: &str) {
-    deployment_with(bed, name, replicas, cpu, &json!({})).await;
+pub async fn deployment(control_plane: &ControlPlane, name: &str, replicas: u32, cpu: &str) {
+    deployment_with(control_plane, name, replicas, cpu, &json!({})).await;
 }
 
 /// The same, with more in the pods' specification.
-pub async fn deployment_with(bed: &Bed, name: &str, replicas: u32, cpu: &str, more: &Value) {
+pub async fn deployment_with(
+    control_plane: &ControlPlane,
+    name: &str,
+    replicas: u32,
+    cpu: &str,
+    more: &Value,
+) {
     let resources = json!({"requests": {"cpu": "100m", "memory": "100Mi"}});
     let mut spec =
         json!({"containers": [{"name": "main", "image": "main", "resources": resources}]});
@@ -58,9 +65,9 @@ pub async fn deployment_with(bed: &Bed, name: &str, replicas: u32, cpu: &str, mo
             "template": {"metadata": {"labels": {"app": name}, "annotations": annotations}, "spec": spec},
         },
     });
-    bed.apply(&manifest.to_string());
+    control_plane.apply(&manifest.to_string());
     eventually(&format!("Deployment {name}"), LONG, async || {
-        let it = bed
+        let it = control_plane
             .get(&format!(
                 "/apis/apps/v1/namespaces/default/deployments/{name}"
             ))
@@ -74,12 +81,12 @@ pub async fn deployment_with(bed: &Bed, name: &str, replicas: u32, cpu: &str, mo
 }
 
 /// Waits until metrics-server shows of every running pod what its annotation says, and every node's CPU is what its pods come to.
-pub async fn settle(bed: &Bed) {
+pub async fn settle(control_plane: &ControlPlane) {
     eventually("the usage to settle", LONG, async || {
-        let pods = bed
+        let pods = control_plane
             .list("/api/v1/pods?fieldSelector=status.phase%3DRunning")
             .await;
-        let used = used(bed).await;
+        let used = used(control_plane).await;
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         for pod in pods.iter().filter(|p| node_of(p) != MUTE) {
             let name = usage::full_name(pod);
@@ -105,10 +112,10 @@ pub async fn settle(bed: &Bed) {
 }
 
 /// Makes a running pod use so much, from the next scrape on.
-pub fn make_use(bed: &Bed, pod: &Value, millicores: u32) {
+pub fn make_use(control_plane: &ControlPlane, pod: &Value, millicores: u32) {
     let usage = format!("kwok.x-k8s.io/usage-cpu={millicores}m");
     let namespace = pod["metadata"]["namespace"].as_str().unwrap();
-    bed.kubectl(&[
+    control_plane.kubectl(&[
         "annotate",
         "--overwrite",
         "pod",
@@ -120,19 +127,21 @@ pub fn make_use(bed: &Bed, pod: &Value, millicores: u32) {
 }
 
 /// A node that metrics-server cannot read.
-async fn mute_node(bed: &Bed) {
-    let node = bed::run(Command::new(format!("{TESTBED}/nodes.sh")).args(["1", "8", "32Gi", MUTE]));
+async fn mute_node(control_plane: &ControlPlane) {
+    let node = control_plane::run(
+        Command::new(format!("{TESTBED}/nodes.sh")).args(["1", "8", "32Gi", MUTE]),
+    );
     let node = node
         .replace(&format!("{MUTE}1"), MUTE)
         .replace(&format!("nodes/{MUTE}/metrics"), "nowhere");
-    bed.apply(&node);
-    ready(bed).await;
+    control_plane.apply(&node);
+    ready(control_plane).await;
 }
 
 /// Waits until every node takes pods: one that does so before the others would get all of them.
-pub async fn ready(bed: &Bed) {
+pub async fn ready(control_plane: &ControlPlane) {
     eventually("every node to be Ready", LONG, async || {
-        let nodes = bed.list("/api/v1/nodes").await;
+        let nodes = control_plane.list("/api/v1/nodes").await;
         let late: Vec<String> = nodes
             .iter()
             .filter(|n| !takes_pods(n))
@@ -170,22 +179,22 @@ pub fn node_of(pod: &Value) -> String {
 }
 
 /// Closes these nodes to new pods.
-pub async fn cordon(bed: &Bed, nodes: &[String]) {
-    schedulable(bed, false, nodes).await;
+pub async fn cordon(control_plane: &ControlPlane, nodes: &[String]) {
+    schedulable(control_plane, false, nodes).await;
 }
 
 /// Opens these nodes to new pods.
-pub async fn uncordon(bed: &Bed, nodes: &[String]) {
-    schedulable(bed, true, nodes).await;
+pub async fn uncordon(control_plane: &ControlPlane, nodes: &[String]) {
+    schedulable(control_plane, true, nodes).await;
 }
 
-async fn schedulable(bed: &Bed, yes: bool, nodes: &[String]) {
+async fn schedulable(control_plane: &ControlPlane, yes: bool, nodes: &[String]) {
     let mut args = vec![if yes { "uncordon" } else { "cordon" }];
     args.extend(nodes.iter().map(String::as_str));
-    bed.kubectl(&args);
+    control_plane.kubectl(&args);
     // The taint that goes with it comes and goes a moment later, by another hand.
     eventually("the taint to follow", LONG, async || {
-        let all = bed.list("/api/v1/nodes").await;
+        let all = control_plane.list("/api/v1/nodes").await;
         let its = all.iter().filter(|n| nodes.contains(&usage::name(n)));
         let late: Vec<_> = its
             .filter(|n| taint_keys(n).iter().any(|key| key == UNSCHEDULABLE) == yes)
@@ -202,57 +211,65 @@ pub fn names(from: u32, to: u32) -> Vec<String> {
 
 /// 20 heavy pods start on three nodes; seven nodes come late, and then 60 light pods everywhere. Eleven moves of heavy
 /// pods bring every node to 50 % of its CPU or less; moves of light pods change nothing.
-pub async fn late_nodes(bed: &Bed) {
-    nodes(bed, 10).await;
-    cordon(bed, &names(4, 10)).await;
-    deployment(bed, "hot", 20, "1000m").await;
-    uncordon(bed, &names(4, 10)).await;
-    deployment(bed, "cold", 60, "50m").await;
-    settle(bed).await;
+pub async fn late_nodes(control_plane: &ControlPlane) {
+    nodes(control_plane, 10).await;
+    cordon(control_plane, &names(4, 10)).await;
+    deployment(control_plane, "hot", 20, "1000m").await;
+    uncordon(control_plane, &names(4, 10)).await;
+    deployment(control_plane, "cold", 60, "50m").await;
+    settle(control_plane).await;
 }
 
 /// Four nodes, n1 with six heavy pods at 76 %, the others idle: three moves bring it to 39 %.
-pub async fn lopsided(bed: &Bed) {
-    lopsided_by(bed, 6).await;
+pub async fn lopsided(control_plane: &ControlPlane) {
+    lopsided_by(control_plane, 6).await;
 }
 
 /// The same with so many heavy pods: all but three have to move.
-pub async fn lopsided_by(bed: &Bed, heavy: u32) {
-    nodes(bed, 4).await;
-    cordon(bed, &names(2, 4)).await;
-    deployment(bed, "hot", heavy, "1000m").await;
-    uncordon(bed, &names(2, 4)).await;
-    settle(bed).await;
+pub async fn lopsided_by(control_plane: &ControlPlane, heavy: u32) {
+    nodes(control_plane, 4).await;
+    cordon(control_plane, &names(2, 4)).await;
+    deployment(control_plane, "hot", heavy, "1000m").await;
+    uncordon(control_plane, &names(2, 4)).await;
+    settle(control_plane).await;
 }
 
 /// The same, and as much on a node that nobody can measure.
-pub async fn lopsided_beside_a_mute_node(bed: &Bed) {
-    nodes(bed, 4).await;
-    mute_node(bed).await;
-    cordon(bed, &names(2, 4)).await;
-    cordon(bed, &[MUTE.to_owned()]).await;
-    deployment(bed, "hot", 6, "1000m").await;
-    cordon(bed, &names(1, 1)).await;
-    uncordon(bed, &[MUTE.to_owned()]).await;
-    deployment(bed, "silent", 6, "1000m").await;
-    uncordon(bed, &names(1, 4)).await;
-    settle(bed).await;
+pub async fn lopsided_beside_a_mute_node(control_plane: &ControlPlane) {
+    nodes(control_plane, 4).await;
+    mute_node(control_plane).await;
+    cordon(control_plane, &names(2, 4)).await;
+    cordon(control_plane, &[MUTE.to_owned()]).await;
+    deployment(control_plane, "hot", 6, "1000m").await;
+    cordon(control_plane, &names(1, 1)).await;
+    uncordon(control_plane, &[MUTE.to_owned()]).await;
+    deployment(control_plane, "silent", 6, "1000m").await;
+    uncordon(control_plane, &names(1, 4)).await;
+    settle(control_plane).await;
 }
 
 /// Seven heavy pods that prefer n1, the hot node: an evicted one comes back to n1. No eviction helps.
-pub async fn dead_loop(bed: &Bed) {
-    nodes(bed, 10).await;
+pub async fn dead_loop(control_plane: &ControlPlane) {
+    nodes(control_plane, 10).await;
     let n1 = json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]});
     let preferred = json!([{"weight": 100, "preference": n1}]);
     let affinity =
         json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}});
-    deployment_with(bed, "hot", 7, "1000m", &json!({"affinity": affinity})).await;
-    settle(bed).await;
+    deployment_with(
+        control_plane,
+        "hot",
+        7,
+        "1000m",
+        &json!({"affinity": affinity}),
+    )
+    .await;
+    settle(control_plane).await;
 }
 
 /// The names of the pods in namespace default.
-pub async fn pods(bed: &Bed) -> BTreeSet<String> {
-    bed.list("/api/v1/namespaces/default/pods")
+pub async fn pods(control_plane: &ControlPlane) -> BTreeSet<String> {
+    control_plane
+        .list("/api/v1/namespaces/default/pods")
         .await
         .iter()
         .map(usage::name)
@@ -260,32 +277,37 @@ pub async fn pods(bed: &Bed) -> BTreeSet<String> {
 }
 
 /// All that a plan is made of, in a file, and the time of its newest metrics.
-pub async fn snapshot(bed: &Bed) -> (PathBuf, String) {
+pub async fn snapshot(control_plane: &ControlPlane) -> (PathBuf, String) {
     let kinds =
         "nodes,pods,poddisruptionbudgets,replicasets.apps,nodes.metrics.k8s.io,pods.metrics.k8s.io";
-    let text = bed.kubectl(&["get", kinds, "-A", "-o", "yaml"]);
-    let metrics = bed.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
+    let text = control_plane.kubectl(&["get", kinds, "-A", "-o", "yaml"]);
+    let metrics = control_plane
+        .list("/apis/metrics.k8s.io/v1beta1/nodes")
+        .await;
     let newest = metrics
         .iter()
         .map(|m| m["timestamp"].as_str().unwrap())
         .max()
         .unwrap();
-    (bed.write("cluster.yaml", &text), newest.to_owned())
+    (
+        control_plane.write("cluster.yaml", &text),
+        newest.to_owned(),
+    )
 }
 
 /// The program's ServiceAccount with exactly the rights that the project gives it.
-pub fn rights(bed: &Bed) {
+pub fn rights(control_plane: &ControlPlane) {
     let all = manifests("base");
     let kept: Vec<&str> = all
         .split("\n---\n")
         .filter(|m| !m.contains("kind: Deployment\n"))
         .collect();
-    bed.apply(&kept.join("\n---\n"));
+    control_plane.apply(&kept.join("\n---\n"));
 }
 
 /// The same with the component that lets it steer the scheduler, as somebody's own kustomization would put it together.
-pub fn rights_to_steer(bed: &Bed) {
-    let folder = bed.dir.join("kustomization");
+pub fn rights_to_steer(control_plane: &ControlPlane) {
+    let folder = control_plane.dir.join("kustomization");
     std::fs::create_dir_all(&folder).unwrap();
     // kustomize takes relative paths alone.
     let up = "../".repeat(folder.components().count() - 1);
@@ -298,17 +320,17 @@ pub fn rights_to_steer(bed: &Bed) {
          resources: [{deploy}/base]\ncomponents: [{deploy}/components/steering]\n"
     );
     std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
-    let all = bed::run(Command::new("kubectl").arg("kustomize").arg(&folder));
+    let all = control_plane::run(Command::new("kubectl").arg("kustomize").arg(&folder));
     let kept: Vec<&str> = all
         .split("\n---\n")
         .filter(|m| !m.contains("kind: Deployment\n"))
         .collect();
-    bed.apply(&kept.join("\n---\n"));
+    control_plane.apply(&kept.join("\n---\n"));
 }
 
-/// Has the control plane's scheduler pack: it prefers nodes that are full, and spreads no replicas unasked. Returns its
+/// Has the control plane's scheduler pack: it prefers nodes that are full, and spreads no replicas not_selected. Returns its
 /// configuration, the file that the program is given too.
-pub fn packing_scheduler(bed: &Bed) -> PathBuf {
+pub fn packing_scheduler(control_plane: &ControlPlane) -> PathBuf {
     const PROFILES: &str = "\
 profiles:
 - schedulerName: default-scheduler
@@ -319,15 +341,15 @@ profiles:
   - name: PodTopologySpread
     args: {defaultingType: List, defaultConstraints: []}
 ";
-    let config = std::fs::read_to_string(bed.dir.join("scheduler.yaml")).unwrap();
-    let path = bed.write("scheduler.yaml", &(config + PROFILES));
-    bed.component("restart", "scheduler");
+    let config = std::fs::read_to_string(control_plane.dir.join("scheduler.yaml")).unwrap();
+    let path = control_plane.write("scheduler.yaml", &(config + PROFILES));
+    control_plane.component("restart", "scheduler");
     path
 }
 
 /// The taints of a node, as kubectl writes them.
-pub async fn taints(bed: &Bed, node: &str) -> Vec<String> {
-    let node = bed.get(&format!("/api/v1/nodes/{node}")).await;
+pub async fn taints(control_plane: &ControlPlane, node: &str) -> Vec<String> {
+    let node = control_plane.get(&format!("/api/v1/nodes/{node}")).await;
     let word = |taint: &Value, field: &str| taint[field].as_str().unwrap_or_default().to_owned();
     let taints = node["spec"]["taints"]
         .as_array()
@@ -349,5 +371,5 @@ pub async fn taints(bed: &Bed, node: &str) -> Vec<String> {
 /// What `kubectl apply -k` would apply of this folder of deploy/.
 pub fn manifests(folder: &str) -> String {
     let path = format!("{}/deploy/{folder}", env!("CARGO_MANIFEST_DIR"));
-    bed::run(Command::new("kubectl").args(["kustomize", &path]))
+    control_plane::run(Command::new("kubectl").args(["kustomize", &path]))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::bed::Bed;
+use super::control_plane::ControlPlane;
 
 /// The CPU that each node of the scenes has.
 const NODE_MILLICORES: f64 = 8000.0;
@@ -18,9 +18,13 @@ pub struct Used {
 }
 
 /// One look at metrics.k8s.io.
-pub async fn used(bed: &Bed) -> Used {
-    let nodes = bed.list("/apis/metrics.k8s.io/v1beta1/nodes").await;
-    let pods = bed.list("/apis/metrics.k8s.io/v1beta1/pods").await;
+pub async fn used(control_plane: &ControlPlane) -> Used {
+    let nodes = control_plane
+        .list("/apis/metrics.k8s.io/v1beta1/nodes")
+        .await;
+    let pods = control_plane
+        .list("/apis/metrics.k8s.io/v1beta1/pods")
+        .await;
     Used {
         nodes: nodes
             .iter()

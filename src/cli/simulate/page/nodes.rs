@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cli::show::nodes::{FIGURES, Ticks, draw, figures};
 use crate::cli::show::{Ink, columns};
-use crate::decide::engine::picture::balance;
+use crate::decide::engine::balance_report::balance;
 use crate::policy::Basis;
 use crate::simulate::trace::{NodeTrace, Trace};
 use crate::values::Ratio;

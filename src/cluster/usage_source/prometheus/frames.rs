@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::cluster::error_text::said;
 use crate::model::snapshot::facts::Skipped;
-use crate::model::snapshot::places::Places;
+use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::{Measure, Readings, Sample};
 use crate::policy;
 use crate::values::Amount;
@@ -65,7 +65,7 @@ impl Set {
 /// How series are understood.
 #[derive(Clone, Copy)]
 pub(super) struct Rules<'r> {
-    pub(super) places: &'r Places,
+    pub(super) node_addresses: &'r NodeAddresses,
     /// Labels that may tell the node; the first that is there decides.
     pub(super) node_labels: &'r [String],
     /// Over how long a value is the average.
@@ -167,7 +167,7 @@ impl<'r> Frames<'r> {
         let node = match &machine {
             Some(machine) => Some(
                 self.rules
-                    .places
+                    .node_addresses
                     .find(machine)
                     .ok_or("no node of this cluster")?
                     .to_owned(),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::trouble::Trouble;
 use super::{Prometheus, answer};
-use crate::model::snapshot::places::Places;
+use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{self, Login, Policy, UsagePolicy};
 use crate::values::Amount;
@@ -99,11 +99,11 @@ fn prometheus(url: &str, more: &str) -> Prometheus {
     Prometheus::new(usage.prometheus.clone().unwrap(), &usage)
 }
 
-pub(crate) fn places() -> Places {
-    let mut places = Places::default();
-    places.add("n1", &["10.0.0.1".to_owned()]);
-    places.add("n2", &["10.0.0.2".to_owned()]);
-    places
+pub(crate) fn node_addresses() -> NodeAddresses {
+    let mut node_addresses = NodeAddresses::default();
+    node_addresses.add("n1", &["10.0.0.1".to_owned()]);
+    node_addresses.add("n2", &["10.0.0.2".to_owned()]);
+    node_addresses
 }
 
 fn vector(result: &Value) -> Said {
@@ -154,7 +154,9 @@ async fn read_with(
             healthy(asked)
         }
     });
-    prometheus(&serve(router).await, "").read(&places()).await
+    prometheus(&serve(router).await, "")
+        .read(&node_addresses())
+        .await
 }
 
 fn at(second: i64) -> Timestamp {
@@ -165,7 +167,7 @@ fn at(second: i64) -> Timestamp {
 async fn nodes_and_pods_are_read_with_the_time_at_which_they_were_measured() {
     let (router, asked) = router(healthy);
     let readings = prometheus(&serve(router).await, "")
-        .read(&places())
+        .read(&node_addresses())
         .await
         .unwrap();
     let n1 = readings.nodes["n1"];
@@ -230,7 +232,7 @@ async fn of_namesakes_on_two_nodes_the_one_that_was_measured_last_counts() {
     };
     let (router, _) = router(both);
     let readings = prometheus(&serve(router).await, "")
-        .read(&places())
+        .read(&node_addresses())
         .await
         .unwrap();
     let web = ("shop".to_owned(), "web".to_owned());
@@ -265,7 +267,7 @@ async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
         )
     });
     let prometheus = prometheus(&serve(router).await, "");
-    let past = prometheus.read_past(&places(), None).await.unwrap();
+    let past = prometheus.read_past(&node_addresses(), None).await.unwrap();
     assert_eq!(
         (past.len(), past[0].0, past[9].0),
         (10, at(NOW - 300), at(NOW))
@@ -290,7 +292,10 @@ async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
     );
 
     let since = Some(at(NOW - 100));
-    prometheus.read_past(&places(), since).await.unwrap();
+    prometheus
+        .read_past(&node_addresses(), since)
+        .await
+        .unwrap();
     assert_eq!(
         asked.lock().unwrap().last().unwrap().1["start"],
         (NOW - 90).to_string() + ".000",
@@ -318,7 +323,7 @@ async fn an_answer_without_end_is_not_read_to_the_end() {
     });
     let mut prometheus = prometheus(&serve(router).await, "");
     prometheus.asker = prometheus.asker.at_most(1 << 20);
-    let trouble = prometheus.read(&places()).await.unwrap_err();
+    let trouble = prometheus.read(&node_addresses()).await.unwrap_err();
     assert_eq!(
         trouble.to_string(),
         "answers with more than 1 MiB; narrow the query by `matchers`"
@@ -328,10 +333,13 @@ async fn an_answer_without_end_is_not_read_to_the_end() {
 #[tokio::test]
 async fn whoever_does_not_answer_is_not_waited_for() {
     let url = serve(Router::new().fallback(std::future::pending::<()>)).await;
-    let trouble = prometheus(&url, "").read(&places()).await.unwrap_err();
+    let trouble = prometheus(&url, "")
+        .read(&node_addresses())
+        .await
+        .unwrap_err();
     assert_eq!(trouble, Trouble::Slow(Duration::from_secs(2)));
     let nobody = prometheus("http://127.0.0.1:1", "")
-        .read(&places())
+        .read(&node_addresses())
         .await
         .unwrap_err();
     assert!(
@@ -351,7 +359,7 @@ async fn what_may_pass_is_asked_again_and_what_may_not_is_not() {
         };
         assert!(
             Prometheus::new(policy, &usage)
-                .read(&places())
+                .read(&node_addresses())
                 .await
                 .is_err()
         );
@@ -367,8 +375,16 @@ async fn it_recovers_by_itself() {
         _ => healthy(query),
     });
     let prometheus = prometheus(&serve(router).await, "");
-    assert!(prometheus.read(&places()).await.is_err());
-    assert_eq!(prometheus.read(&places()).await.unwrap().nodes.len(), 2);
+    assert!(prometheus.read(&node_addresses()).await.is_err());
+    assert_eq!(
+        prometheus
+            .read(&node_addresses())
+            .await
+            .unwrap()
+            .nodes
+            .len(),
+        2
+    );
 }
 
 /// A file of this test's own, gone with it.
@@ -413,9 +429,13 @@ async fn a_token_that_was_replaced_is_read_anew() {
     let url = serve(guarded).await;
     let token = File::new("token", "one\n");
     let with_token = prometheus(&url, &format!("bearerTokenFile: '{}',", token.name()));
-    assert!(with_token.read(&places()).await.is_ok());
+    assert!(with_token.read(&node_addresses()).await.is_ok());
     *accepted.lock().unwrap() = "Bearer two".to_owned();
-    let refused = with_token.read(&places()).await.unwrap_err().to_string();
+    let refused = with_token
+        .read(&node_addresses())
+        .await
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         refused,
         format!(
@@ -425,17 +445,21 @@ async fn a_token_that_was_replaced_is_read_anew() {
     );
     token.write("two");
     assert!(
-        with_token.read(&places()).await.is_ok(),
+        with_token.read(&node_addresses()).await.is_ok(),
         "without a restart"
     );
     token.write("");
-    let empty = with_token.read(&places()).await.unwrap_err().to_string();
+    let empty = with_token
+        .read(&node_addresses())
+        .await
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         empty,
         format!("bearerTokenFile: cannot use {}: it is empty", token.name())
     );
     let without = prometheus(&url, "")
-        .read(&places())
+        .read(&node_addresses())
         .await
         .unwrap_err()
         .to_string();
@@ -444,7 +468,7 @@ async fn a_token_that_was_replaced_is_read_anew() {
         "does not accept our credentials (401); write bearerTokenFile or basicAuth: no"
     );
     let missing = prometheus(&url, "bearerTokenFile: /nowhere/token,")
-        .read(&places())
+        .read(&node_addresses())
         .await
         .unwrap_err()
         .to_string();
@@ -464,7 +488,7 @@ async fn a_password_and_the_tenant_are_sent() {
     );
     let it = prometheus(&serve(router).await, &more);
     assert!(matches!(it.policy.login, Some(Login::Basic { .. })));
-    it.read(&places()).await.unwrap();
+    it.read(&node_addresses()).await.unwrap();
     for (_, _, headers) in asked.lock().unwrap().iter() {
         assert_eq!(
             (&headers["authorization"], &headers["x-scope-orgid"]),

@@ -112,7 +112,7 @@ const ADVISED: &[Label] = &[
     MEASURED,
     Label("unit", Values::These(&["core", "byte"])),
 ];
-const WORST: Values = Values::Named("no more workloads than `advice.top` in the policy");
+const WORST: Values = Values::Named("no more workloads than `rightsizing.top` in the policy");
 
 const fn gauge(name: &'static str, help: &'static str, labels: &'static [Label]) -> About {
     About {

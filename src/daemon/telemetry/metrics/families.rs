@@ -12,9 +12,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
-use super::advice::AdviceMetrics;
 use super::catalogue::{self, About};
-use crate::cluster::request_metrics::Calls;
+use super::rightsizing::AdviceMetrics;
+use crate::cluster::request_metrics::RequestMetrics;
 
 /// A gauge of shares or times.
 pub(super) type Fraction = Gauge<f64, AtomicU64>;
@@ -56,7 +56,7 @@ pub(super) struct Families {
     pub(super) source_sample: Family<SourceLabels, Fraction>,
     pub(super) source_in_use: Family<SourceLabels, Gauge>,
     pub(super) skipped: Gauge,
-    pub(super) advice: AdviceMetrics,
+    pub(super) rightsizing: AdviceMetrics,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -179,7 +179,7 @@ struct BuildLabels {
 }
 
 impl Families {
-    pub(super) fn new(calls: &Calls) -> Self {
+    pub(super) fn new(calls: &RequestMetrics) -> Self {
         let mut r = Registry::with_prefix(catalogue::PREFIX);
         let build: Family<BuildLabels, Gauge> = register(&mut r, &catalogue::BUILD_INFO);
         build
@@ -223,7 +223,7 @@ impl Families {
             source_sample: register(&mut r, &catalogue::SOURCE_SAMPLE),
             source_in_use: register(&mut r, &catalogue::SOURCE_IN_USE),
             skipped: register(&mut r, &catalogue::SKIPPED),
-            advice: AdviceMetrics::register(&mut r),
+            rightsizing: AdviceMetrics::register(&mut r),
             registry: Arc::default(),
         };
         add(&mut r, &catalogue::API_REQUESTS, calls.counted());

@@ -25,6 +25,6 @@ impl Metrics {
         for gauge in [&it.halted, &it.resting, &it.repeat_offenders, &it.skipped] {
             gauge.set(0);
         }
-        it.advice.take(&[], 0);
+        it.rightsizing.take(&[], 0);
     }
 }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::model::ledger::{Ending, Entry, Ledger, State};
-use crate::model::plan::{Advice, Kept, Note, Steer, Verdict};
+use crate::model::plan::{Kept, Note, Rightsizing, Steer, Verdict};
 use crate::model::snapshot::Snapshot;
 use crate::policy::Basis;
 use crate::values::Ratio;
@@ -140,7 +140,7 @@ pub struct Round {
     /// Why a strategy as a whole does nothing.
     pub notes: Vec<Note>,
     /// Workloads whose requests are far from use, the worst first.
-    pub advice: Listed<Advice>,
+    pub rightsizing: Listed<Rightsizing>,
     /// The soft taints by which the scheduler is steered.
     pub steering: Listed<Steer>,
     /// Objects that could not be read.

@@ -13,7 +13,7 @@ use crate::render::words::span;
 
 use super::{Look, Part};
 
-mod advice;
+mod rightsizing;
 mod history;
 mod ledger;
 mod nodes;
@@ -122,7 +122,7 @@ fn body(look: &Look<'_>, html: &mut Html) {
     if let Some(round) = look.plan {
         nodes::section(round, html);
         plan::section(look, round, html);
-        advice::section(round, html);
+        rightsizing::section(round, html);
     } else if matches!(look.part, Part::Standby(_)) {
         html.tag("<p>What is decided, and what is remembered, shows the page of the instance that leads.</p>");
     } else {

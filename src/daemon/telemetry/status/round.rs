@@ -55,7 +55,7 @@ impl Round {
             evicted: outcomes.iter().filter(|o| **o == Outcome::Evicted).count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
-            advice: Listed::first(MOST_ADVICE, plan.advice.iter().cloned()),
+            rightsizing: Listed::first(MOST_ADVICE, plan.rightsizing.iter().cloned()),
             steering: Listed::first(MOST_STEERED, plan.steering.iter().cloned()),
             skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().map(ToString::to_string)),
         }

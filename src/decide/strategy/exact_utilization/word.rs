@@ -1,7 +1,7 @@
 //! Why a pod was not asked for.
 
-use crate::decide::strategy::{Level, Turn};
-use crate::model::plan::{Class, Unasked};
+use crate::decide::strategy::{Level, StrategyRun};
+use crate::model::plan::{Class, NotSelected};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{HighNodeUtilization, Rule};
 
@@ -9,32 +9,32 @@ use super::{Running, requests_some};
 
 impl Running {
     /// By what descheduler asks, in its order: the node, the pool, and what is left of the room.
-    pub(in crate::decide::strategy) fn unasked(
+    pub(in crate::decide::strategy) fn not_selected(
         &self,
-        turn: &Turn<'_, '_>,
+        turn: &StrategyRun<'_, '_>,
         rule: &Rule,
         pod: PodId,
-    ) -> Unasked {
+    ) -> NotSelected {
         let it = turn.before.world.snapshot.pod(pod);
         let Some(node) = it.node else {
-            return Unasked::Nowhere;
+            return NotSelected::Nowhere;
         };
         if it.finished() {
-            return Unasked::Finished;
+            return NotSelected::Finished;
         }
         if let Some((_, idle)) = self.idle.iter().find(|(nodes, _)| nodes.contains(&node))
             && !self.classes.get(&node).is_some_and(is_left_alone)
         {
-            return Unasked::Idle(idle.clone());
+            return NotSelected::Idle(idle.clone());
         }
         match self.classes.get(&node) {
             Some(Class::Hot { .. } | Class::Underused) => {}
-            Some(class) => return Unasked::Node(class.clone()),
-            None => return Unasked::Node(Class::NotSelected),
+            Some(class) => return NotSelected::Node(class.clone()),
+            None => return NotSelected::Node(Class::NotSelected),
         }
         let only = HighNodeUtilization::of(rule).filter(|rule| rule.only_thresholding_resources);
         if only.is_some_and(|rule| !requests_some(it, &rule.thresholds)) {
-            return Unasked::RequestsNothing;
+            return NotSelected::RequestsNothing;
         }
         if turn.is_late(pod) {
             return turn.late(pod);
@@ -49,9 +49,9 @@ impl Running {
                 .iter()
                 .filter(|p| turn.after.moves(**p))
                 .count();
-            return Unasked::Enough { going, waiting: 0 };
+            return NotSelected::Enough { going, waiting: 0 };
         }
-        Unasked::RoomUsedUp
+        NotSelected::RoomUsedUp
     }
 
     /// How a node stood against the thresholds.

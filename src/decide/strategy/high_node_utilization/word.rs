@@ -2,8 +2,8 @@
 
 use crate::decide::draft::Candidate;
 use crate::decide::gate;
-use crate::decide::strategy::{Level, Turn};
-use crate::model::plan::{Class, Reason, Unasked};
+use crate::decide::strategy::{Level, StrategyRun};
+use crate::model::plan::{Class, NotSelected, Reason};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::HighNodeUtilization;
 use crate::values::{Ratio, ResourceId};
@@ -12,42 +12,42 @@ use super::{Marks, Running, class, classify, goes_with_its_node, wanted};
 
 impl Running {
     /// By what the strategy asks, in its order: its node, the nodes together, the pod, and who else is on the node.
-    pub(in crate::decide::strategy) fn unasked(
+    pub(in crate::decide::strategy) fn not_selected(
         &self,
-        turn: &Turn<'_, '_>,
+        turn: &StrategyRun<'_, '_>,
         rule: &HighNodeUtilization,
         pod: PodId,
-    ) -> Unasked {
+    ) -> NotSelected {
         let draft = turn.before;
         let it = draft.world.snapshot.pod(pod);
         let Some(node) = it.node else {
-            return Unasked::Nowhere;
+            return NotSelected::Nowhere;
         };
         let class = class(draft, &Marks::new(draft, turn.position, rule), node);
         if class != Class::Underused {
-            return Unasked::Node(class);
+            return NotSelected::Node(class);
         }
         if let Some(idle) = &self.idle {
-            return Unasked::Idle(idle.clone());
+            return NotSelected::Idle(idle.clone());
         }
         if goes_with_its_node(it) {
-            return Unasked::GoesWithNode;
+            return NotSelected::GoesWithNode;
         }
         if !wanted(draft, pod, rule) {
-            return Unasked::RequestsNothing;
+            return NotSelected::RequestsNothing;
         }
         if self.filled.contains(&node) {
-            return Unasked::Filled;
+            return NotSelected::Filled;
         }
         match gate::evictable(pod, turn.position, draft) {
-            Err(why) if !why.is_for_now() => Unasked::MayNotGo(Box::new(why)),
+            Err(why) if !why.is_temporary() => NotSelected::MayNotGo(Box::new(why)),
             Ok(()) | Err(_) => turn.late(pod),
         }
     }
 
     /// The pod as it would be asked for if its node were emptied.
     pub(in crate::decide::strategy) fn candidate(
-        turn: &Turn<'_, '_>,
+        turn: &StrategyRun<'_, '_>,
         pod: PodId,
     ) -> Option<Candidate> {
         let draft = turn.before;
@@ -59,7 +59,10 @@ impl Running {
     }
 
     /// How a node stood against the thresholds.
-    pub(in crate::decide::strategy) fn levels(turn: &Turn<'_, '_>, node: NodeId) -> Vec<Level> {
+    pub(in crate::decide::strategy) fn levels(
+        turn: &StrategyRun<'_, '_>,
+        node: NodeId,
+    ) -> Vec<Level> {
         let draft = turn.before;
         let Some(rule) = HighNodeUtilization::of(&draft.strategy(turn.position).rule) else {
             return Vec::new();

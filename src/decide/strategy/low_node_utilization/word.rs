@@ -1,8 +1,8 @@
 //! Why a pod was not asked for.
 
 use crate::decide::draft::Candidate;
-use crate::decide::strategy::{Level, Turn};
-use crate::model::plan::{Class, Unasked};
+use crate::decide::strategy::{Level, StrategyRun};
+use crate::model::plan::{Class, NotSelected};
 use crate::model::snapshot::PodId;
 use crate::policy::LowNodeUtilization;
 use crate::values::{Ratio, ResourceId};
@@ -11,30 +11,30 @@ use super::{Band, Excess, NodeId, Running, WORTHWHILE, classify};
 
 impl Running {
     /// By what the strategy asks, in its order: the pod, its node, the pool, what is over when all is done, and its relief.
-    pub(in crate::decide::strategy) fn unasked(
+    pub(in crate::decide::strategy) fn not_selected(
         &self,
-        turn: &Turn<'_, '_>,
+        turn: &StrategyRun<'_, '_>,
         rule: &LowNodeUtilization,
         pod: PodId,
-    ) -> Unasked {
+    ) -> NotSelected {
         let (after, snapshot) = (turn.after, turn.after.world.snapshot);
         let it = snapshot.pod(pod);
         let Some(node) = it.node else {
-            return Unasked::Nowhere;
+            return NotSelected::Nowhere;
         };
         if it.terminating {
-            return Unasked::Terminating;
+            return NotSelected::Terminating;
         }
         if it.finished() {
-            return Unasked::Finished;
+            return NotSelected::Finished;
         }
         let band = self.band(node);
         let class = classify(turn.before, self.position, rule, node, band);
         let (Class::Hot { .. }, Some(band)) = (&class, band) else {
-            return Unasked::Node(class);
+            return NotSelected::Node(class);
         };
         if let Some(idle) = &band.idle {
-            return Unasked::Idle(idle.clone());
+            return NotSelected::Idle(idle.clone());
         }
         let over = self.excess(after, band, node);
         if over.is_empty() {
@@ -47,13 +47,13 @@ impl Running {
             let waiting = self
                 .answers(after, node)
                 .iter()
-                .filter(|(_, why)| why.is_for_now())
+                .filter(|(_, why)| why.is_temporary())
                 .count();
-            return Unasked::Enough { going, waiting };
+            return NotSelected::Enough { going, waiting };
         }
         if self.rank(after, node, pod, &over).is_none() {
             let name = |by: &Excess| snapshot.resources.name(by.resource).to_owned();
-            return Unasked::RelievesNothing(over.iter().map(name).collect());
+            return NotSelected::RelievesNothing(over.iter().map(name).collect());
         }
         if turn.is_late(pod) {
             return turn.late(pod);
@@ -70,7 +70,7 @@ impl Running {
         let (relief, resource) = most.map_or((Ratio::ZERO, ""), |(r, by)| {
             (r, snapshot.resources.name(by.resource))
         });
-        Unasked::TooLight {
+        NotSelected::TooLight {
             resource: resource.to_owned(),
             relief,
             least: WORTHWHILE,
@@ -80,7 +80,7 @@ impl Running {
     /// The pod as it would be asked for if its node were hot.
     pub(in crate::decide::strategy) fn candidate(
         &self,
-        turn: &Turn<'_, '_>,
+        turn: &StrategyRun<'_, '_>,
         pod: PodId,
     ) -> Candidate {
         let home = turn.after.world.snapshot.pod(pod).node;
@@ -96,7 +96,7 @@ impl Running {
     /// How a node stood against the thresholds and targets of its pool.
     pub(in crate::decide::strategy) fn levels(
         &self,
-        turn: &Turn<'_, '_>,
+        turn: &StrategyRun<'_, '_>,
         node: NodeId,
     ) -> Vec<Level> {
         let marks = self

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::decide::draft::Draft;
 use crate::decide::gate;
-use crate::decide::strategy::Turn;
-use crate::decide::strategy::turn::serves;
-use crate::model::plan::Unasked;
+use crate::decide::strategy::StrategyRun;
+use crate::decide::strategy::run::serves;
+use crate::model::plan::NotSelected;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::RemoveDuplicates;
 
@@ -16,16 +16,16 @@ use super::{Group, Key, Running, Table, counts, doubled, keys, left_out, nodes, 
 #[derive(PartialEq)]
 struct Found {
     nearness: u8,
-    why: Unasked,
+    why: NotSelected,
 }
 
 impl Running {
     /// By what the strategy asks, in its order: the pod, its owners, and how its replicas are spread.
-    pub(in crate::decide::strategy) fn unasked(
-        turn: &Turn<'_, '_>,
+    pub(in crate::decide::strategy) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
         rule: &RemoveDuplicates,
         pods: &[PodId],
-    ) -> Vec<Unasked> {
+    ) -> Vec<NotSelected> {
         if pods.is_empty() {
             return Vec::new();
         }
@@ -38,11 +38,11 @@ impl Running {
 }
 
 fn of_pod(
-    turn: &Turn<'_, '_>,
+    turn: &StrategyRun<'_, '_>,
     rule: &RemoveDuplicates,
     (table, nodes): (&Table<'_>, &[NodeId]),
     pod: PodId,
-) -> Unasked {
+) -> NotSelected {
     let (draft, it) = (turn.before, turn.before.world.snapshot.pod(pod));
     let node = match serves(draft, pod) {
         Ok(node) => node,
@@ -53,18 +53,20 @@ fn of_pod(
     }
     if !counts(draft, turn.position, pod) {
         let why = gate::evictable(pod, turn.position, draft).err();
-        return why.map_or(Unasked::OthersFirst, |why| Unasked::MayNotGo(Box::new(why)));
+        return why.map_or(NotSelected::OthersFirst, |why| {
+            NotSelected::MayNotGo(Box::new(why))
+        });
     }
     let found = keys(it)
         .into_iter()
         .filter_map(|key| Some(of_group(turn, table.get(&key)?, nodes, (node, pod))));
     found
         .max_by_key(|found| found.nearness)
-        .map_or(Unasked::NoOwner, |found| found.why)
+        .map_or(NotSelected::NoOwner, |found| found.why)
 }
 
 fn of_group(
-    turn: &Turn<'_, '_>,
+    turn: &StrategyRun<'_, '_>,
     by_node: &BTreeMap<NodeId, BTreeMap<Vec<Key<'_>>, Vec<PodId>>>,
     nodes: &[NodeId],
     (node, pod): (NodeId, PodId),
@@ -73,20 +75,20 @@ fn of_group(
     if doubled(by_node).next().is_none() {
         return Found {
             nearness: 0,
-            why: Unasked::NoDuplicate,
+            why: NotSelected::NoDuplicate,
         };
     }
     let Some(group) = Group::new(draft, nodes, by_node) else {
         return Found {
             nearness: 1,
-            why: Unasked::OneNode,
+            why: NotSelected::OneNode,
         };
     };
     let here = group.here.get(&node).copied().unwrap_or_default();
     if here <= group.share {
         return Found {
             nearness: 2,
-            why: Unasked::WithinShare {
+            why: NotSelected::WithinShare {
                 here,
                 share: group.share,
             },

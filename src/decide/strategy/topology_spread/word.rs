@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use crate::decide::gate;
-use crate::decide::strategy::Turn;
-use crate::model::plan::Unasked;
+use crate::decide::strategy::StrategyRun;
+use crate::model::plan::NotSelected;
 use crate::model::snapshot::PodId;
 use crate::policy::TopologySpread;
 
 use super::super::exact_spread;
-use super::super::turn::serves;
+use super::super::run::serves;
 use super::{Constraint, Place, Running, constraints, counts, helps, in_scope, nodes, places};
 
 /// The places of a constraint, as they were when the strategy began.
@@ -20,11 +20,11 @@ struct Laid {
 
 impl Running {
     /// By what the strategy asks, in its order: the pod, the constraints that are about it, and how its place stands.
-    pub(in crate::decide::strategy) fn unasked(
-        turn: &Turn<'_, '_>,
+    pub(in crate::decide::strategy) fn not_selected(
+        turn: &StrategyRun<'_, '_>,
         rule: &TopologySpread,
         pods: &[PodId],
-    ) -> Vec<Unasked> {
+    ) -> Vec<NotSelected> {
         if pods.is_empty() {
             return Vec::new();
         }
@@ -51,21 +51,23 @@ impl Running {
 }
 
 fn of_pod(
-    turn: &Turn<'_, '_>,
+    turn: &StrategyRun<'_, '_>,
     rule: &TopologySpread,
     (laid, chosen): (&[Laid], &BTreeSet<PodId>),
     pod: PodId,
-) -> Unasked {
+) -> NotSelected {
     let (draft, it) = (turn.before, turn.before.world.snapshot.pod(pod));
     if let Err(why) = serves(draft, pod) {
         return why;
     }
     if !in_scope(rule, it) {
-        return rule.scope.leaves_out(it).unwrap_or(Unasked::Labels);
+        return rule.scope.leaves_out(it).unwrap_or(NotSelected::Labels);
     }
     if !counts(draft, turn.position, rule, pod) {
         let why = gate::evictable(pod, turn.position, draft).err();
-        return why.map_or(Unasked::OthersFirst, |why| Unasked::MayNotGo(Box::new(why)));
+        return why.map_or(NotSelected::OthersFirst, |why| {
+            NotSelected::MayNotGo(Box::new(why))
+        });
     }
     if chosen.contains(&pod) {
         return turn.late(pod);
@@ -74,11 +76,11 @@ fn of_pod(
     let standing = about.map(|l| l.standing(turn, pod));
     standing
         .max_by_key(|(nearness, _)| *nearness)
-        .map_or(Unasked::NoSpread, |(_, why)| why)
+        .map_or(NotSelected::NoSpread, |(_, why)| why)
 }
 
 impl Laid {
-    fn means(&self, turn: &Turn<'_, '_>, pod: PodId) -> bool {
+    fn means(&self, turn: &StrategyRun<'_, '_>, pod: PodId) -> bool {
         let labels = &turn.before.world.snapshot.pod(pod).labels;
         self.constraint.pods.contains(&pod)
             && self
@@ -90,14 +92,14 @@ impl Laid {
     }
 
     /// Why the pod was not asked for by this constraint; the larger the number, the nearer it came.
-    fn standing(&self, turn: &Turn<'_, '_>, pod: PodId) -> (u8, Unasked) {
+    fn standing(&self, turn: &StrategyRun<'_, '_>, pod: PodId) -> (u8, NotSelected) {
         let spread = self.constraint.spread(turn.before);
         let Some(from) = self
             .places
             .iter()
             .position(|place| place.pods.contains(&pod))
         else {
-            return (0, Unasked::NoPlace(spread.topology_key.clone()));
+            return (0, NotSelected::NoPlace(spread.topology_key.clone()));
         };
         let here = &self.places[from];
         if (0..self.places.len()).any(|to| helps(&self.places, spread, from, to)) {
@@ -112,7 +114,7 @@ impl Laid {
         let (key, max_skew) = (spread.topology_key.clone(), spread.max_skew);
         (
             1,
-            Unasked::WithinSkew {
+            NotSelected::WithinSkew {
                 key,
                 here: here.size,
                 least,

@@ -130,7 +130,7 @@ pub struct Spread {
     pub hard: bool,
     /// The pods that count, `matchLabelKeys` merged in; `None` matches no pod.
     pub pods: Option<Selector>,
-    /// At least so many places count as there.
+    /// At least so many node_addresses count as there.
     pub min_domains: Option<u32>,
     /// Only nodes that the pod's node affinity and selector admit count (`nodeAffinityPolicy: Honor`, the default).
     pub honours_affinity: bool,

@@ -3,7 +3,9 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::{NOW, Said, Trouble, healthy, places, point, prometheus, router, serve, vector};
+use super::{
+    NOW, Said, Trouble, healthy, node_addresses, point, prometheus, router, serve, vector,
+};
 use crate::model::usage::Readings;
 
 /// What is read where nodeCpu and podMemory are answered with these series: labels and value.
@@ -23,7 +25,9 @@ async fn read(
         "podMemory" if !pods.is_empty() => series(pods),
         _ => healthy(query),
     });
-    prometheus(&serve(router).await, "").read(&places()).await
+    prometheus(&serve(router).await, "")
+        .read(&node_addresses())
+        .await
 }
 
 async fn trouble(nodes: &'static [(&str, &str)], pods: &'static [(&str, &str)]) -> String {
@@ -118,7 +122,7 @@ async fn the_past_may_tell_of_nothing_but_nodes_that_are_gone() {
         )
     });
     let past = prometheus(&serve(router).await, "")
-        .read_past(&places(), None)
+        .read_past(&node_addresses(), None)
         .await
         .unwrap();
     assert!(

@@ -4,7 +4,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{NOW, Said, healthy, json_of, places, prometheus, read_with, router, serve};
+use super::{NOW, Said, healthy, json_of, node_addresses, prometheus, read_with, router, serve};
 
 /// What comes of it when nodeCpu is answered so.
 async fn trouble(said: Said) -> String {
@@ -70,7 +70,7 @@ async fn a_tenant_that_has_nothing_is_named() {
         &serve(router(empty).0).await,
         "headers: {x-scope-orgid: nobody},",
     );
-    assert_snapshot!(it.read(&places()).await.unwrap_err(), @r#"gives nothing for the query nodeCpu: does it scrape the kubelets, at least twice in 2m, and is "nobody" the tenant (x-scope-orgid)? `scrapeInterval`, `matchers` and `queries` say what is looked for"#);
+    assert_snapshot!(it.read(&node_addresses()).await.unwrap_err(), @r#"gives nothing for the query nodeCpu: does it scrape the kubelets, at least twice in 2m, and is "nobody" the tenant (x-scope-orgid)? `scrapeInterval`, `matchers` and `queries` say what is looked for"#);
 }
 
 /// VictoriaMetrics begins with the query, and a default query is longer than what is shown of an error.
@@ -103,7 +103,7 @@ async fn what_is_wrong_is_not_hidden_by_the_query() {
         ..(*it.policy).clone()
     };
     it.policy = std::sync::Arc::new(policy);
-    assert_snapshot!(it.read(&places()).await.unwrap_err(), @"does not answer the query nodeCpu: error when executing query=… for (time=1767225600000, step=300000): unexpected end");
+    assert_snapshot!(it.read(&node_addresses()).await.unwrap_err(), @"does not answer the query nodeCpu: error when executing query=… for (time=1767225600000, step=300000): unexpected end");
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn a_remark_on_a_query_takes_nothing_from_its_answer() {
 async fn each_is_asked_for_the_whole_of_this_moment() {
     let (router, asked) = router(healthy);
     let it = prometheus(&serve(router).await, "");
-    it.read(&places()).await.unwrap();
+    it.read(&node_addresses()).await.unwrap();
     for (_, params, _) in asked.lock().unwrap().iter() {
         let said = |name: &str| params.get(name).map(String::as_str);
         assert_eq!(

@@ -12,7 +12,7 @@ use tokio_rustls::server::TlsStream;
 
 use std::sync::Arc;
 
-use super::{File, healthy, places, prometheus, router};
+use super::{File, healthy, node_addresses, prometheus, router};
 
 /// Whoever signs certificates.
 struct Authority {
@@ -115,7 +115,7 @@ async fn serve_tls(own: &Signed, clients: Option<&Authority>) -> String {
 }
 
 async fn said(url: &str, more: &str) -> String {
-    match prometheus(url, more).read(&places()).await {
+    match prometheus(url, more).read(&node_addresses()).await {
         Ok(readings) => format!("{} nodes", readings.nodes.len()),
         Err(trouble) => format!("[{}] {trouble}", trouble.kind()),
     }
@@ -176,9 +176,9 @@ async fn a_certificate_that_has_expired_is_told_and_a_new_authority_is_taken_wit
     let next = Authority::new();
     let url = serve_tls(&next.sign(2050), None).await;
     let it = prometheus(&url, &format!("caFile: '{}',", ca.name()));
-    assert!(it.read(&places()).await.is_err());
+    assert!(it.read(&node_addresses()).await.is_err());
     ca.write(&pem("CERTIFICATE", next.certificate.der()));
-    assert_eq!(it.read(&places()).await.unwrap().nodes.len(), 2);
+    assert_eq!(it.read(&node_addresses()).await.unwrap().nodes.len(), 2);
 }
 
 #[tokio::test]

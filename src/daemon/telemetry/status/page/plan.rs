@@ -77,7 +77,7 @@ fn moves_table(moves: &[Move], id: &'static str) -> Html {
         html.tag("</th><td>").text(&it.node).tag(" → ");
         match it.may_land.items.as_slice() {
             [] => html.tag("<span class=\"soft\">not asked</span>"),
-            places => html.text(places.join(", ")),
+            node_addresses => html.text(node_addresses.join(", ")),
         };
         if it.may_land.more > 0 {
             html.tag(" <span class=\"soft\">and ")

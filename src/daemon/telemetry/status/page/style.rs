@@ -56,7 +56,7 @@ details{border-bottom:1px solid var(--grid)}summary{cursor:pointer;padding:6px 0
 ";
 
 /// Every five seconds while somebody can see it: a newer page is asked for, and what is new in it takes the place of the old.
-/// Folds that are open stay open, places stay where they are, and nothing is swapped under a selection.
+/// Folds that are open stay open, node_addresses stay where they are, and nothing is swapped under a selection.
 pub(super) const SCRIPT: &str = r"
 (function(){'use strict';var busy=false,lost=document.getElementById('lost'),live=document.getElementById('live');
 function each(of,what,then){Array.prototype.forEach.call(of.querySelectorAll(what),then)}

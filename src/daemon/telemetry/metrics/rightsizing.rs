@@ -5,7 +5,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::model::plan::{Advice, Suggestion};
+use crate::model::plan::{Rightsizing, Suggestion};
 use crate::values::Amount;
 
 use super::catalogue;
@@ -42,13 +42,13 @@ impl AdviceMetrics {
         }
     }
 
-    /// Takes in the last advice: all of it in the counts, and of single workloads the first so many, for a label that
+    /// Takes in the last rightsizing: all of it in the counts, and of single workloads the first so many, for a label that
     /// knows no bound would burden Prometheus.
-    pub(super) fn take(&self, advice: &[Advice], top: u32) {
+    pub(super) fn take(&self, rightsizing: &[Rightsizing], top: u32) {
         self.workloads.clear();
         self.request.clear();
         self.suggested.clear();
-        for (resource, it) in advice.iter().flat_map(|a| &a.resources) {
+        for (resource, it) in rightsizing.iter().flat_map(|a| &a.resources) {
             self.workloads
                 .get_or_create(&DirectionLabels {
                     resource,
@@ -56,7 +56,7 @@ impl AdviceMetrics {
                 })
                 .inc();
         }
-        for it in advice
+        for it in rightsizing
             .iter()
             .take(usize::try_from(top).unwrap_or(usize::MAX))
         {
@@ -74,7 +74,7 @@ impl AdviceMetrics {
     }
 }
 
-fn labels(it: &Advice, of: &Suggestion) -> WorkloadLabels {
+fn labels(it: &Rightsizing, of: &Suggestion) -> WorkloadLabels {
     WorkloadLabels {
         namespace: it.workload.namespace.clone(),
         kind: it.workload.kind.clone(),

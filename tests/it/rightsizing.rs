@@ -1,11 +1,11 @@
-//! Advice: workloads whose requests are far from what their pods use, and what they had better request.
+//! Rightsizing: workloads whose requests are far from what their pods use, and what they had better request.
 
 use std::collections::BTreeSet;
 
 use evenkeel::daemon::telemetry::metrics::{Form, Metrics};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::{Advice, Plan};
+use evenkeel::model::plan::{Plan, Rightsizing};
 use evenkeel::values::{Amount, quantity};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -13,12 +13,16 @@ use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
 use crate::kit::{Cluster, EVEN, after, parse};
 
-/// The advice as a person would note it down.
+/// The rightsizing as a person would note it down.
 fn said(plan: &Plan) -> String {
-    plan.advice.iter().map(line).collect::<Vec<_>>().join("\n")
+    plan.rightsizing
+        .iter()
+        .map(line)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-fn line(it: &Advice) -> String {
+fn line(it: &Rightsizing) -> String {
     let mut parts = vec![format!(
         "{} {} of {} pods",
         it.workload, it.measured, it.pods
@@ -70,9 +74,9 @@ fn a_suggestion_never_exceeds_the_limit() {
 fn what_is_near_enough_is_not_named() {
     let near = "node n1\n  web*2 cpu=900m memory=1Gi uses=1/1Gi\nnode n2";
     assert_eq!(said(&Cluster::parse(near).plan(EVEN)), "");
-    let strict = format!("advice: {{tolerance: 10%}}\n{EVEN}");
+    let strict = format!("rightsizing: {{tolerance: 10%}}\n{EVEN}");
     assert_snapshot!(said(&Cluster::parse(near).plan(&strict)), @"default/Deployment/web 2 of 2 pods; cpu too_low 900m → 1150m, uses 1, wrong by 500m (3.1%); memory too_low 1Gi → 1184Mi, uses 1Gi, wrong by 320Mi (0.5%)");
-    let off = format!("advice: {{top: 0}}\n{EVEN}");
+    let off = format!("rightsizing: {{top: 0}}\n{EVEN}");
     assert_eq!(said(&Cluster::parse(WRONG).plan(&off)), "");
 }
 
@@ -136,13 +140,13 @@ fn watched(policy: &str, cores: &[f64]) -> Plan {
 fn a_peak_counts_for_memory_and_only_as_far_as_the_percentile_for_cpu() {
     let mut cores = vec![1.0; 20];
     cores[7] = 4.0;
-    let half = format!("advice: {{percentile: 50, headroom: 0%}}\n{EVEN}");
+    let half = format!("rightsizing: {{percentile: 50, headroom: 0%}}\n{EVEN}");
     assert_snapshot!(said(&watched(&half, &cores)), @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 1, uses 1107m, wrong by 999m (0.1%); memory too_low 1Mi → 4Gi, uses 1134Mi, wrong by 4095Mi (0.4%)");
-    let all = format!("advice: {{percentile: 100, headroom: 0%}}\n{EVEN}");
+    let all = format!("rightsizing: {{percentile: 100, headroom: 0%}}\n{EVEN}");
     assert_snapshot!(said(&watched(&all, &cores)), @"default/Deployment/web 1 of 1 pods; cpu too_low 1m → 4, uses 1107m, wrong by 3999m (0.4%); memory too_low 1Mi → 4Gi, uses 1134Mi, wrong by 4095Mi (0.4%)");
-    let advice = &watched(EVEN, &cores).advice[0];
+    let rightsizing = &watched(EVEN, &cores).rightsizing[0];
     assert_eq!(
-        (advice.samples, advice.span),
+        (rightsizing.samples, rightsizing.span),
         (20, SignedDuration::from_secs(19 * 15))
     );
 }
@@ -152,7 +156,7 @@ fn machines_read_amounts_as_a_manifest_has_them() {
     let plan =
         Cluster::parse("node n1\n  hot*4 cpu=100m memory=100Mi limit=2/- uses=1/200Mi\nnode n2")
             .plan(EVEN);
-    assert_snapshot!(serde_json::to_string_pretty(&plan.advice).unwrap(), @r#"
+    assert_snapshot!(serde_json::to_string_pretty(&plan.rightsizing).unwrap(), @r#"
     [
       {
         "workload": "default/Deployment/hot",
@@ -188,35 +192,35 @@ fn machines_read_amounts_as_a_manifest_has_them() {
 #[test]
 fn metrics_count_all_and_name_the_worst() {
     let metrics = Metrics::default();
-    let of_advice = || {
+    let of_rightsizing = || {
         let text = metrics.text(Form::Classic);
         text.lines()
-            .filter(|l| l.starts_with("evenkeel_advice"))
+            .filter(|l| l.starts_with("evenkeel_rightsizing"))
             .map(str::to_owned)
             .collect::<BTreeSet<_>>()
     };
-    let policy = parse(&format!("advice: {{top: 1}}\n{EVEN}"));
+    let policy = parse(&format!("rightsizing: {{top: 1}}\n{EVEN}"));
     let plan = Cluster::parse(WRONG).plan(EVEN);
     metrics.plan(&plan, &policy);
-    assert_snapshot!(of_advice().into_iter().collect::<Vec<_>>().join("\n"), @r#"
-    evenkeel_advice_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 0.1
-    evenkeel_advice_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 104857600.0
-    evenkeel_advice_suggested_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 1.15
-    evenkeel_advice_suggested_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 251658240.0
-    evenkeel_advice_workloads{resource="cpu",direction="too_high"} 1
-    evenkeel_advice_workloads{resource="cpu",direction="too_low"} 1
-    evenkeel_advice_workloads{resource="memory",direction="too_high"} 1
-    evenkeel_advice_workloads{resource="memory",direction="too_low"} 1
+    assert_snapshot!(of_rightsizing().into_iter().collect::<Vec<_>>().join("\n"), @r#"
+    evenkeel_rightsizing_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 0.1
+    evenkeel_rightsizing_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 104857600.0
+    evenkeel_rightsizing_suggested_request{namespace="default",kind="Deployment",workload="hot",resource="cpu",unit="core"} 1.15
+    evenkeel_rightsizing_suggested_request{namespace="default",kind="Deployment",workload="hot",resource="memory",unit="byte"} 251658240.0
+    evenkeel_rightsizing_workloads{resource="cpu",direction="too_high"} 1
+    evenkeel_rightsizing_workloads{resource="cpu",direction="too_low"} 1
+    evenkeel_rightsizing_workloads{resource="memory",direction="too_high"} 1
+    evenkeel_rightsizing_workloads{resource="memory",direction="too_low"} 1
     "#);
     metrics.plan(
         &Plan {
-            advice: plan.advice[1..].to_vec(),
+            rightsizing: plan.rightsizing[1..].to_vec(),
             ..plan
         },
         &policy,
     );
     assert!(
-        of_advice().iter().all(|l| !l.contains("hot")),
+        of_rightsizing().iter().all(|l| !l.contains("hot")),
         "what is right again leaves no series behind"
     );
 }
@@ -229,10 +233,10 @@ proptest! {
         cores in proptest::collection::vec(0.0_f64..50.0, 3..20), more in 0.0_f64..5.0, which in 0_usize..20,
         percentile in 1_usize..100, headroom in 0_u32..100,
     ) {
-        let policy = format!("advice: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
+        let policy = format!("rightsizing: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
         let suggested = |cores: &[f64], resource: &str| {
             let plan = watched(&policy, cores);
-            plan.advice.first().and_then(|a| a.resources.get(resource)).map_or(0.0, |s| s.suggested.as_f64())
+            plan.rightsizing.first().and_then(|a| a.resources.get(resource)).map_or(0.0, |s| s.suggested.as_f64())
         };
         // As many of the samples as the percentile asks for; between two of them it may lie anywhere.
         let mut sorted = cores.clone();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::low_node_utilization;
-use crate::model::plan::{Balance, Band, NodePicture, Picture, PoolPicture};
+use crate::model::plan::{Balance, BalanceReport, Band, NodePicture, PoolPicture};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Rule, Thresholds};
@@ -23,7 +23,7 @@ struct Span {
 }
 
 /// The nodes as they are once all that the draft holds is done.
-pub(super) fn picture(draft: &Draft<'_>) -> Picture {
+pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
     let snapshot = draft.world.snapshot;
     let spans = spans(draft);
     let basis = spans.first().map_or(Basis::Actual, |span| span.basis);
@@ -47,9 +47,9 @@ pub(super) fn picture(draft: &Draft<'_>) -> Picture {
         .collect();
     let pools = spans
         .iter()
-        .map(|span| span.picture(draft, &weighed))
+        .map(|span| span.report(draft, &weighed))
         .collect();
-    Picture {
+    BalanceReport {
         basis,
         nodes,
         balance,
@@ -201,7 +201,7 @@ impl Span {
         band
     }
 
-    fn picture(&self, draft: &Draft<'_>, weighed: &BTreeSet<ResourceId>) -> PoolPicture {
+    fn report(&self, draft: &Draft<'_>, weighed: &BTreeSet<ResourceId>) -> PoolPicture {
         let ratios = |r: &ResourceId| {
             self.nodes
                 .iter()

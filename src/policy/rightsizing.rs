@@ -7,7 +7,7 @@ use crate::values::Ratio;
 
 /// How requests are suggested; nothing of it evicts or changes anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AdvicePolicy {
+pub struct RightsizingPolicy {
     /// The share of the samples of cpu that the suggested request covers. Of memory it covers all, for a pod that lacks
     /// memory is killed, where one that lacks cpu is slow.
     pub percentile: Ratio,
@@ -19,15 +19,15 @@ pub struct AdvicePolicy {
     pub top: u32,
 }
 
-impl AdvicePolicy {
+impl RightsizingPolicy {
     /// Whether anything is computed.
     pub const fn is_on(&self) -> bool {
         self.top > 0
     }
 }
 
-/// Reads the section `advice`.
-pub(super) fn advice(f: &mut Fields<'_, '_>) -> AdvicePolicy {
+/// Reads the section `rightsizing`.
+pub(super) fn rightsizing(f: &mut Fields<'_, '_>) -> RightsizingPolicy {
     let percents = |p| Ratio::percent(p).unwrap_or_default();
     let percentile = f
         .field("percentile")
@@ -40,7 +40,7 @@ pub(super) fn advice(f: &mut Fields<'_, '_>) -> AdvicePolicy {
                 }
             })
         });
-    AdvicePolicy {
+    RightsizingPolicy {
         percentile: percentile.unwrap_or(percents(95.0)),
         headroom: f.field("headroom").percent().unwrap_or(percents(15.0)),
         tolerance: f.field("tolerance").percent().unwrap_or(percents(30.0)),
@@ -54,18 +54,18 @@ mod tests {
 
     use crate::policy::Policy;
 
-    fn parse(advice: &str) -> Result<Policy, String> {
+    fn parse(rightsizing: &str) -> Result<Policy, String> {
         let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nadvice: {advice}\nstrategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nadvice: {rightsizing}\nstrategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
         );
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
     }
 
     #[test]
     fn it_is_on_unless_it_is_turned_off() {
-        let default = parse("{}").unwrap().advice;
-        assert!(default.is_on() && default == Policy::default_native().advice);
-        assert!(!parse("{top: 0}").unwrap().advice.is_on());
+        let default = parse("{}").unwrap().rightsizing;
+        assert!(default.is_on() && default == Policy::default_native().rightsizing);
+        assert!(!parse("{top: 0}").unwrap().rightsizing.is_on());
     }
 
     #[test]
@@ -79,8 +79,8 @@ mod tests {
             let policy = parse(text).unwrap();
             let again = Policy::parse("native", &policy.to_native()).unwrap();
             assert_eq!(
-                (again.advice, again.warnings.len()),
-                (policy.advice, 0),
+                (again.rightsizing, again.warnings.len()),
+                (policy.rightsizing, 0),
                 "{}",
                 policy.to_native()
             );
@@ -91,28 +91,28 @@ mod tests {
     fn a_file_of_descheduler_gets_the_default() {
         let text = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: []}";
         assert_eq!(
-            Policy::parse("policy.yaml", text).unwrap().advice,
-            Policy::default_native().advice
+            Policy::parse("policy.yaml", text).unwrap().rightsizing,
+            Policy::default_native().rightsizing
         );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}").unwrap_err(), @"
-        policy.yaml:3:22: advice.percentile: found 0, expected a percentile from 1 to 100
-          | advice: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
+        policy.yaml:3:22: rightsizing.percentile: found 0, expected a percentile from 1 to 100
+          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                      ^
-        policy.yaml:3:35: advice.headroom: found 120%, expected a percentage from 0% to 100%
-          | advice: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
+        policy.yaml:3:35: rightsizing.headroom: found 120%, expected a percentage from 0% to 100%
+          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                                   ^
-        policy.yaml:3:52: advice.tolerance: found far, expected a percentage from 0% to 100%
-          | advice: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
+        policy.yaml:3:52: rightsizing.tolerance: found far, expected a percentage from 0% to 100%
+          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                                                    ^
-        policy.yaml:3:62: advice.top: found -1, expected a whole number from 0 on
-          | advice: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
+        policy.yaml:3:62: rightsizing.top: found -1, expected a whole number from 0 on
+          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                                                              ^
-        policy.yaml:3:66: advice.most: unknown field; allowed here: percentile, headroom, tolerance, top
-          | advice: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
+        policy.yaml:3:66: rightsizing.most: unknown field; allowed here: percentile, headroom, tolerance, top
+          | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                                                                  ^
         ");
     }

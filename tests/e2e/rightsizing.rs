@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::kit::audit::eviction_calls;
-use crate::kit::bed::on_a_bed;
-use crate::kit::keel::{Launch, Policy};
+use crate::kit::control_plane::on_a_bed;
+use crate::kit::process::{Launch, Policy};
 use crate::kit::scene;
 use crate::kit::usage::millicores;
 use crate::kit::wait::{say, that};
@@ -15,12 +15,12 @@ const HEADROOM: f64 = 1.15;
 /// The heavy pods request a tenth of the core that they use, which is why nobody put them on the late nodes.
 #[test]
 fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
-    on_a_bed(async |bed| {
-        scene::rights(bed);
-        scene::late_nodes(bed).await;
-        let launch = Launch::new(bed, &Policy::USUAL).await;
+    on_a_bed(async |control_plane| {
+        scene::rights(control_plane);
+        scene::late_nodes(control_plane).await;
+        let launch = Launch::new(control_plane, &Policy::USUAL).await;
         let plan = launch.plan();
-        let first = &plan["advice"][0];
+        let first = &plan["rightsizing"][0];
         let cpu = &first["resources"]["cpu"];
         say(&format!(
             "{} pods of {}: {cpu}",
@@ -29,7 +29,7 @@ fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
         assert_eq!(
             first["workload"], "default/Deployment/hot",
             "{:#}",
-            plan["advice"]
+            plan["rightsizing"]
         );
         assert_eq!(
             (&first["pods"], &first["measured"]),
@@ -45,14 +45,14 @@ fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
             "{cpu:#}"
         );
 
-        let mut keel = launch.run(&["--dry-run"]);
-        let suggested = "evenkeel_advice_suggested_request{namespace=\"default\",kind=\"Deployment\",workload=\"hot\",resource=\"cpu\",unit=\"core\"} ";
-        let cores: f64 = keel
+        let mut process = launch.run(&["--dry-run"]);
+        let suggested = "evenkeel_rightsizing_suggested_request{namespace=\"default\",kind=\"Deployment\",workload=\"hot\",resource=\"cpu\",unit=\"core\"} ";
+        let cores: f64 = process
             .eventually(
                 "the same in metrics, by the samples of a window",
                 120,
-                async |keel| {
-                    let text = keel.metrics().await;
+                async |process| {
+                    let text = process.metrics().await;
                     let value = text.lines().find_map(|line| line.strip_prefix(suggested));
                     that(value.is_some(), "not there yet".to_owned())?;
                     Ok(value.and_then(|v| v.parse().ok()).unwrap_or_default())
@@ -61,6 +61,6 @@ fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
             .await;
         say(&format!("the daemon suggests {cores} cores"));
         assert!((cores - HEADROOM).abs() <= HEADROOM / 10.0, "{cores}");
-        assert!(eviction_calls(bed).is_empty());
+        assert!(eviction_calls(control_plane).is_empty());
     });
 }

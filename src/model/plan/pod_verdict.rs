@@ -11,7 +11,7 @@ use super::{Class, Halt, Idle, Reason, Refusal};
 
 /// What one strategy says of one pod.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Word {
+pub enum PodVerdict {
     /// It is to go.
     Moved {
         /// Why.
@@ -22,46 +22,46 @@ pub enum Word {
     /// The strategy would have moved it, and it stays.
     Kept(Refusal),
     /// The strategy does not ask for it.
-    Unasked(Unasked),
+    NotSelected(NotSelected),
 }
 
-impl Word {
+impl PodVerdict {
     /// The stable label: `moved`, or that of the reason.
     pub const fn code(&self) -> &'static str {
         match self {
-            Word::Moved { .. } => "moved",
-            Word::Kept(refusal) => refusal.code(),
-            Word::Unasked(why) => why.code(),
+            PodVerdict::Moved { .. } => "moved",
+            PodVerdict::Kept(refusal) => refusal.code(),
+            PodVerdict::NotSelected(why) => why.code(),
         }
     }
 
     /// What would have to change for the pod to go; `None` where it goes.
-    pub fn advice(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<String> {
         match self {
-            Word::Moved { .. } => None,
-            Word::Kept(refusal) => Some(refusal.advice()),
-            Word::Unasked(why) => Some(why.advice()),
+            PodVerdict::Moved { .. } => None,
+            PodVerdict::Kept(refusal) => Some(refusal.remedy()),
+            PodVerdict::NotSelected(why) => Some(why.remedy()),
         }
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for PodVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Word::Moved {
+            PodVerdict::Moved {
                 reason,
                 to: Some(to),
             } => write!(f, "moves, and lands on {to}: {reason}"),
-            Word::Moved { reason, to: None } => write!(f, "moves: {reason}"),
-            Word::Kept(refusal) => refusal.fmt(f),
-            Word::Unasked(why) => why.fmt(f),
+            PodVerdict::Moved { reason, to: None } => write!(f, "moves: {reason}"),
+            PodVerdict::Kept(refusal) => refusal.fmt(f),
+            PodVerdict::NotSelected(why) => why.fmt(f),
         }
     }
 }
 
 /// Why a strategy does not ask for a pod.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Unasked {
+pub enum NotSelected {
     /// Nothing at all is considered.
     Halted(Halt),
     /// A strategy that comes before moves it already.
@@ -180,104 +180,104 @@ pub enum Unasked {
     NotFailed,
 }
 
-impl Unasked {
+impl NotSelected {
     /// The stable label, as in JSON.
     pub const fn code(&self) -> &'static str {
         match self {
-            Unasked::Halted(_) => "halted",
-            Unasked::MovedBefore(_) => "moved-before",
-            Unasked::Nowhere => "on-no-node",
-            Unasked::Terminating => "terminating",
-            Unasked::Finished => "finished",
-            Unasked::Namespace => "other-namespace",
-            Unasked::Labels => "other-labels",
-            Unasked::OwnerKind => "other-owner",
-            Unasked::Node(_) => "node",
-            Unasked::Idle(_) => "idle",
-            Unasked::Late(_) => "late",
-            Unasked::MayNotGo(_) => "may-not-go",
-            Unasked::Enough { .. } => "others-are-enough",
-            Unasked::RelievesNothing(_) => "relieves-nothing",
-            Unasked::TooLight { .. } => "too-light",
-            Unasked::GoesWithNode => "goes-with-node",
-            Unasked::RequestsNothing => "requests-nothing",
-            Unasked::Filled => "filled-node",
-            Unasked::RoomUsedUp => "room-used-up",
-            Unasked::OthersFirst => "others-first",
-            Unasked::NoOwner => "no-owner",
-            Unasked::NoDuplicate => "no-duplicate",
-            Unasked::OneNode => "one-node",
-            Unasked::WithinShare { .. } => "within-share",
-            Unasked::NoSpread => "no-spread",
-            Unasked::NoPlace(_) => "no-place",
-            Unasked::WithinSkew { .. } => "within-skew",
-            Unasked::NoAntiAffinity => "no-anti-affinity",
-            Unasked::NoNeighbour => "no-neighbour",
-            Unasked::Parted => "parted",
-            Unasked::NoNodeAffinity => "no-node-affinity",
-            Unasked::SuitableNode => "suitable-node",
-            Unasked::NoTaint => "no-taint",
-            Unasked::Tolerated => "tolerated",
-            Unasked::FewRestarts { .. } => "few-restarts",
-            Unasked::NotOld { .. } => "not-old-enough",
-            Unasked::OtherState => "other-state",
-            Unasked::OtherCondition => "other-condition",
-            Unasked::OtherExitCode => "other-exit-code",
-            Unasked::NotFailed => "not-failed",
+            NotSelected::Halted(_) => "halted",
+            NotSelected::MovedBefore(_) => "moved-before",
+            NotSelected::Nowhere => "on-no-node",
+            NotSelected::Terminating => "terminating",
+            NotSelected::Finished => "finished",
+            NotSelected::Namespace => "other-namespace",
+            NotSelected::Labels => "other-labels",
+            NotSelected::OwnerKind => "other-owner",
+            NotSelected::Node(_) => "node",
+            NotSelected::Idle(_) => "idle",
+            NotSelected::Late(_) => "late",
+            NotSelected::MayNotGo(_) => "may-not-go",
+            NotSelected::Enough { .. } => "others-are-enough",
+            NotSelected::RelievesNothing(_) => "relieves-nothing",
+            NotSelected::TooLight { .. } => "too-light",
+            NotSelected::GoesWithNode => "goes-with-node",
+            NotSelected::RequestsNothing => "requests-nothing",
+            NotSelected::Filled => "filled-node",
+            NotSelected::RoomUsedUp => "room-used-up",
+            NotSelected::OthersFirst => "others-first",
+            NotSelected::NoOwner => "no-owner",
+            NotSelected::NoDuplicate => "no-duplicate",
+            NotSelected::OneNode => "one-node",
+            NotSelected::WithinShare { .. } => "within-share",
+            NotSelected::NoSpread => "no-spread",
+            NotSelected::NoPlace(_) => "no-place",
+            NotSelected::WithinSkew { .. } => "within-skew",
+            NotSelected::NoAntiAffinity => "no-anti-affinity",
+            NotSelected::NoNeighbour => "no-neighbour",
+            NotSelected::Parted => "parted",
+            NotSelected::NoNodeAffinity => "no-node-affinity",
+            NotSelected::SuitableNode => "suitable-node",
+            NotSelected::NoTaint => "no-taint",
+            NotSelected::Tolerated => "tolerated",
+            NotSelected::FewRestarts { .. } => "few-restarts",
+            NotSelected::NotOld { .. } => "not-old-enough",
+            NotSelected::OtherState => "other-state",
+            NotSelected::OtherCondition => "other-condition",
+            NotSelected::OtherExitCode => "other-exit-code",
+            NotSelected::NotFailed => "not-failed",
         }
     }
 
     /// What would have to change for the strategy to ask for it.
-    pub fn advice(&self) -> String {
+    pub fn remedy(&self) -> String {
         match self {
-            Unasked::Halted(halt) => halt.advice(),
-            Unasked::MovedBefore(_) | Unasked::Terminating => "nothing: it is going".to_owned(),
-            Unasked::Nowhere => "the scheduler has to find a node for it first".to_owned(),
-            Unasked::Finished => {
+            NotSelected::Halted(halt) => halt.remedy(),
+            NotSelected::MovedBefore(_) | NotSelected::Terminating => "nothing: it is going".to_owned(),
+            NotSelected::Nowhere => "the scheduler has to find a node for it first".to_owned(),
+            NotSelected::Finished => {
                 "nothing: it uses nothing any more; RemoveFailedPods clears failed pods away".to_owned()
             }
-            Unasked::Namespace => "the strategy's `namespaces`".to_owned(),
-            Unasked::Labels => "the strategy's `labelSelector`, or the pod's labels".to_owned(),
-            Unasked::OwnerKind => "the kinds of owners that the strategy is told".to_owned(),
-            Unasked::Node(class) => node_advice(class),
-            Unasked::Idle(idle) => idle.advice(),
-            Unasked::Late(refusal) | Unasked::MayNotGo(refusal) => refusal.advice(),
-            Unasked::Enough { .. } => "nothing: its node is relieved without it".to_owned(),
-            Unasked::RelievesNothing(_) => "nothing: to move it would help nobody".to_owned(),
-            Unasked::TooLight { .. } => {
+            NotSelected::Namespace => "the strategy's `namespaces`".to_owned(),
+            NotSelected::Labels => "the strategy's `labelSelector`, or the pod's labels".to_owned(),
+            NotSelected::OwnerKind => "the kinds of owners that the strategy is told".to_owned(),
+            NotSelected::Node(class) => node_advice(class),
+            NotSelected::Idle(idle) => idle.remedy(),
+            NotSelected::Late(refusal) | NotSelected::MayNotGo(refusal) => refusal.remedy(),
+            NotSelected::Enough { .. } => "nothing: its node is relieved without it".to_owned(),
+            NotSelected::RelievesNothing(_) => "nothing: to move it would help nobody".to_owned(),
+            NotSelected::TooLight { .. } => {
                 "whatever keeps the heavier pods of its node; small ones go where they finish the job".to_owned()
             }
-            Unasked::GoesWithNode => "nothing: its node counts as empty all the same".to_owned(),
-            Unasked::RequestsNothing => {
+            NotSelected::GoesWithNode => "nothing: its node counts as empty all the same".to_owned(),
+            NotSelected::RequestsNothing => {
                 "a request of a resource with a threshold, or `evictionModes` without OnlyThresholdingResources"
                     .to_owned()
             }
-            Unasked::Filled => "nothing: the other nodes are emptied instead".to_owned(),
-            Unasked::RoomUsedUp => "more room on nodes below their thresholds".to_owned(),
-            Unasked::OthersFirst => "nothing: it is one of those that stay".to_owned(),
-            Unasked::NoOwner => "nothing: only pods of an owner can be duplicates".to_owned(),
-            Unasked::NoDuplicate | Unasked::WithinShare { .. } | Unasked::WithinSkew { .. } => {
+            NotSelected::Filled => "nothing: the other nodes are emptied instead".to_owned(),
+            NotSelected::RoomUsedUp => "more room on nodes below their thresholds".to_owned(),
+            NotSelected::OthersFirst => "nothing: it is one of those that stay".to_owned(),
+            NotSelected::NoOwner => "nothing: only pods of an owner can be duplicates".to_owned(),
+            NotSelected::NoDuplicate | NotSelected::WithinShare { .. } | NotSelected::WithinSkew { .. } => {
                 "nothing: it is well placed".to_owned()
             }
-            Unasked::OneNode => "another node that its pods may run on".to_owned(),
-            Unasked::NoSpread => {
+            NotSelected::OneNode => "another node that its pods may run on".to_owned(),
+            NotSelected::NoSpread => {
                 "a topology spread constraint that selects it, of a kind in the strategy's `constraints`".to_owned()
             }
-            Unasked::NoPlace(key) => format!("the label {key} on its node, and a node that the constraint admits"),
-            Unasked::NoAntiAffinity => "nothing, unless it should have a required anti-affinity".to_owned(),
-            Unasked::NoNeighbour | Unasked::SuitableNode | Unasked::NoTaint | Unasked::Tolerated => {
+            NotSelected::NoPlace(key) => format!("the label {key} on its node, and a node that the constraint admits"),
+            NotSelected::NoAntiAffinity => "nothing, unless it should have a required anti-affinity".to_owned(),
+            NotSelected::NoNeighbour | NotSelected::SuitableNode | NotSelected::NoTaint | NotSelected::Tolerated => {
                 "nothing: it is where it may be".to_owned()
             }
-            Unasked::Parted => "nothing: it is alone once they have gone".to_owned(),
-            Unasked::NoNodeAffinity => "nothing, unless it should have a node affinity".to_owned(),
-            Unasked::FewRestarts { .. } => "nothing while it runs well, or a lower `podRestartThreshold`".to_owned(),
-            Unasked::NotOld { age, least } => {
+            NotSelected::Parted => "nothing: it is alone once they have gone".to_owned(),
+            NotSelected::NoNodeAffinity => "nothing, unless it should have a node affinity".to_owned(),
+            NotSelected::FewRestarts { .. } => "nothing while it runs well, or a lower `podRestartThreshold`".to_owned(),
+            NotSelected::NotOld { age, least } => {
                 format!("wait {}, or a lower age in the strategy", whole(least.saturating_sub(*age)))
             }
-            Unasked::OtherState => "nothing while it fares well, or other states in the strategy".to_owned(),
-            Unasked::OtherCondition => "nothing while it fares well, or other conditions in the strategy".to_owned(),
-            Unasked::OtherExitCode => "nothing while it fares well, or other exit codes in the strategy".to_owned(),
-            Unasked::NotFailed => "nothing: it has not failed".to_owned(),
+            NotSelected::OtherState => "nothing while it fares well, or other states in the strategy".to_owned(),
+            NotSelected::OtherCondition => "nothing while it fares well, or other conditions in the strategy".to_owned(),
+            NotSelected::OtherExitCode => "nothing while it fares well, or other exit codes in the strategy".to_owned(),
+            NotSelected::NotFailed => "nothing: it has not failed".to_owned(),
         }
     }
 }
@@ -291,50 +291,54 @@ fn node_advice(class: &Class) -> String {
         "nothing: its node needs no relief, unless its `targetThresholds` are lower"
     };
     class
-        .advice()
+        .remedy()
         .filter(|_| !takes_none)
         .unwrap_or_else(|| otherwise.to_owned())
 }
 
-impl fmt::Display for Unasked {
+impl fmt::Display for NotSelected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unasked::Halted(halt) => write!(f, "nothing is considered: {halt}"),
-            Unasked::MovedBefore(strategy) => write!(f, "{strategy} moves it already"),
-            Unasked::Nowhere => f.write_str("it is on no node"),
-            Unasked::Terminating => f.write_str("it is on its way out already"),
-            Unasked::Finished => f.write_str("it has finished"),
-            Unasked::Namespace => f.write_str("the strategy does not look at its namespace"),
-            Unasked::Labels => f.write_str("the strategy does not look at pods with its labels"),
-            Unasked::OwnerKind => f.write_str("the strategy leaves pods of such an owner alone"),
-            Unasked::Node(class) => node(class, f),
-            Unasked::Idle(idle) => idle.fmt(f),
-            Unasked::Late(refusal) => write!(f, "it was not asked for any more: {refusal}"),
-            Unasked::MayNotGo(refusal) => {
+            NotSelected::Halted(halt) => write!(f, "nothing is considered: {halt}"),
+            NotSelected::MovedBefore(strategy) => write!(f, "{strategy} moves it already"),
+            NotSelected::Nowhere => f.write_str("it is on no node"),
+            NotSelected::Terminating => f.write_str("it is on its way out already"),
+            NotSelected::Finished => f.write_str("it has finished"),
+            NotSelected::Namespace => f.write_str("the strategy does not look at its namespace"),
+            NotSelected::Labels => {
+                f.write_str("the strategy does not look at pods with its labels")
+            }
+            NotSelected::OwnerKind => {
+                f.write_str("the strategy leaves pods of such an owner alone")
+            }
+            NotSelected::Node(class) => node(class, f),
+            NotSelected::Idle(idle) => idle.fmt(f),
+            NotSelected::Late(refusal) => write!(f, "it was not asked for any more: {refusal}"),
+            NotSelected::MayNotGo(refusal) => {
                 write!(f, "it does not count, as it may not go: {refusal}")
             }
-            Unasked::Enough { going, waiting: 0 } => {
+            NotSelected::Enough { going, waiting: 0 } => {
                 write!(
                     f,
                     "a better choice brings its node below the target: {}",
                     goes(*going)
                 )
             }
-            Unasked::Enough { going, waiting } => {
+            NotSelected::Enough { going, waiting } => {
                 write!(
                     f,
                     "a better choice brings its node below the target: {}, {waiting} to wait",
                     goes(*going)
                 )
             }
-            Unasked::RelievesNothing(over) => {
+            NotSelected::RelievesNothing(over) => {
                 write!(
                     f,
                     "it relieves nothing: it uses no {}, of which its node has too much",
                     over.join(" and no ")
                 )
             }
-            Unasked::TooLight {
+            NotSelected::TooLight {
                 resource,
                 relief,
                 least,
@@ -343,32 +347,36 @@ impl fmt::Display for Unasked {
                 "too light: it would relieve {relief} of what {resource} is over by, and where the target is out of reach \
                  {least} is the least"
             ),
-            Unasked::GoesWithNode => f.write_str("it does not keep its node from being empty"),
-            Unasked::RequestsNothing => f.write_str("it requests no resource that has a threshold"),
-            Unasked::Filled => {
+            NotSelected::GoesWithNode => f.write_str("it does not keep its node from being empty"),
+            NotSelected::RequestsNothing => {
+                f.write_str("it requests no resource that has a threshold")
+            }
+            NotSelected::Filled => {
                 f.write_str("pods of other nodes go to its node, which is not emptied therefore")
             }
-            Unasked::RoomUsedUp => f.write_str("the room of all destinations together is used up"),
-            Unasked::OthersFirst => f.write_str("other pods go rather than it"),
-            Unasked::NoOwner => f.write_str("it has no owner of which it could be a duplicate"),
-            Unasked::NoDuplicate => {
+            NotSelected::RoomUsedUp => {
+                f.write_str("the room of all destinations together is used up")
+            }
+            NotSelected::OthersFirst => f.write_str("other pods go rather than it"),
+            NotSelected::NoOwner => f.write_str("it has no owner of which it could be a duplicate"),
+            NotSelected::NoDuplicate => {
                 f.write_str("no node has two pods of its owner with the same images")
             }
-            Unasked::OneNode => f.write_str("the pods of its owner may run on one node alone"),
-            Unasked::WithinShare { here, share } => {
+            NotSelected::OneNode => f.write_str("the pods of its owner may run on one node alone"),
+            NotSelected::WithinShare { here, share } => {
                 write!(
                     f,
                     "{here} of its replicas {} on its node, and {share} may be",
                     are(*here)
                 )
             }
-            Unasked::NoSpread => {
+            NotSelected::NoSpread => {
                 f.write_str("no topology spread constraint that is kept is about it")
             }
-            Unasked::NoPlace(key) => {
+            NotSelected::NoPlace(key) => {
                 write!(f, "its node is no place by {key} for its topology spread")
             }
-            Unasked::WithinSkew {
+            NotSelected::WithinSkew {
                 key,
                 here,
                 least,
@@ -379,31 +387,33 @@ impl fmt::Display for Unasked {
                     "spread evenly: its {key} has {here}, the emptiest has {least}, and maxSkew is {max_skew}"
                 )
             }
-            Unasked::NoAntiAffinity => f.write_str("it has no required anti-affinity"),
-            Unasked::NoNeighbour => f.write_str("no pod that it avoids is near"),
-            Unasked::Parted => f.write_str("the pod near it that it avoids goes"),
-            Unasked::NoNodeAffinity => {
+            NotSelected::NoAntiAffinity => f.write_str("it has no required anti-affinity"),
+            NotSelected::NoNeighbour => f.write_str("no pod that it avoids is near"),
+            NotSelected::Parted => f.write_str("the pod near it that it avoids goes"),
+            NotSelected::NoNodeAffinity => {
                 f.write_str("it has no node affinity that the strategy keeps")
             }
-            Unasked::SuitableNode => f.write_str("its node is as its node affinity asks for"),
-            Unasked::NoTaint => f.write_str("its node has no taint that counts"),
-            Unasked::Tolerated => f.write_str("it tolerates every taint of its node that counts"),
-            Unasked::FewRestarts { restarts, limit } => {
+            NotSelected::SuitableNode => f.write_str("its node is as its node affinity asks for"),
+            NotSelected::NoTaint => f.write_str("its node has no taint that counts"),
+            NotSelected::Tolerated => {
+                f.write_str("it tolerates every taint of its node that counts")
+            }
+            NotSelected::FewRestarts { restarts, limit } => {
                 write!(f, "restarted {restarts} times, {limit} are too many")
             }
-            Unasked::NotOld { age, least } => {
+            NotSelected::NotOld { age, least } => {
                 write!(f, "it is {} old, not {}", whole(*age), whole(*least))
             }
-            Unasked::OtherState => {
+            NotSelected::OtherState => {
                 f.write_str("it is in none of the states that the strategy lists")
             }
-            Unasked::OtherCondition => {
+            NotSelected::OtherCondition => {
                 f.write_str("none of its conditions is as the strategy lists them")
             }
-            Unasked::OtherExitCode => {
+            NotSelected::OtherExitCode => {
                 f.write_str("no container ended with a code that the strategy lists")
             }
-            Unasked::NotFailed => f.write_str("it has not failed"),
+            NotSelected::NotFailed => f.write_str("it has not failed"),
         }
     }
 }

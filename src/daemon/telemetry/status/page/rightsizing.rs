@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::model::plan::{Advice, Suggestion};
+use crate::model::plan::{Rightsizing, Suggestion};
 use crate::render::Html;
 use crate::render::words::span;
 use crate::values::quantity;
@@ -11,12 +11,12 @@ use super::super::facts::Round;
 use super::left_out;
 use super::plan::wide;
 
-/// The section; nothing where there is no advice.
+/// The section; nothing where there is no rightsizing.
 pub(super) fn section(round: &Round, html: &mut Html) {
-    let Some(longest) = round.advice.items.iter().map(|a| a.span).max() else {
+    let Some(longest) = round.rightsizing.items.iter().map(|a| a.span).max() else {
         return;
     };
-    html.tag("<section aria-labelledby=\"h-advice\"><h2 id=\"h-advice\">Requests far from use</h2><p class=\"hint\">");
+    html.tag("<section aria-labelledby=\"h-rightsizing\"><h2 id=\"h-rightsizing\">Requests far from use</h2><p class=\"hint\">");
     html.tag(
         "Of a pod, its containers together: what it requests → what would fit. Measured over ",
     );
@@ -27,18 +27,18 @@ pub(super) fn section(round: &Round, html: &mut Html) {
             ".</p>"
         });
     html.add(&wide(
-        "w-advice",
+        "w-rightsizing",
         &["workload", "pods measured", "cpu", "memory", "wrong by"],
     ));
-    for it in &round.advice.items {
+    for it in &round.rightsizing.items {
         row(it, html);
     }
     html.tag("</tbody></table></div>");
-    left_out(round.advice.more, "workloads", html);
+    left_out(round.rightsizing.more, "workloads", html);
     html.tag("</section>\n");
 }
 
-fn row(it: &Advice, html: &mut Html) {
+fn row(it: &Rightsizing, html: &mut Html) {
     html.tag("<tr><th scope=\"row\">")
         .text(&it.workload)
         .tag("</th><td>")

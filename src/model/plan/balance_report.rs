@@ -9,7 +9,7 @@ use crate::values::Ratio;
 
 /// Every node's ratios, and how even they are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Picture {
+pub struct BalanceReport {
     /// What the ratios and the balance weigh.
     pub basis: Basis,
     /// By name.

@@ -7,7 +7,7 @@ use tracing::{info, warn};
 use crate::cluster::usage_source::{Source, SourceError};
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status;
-use crate::model::snapshot::places::Places;
+use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
 
@@ -120,17 +120,20 @@ impl Feed {
     /// Looks once. The fallback is asked only while the first has nothing that is fresh.
     pub(super) async fn look(
         &mut self,
-        places: &Places,
+        node_addresses: &NodeAddresses,
         metrics: &Metrics,
         now: Timestamp,
     ) -> Option<Look> {
-        let mut look = self.first.look(places, metrics, self.gap, now).await;
+        let mut look = self
+            .first
+            .look(node_addresses, metrics, self.gap, now)
+            .await;
         let mut used = self
             .first
             .is_fresh(self.stale_after, now)
             .then(|| self.first.source.kind());
         if let Some(fallback) = self.fallback.as_mut().filter(|_| used.is_none()) {
-            let second = fallback.look(places, metrics, self.gap, now).await;
+            let second = fallback.look(node_addresses, metrics, self.gap, now).await;
             if fallback.is_fresh(self.stale_after, now) {
                 used = Some(fallback.source.kind());
                 look = second.or(look);
@@ -197,12 +200,12 @@ impl Line {
 
     async fn look(
         &mut self,
-        places: &Places,
+        node_addresses: &NodeAddresses,
         metrics: &Metrics,
         gap: SignedDuration,
         now: Timestamp,
     ) -> Option<Look> {
-        match self.read(places, gap, now).await {
+        match self.read(node_addresses, gap, now).await {
             Ok(look) => {
                 let newest = look.readings.nodes.values().map(|s| s.at).max();
                 metrics.source_read(self.name(), now, newest, look.readings.skipped.len());
@@ -235,11 +238,11 @@ impl Line {
     /// What it tells now, and after a restart or an outage what it has to tell of the time before.
     async fn read(
         &self,
-        places: &Places,
+        node_addresses: &NodeAddresses,
         gap: SignedDuration,
         now: Timestamp,
     ) -> Result<Look, SourceError> {
-        let readings = self.source.read(places).await?;
+        let readings = self.source.read(node_addresses).await?;
         if self.read.is_some_and(|at| now.duration_since(at) <= gap) {
             return Ok(Look {
                 past: Vec::new(),
@@ -249,7 +252,7 @@ impl Line {
         // Without its past, the window fills by itself.
         let past = self
             .source
-            .read_past(places, self.read)
+            .read_past(node_addresses, self.read)
             .await
             .unwrap_or_else(|error| {
                 warn!(
@@ -277,7 +280,7 @@ mod tests {
     use super::*;
     use crate::cluster::client::tests::fake;
     use crate::cluster::usage_source::prometheus::tests::{
-        NOW, healthy, places, router, serve, usage,
+        NOW, healthy, node_addresses, router, serve, usage,
     };
     use crate::daemon::telemetry::metrics::Form;
 
@@ -335,7 +338,8 @@ mod tests {
             (300, true),
         ] {
             there.store(up, Ordering::Relaxed);
-            feed.look(&places(), &metrics, at(NOW + second)).await;
+            feed.look(&node_addresses(), &metrics, at(NOW + second))
+                .await;
             standing.push(feed.standing());
         }
         let (first, second) = (
@@ -370,7 +374,7 @@ mod tests {
         let mut feed = Feed::new(&rules, &metrics_api(NOW).await);
         let mut ranges = Vec::new();
         for second in [0, 15, 30, 90] {
-            feed.look(&places(), &Metrics::default(), at(NOW + second))
+            feed.look(&node_addresses(), &Metrics::default(), at(NOW + second))
                 .await
                 .unwrap();
             ranges.push(

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The names and addresses of all nodes.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct NodeAddresses {
     names: BTreeSet<String>,
     /// `None` where several nodes have the address, so that it tells nothing.
     addresses: BTreeMap<String, Option<String>>,
 }
 
-impl Places {
+impl NodeAddresses {
     /// Whether no node is known.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
@@ -59,9 +59,9 @@ mod tests {
 
     #[test]
     fn a_node_is_found_by_name_or_address_with_or_without_a_port() {
-        let mut places = Places::default();
-        places.add("n1", &["10.0.0.1".to_owned(), "fd00::1".to_owned()]);
-        places.add("n2.example", &["10.0.0.2".to_owned()]);
+        let mut node_addresses = NodeAddresses::default();
+        node_addresses.add("n1", &["10.0.0.1".to_owned(), "fd00::1".to_owned()]);
+        node_addresses.add("n2.example", &["10.0.0.2".to_owned()]);
         for (machine, node) in [
             ("n1", Some("n1")),
             ("n1:10250", Some("n1")),
@@ -75,17 +75,20 @@ mod tests {
             ("", None),
             (":", None),
         ] {
-            assert_eq!(places.find(machine), node, "{machine}");
+            assert_eq!(node_addresses.find(machine), node, "{machine}");
         }
     }
 
     #[test]
     fn an_address_that_two_nodes_have_tells_nothing() {
-        let mut places = Places::default();
-        places.add("n1", &["127.0.0.1".to_owned()]);
-        places.add("n2", &["127.0.0.1".to_owned()]);
+        let mut node_addresses = NodeAddresses::default();
+        node_addresses.add("n1", &["127.0.0.1".to_owned()]);
+        node_addresses.add("n2", &["127.0.0.1".to_owned()]);
         assert_eq!(
-            (places.find("127.0.0.1:9100"), places.find("n2")),
+            (
+                node_addresses.find("127.0.0.1:9100"),
+                node_addresses.find("n2")
+            ),
             (None, Some("n2"))
         );
     }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::bed::Bed;
+use super::control_plane::ControlPlane;
 use super::wait::{eventually, that};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
@@ -88,28 +88,28 @@ pub struct Launch {
 
 impl Launch {
     /// With this policy, straight at the API server.
-    pub async fn new(bed: &Bed, policy: &Policy) -> Self {
-        Launch::by(bed, policy, &bed.server()).await
+    pub async fn new(control_plane: &ControlPlane, policy: &Policy) -> Self {
+        Launch::by(control_plane, policy, &control_plane.server()).await
     }
 
     /// With this policy, by way of a proxy.
-    pub async fn by(bed: &Bed, policy: &Policy, server: &str) -> Self {
-        Launch::with(bed, &policy.text(), server).await
+    pub async fn by(control_plane: &ControlPlane, policy: &Policy, server: &str) -> Self {
+        Launch::with(control_plane, &policy.text(), server).await
     }
 
     /// With a policy file as somebody has written it, straight at the API server.
-    pub async fn written(bed: &Bed, policy: &str) -> Self {
-        Launch::with(bed, policy, &bed.server()).await
+    pub async fn written(control_plane: &ControlPlane, policy: &str) -> Self {
+        Launch::with(control_plane, policy, &control_plane.server()).await
     }
 
-    async fn with(bed: &Bed, policy: &str, server: &str) -> Self {
-        let policy = bed.write("policy.yaml", policy);
+    async fn with(control_plane: &ControlPlane, policy: &str, server: &str) -> Self {
+        let policy = control_plane.write("policy.yaml", policy);
         Launch {
             policy,
-            kubeconfig: bed.kubeconfig(server).await,
+            kubeconfig: control_plane.kubeconfig(server).await,
             scheduler: None,
             shown: None,
-            port: bed.port(0),
+            port: control_plane.port(0),
         }
     }
 
@@ -160,7 +160,7 @@ impl Launch {
     }
 
     /// `evenkeel run`, as a process of its own.
-    pub fn run(&self, more: &[&str]) -> Keel {
+    pub fn run(&self, more: &[&str]) -> Process {
         let mut command = self.command("run");
         command.args([
             "--namespace",
@@ -177,12 +177,12 @@ impl Launch {
             .arg("--status-listen")
             .arg(self.status_listen())
             .args(more);
-        Keel::start(command, self.port)
+        Process::start(command, self.port)
     }
 
     /// As a manifest of descheduler starts it with only its image changed: `--policy-config-file FILE` and these.
     /// Nothing is added but where to listen, so that no port of this machine but the testbed's need be free.
-    pub fn as_descheduler(&self, more: &[&str]) -> Keel {
+    pub fn as_descheduler(&self, more: &[&str]) -> Process {
         let mut command = Command::new(PROGRAM);
         command
             .arg("--policy-config-file")
@@ -197,7 +197,7 @@ impl Launch {
             .arg((self.port + SECURE).to_string());
         // In place of the pod's ServiceAccount, for here is no pod.
         command.env("KUBECONFIG", &self.kubeconfig);
-        Keel::start(command, self.port)
+        Process::start(command, self.port)
     }
 
     /// `evenkeel plan -o json`: the bytes.
@@ -260,7 +260,7 @@ const SECURE: u16 = 4;
 const STATUS: u16 = 3;
 
 /// A running program.
-pub struct Keel {
+pub struct Process {
     child: Child,
     port: u16,
     log: Arc<Mutex<Vec<String>>>,
@@ -268,7 +268,7 @@ pub struct Keel {
     readers: Vec<JoinHandle<()>>,
 }
 
-impl Keel {
+impl Process {
     fn start(mut command: Command, port: u16) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
@@ -281,7 +281,7 @@ impl Keel {
             collect(child.stdout.take().unwrap(), &log),
             collect(child.stderr.take().unwrap(), &log),
         ];
-        Keel {
+        Process {
             child,
             port,
             log,
@@ -316,7 +316,7 @@ impl Keel {
         &mut self,
         what: &str,
         seconds: u64,
-        mut look: impl AsyncFnMut(&Keel) -> Result<T, String>,
+        mut look: impl AsyncFnMut(&Process) -> Result<T, String>,
     ) -> T {
         eventually(what, seconds, async || {
             let ended = self.child.try_wait().unwrap();
@@ -350,8 +350,8 @@ impl Keel {
     pub async fn says(&mut self, words: &[&str], more: usize, seconds: u64) {
         let before = self.count(words);
         let what = format!("{more} more lines with {words:?}");
-        self.eventually(&what, seconds, async |keel| {
-            let after = keel.count(words);
+        self.eventually(&what, seconds, async |process| {
+            let after = process.count(words);
             that(after >= before + more, format!("{} so far", after - before))
         })
         .await;
@@ -365,7 +365,7 @@ impl Keel {
 
     /// Sends it a signal: STOP, CONT and so on.
     pub fn signal(&self, name: &str) {
-        super::bed::run(
+        super::control_plane::run(
             Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]),
         );
     }
@@ -431,7 +431,7 @@ impl Keel {
     }
 }
 
-impl Drop for Keel {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -20,7 +20,7 @@ static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 pub const TESTBED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testbed");
 
 /// A control plane.
-pub struct Bed {
+pub struct ControlPlane {
     pub dir: PathBuf,
     port: u16,
     pub client: Client,
@@ -29,21 +29,21 @@ pub struct Bed {
 }
 
 /// Runs a test with a control plane of its own. No request of the program may have been forbidden meanwhile.
-pub fn on_a_bed(test: impl AsyncFnOnce(&Bed)) {
+pub fn on_a_bed(test: impl AsyncFnOnce(&ControlPlane)) {
     on_a_bed_whose_scheduler_has("", test);
 }
 
 /// The same, with these flags for kube-scheduler besides the usual.
-pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Bed)) {
+pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let bed = Bed::start(flags).await;
-        test(&bed).await;
-        let forbidden = super::audit::forbidden(&bed);
+        let control_plane = ControlPlane::start(flags).await;
+        test(&control_plane).await;
+        let forbidden = super::audit::forbidden(&control_plane);
         assert!(
             forbidden.is_empty(),
             "the role lacks rights: {forbidden:#?}"
@@ -51,7 +51,7 @@ pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Bed)) {
     });
 }
 
-impl Bed {
+impl ControlPlane {
     async fn start(scheduler: &str) -> Self {
         let permit = AT_ONCE.acquire().await.unwrap();
         let (dir, port) = place();
@@ -74,7 +74,7 @@ impl Bed {
             .arg(&dir)
             .arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
-        Bed {
+        ControlPlane {
             dir,
             port,
             client,
@@ -222,7 +222,7 @@ impl Bed {
     }
 }
 
-impl Drop for Bed {
+impl Drop for ControlPlane {
     fn drop(&mut self) {
         let failed = std::thread::panicking();
         if failed {
@@ -259,7 +259,7 @@ fn place() -> (PathBuf, u16) {
     loop {
         let port = PORTS.start + (start + NEXT_PORT.fetch_add(10, Ordering::Relaxed)) % ports;
         let free = (port..port + 10).all(|p| TcpListener::bind(("127.0.0.1", p)).is_ok());
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bed-{port}"));
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("control_plane-{port}"));
         if free {
             let _ = std::fs::remove_dir_all(&dir);
             std::fs::create_dir_all(&dir).unwrap();

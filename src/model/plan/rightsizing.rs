@@ -11,12 +11,12 @@ use crate::values::{Amount, Ratio, quantity};
 /// A workload whose requests are far from what its pods use. All amounts are of a pod as a whole, its containers together,
 /// for so usage is measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Advice {
+pub struct Rightsizing {
     /// The workload.
     pub workload: OwnerKey,
     /// Its pods that neither have finished nor are on their way out.
     pub pods: u32,
-    /// How many of them the advice rests on: those that are Ready and of which enough samples are known.
+    /// How many of them the rightsizing rests on: those that are Ready and of which enough samples are known.
     pub measured: u32,
     /// How many samples that are, in all.
     pub samples: u64,
@@ -26,7 +26,7 @@ pub struct Advice {
     pub resources: BTreeMap<&'static str, Suggestion>,
 }
 
-impl Advice {
+impl Rightsizing {
     /// How much of the cluster its worst resource is wrong by.
     pub fn wrong_by(&self) -> Ratio {
         let shares = self.resources.values().map(|s| s.wrong_by);

@@ -2,7 +2,7 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::model::plan::{Reach, Unasked, Word};
+use crate::model::plan::{NotSelected, PodVerdict, Reach};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, Rule};
 use crate::values::{Ratio, ResourceId};
@@ -15,7 +15,7 @@ use super::{
 
 /// A strategy that has had its turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn<'t, 'w> {
+pub struct StrategyRun<'t, 'w> {
     /// Its position in the policy.
     pub position: usize,
     /// The draft when its turn came.
@@ -65,54 +65,54 @@ pub fn run<'w>(
 
 impl Running {
     /// What it says of each of these pods, in their order. Ask after its turn.
-    pub fn words(&self, turn: &Turn<'_, '_>, pods: &[PodId]) -> Vec<Word> {
+    pub fn words(&self, turn: &StrategyRun<'_, '_>, pods: &[PodId]) -> Vec<PodVerdict> {
         let open: Vec<PodId> = pods
             .iter()
             .copied()
             .filter(|p| turn.answer(*p).is_none())
             .collect();
-        let mut unasked = self.unasked(turn, &open).into_iter();
+        let mut not_selected = self.not_selected(turn, &open).into_iter();
         pods.iter()
             .filter_map(|pod| {
                 turn.answer(*pod)
-                    .or_else(|| unasked.next().map(Word::Unasked))
+                    .or_else(|| not_selected.next().map(PodVerdict::NotSelected))
             })
             .collect()
     }
 
-    fn unasked(&self, turn: &Turn<'_, '_>, pods: &[PodId]) -> Vec<Unasked> {
-        let each = |why: &dyn Fn(PodId) -> Unasked| pods.iter().map(|pod| why(*pod)).collect();
+    fn not_selected(&self, turn: &StrategyRun<'_, '_>, pods: &[PodId]) -> Vec<NotSelected> {
+        let each = |why: &dyn Fn(PodId) -> NotSelected| pods.iter().map(|pod| why(*pod)).collect();
         match (self, &turn.before.strategy(turn.position).rule) {
-            (Running::Exact(running), rule) => each(&|pod| running.unasked(turn, rule, pod)),
+            (Running::Exact(running), rule) => each(&|pod| running.not_selected(turn, rule, pod)),
             (Running::LowNodeUtilization(running), Rule::LowNodeUtilization(rule)) => {
-                each(&|pod| running.unasked(turn, rule, pod))
+                each(&|pod| running.not_selected(turn, rule, pod))
             }
             (Running::HighNodeUtilization(running), Rule::HighNodeUtilization(rule)) => {
-                each(&|pod| running.unasked(turn, rule, pod))
+                each(&|pod| running.not_selected(turn, rule, pod))
             }
             (_, Rule::RemoveDuplicates(rule)) => {
-                remove_duplicates::Running::unasked(turn, rule, pods)
+                remove_duplicates::Running::not_selected(turn, rule, pods)
             }
             (_, Rule::RemovePodsViolatingTopologySpreadConstraint(rule)) => {
-                topology_spread::Running::unasked(turn, rule, pods)
+                topology_spread::Running::not_selected(turn, rule, pods)
             }
             (_, Rule::RemovePodsViolatingInterPodAntiAffinity(rule)) => {
-                each(&|pod| inter_pod_anti_affinity::Running::unasked(turn, rule, pod))
+                each(&|pod| inter_pod_anti_affinity::Running::not_selected(turn, rule, pod))
             }
             (_, Rule::RemovePodsViolatingNodeAffinity(rule)) => {
-                each(&|pod| node_affinity::Running::unasked(turn, rule, pod))
+                each(&|pod| node_affinity::Running::not_selected(turn, rule, pod))
             }
             (_, Rule::RemovePodsViolatingNodeTaints(rule)) => {
-                each(&|pod| node_taints::Running::unasked(turn, rule, pod))
+                each(&|pod| node_taints::Running::not_selected(turn, rule, pod))
             }
             (_, Rule::RemovePodsHavingTooManyRestarts(rule)) => {
-                each(&|pod| too_many_restarts::Running::unasked(turn, rule, pod))
+                each(&|pod| too_many_restarts::Running::not_selected(turn, rule, pod))
             }
             (_, Rule::PodLifeTime(rule)) => {
-                each(&|pod| pod_life_time::Running::unasked(turn, rule, pod))
+                each(&|pod| pod_life_time::Running::not_selected(turn, rule, pod))
             }
             (_, Rule::RemoveFailedPods(rule)) => {
-                each(&|pod| failed_pods::Running::unasked(turn, rule, pod))
+                each(&|pod| failed_pods::Running::not_selected(turn, rule, pod))
             }
             // A strategy runs by its own rule, so that no other pair is ever met.
             (_, Rule::LowNodeUtilization(_) | Rule::HighNodeUtilization(_)) => {
@@ -122,7 +122,7 @@ impl Running {
     }
 
     /// The pod as a candidate of this strategy, whether or not it asked for it: with the nodes that it would have in mind.
-    pub fn candidate(&self, turn: &Turn<'_, '_>, pod: PodId) -> Candidate {
+    pub fn candidate(&self, turn: &StrategyRun<'_, '_>, pod: PodId) -> Candidate {
         let plain = || Candidate::counted(pod, turn.position);
         match self {
             Running::LowNodeUtilization(running) => running.candidate(turn, pod),
@@ -144,7 +144,7 @@ impl Running {
 
 impl Running {
     /// How a node stood when its turn came, in each resource that it weighs; empty where it weighs none, or not that node.
-    pub fn levels(&self, turn: &Turn<'_, '_>, node: NodeId) -> Vec<Level> {
+    pub fn levels(&self, turn: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
         match self {
             Running::LowNodeUtilization(running) => running.levels(turn, node),
             Running::HighNodeUtilization(_) => high_node_utilization::Running::levels(turn, node),
@@ -161,30 +161,30 @@ impl Running {
     }
 }
 
-impl Turn<'_, '_> {
+impl StrategyRun<'_, '_> {
     /// What was decided about a pod; `None` where the strategy did not ask for it.
-    fn answer(&self, pod: PodId) -> Option<Word> {
+    fn answer(&self, pod: PodId) -> Option<PodVerdict> {
         let (after, snapshot) = (self.after, self.after.world.snapshot);
         if let Some((candidate, landing)) = after.move_of(pod) {
             if candidate.strategy != self.position {
-                return Some(Word::Unasked(Unasked::MovedBefore(
+                return Some(PodVerdict::NotSelected(NotSelected::MovedBefore(
                     after.strategy(candidate.strategy).rule.name(),
                 )));
             }
             let to = landing.on.map(|node| snapshot.node(node).name.clone());
-            return Some(Word::Moved {
+            return Some(PodVerdict::Moved {
                 reason: candidate.reason.clone(),
                 to,
             });
         }
         after
             .refusal(self.position, pod)
-            .map(|refusal| Word::Kept(refusal.clone()))
+            .map(|refusal| PodVerdict::Kept(refusal.clone()))
     }
 
     /// Why a pod that the strategy had in mind was not asked for: an answer about another ended it for the node or for the
     /// cycle, or others were chosen.
-    pub(super) fn late(&self, pod: PodId) -> Unasked {
+    pub(super) fn late(&self, pod: PodId) -> NotSelected {
         let snapshot = self.after.world.snapshot;
         let home = snapshot.pod(pod).node;
         let ends = |(other, why): &(PodId, &crate::model::plan::Refusal)| match why.reach() {
@@ -193,25 +193,25 @@ impl Turn<'_, '_> {
             Reach::Pod => false,
         };
         let ended = self.after.refusals(self.position).find(ends);
-        ended.map_or(Unasked::OthersFirst, |(_, why)| {
-            Unasked::Late(Box::new(why.clone()))
+        ended.map_or(NotSelected::OthersFirst, |(_, why)| {
+            NotSelected::Late(Box::new(why.clone()))
         })
     }
 
     /// Whether an answer about another pod ended the strategy for this pod's node, or for the cycle.
     pub(super) fn is_late(&self, pod: PodId) -> bool {
-        matches!(self.late(pod), Unasked::Late(_))
+        matches!(self.late(pod), NotSelected::Late(_))
     }
 }
 
 /// The node on which a pod serves and is to stay, where that node can be weighed by requests; or why it does not count.
-pub(super) fn serves(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, Unasked> {
+pub(super) fn serves(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, NotSelected> {
     let it = draft.world.snapshot.pod(pod);
-    let node = it.node.ok_or(Unasked::Nowhere)?;
+    let node = it.node.ok_or(NotSelected::Nowhere)?;
     match unfit(draft, Basis::Requests, node) {
-        Some(class) => Err(Unasked::Node(class)),
-        None if it.terminating => Err(Unasked::Terminating),
-        None if it.finished() => Err(Unasked::Finished),
+        Some(class) => Err(NotSelected::Node(class)),
+        None if it.terminating => Err(NotSelected::Terminating),
+        None if it.finished() => Err(NotSelected::Finished),
         None => Ok(node),
     }
 }

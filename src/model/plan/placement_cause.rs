@@ -6,7 +6,7 @@ use crate::policy::ScorePlugin;
 
 /// What draws a replacement to a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pull {
+pub enum PlacementCause {
     /// Some other node would do as well, and the scheduler draws lots.
     Lot,
     /// Its scheduler is not one whose scores are known, so that any node that can take it may win.
@@ -15,12 +15,14 @@ pub enum Pull {
     Score(ScorePlugin),
 }
 
-impl fmt::Display for Pull {
+impl fmt::Display for PlacementCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Pull::Lot => "to the scheduler the free nodes are no better",
-            Pull::Unscored => "it has a scheduler of its own, and what that prefers is not known",
-            Pull::Score(plugin) => score(*plugin),
+            PlacementCause::Lot => "to the scheduler the free nodes are no better",
+            PlacementCause::Unscored => {
+                "it has a scheduler of its own, and what that prefers is not known"
+            }
+            PlacementCause::Score(plugin) => score(*plugin),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 
-use crate::model::plan::{Advice, Suggestion};
+use crate::model::plan::{Rightsizing, Suggestion};
 use crate::values::quantity;
 
 use super::{Page, columns};
@@ -12,11 +12,11 @@ use super::{Page, columns};
 const HEADS: [&str; 5] = ["", "pods", "cpu", "memory", "wrong by"];
 
 impl Page<'_> {
-    pub(super) fn advice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(longest) = self.plan.advice.iter().map(|a| a.span).max() else {
+    pub(super) fn rightsizing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(longest) = self.plan.rightsizing.iter().map(|a| a.span).max() else {
             return Ok(());
         };
-        let rules = self.policy.advice;
+        let rules = self.policy.rightsizing;
         let percentile = (rules.percentile.get() * 10_000.0).round() / 100.0;
         let better = format!(
             "p{percentile} of cpu, the most of memory, and {} on top",
@@ -28,9 +28,9 @@ impl Page<'_> {
             &format!("of a pod, its containers together: now → {better}"),
         )?;
         let most = usize::try_from(rules.top).unwrap_or(usize::MAX);
-        let (shown, left_out) = self.fit(self.plan.advice.len(), most);
+        let (shown, left_out) = self.fit(self.plan.rightsizing.len(), most);
         let mut rows = vec![HEADS.map(str::to_owned).to_vec()];
-        rows.extend(self.plan.advice[..shown].iter().map(row));
+        rows.extend(self.plan.rightsizing[..shown].iter().map(row));
         for line in columns(&rows) {
             writeln!(f, "{line}")?;
         }
@@ -56,7 +56,7 @@ fn sureness(span: SignedDuration) -> String {
     }
 }
 
-fn row(it: &Advice) -> Vec<String> {
+fn row(it: &Rightsizing) -> Vec<String> {
     let pods = if it.measured == it.pods {
         it.pods.to_string()
     } else {

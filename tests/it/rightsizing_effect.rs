@@ -1,8 +1,8 @@
-//! What advice is worth: the scheduler spreads by itself once requests say what pods use.
+//! What rightsizing is worth: the scheduler spreads by itself once requests say what pods use.
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::plan::Advice;
+use evenkeel::model::plan::Rightsizing;
 use evenkeel::policy::Policy;
 use evenkeel::simulate;
 use evenkeel::simulate::scenario::Scenario;
@@ -36,9 +36,13 @@ const WATCHING: &str = "dryRun: true\nstrategies: [{lowNodeUtilization: {thresho
 fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
     let policy = parse(WATCHING);
     let wrong = scene();
-    let advice = advice(&wrong, &policy);
-    assert_eq!(advice.len(), 35, "every one of them, and not the agent");
-    let right = with(&wrong, &advice);
+    let rightsizing = rightsizing(&wrong, &policy);
+    assert_eq!(
+        rightsizing.len(),
+        35,
+        "every one of them, and not the agent"
+    );
+    let right = with(&wrong, &rightsizing);
     // Among equals the scheduler draws lots: so it is not luck.
     for seed in 1..=5 {
         let before = run(
@@ -75,7 +79,7 @@ fn requests_alone_do_not_move_what_runs() {
     let policy = parse(WATCHING);
     let late = Scenario::parse("late-nodes", Scenario::built_in("late-nodes").unwrap()).unwrap();
     let before = run(&late, &policy);
-    let after = run(&with(&late, &advice(&late, &policy)), &policy);
+    let after = run(&with(&late, &rightsizing(&late, &policy)), &policy);
     assert!(
         fullest(&before) > 0.9 && fullest(&after) < 0.85,
         "{} became {}",
@@ -103,18 +107,18 @@ fn fullest(trace: &Trace) -> f64 {
     last.map(Ratio::get).fold(0.0, f64::max)
 }
 
-fn advice(scenario: &Scenario, policy: &Policy) -> Vec<Advice> {
+fn rightsizing(scenario: &Scenario, policy: &Policy) -> Vec<Rightsizing> {
     let (snapshot, readings) = simulate::at_start(scenario, policy);
     let mut engine = Engine::new(policy.clone(), Ledger::default());
     let now = readings.nodes.values().map(|s| s.at).max().unwrap();
     engine.observe_steady(&snapshot, &readings, now);
-    engine.decide(&snapshot, now).advice
+    engine.decide(&snapshot, now).rightsizing
 }
 
 /// The same scenario with the requests that are suggested.
-fn with(scenario: &Scenario, advice: &[Advice]) -> Scenario {
+fn with(scenario: &Scenario, rightsizing: &[Rightsizing]) -> Scenario {
     let mut scenario = scenario.clone();
-    for it in advice {
+    for it in rightsizing {
         let key = &it.workload;
         let workload = scenario
             .workloads
