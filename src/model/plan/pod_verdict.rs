@@ -239,7 +239,7 @@ impl NotSelected {
             NotSelected::Namespace => "the strategy's `namespaces`".to_owned(),
             NotSelected::Labels => "the strategy's `labelSelector`, or the pod's labels".to_owned(),
             NotSelected::OwnerKind => "the kinds of owners that the strategy is told".to_owned(),
-            NotSelected::Node(class) => node_advice(class),
+            NotSelected::Node(class) => node_remedy(class),
             NotSelected::Idle(idle) => idle.remedy(),
             NotSelected::Late(refusal) | NotSelected::MayNotGo(refusal) => refusal.remedy(),
             NotSelected::Enough { .. } => "nothing: its node is relieved without it".to_owned(),
@@ -282,7 +282,7 @@ impl NotSelected {
     }
 }
 
-fn node_advice(class: &Class) -> String {
+fn node_remedy(class: &Class) -> String {
     // What keeps a node from taking pods is not what keeps its own pods there.
     let takes_none = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
     let otherwise = if matches!(class, Class::InUse | Class::InUseCordoned) {

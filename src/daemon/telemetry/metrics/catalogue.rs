@@ -377,7 +377,7 @@ pub(super) const SKIPPED: About = gauge(
     &[],
 );
 pub(super) const ADVICE_WORKLOADS: About = gauge(
-    "advice_workloads",
+    "rightsizing_workloads",
     "Workloads whose requests are far from what their pods use, by which way they are wrong",
     &[
         MEASURED,
@@ -385,12 +385,12 @@ pub(super) const ADVICE_WORKLOADS: About = gauge(
     ],
 );
 pub(super) const ADVICE_REQUEST: About = gauge(
-    "advice_request",
+    "rightsizing_request",
     "What a pod requests of the workloads that are wrong by the largest part of the cluster; 0 where it requests nothing",
     ADVISED,
 );
 pub(super) const ADVICE_SUGGESTED: About = gauge(
-    "advice_suggested_request",
+    "rightsizing_suggested_request",
     "What a pod of these workloads had better request",
     ADVISED,
 );
