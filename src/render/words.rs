@@ -4,35 +4,6 @@ use jiff::SignedDuration;
 
 use crate::values::Ratio;
 
-/// A text as it may stand between tags and within quotes. Names are anyone's choice: nothing in them may be markup, and
-/// nothing may turn the direction of what follows.
-pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    escape(text, &mut out);
-    out
-}
-
-/// The same, at the end of another text.
-pub(super) fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            '\n' => out.push('\n'),
-            c if c.is_control() || turns(c) => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-}
-
-/// Whether a character changes the direction of writing: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
-const fn turns(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// Formats a share as `37 %`, with a space that does not break.
 pub fn percent(share: f64) -> String {
     let ratio = Ratio::new(share.max(0.0)).unwrap_or_default();
