@@ -16,7 +16,7 @@ use super::policy::Chosen;
 use super::show::Screen;
 use super::{Misuse, file, policy, report};
 
-use self::page::Page;
+use self::page::SimulationText;
 
 mod page;
 
@@ -119,7 +119,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     match args.output {
         Output::Text => {
-            let page = Page {
+            let page = SimulationText {
                 traces: &traces,
                 head: &loaded.head,
                 all: args.all,

@@ -1,10 +1,10 @@
-//! From values to places: scales, ticks that are round numbers, and paths.
+//! Linear scales, round ticks and SVG paths.
 
 use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-/// A straight line from values to places.
+/// A linear map from values to positions.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     least: f64,
@@ -14,17 +14,17 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// From the first value at the first place to the last value at the last place.
-    pub const fn new(values: (f64, f64), places: (f64, f64)) -> Self {
+    /// Maps the first value to the first position and the last value to the last position.
+    pub const fn new(values: (f64, f64), positions: (f64, f64)) -> Self {
         Scale {
             least: values.0,
             most: values.1,
-            first: places.0,
-            last: places.1,
+            first: positions.0,
+            last: positions.1,
         }
     }
 
-    /// The place of a value; what is beyond the scale is at its end.
+    /// Returns the position of a value. A value outside the scale is at its end.
     pub fn at(self, value: f64) -> f64 {
         let width = self.most - self.least;
         let share = if width > 0.0 {
@@ -36,11 +36,11 @@ impl Scale {
     }
 }
 
-/// Round shares from zero to the end of an axis that holds `most`: at most six steps.
+/// Returns round shares from zero to the end of an axis that includes `most`, in at most six steps.
 pub fn share_ticks(most: f64) -> Vec<f64> {
-    let mut tenth = 0.001;
+    let mut unit = 0.001;
     for _ in 0..8 {
-        for step in [1.0, 2.0, 5.0].map(|part| part * tenth) {
+        for step in [1.0, 2.0, 5.0].map(|part| part * unit) {
             let steps = (most / step - 1e-9).ceil().max(1.0);
             if steps <= 6.0 {
                 return (0..=6_u8)
@@ -50,31 +50,29 @@ pub fn share_ticks(most: f64) -> Vec<f64> {
                     .collect();
             }
         }
-        tenth *= 10.0;
+        unit *= 10.0;
     }
     vec![0.0, most]
 }
 
-/// Round times within a length, from zero on: at most `count` of them.
+/// Returns at most `count` round times from zero to `length`.
 pub fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDuration> {
     const ROUND: [i64; 20] = [
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,
         43_200, 86_400, 172_800,
     ];
     let seconds = length.as_secs().max(0);
-    let fits = |step: &i64| seconds / step < count.max(1);
-    let long = (1..).map(|weeks| weeks * 604_800);
     let step = ROUND
         .into_iter()
-        .chain(long)
-        .find(fits)
+        .chain((1..).map(|weeks| weeks * 604_800))
+        .find(|step| seconds / step < count.max(1))
         .unwrap_or(seconds.max(1));
     (0..=seconds / step)
         .map(|i| SignedDuration::from_secs(i * step))
         .collect()
 }
 
-/// A number as short as a tenth of a pixel allows.
+/// Formats a number with at most one decimal: a tenth of a pixel is exact enough.
 pub fn number(value: f64) -> String {
     let tenths = (value * 10.0).round() / 10.0;
     if tenths == 0.0 {
@@ -84,7 +82,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// How many, as a place.
+/// Converts a count to a number for a scale.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of nodes and samples, far below 2^53"
@@ -93,7 +91,7 @@ pub const fn count(of: usize) -> f64 {
     of as f64
 }
 
-/// Lines through points; where a point is missing, the line is interrupted. A point alone is a dot.
+/// Returns an SVG path through the points. A missing point interrupts the line; a single point becomes a dot.
 pub fn path(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> String {
     let mut out = String::new();
     let mut run = 0;
@@ -112,6 +110,7 @@ pub fn path(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> String {
     out
 }
 
+/// Draws a line of no length after a single point: with round caps it becomes a dot.
 fn finish(out: &mut String, run: usize) {
     if run == 1 {
         out.push_str("h0");
@@ -123,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scale_is_straight_and_ends_at_its_ends() {
+    fn a_scale_is_linear_and_clamps_values_outside() {
         let down = Scale::new((0.0, 1.0), (200.0, 0.0));
         assert_eq!(
             [0.0, 0.25, 1.0, 1.5, -1.0].map(|v| number(down.at(v))),
@@ -133,25 +132,25 @@ mod tests {
     }
 
     #[test]
-    fn ticks_of_shares_are_round() {
-        let told = |most: f64| {
+    fn share_ticks_are_round() {
+        let texts = |most: f64| {
             share_ticks(most)
                 .iter()
                 .map(|t| number(t * 100.0))
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        assert_eq!(told(1.0), "0 20 40 60 80 100");
-        assert_eq!(told(0.83), "0 20 40 60 80 100");
-        assert_eq!(told(0.55), "0 10 20 30 40 50 60");
-        assert_eq!(told(0.021), "0 0.5 1 1.5 2 2.5");
-        assert_eq!(told(1.3), "0 50 100 150");
-        assert_eq!(told(0.0), "0 0.1");
+        assert_eq!(texts(1.0), "0 20 40 60 80 100");
+        assert_eq!(texts(0.83), "0 20 40 60 80 100");
+        assert_eq!(texts(0.55), "0 10 20 30 40 50 60");
+        assert_eq!(texts(0.021), "0 0.5 1 1.5 2 2.5");
+        assert_eq!(texts(1.3), "0 50 100 150");
+        assert_eq!(texts(0.0), "0 0.1");
     }
 
     #[test]
-    fn ticks_of_time_are_round() {
-        let told = |seconds: i64| {
+    fn time_ticks_are_round() {
+        let texts = |seconds: i64| {
             let ticks = time_ticks(SignedDuration::from_secs(seconds), 7);
             ticks
                 .iter()
@@ -159,14 +158,14 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        assert_eq!(told(7_200), "0s 20m 40m 1h 1h20m 1h40m 2h");
-        assert_eq!(told(600), "0s 2m 4m 6m 8m 10m");
-        assert_eq!(told(86_400), "0s 6h 12h 18h 1d");
-        assert_eq!(told(0), "0s");
+        assert_eq!(texts(7_200), "0s 20m 40m 1h 1h20m 1h40m 2h");
+        assert_eq!(texts(600), "0s 2m 4m 6m 8m 10m");
+        assert_eq!(texts(86_400), "0s 6h 12h 18h 1d");
+        assert_eq!(texts(0), "0s");
     }
 
     #[test]
-    fn a_path_is_interrupted_where_nothing_is_known() {
+    fn a_missing_point_interrupts_a_path() {
         let points = [
             Some((0.0, 1.0)),
             Some((1.0, 2.04)),

@@ -1,205 +1,153 @@
-//! Nodes before and after: a bar each, or their profile where they are many.
+//! Nodes at the start and at the end: one bar each, or sorted profiles where there are many.
 
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
-use crate::render::scale::{Scale, count, number, share_ticks};
-use crate::render::words::{counted, escaped, node_labels, percent};
+use crate::render::bar::{Bar, ReferenceMark, Zone, place};
+use crate::render::scale::{count, number, share_ticks};
+use crate::render::words::{counted, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
-use super::frame::{Down, inner, picture};
-use super::series::{Place, Weighed, first, last};
+use super::axes::{ShareAxis, WIDTH, chart, inner};
+use super::series::{Measure, Series, first, last, zone};
 
-/// More bars than this are a wall.
-const MOST: usize = 40;
+/// The height of a profile, in pixels.
+const PROFILE_HEIGHT: f64 = 120.0;
 
-/// What is drawn.
-pub(super) struct Bars<'t> {
+/// The shares of all nodes at the start and at the end.
+pub(super) struct StartEndBars<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) weighed: Weighed,
+    pub(super) measure: Measure,
     pub(super) band: Option<Band>,
-    /// Where the axis ends, as a share.
+    /// The share at the end of the axis.
     pub(super) top: f64,
-    /// The rows, from the top.
+    /// The names of the nodes, from the top.
     pub(super) rows: &'t [&'t str],
 }
 
-impl Bars<'_> {
-    /// The picture.
-    pub(super) fn draw(&self) -> String {
-        if self.rows.len() > MOST {
-            self.profiles()
-        } else {
-            self.table()
-        }
-    }
-
-    fn table(&self) -> String {
+impl StartEndBars<'_> {
+    /// One bar for each node.
+    pub(super) fn table(&self) -> Markup {
         let labels = node_labels(self.rows, 24);
-        let mut out = format!(
-            "<table class=\"bars\"><thead><tr><th>node</th><th>{}</th>",
-            self.axis()
-        );
-        out.push_str("<th class=\"figure\">start → end</th><th class=\"figure\">pods</th></tr></thead><tbody>");
-        for (name, label) in self.rows.iter().zip(labels) {
-            let Some(node) = self.trace.nodes.iter().find(|n| n.name == *name) else {
-                continue;
-            };
-            let series = self.weighed.of(node, self.resource);
-            let (before, after) = (first(series), last(series));
-            let _ = write!(
-                out,
-                "<tr><th title=\"{}\">{}</th><td>{}</td><td class=\"figure\">{}</td><td class=\"figure\">{}</td></tr>",
-                escaped(name),
-                escaped(&label),
-                self.bar(before, after),
-                figures(before, after),
-                pods(node)
-            );
+        html! {
+            table.bars {
+                thead {
+                    tr {
+                        th { "node" }
+                        th { (self.head()) }
+                        th.figure { "start → end" }
+                        th.figure { "pods" }
+                    }
+                }
+                tbody {
+                    @for (name, label) in self.rows.iter().zip(labels) {
+                        @if let Some(node) = self.trace.nodes.iter().find(|node| node.name == *name) {
+                            (self.row(node, &label))
+                        }
+                    }
+                }
+            }
         }
-        out + "</tbody></table>"
     }
 
-    fn axis(&self) -> String {
+    /// The edges of the band as a column head, or the name of the resource without a band.
+    fn head(&self) -> Markup {
         let Some(band) = self.band else {
-            return self.resource_name();
+            return html! { (self.resource) };
         };
-        let edge = |ratio: Ratio, class: &str| {
-            format!(
-                "<text class=\"edge-name {class}\" x=\"{}\" y=\"11\" text-anchor=\"middle\">{}</text>",
-                self.at(ratio),
-                percent(ratio.get())
-            )
-        };
-        format!(
-            "<svg class=\"bar\" width=\"100%\" height=\"14\">{}{}</svg>",
-            edge(band.low, "idle"),
-            edge(band.high, "hot")
-        )
+        html! {
+            svg.bar width="100%" height="14" {
+                @for (ratio, class) in [(band.low, "edge-name idle"), (band.high, "edge-name hot")] {
+                    text class=(class) x=(place(ratio, self.top)) y="11" text-anchor="middle" {
+                        (percent(ratio.get()))
+                    }
+                }
+            }
+        }
     }
 
-    fn resource_name(&self) -> String {
-        escaped(self.resource)
-    }
-
-    /// The bar at the end, over the outline of the bar at the start.
-    fn bar(&self, before: Option<Ratio>, after: Option<Ratio>) -> String {
-        let mut out = String::from(
-            "<svg class=\"bar\" width=\"100%\" height=\"18\"><rect class=\"track\" y=\"3\" width=\"100%\" height=\"12\" rx=\"2\"/>",
-        );
-        if let Some(after) = after {
-            let class = Place::of(after, self.band).class();
-            let _ = write!(
-                out,
-                "<rect class=\"fill {class}\" y=\"3\" width=\"{}\" height=\"12\" rx=\"2\"/>",
-                self.at(after)
-            );
+    fn row(&self, node: &NodeTrace, label: &str) -> Markup {
+        let series = self.measure.series(node, self.resource);
+        let (before, after) = (first(series), last(series));
+        let band = self.band.map(Into::into).unwrap_or_default();
+        let bar = Bar::change(before, after, band);
+        html! {
+            tr {
+                th title=(node.name) { (label) }
+                td { (bar.svg(self.top, ReferenceMark::Outline)) }
+                td.figure { (figure(before, "?")) " → " (figure(after, "gone")) }
+                td.figure { (pods(node)) }
+            }
         }
-        if let Some(before) = before {
-            let class = Place::of(before, self.band).class();
-            let x = self.at(before);
-            let _ = write!(
-                out,
-                "<rect class=\"ghost {class}\" y=\"3\" width=\"{x}\" height=\"12\" rx=\"2\"/>"
-            );
-        }
-        for (ratio, class) in self
-            .band
-            .iter()
-            .flat_map(|b| [(b.low, "idle"), (b.high, "hot")])
-        {
-            let x = self.at(ratio);
-            let _ = write!(
-                out,
-                "<line class=\"edge {class}\" x1=\"{x}\" x2=\"{x}\" y2=\"18\"/>"
-            );
-        }
-        out + "</svg>"
-    }
-
-    fn at(&self, ratio: Ratio) -> String {
-        format!(
-            "{}%",
-            number(Scale::new((0.0, self.top), (0.0, 100.0)).at(ratio.get()))
-        )
     }
 
     /// All nodes from the fullest to the emptiest, at the start and at the end.
-    fn profiles(&self) -> String {
-        let at = |of: fn(&super::series::Series) -> Option<Ratio>| {
-            let mut all: Vec<Ratio> = self
-                .trace
-                .nodes
-                .iter()
-                .filter_map(|n| of(self.weighed.of(n, self.resource)))
-                .collect();
-            all.sort_by(|a, b| b.order(*a));
-            all
+    pub(super) fn profiles(&self) -> Markup {
+        html! {
+            div.two.profiles {
+                div { h5 { "at the start" } (self.profile("at the start", &self.sorted(first))) }
+                div { h5 { "at the end" } (self.profile("at the end", &self.sorted(last))) }
+            }
+        }
+    }
+
+    fn sorted(&self, pick: fn(&Series) -> Option<Ratio>) -> Vec<Ratio> {
+        let mut ratios: Vec<Ratio> = self
+            .trace
+            .nodes
+            .iter()
+            .filter_map(|node| pick(self.measure.series(node, self.resource)))
+            .collect();
+        ratios.sort_by(|a, b| b.order(*a));
+        ratios
+    }
+
+    fn profile(&self, when: &str, ratios: &[Ratio]) -> Markup {
+        let axis = ShareAxis {
+            ticks: share_ticks(self.top),
+            height: PROFILE_HEIGHT,
         };
-        let profile = |when: &str, all: &[Ratio]| {
-            format!("<div><h5>{when}</h5>{}</div>", self.profile(when, all))
+        let hot = ratios
+            .iter()
+            .filter(|ratio| zone(**ratio, self.band) == Zone::Hot)
+            .count();
+        let content = html! {
+            (axis.band(self.band))
+            (axis.axis())
+            (inner(PROFILE_HEIGHT, "profile", &html! {
+                @for zone in [Zone::Idle, Zone::Even, Zone::Hot] {
+                    path class={ "fill " (zone.class()) } d=(self.profile_path(zone, ratios, &axis)) {}
+                }
+            }))
+            (axis.edges(self.band))
+            (axis.edge_names(self.band, true))
+            text.note x="100%" y="138" text-anchor="end" { (counted(ratios.len(), "node")) ", " (hot) " hot" }
         };
-        format!(
-            "<div class=\"two\">{}{}</div>",
-            profile("at the start", &at(first)),
-            profile("at the end", &at(last))
+        chart(
+            PROFILE_HEIGHT,
+            &format!("{} of all nodes {when}, sorted", self.resource),
+            &content,
         )
     }
 
-    fn profile(&self, when: &str, all: &[Ratio]) -> String {
-        let down = Down {
-            ticks: share_ticks(self.top),
-            height: 120.0,
-        };
-        let mut strokes = [String::new(), String::new(), String::new()];
-        let width = super::frame::WIDE / count(all.len().max(1));
-        for (i, ratio) in all.iter().enumerate() {
-            let (x, y) = (width * count(i), down.place(ratio.get()));
-            let which = match Place::of(*ratio, self.band) {
-                Place::Idle => 0,
-                Place::Even => 1,
-                Place::Hot => 2,
-            };
-            let _ = write!(
-                strokes[which],
-                "M{x:.2} 120V{}h{:.2}V120Z",
-                number(y),
-                width * 0.86
-            );
-        }
-        let [idle, even, hot] = strokes;
-        let bars = format!(
-            "<path class=\"fill idle\" d=\"{idle}\"/><path class=\"fill even\" d=\"{even}\"/><path class=\"fill hot\" d=\"{hot}\"/>"
-        );
-        let hot_now = all
+    /// Returns one path for all bars of a zone: a thousand nodes stay one element.
+    fn profile_path(&self, wanted: Zone, ratios: &[Ratio], axis: &ShareAxis) -> String {
+        let width = WIDTH / count(ratios.len().max(1));
+        ratios
             .iter()
-            .filter(|r| Place::of(**r, self.band) == Place::Hot)
-            .count();
-        let told = format!(
-            "<text class=\"note\" x=\"100%\" y=\"138\" text-anchor=\"end\">{}, {hot_now} hot</text>",
-            counted(all.len(), "node")
-        );
-        let parts = [
-            down.band(self.band),
-            down.axis(),
-            inner(120.0, "profile", &bars),
-            down.edges(self.band),
-            down.edge_names(self.band, true),
-            told,
-        ];
-        picture(
-            120.0,
-            &format!("{} of all nodes {when}, sorted", self.resource),
-            &parts,
-        )
+            .enumerate()
+            .filter(|(_, ratio)| zone(**ratio, self.band) == wanted)
+            .map(|(i, ratio)| {
+                let (x, y) = (width * count(i), number(axis.y(ratio.get())));
+                format!("M{x:.2} 120V{y}h{:.2}V120Z", width * 0.86)
+            })
+            .collect()
     }
 }
 
-fn figures(before: Option<Ratio>, after: Option<Ratio>) -> String {
-    let text =
-        |ratio: Option<Ratio>, none: &str| ratio.map_or(none.to_owned(), |r| percent(r.get()));
-    format!("{} → {}", text(before, "?"), text(after, "gone"))
+fn figure(ratio: Option<Ratio>, missing: &str) -> String {
+    ratio.map_or_else(|| missing.to_owned(), |ratio| percent(ratio.get()))
 }
 
 fn pods(node: &NodeTrace) -> String {

@@ -1,140 +1,161 @@
-//! Many nodes in one picture over time: the fullest, the emptiest and how the others lie between.
+//! Many nodes in one chart: the fullest node, the emptiest node and the quantiles between them.
+
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use maud::{Markup, html};
 
 use crate::render::scale::{count, number, path};
-use crate::render::words::escaped;
 use crate::simulate::trace::NodeTrace;
 use crate::values::Ratio;
 
-use super::frame::{inner, picture};
-use super::lines::Chart;
+use super::axes::{chart, inner};
+use super::lines::LineChart;
 use super::marks::marks;
-use super::series::{quantile, value_at};
+use super::series::{Series, quantile, value_at};
 
-/// Moments at which the nodes are sorted.
+/// The number of moments for which quantiles are computed.
 const MOMENTS: usize = 240;
 
-/// The quantiles at one moment, from the emptiest to the fullest.
-type Column = (SignedDuration, [Ratio; 5]);
+/// The least height of the envelope that leaves room for three names, in pixels.
+const ROOM_FOR_NAMES: f64 = 42.0;
 
-impl Chart<'_> {
-    /// The picture of many nodes.
-    pub(super) fn envelope(&self) -> String {
-        let columns = self.columns();
-        let height = self.down.height;
-        let mut parts = vec![
-            self.down.band(self.band),
-            self.down.axis(),
-            self.across.axis(height),
-            self.down.edges(self.band),
-        ];
-        let areas = self.area(&columns, (0, 4), "outer") + &self.area(&columns, (1, 3), "inner");
-        parts.push(inner(height, "spread", &areas));
-        let fullest = self.curve(&columns, 4);
-        if let Some(band) = self.band {
-            let halo = format!("<path class=\"line\" d=\"{fullest}\"/>");
-            parts.push(inner(self.down.place(band.high.get()), "halo", &halo));
-        }
-        let curve = |class: &str, d: &str| format!("<path class=\"line {class}\" d=\"{d}\"/>");
-        let curves = curve("median", &self.curve(&columns, 2)) + &curve("fullest", &fullest);
-        parts.push(inner(height, "lines", &curves));
-        parts.push(self.down.edge_names(self.band, false));
-        parts.push(self.across.events(self.trace, height));
-        if self.marked {
-            parts.push(self.envelope_marks());
-        }
-        parts.push(self.legend(&columns));
-        picture(
-            height,
-            &format!("{} of all nodes over time, by quantiles", self.resource),
-            &parts,
-        )
-    }
+/// The quantiles at one moment, from the emptiest node to the fullest.
+struct Quantiles {
+    at: SignedDuration,
+    ratios: [Ratio; 5],
+}
 
-    fn columns(&self) -> Vec<Column> {
-        let all: Vec<_> = self
-            .trace
-            .nodes
-            .iter()
-            .map(|n| self.weighed.of(n, self.resource))
-            .collect();
-        let length = all.iter().map(|s| s.len()).max().unwrap_or_default();
-        let every = length.div_ceil(MOMENTS).max(1);
-        let column = |i: usize| {
-            let mut values: Vec<Ratio> = all
-                .iter()
-                .filter_map(|s| s.get(i).copied().flatten())
-                .collect();
-            values.sort_by(|a, b| a.order(*b));
-            let at = SignedDuration::from_secs_f64(self.trace.step.as_secs_f64() * count(i));
-            (!values.is_empty())
-                .then(|| (at, [0, 1, 5, 9, 10].map(|tenths| quantile(&values, tenths))))
+/// Indices into [`Quantiles::ratios`].
+const EMPTIEST: usize = 0;
+const MEDIAN: usize = 2;
+const FULLEST: usize = 4;
+
+impl LineChart<'_> {
+    pub(super) fn envelope(&self) -> Markup {
+        let moments = self.quantiles();
+        let height = self.share.height;
+        let fullest = self.curve(&moments, FULLEST);
+        let content = html! {
+            (self.share.band(self.band))
+            (self.share.axis())
+            (self.time.axis(height))
+            (self.share.edges(self.band))
+            (inner(height, "spread", &html! {
+                path.outer d=(self.area(&moments, EMPTIEST, FULLEST)) {}
+                path.inner d=(self.area(&moments, 1, 3)) {}
+            }))
+            @if let Some(band) = self.band {
+                (inner(self.share.y(band.high.get()), "halo", &html! { path.line d=(fullest) {} }))
+            }
+            (inner(height, "lines", &html! {
+                path.line.median d=(self.curve(&moments, MEDIAN)) {}
+                path.line.fullest d=(fullest) {}
+            }))
+            (self.share.edge_names(self.band, false))
+            (self.time.events(self.trace, height))
+            @if self.marked { (self.envelope_marks()) }
+            (self.curve_names(&moments))
         };
-        (0..length).step_by(every).filter_map(column).collect()
+        let label = format!(
+            "{} {} of all nodes over time, by quantiles",
+            self.resource,
+            self.measure.words()
+        );
+        chart(height, &label, &content)
     }
 
-    fn point(&self, column: &Column, which: usize) -> (f64, f64) {
-        (
-            self.across.place(column.0),
-            self.down.place(column.1[which].get()),
-        )
-    }
-
-    fn curve(&self, columns: &[Column], which: usize) -> String {
-        path(columns.iter().map(|c| Some(self.point(c, which))))
-    }
-
-    fn area(&self, columns: &[Column], (low, high): (usize, usize), class: &str) -> String {
-        let there = columns.iter().map(|c| Some(self.point(c, high)));
-        let back = columns.iter().rev().map(|c| Some(self.point(c, low)));
-        format!(
-            "<path class=\"{class}\" d=\"{}Z\"/>",
-            path(there.chain(back))
-        )
-    }
-
-    fn envelope_marks(&self) -> String {
-        let by_name: std::collections::BTreeMap<&str, &NodeTrace> = self
+    fn quantiles(&self) -> Vec<Quantiles> {
+        let all: Vec<&Series> = self
             .trace
             .nodes
             .iter()
-            .map(|n| (n.name.as_str(), n))
+            .map(|node| self.measure.series(node, self.resource))
+            .collect();
+        let length = all
+            .iter()
+            .map(|series| series.len())
+            .max()
+            .unwrap_or_default();
+        (0..length)
+            .step_by(length.div_ceil(MOMENTS).max(1))
+            .filter_map(|i| self.quantiles_at(i, &all))
+            .collect()
+    }
+
+    /// Returns `None` if no node existed at this step.
+    fn quantiles_at(&self, step: usize, all: &[&Series]) -> Option<Quantiles> {
+        let mut ratios: Vec<Ratio> = all
+            .iter()
+            .filter_map(|series| series.get(step).copied().flatten())
+            .collect();
+        ratios.sort_by(|a, b| a.order(*b));
+        let seconds = self.trace.step.as_secs_f64() * count(step);
+        (!ratios.is_empty()).then(|| Quantiles {
+            at: SignedDuration::from_secs_f64(seconds),
+            ratios: [0, 1, 5, 9, 10].map(|tenths| quantile(&ratios, tenths)),
+        })
+    }
+
+    fn point(&self, moment: &Quantiles, which: usize) -> Option<(f64, f64)> {
+        let ratio = moment.ratios.get(which)?;
+        Some((self.time.x(moment.at), self.share.y(ratio.get())))
+    }
+
+    fn curve(&self, moments: &[Quantiles], which: usize) -> String {
+        path(moments.iter().map(|moment| self.point(moment, which)))
+    }
+
+    fn area(&self, moments: &[Quantiles], low: usize, high: usize) -> String {
+        let there = moments.iter().map(|moment| self.point(moment, high));
+        let back = moments.iter().rev().map(|moment| self.point(moment, low));
+        path(there.chain(back)) + "Z"
+    }
+
+    fn envelope_marks(&self) -> Markup {
+        let nodes: BTreeMap<&str, &NodeTrace> = self
+            .trace
+            .nodes
+            .iter()
+            .map(|node| (node.name.as_str(), node))
             .collect();
         let radius = if self.trace.evictions.len() > 60 {
             2.2
         } else {
             3.2
         };
-        marks(self.trace, self.across, radius, |eviction| {
-            let series = self
-                .weighed
-                .of(by_name.get(eviction.from.as_str())?, self.resource);
-            Some(
-                self.down
-                    .place(value_at(self.trace, series, eviction.at)?.get()),
-            )
+        marks(self.trace, self.time, radius, |eviction| {
+            let node = nodes.get(eviction.from.as_str())?;
+            let series = self.measure.series(node, self.resource);
+            let ratio = value_at(self.trace, series, eviction.at)?;
+            Some(self.share.y(ratio.get()))
         })
     }
 
-    /// The names of the curves at their ends.
-    fn legend(&self, columns: &[Column]) -> String {
-        let Some(end) = columns.last() else {
-            return String::new();
+    /// The names of the curves at their ends, or one name where three would overlap.
+    fn curve_names(&self, moments: &[Quantiles]) -> Markup {
+        let y = |which| {
+            let (_, y) = self.point(moments.last()?, which)?;
+            Some(y)
         };
-        let name = |(which, text): (usize, &str)| {
-            let y = number(self.point(end, which).1 + 4.0);
-            format!(
-                "<text class=\"note\" x=\"100%\" dx=\"8\" y=\"{y}\">{}</text>",
-                escaped(text)
-            )
-        };
-        let apart = self.point(end, 0).1 - self.point(end, 4).1 > 42.0;
+        let apart = y(EMPTIEST)
+            .zip(y(FULLEST))
+            .is_some_and(|(low, high)| low - high > ROOM_FOR_NAMES);
         let names: &[(usize, &str)] = if apart {
-            &[(4, "fullest node"), (2, "median"), (0, "emptiest")]
+            &[
+                (FULLEST, "fullest node"),
+                (MEDIAN, "median"),
+                (EMPTIEST, "emptiest"),
+            ]
         } else {
-            &[(2, "all nodes")]
+            &[(MEDIAN, "all nodes")]
         };
-        names.iter().copied().map(name).collect()
+        html! {
+            @for (which, name) in names {
+                @if let Some(y) = y(*which) {
+                    text.note x="100%" dx="8" y=(number(y + 4.0)) { (name) }
+                }
+            }
+        }
     }
 }

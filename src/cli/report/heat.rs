@@ -1,212 +1,202 @@
-//! Nodes × time as a map of colours: where it is hot, and when it stopped.
+//! A map of nodes × time: its colours show where nodes are hot, and until when.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use maud::{Markup, html};
+
 use crate::render::scale::{Scale, count, number};
-use crate::render::words::{counted, escaped, node_labels, percent};
+use crate::render::words::{counted, node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
-use super::frame::{Across, picture};
-use super::lines::told;
+use super::axes::{TimeAxis, chart};
+use super::lines::tooltip;
 use super::marks::marks;
-use super::series::{Weighed, first, thinned};
+use super::series::{Measure, first, thinned};
 
 /// Shades: three for idle, two for even, four for hot.
 const SHADES: usize = 9;
-/// Cells of one map, so that a page stays small; rows are never left out.
+/// The most cells of one map, so that the page stays small. Time becomes coarser; rows are never left out.
 const CELLS: usize = 120_000;
-/// Rows that are lower than this have no names.
+/// Lower rows have no room for names, in pixels.
 const NAMED: f64 = 9.0;
 
-/// What is drawn.
-pub(super) struct Map<'t> {
+/// The shares of all nodes over time.
+pub(super) struct HeatMap<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) weighed: Weighed,
-    pub(super) across: Across,
+    pub(super) measure: Measure,
+    pub(super) time: TimeAxis,
     pub(super) band: Option<Band>,
-    /// The rows, from the top.
+    /// The names of the nodes, from the top.
     pub(super) rows: &'t [&'t str],
 }
 
-/// Rows from the node that is fullest at the start to the one that is emptiest, then those that joined later; the same
-/// order for all runs, so that they can be compared row by row.
-pub(super) fn rows<'t>(
-    traces: impl IntoIterator<Item = &'t Trace>,
-    weighed: Weighed,
-    resource: &str,
-) -> Vec<&'t str> {
+/// Returns the names of the nodes: from the fullest at the start to the emptiest, then nodes that joined later.
+///
+/// The order is the same for all runs, so that they can be compared row by row.
+pub(super) fn rows<'t>(traces: &[&'t Trace], measure: Measure, resource: &str) -> Vec<&'t str> {
     let mut known: BTreeMap<&str, (bool, Ratio)> = BTreeMap::new();
-    for node in traces.into_iter().flat_map(|t| &t.nodes) {
-        let series = weighed.of(node, resource);
-        let late = series.first().is_none_or(Option::is_none);
+    for node in traces.iter().flat_map(|trace| &trace.nodes) {
+        let series = measure.series(node, resource);
+        let joined_later = series.first().is_none_or(Option::is_none);
         known
             .entry(&node.name)
-            .or_insert_with(|| (late, first(series).unwrap_or_default()));
+            .or_insert_with(|| (joined_later, first(series).unwrap_or_default()));
     }
     let mut rows: Vec<_> = known.into_iter().collect();
-    rows.sort_by(|a, b| {
-        a.1.0
-            .cmp(&b.1.0)
-            .then(b.1.1.order(a.1.1))
-            .then(a.0.cmp(b.0))
+    rows.sort_by(|(a, (a_later, a_ratio)), (b, (b_later, b_ratio))| {
+        a_later
+            .cmp(b_later)
+            .then(b_ratio.order(*a_ratio))
+            .then(a.cmp(b))
     });
     rows.into_iter().map(|(name, _)| name).collect()
 }
 
-impl Map<'_> {
-    /// The picture.
-    pub(super) fn draw(&self) -> String {
+impl HeatMap<'_> {
+    pub(super) fn draw(&self) -> Markup {
         let row = row_height(self.rows.len());
         let height = row * count(self.rows.len());
-        let by_name: BTreeMap<&str, &NodeTrace> = self
+        let centres: BTreeMap<&str, f64> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (*name, row * (count(i) + 0.5)))
+            .collect();
+        let radius = (row / 2.0 - 1.5).clamp(1.8, 4.0);
+        let nodes = self.nodes();
+        let content = html! {
+            (self.time.axis(height))
+            (self.cells(&nodes, height))
+            (self.tooltips(&nodes, row))
+            (self.time.events(self.trace, height))
+            (marks(self.trace, self.time, radius, |eviction| centres.get(eviction.from.as_str()).copied()))
+            (self.names(row, height))
+        };
+        let label = format!(
+            "map of {} of {} over time",
+            self.resource,
+            counted(self.rows.len(), "node")
+        );
+        chart(height, &label, &content)
+    }
+
+    /// Returns the node of each row; `None` if this run does not have it.
+    fn nodes(&self) -> Vec<Option<&NodeTrace>> {
+        let nodes: BTreeMap<&str, &NodeTrace> = self
             .trace
             .nodes
             .iter()
-            .map(|n| (n.name.as_str(), n))
+            .map(|node| (node.name.as_str(), node))
             .collect();
-        let nodes: Vec<Option<&NodeTrace>> = self
-            .rows
+        self.rows
             .iter()
-            .map(|name| by_name.get(name).copied())
-            .collect();
-        let node_addresses: BTreeMap<&str, f64> = self
-            .rows
-            .iter()
-            .enumerate()
-            .map(|(i, n)| (*n, row * (count(i) + 0.5)))
-            .collect();
-        let parts = [
-            self.across.axis(height),
-            self.cells(&nodes, height),
-            self.titles(&nodes, row),
-            self.across.events(self.trace, height),
-            marks(
-                self.trace,
-                self.across,
-                (row / 2.0 - 1.5).clamp(1.8, 4.0),
-                |e| node_addresses.get(e.from.as_str()).copied(),
-            ),
-            self.names(row, height),
-        ];
-        picture(
-            height,
-            &format!(
-                "map of {} of {} over time",
-                self.resource,
-                counted(self.rows.len(), "node")
-            ),
-            &parts,
-        )
+            .map(|name| nodes.get(name).copied())
+            .collect()
     }
 
-    /// One path per shade: a stroke for each stretch of equal shade.
-    fn cells(&self, nodes: &[Option<&NodeTrace>], height: f64) -> String {
+    /// The cells: one path per shade, with one stroke for each stretch of equal shade.
+    fn cells(&self, nodes: &[Option<&NodeTrace>], height: f64) -> Markup {
         let columns = (CELLS / nodes.len().max(1)).clamp(60, 240);
         let mut shades: [String; SHADES] = Default::default();
+        for (row, node) in nodes.iter().enumerate() {
+            let Some(node) = node else { continue };
+            let cells = thinned(self.measure.series(node, self.resource), columns)
+                .into_iter()
+                .map(|point| point.map(|(_, ratio)| shade(ratio, self.band)));
+            strokes(row, cells, &mut shades);
+        }
+        let class = if self.band.is_none() {
+            "heat plain"
+        } else {
+            "heat"
+        };
+        // Rows are strokes of width one along the middle of each row, so the picture starts half a row higher.
+        let view = format!(
+            "0 -0.5 {} {}",
+            self.width(nodes, columns),
+            nodes.len().max(1)
+        );
+        html! {
+            svg class=(class) width="100%" height=(number(height)) viewBox=(view) preserveAspectRatio="none" {
+                @for (i, path) in shades.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+                    path class={ "h" (i) } d=(path) {}
+                }
+            }
+        }
+    }
+
+    /// Returns the number of columns that the whole time axis holds, with two decimals.
+    fn width(&self, nodes: &[Option<&NodeTrace>], columns: usize) -> String {
         let samples = nodes
             .iter()
             .flatten()
-            .map(|n| self.weighed.of(n, self.resource).len())
+            .map(|node| self.measure.series(node, self.resource).len())
             .max()
             .unwrap_or_default();
-        for (row, node) in nodes.iter().enumerate() {
-            let Some(node) = node else { continue };
-            let shades_of = thinned(self.weighed.of(node, self.resource), columns);
-            let cells = shades_of
-                .iter()
-                .map(|p| p.map(|(_, ratio)| shade(ratio, self.band)));
-            strokes(row, cells, &mut shades);
-        }
-        let width = samples.div_ceil(columns).max(1);
-        let (length, step) = (
-            self.across.length.as_secs_f64(),
-            self.trace.step.as_secs_f64().max(1.0),
-        );
-        let wide = hundredths(length / step / count(width));
-        let mut out = format!(
-            "<svg class=\"heat{}\" width=\"100%\" height=\"{}\" viewBox=\"0 -0.5 {wide} {}\" preserveAspectRatio=\"none\">",
-            if self.band.is_none() { " plain" } else { "" },
-            number(height),
-            nodes.len().max(1)
-        );
-        for (i, d) in shades.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-            let _ = write!(out, "<path class=\"h{i}\" d=\"{d}\"/>");
-        }
-        out + "</svg>"
+        let samples_per_column = count(samples.div_ceil(columns).max(1));
+        let steps = self.time.length.as_secs_f64() / self.trace.step.as_secs_f64().max(1.0);
+        let width = (steps / samples_per_column * 100.0).round() / 100.0;
+        width.max(0.01).to_string()
     }
 
-    /// An invisible strip over each row that tells whose it is.
-    fn titles(&self, nodes: &[Option<&NodeTrace>], row: f64) -> String {
-        let mut out = String::new();
-        for (i, node) in nodes.iter().enumerate() {
-            let Some(node) = node else { continue };
-            let (y, title) = (
-                number(row * count(i)),
-                escaped(&told(node, self.weighed, self.resource)),
-            );
-            let _ = write!(
-                out,
-                "<rect class=\"row\" y=\"{y}\" width=\"100%\" height=\"{}\"><title>{title}</title></rect>",
-                number(row)
-            );
+    /// An invisible strip over each row with the tooltip of its node.
+    fn tooltips(&self, nodes: &[Option<&NodeTrace>], row: f64) -> Markup {
+        html! {
+            @for (i, node) in nodes.iter().enumerate() {
+                @if let Some(node) = node {
+                    rect.row y=(number(row * count(i))) width="100%" height=(number(row)) {
+                        title { (tooltip(node, self.measure, self.resource)) }
+                    }
+                }
+            }
         }
-        out
     }
 
-    fn names(&self, row: f64, height: f64) -> String {
-        let note = |y: f64, text: &str| {
-            format!(
-                "<text class=\"note\" x=\"100%\" dx=\"8\" y=\"{}\">{}</text>",
-                number(y),
-                escaped(text)
-            )
+    fn names(&self, row: f64, height: f64) -> Markup {
+        let names: Vec<(f64, String)> = if row < NAMED {
+            vec![
+                (10.0, "fullest at the start".to_owned()),
+                (height / 2.0, counted(self.rows.len(), "node")),
+                (height - 2.0, "emptiest, or joined".to_owned()),
+            ]
+        } else {
+            node_labels(self.rows, 16)
+                .into_iter()
+                .enumerate()
+                .map(|(i, name)| (row * (count(i) + 0.5) + 4.0, name))
+                .collect()
         };
-        if row < NAMED {
-            return note(10.0, "fullest at the start")
-                + &note(height / 2.0, &counted(self.rows.len(), "node"))
-                + &note(height - 2.0, "emptiest, or joined");
+        html! {
+            @for (y, name) in names {
+                text.note x="100%" dx="8" y=(number(y)) { (name) }
+            }
         }
-        let names = node_labels(self.rows, 16);
-        names
-            .iter()
-            .enumerate()
-            .map(|(i, name)| note(row * (count(i) + 0.5) + 4.0, name))
-            .collect()
     }
 }
 
-/// What the shades mean.
-pub(super) fn legend(band: Option<Band>) -> String {
-    let swatches = |shades: std::ops::Range<usize>| {
-        let mut out = String::new();
-        for shade in shades {
-            let _ = write!(out, "<i class=\"h{shade}\"></i>");
-        }
-        out
+/// Explains the shades.
+pub(super) fn legend(band: Option<Band>) -> Markup {
+    let Some(band) = band else {
+        return html! { span.key { (swatches("shades plain", 0..SHADES)) "0 % to 100 %" } };
     };
-    match band {
-        Some(band) => {
-            let (low, high) = (percent(band.low.get()), percent(band.high.get()));
-            format!(
-                "<span class=\"key\"><b class=\"shades\">{}</b>idle, up to {low}</span><span class=\"key\"><b class=\"shades\">{}</b>in the band</span>\
-                 <span class=\"key\"><b class=\"shades\">{}</b>hot, above {high}</span>",
-                swatches(0..3),
-                swatches(3..5),
-                swatches(5..SHADES)
-            )
-        }
-        None => format!(
-            "<span class=\"key\"><b class=\"shades plain\">{}</b>0 % to 100 %</span>",
-            swatches(0..SHADES)
-        ),
+    html! {
+        span.key { (swatches("shades", 0..3)) "idle, up to " (percent(band.low.get())) }
+        span.key { (swatches("shades", 3..5)) "in the band" }
+        span.key { (swatches("shades", 5..SHADES)) "hot, above " (percent(band.high.get())) }
     }
 }
 
-/// How high a row is, in pixels.
-fn row_height(rows: usize) -> f64 {
+fn swatches(class: &str, shades: std::ops::Range<usize>) -> Markup {
+    html! {
+        b class=(class) { @for shade in shades { i class={ "h" (shade) } {} } }
+    }
+}
+
+/// Returns the height of a row, in pixels.
+const fn row_height(rows: usize) -> f64 {
     match rows {
         0..=15 => 15.0,
         16..=60 => 10.0,
@@ -216,45 +206,55 @@ fn row_height(rows: usize) -> f64 {
     }
 }
 
-/// The shade of a ratio: the further from the band, the deeper.
+/// Returns the shade of a share: the further from the band, the deeper.
 fn shade(ratio: Ratio, band: Option<Band>) -> usize {
-    let within = |low: f64, high: f64, first: usize, shades: usize| {
-        let place = Scale::new((low, high), (0.0, count(shades))).at(ratio.get());
-        let steps = (1..shades).filter(|i| place >= count(*i)).count();
-        first + steps
+    let Some(Band { low, high }) = band else {
+        return step(ratio, (0.0, 1.0), SHADES);
     };
-    match band {
-        None => within(0.0, 1.0, 0, SHADES),
-        Some(band) if ratio > band.high => {
-            within(band.high.get(), band.high.get().max(0.0) + 0.2, 5, 4)
-        }
-        Some(band) if ratio <= band.low => within(0.0, band.low.get(), 0, 3),
-        Some(band) => within(band.low.get(), band.high.get(), 3, 2),
+    let (low, high) = (low.get(), high.get());
+    if ratio.get() > high {
+        5 + step(ratio, (high, high + 0.2), 4)
+    } else if ratio.get() <= low {
+        step(ratio, (0.0, low), 3)
+    } else {
+        3 + step(ratio, (low, high), 2)
     }
 }
 
-/// A row's cells, with those that follow each other in one shade as one stroke.
+/// Returns in which of `steps` equal parts of a range a share lies, counted from zero.
+fn step(ratio: Ratio, range: (f64, f64), steps: usize) -> usize {
+    let position = Scale::new(range, (0.0, count(steps))).at(ratio.get());
+    (1..steps).filter(|i| position >= count(*i)).count()
+}
+
+/// A stretch of equal cells of a row.
+#[derive(Clone, Copy)]
+struct Stretch {
+    shade: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Appends the cells of a row to the paths of their shades, one stroke for each stretch of equal shade.
 fn strokes(row: usize, cells: impl Iterator<Item = Option<usize>>, shades: &mut [String; SHADES]) {
-    let mut open: Option<(usize, usize, usize)> = None;
-    let mut close = |open: Option<(usize, usize, usize)>| {
-        if let Some((shade, from, to)) = open {
-            let _ = write!(shades[shade.min(SHADES - 1)], "M{from} {row}h{}", to - from);
-        }
-    };
-    for (i, cell) in cells.enumerate() {
+    let mut open: Option<Stretch> = None;
+    // The `None` at the end closes the last stretch.
+    for (i, cell) in cells.chain([None]).enumerate() {
         match (cell, &mut open) {
-            (Some(shade), Some((same, _, to))) if *same == shade => *to = i + 1,
+            (Some(shade), Some(stretch)) if stretch.shade == shade => stretch.to = i + 1,
             (cell, _) => {
-                close(open.take());
-                open = cell.map(|shade| (shade, i, i + 1));
+                if let Some(Stretch { shade, from, to }) = open.take() {
+                    // Writing to a string cannot fail.
+                    let _ = write!(shades[shade.min(SHADES - 1)], "M{from} {row}h{}", to - from);
+                }
+                open = cell.map(|shade| Stretch {
+                    shade,
+                    from: i,
+                    to: i + 1,
+                });
             }
         }
     }
-    close(open);
-}
-
-fn hundredths(value: f64) -> String {
-    format!("{}", ((value * 100.0).round() / 100.0).max(0.01))
 }
 
 #[cfg(test)]
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_of_one_shade_are_one_stroke() {
+    fn adjacent_cells_of_one_shade_are_one_stroke() {
         let mut shades: [String; SHADES] = Default::default();
         strokes(
             7,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn shades_change_at_the_edges_of_the_band() {
+    fn the_shade_changes_at_the_edges_of_the_band() {
         let band = Some(Band {
             low: Ratio::percent(30.0).unwrap(),
             high: Ratio::percent(70.0).unwrap(),

@@ -1,262 +1,245 @@
-//! A line for each node, where they are few enough to be told apart.
+//! One line for each node, where the nodes are few enough to tell apart.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
+use jiff::SignedDuration;
+use maud::{Markup, html};
+
+use crate::render::bar::Zone;
 use crate::render::scale::{count, number, path};
-use crate::render::words::{escaped, node_labels, percent};
+use crate::render::words::{node_labels, percent};
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
-use super::frame::{Across, Down, inner, picture};
+use super::axes::{ShareAxis, TimeAxis, chart, inner};
 use super::marks::marks;
-use super::series::{Place, Weighed, first, last, peak, thinned, value_at};
+use super::series::{Measure, first, last, peak, thinned, value_at, zone};
 
-/// More lines than this are a tangle.
+/// More lines than this cannot be told apart.
 pub(super) const MOST: usize = 15;
 /// More points than this are finer than a screen.
 const POINTS: usize = 400;
-/// Names need so many pixels each.
-const NAME: f64 = 14.0;
+/// The least distance between two node names, in pixels.
+const NAME_HEIGHT: f64 = 14.0;
 
-/// What is drawn.
-pub(super) struct Chart<'t> {
+/// A measure of every node over time.
+pub(super) struct LineChart<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) weighed: Weighed,
-    pub(super) across: Across,
-    pub(super) down: Down,
-    /// The band; `None` for what the policy does not weigh.
+    pub(super) measure: Measure,
+    pub(super) time: TimeAxis,
+    pub(super) share: ShareAxis,
+    /// The band; `None` for a measure that the policy does not balance by.
     pub(super) band: Option<Band>,
     /// Whether evictions are marked.
     pub(super) marked: bool,
-    /// The colour of each node.
     pub(super) colours: &'t Colours<'t>,
 }
 
-/// A class for each node, the same in all pictures of a resource.
+/// The CSS class of each node's colour, the same in all charts of a resource.
 pub(super) type Colours<'t> = BTreeMap<&'t str, String>;
 
-/// Those that were hot in any run take the warm colours, the others the cool ones, the fullest first.
-pub(super) fn colours<'t>(traces: &[&'t Trace], weighed: Weighed, resource: &str) -> Colours<'t> {
+/// Assigns warm colours to nodes that were hot in any run and cool colours to the others, the fullest first.
+pub(super) fn colours<'t>(traces: &[&'t Trace], measure: Measure, resource: &str) -> Colours<'t> {
     let mut known: BTreeMap<&str, (Ratio, bool)> = BTreeMap::new();
     for trace in traces {
         let band = trace.bands.get(resource).copied();
         for node in &trace.nodes {
-            let top = peak(weighed.of(node, resource)).unwrap_or_default();
-            let (most, hot) = known.entry(&node.name).or_default();
-            *hot |= Place::of(top, band) == Place::Hot;
-            *most = if top > *most { top } else { *most };
+            let peak = peak(measure.series(node, resource)).unwrap_or_default();
+            let (highest, hot) = known.entry(&node.name).or_default();
+            *hot |= zone(peak, band) == Zone::Hot;
+            *highest = if peak > *highest { peak } else { *highest };
         }
     }
     let mut nodes: Vec<_> = known.into_iter().collect();
     nodes.sort_by(|a, b| b.1.0.order(a.1.0).then(a.0.cmp(b.0)));
-    let (mut warm, mut cool) = (0, 0);
-    let class = |(name, (_, hot)): (&'t str, (Ratio, bool))| {
-        (
-            name,
-            if hot {
-                numbered("warm", &mut warm, 4)
-            } else {
-                numbered("cool", &mut cool, 6)
-            },
-        )
-    };
-    nodes.into_iter().map(class).collect()
+    let (hot, other): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, (_, hot))| *hot);
+    let warm = hot
+        .into_iter()
+        .enumerate()
+        .map(|(i, (name, _))| (name, colour_class("warm", i, 4)));
+    let cool = other
+        .into_iter()
+        .enumerate()
+        .map(|(i, (name, _))| (name, colour_class("cool", i, 6)));
+    warm.chain(cool).collect()
 }
 
-/// A node's line.
-struct Line<'t> {
+/// Returns the class of the `i`-th node of a family of colours. Repeated colours are dashed.
+fn colour_class(family: &str, i: usize, colours: usize) -> String {
+    let (colour, round) = (i % colours, i / colours);
+    if round == 0 {
+        format!("{family}{colour}")
+    } else {
+        format!("{family}{colour} dash{}", round.min(2))
+    }
+}
+
+/// The line of one node.
+struct NodeLine<'t> {
     node: &'t NodeTrace,
+    /// The class of its colour.
     class: &'t str,
     path: String,
     hot: bool,
+    tooltip: String,
 }
 
-impl Chart<'_> {
-    /// The picture.
-    pub(super) fn draw(&self) -> String {
+impl LineChart<'_> {
+    pub(super) fn draw(&self) -> Markup {
         let lines = self.lines();
-        let height = self.down.height;
-        let strokes = |class: &str, wanted: fn(&Line<'_>) -> bool| {
-            let mut out = String::new();
-            for line in lines.iter().filter(|l| wanted(l)) {
-                let title = escaped(&self.told(line.node));
-                let _ = write!(
-                    out,
-                    "<path class=\"{class} {}\" d=\"{}\"><title>{title}</title></path>",
-                    line.class, line.path
-                );
-            }
-            out
-        };
-        let mut parts = vec![
-            self.down.band(self.band),
-            self.down.axis(),
-            self.across.axis(height),
-        ];
-        parts.push(self.down.edges(self.band));
-        // Above the band the same lines have a halo: what is drawn there is cut off at its edge.
-        if let Some(band) = self.band {
-            parts.push(inner(
-                self.down.place(band.high.get()),
-                "halo",
-                &strokes("line", |l| l.hot),
-            ));
-        }
-        let style = if self.weighed == Weighed::Requested && self.band.is_none() {
+        let height = self.share.height;
+        let class = if self.measure == Measure::Requests && self.band.is_none() {
             "lines faint"
         } else {
             "lines"
         };
-        parts.push(inner(
-            height,
-            style,
-            &(strokes("line", |l| !l.hot) + &strokes("line was-hot", |l| l.hot)),
-        ));
-        parts.push(self.down.edge_names(self.band, false));
-        parts.push(self.across.events(self.trace, height));
-        if self.marked {
-            parts.push(self.marks());
-        }
-        parts.push(self.names(&lines));
-        picture(height, &self.label(), &parts)
+        let content = html! {
+            (self.share.band(self.band))
+            (self.share.axis())
+            (self.time.axis(height))
+            (self.share.edges(self.band))
+            @if let Some(band) = self.band {
+                // A halo behind hot lines, cut off at the target: only the part above the target glows.
+                (inner(self.share.y(band.high.get()), "halo", &paths("line", lines.iter().filter(|line| line.hot))))
+            }
+            (inner(height, class, &html! {
+                (paths("line", lines.iter().filter(|line| !line.hot)))
+                (paths("line was-hot", lines.iter().filter(|line| line.hot)))
+            }))
+            (self.share.edge_names(self.band, false))
+            (self.time.events(self.trace, height))
+            @if self.marked { (self.marks()) }
+            (self.names(&lines))
+        };
+        chart(height, &self.label(), &content)
     }
 
-    /// From the fullest on.
-    fn lines<'s>(&'s self) -> Vec<Line<'s>> {
-        let mut nodes: Vec<&NodeTrace> = self.trace.nodes.iter().collect();
-        let top = |node: &NodeTrace| peak(self.weighed.of(node, self.resource)).unwrap_or_default();
-        nodes.sort_by(|a, b| top(b).order(top(a)).then_with(|| a.name.cmp(&b.name)));
-        let line = |node: &'s NodeTrace| {
-            let class = self
-                .colours
-                .get(node.name.as_str())
-                .map(String::as_str)
-                .unwrap_or_default();
-            Line {
+    /// Returns the lines, the fullest node first.
+    fn lines(&self) -> Vec<NodeLine<'_>> {
+        let mut nodes: Vec<(Ratio, &NodeTrace)> = self
+            .trace
+            .nodes
+            .iter()
+            .map(|node| {
+                let series = self.measure.series(node, self.resource);
+                (peak(series).unwrap_or_default(), node)
+            })
+            .collect();
+        nodes.sort_by(|a, b| b.0.order(a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+        nodes
+            .into_iter()
+            .map(|(peak, node)| NodeLine {
                 node,
-                class,
+                class: self
+                    .colours
+                    .get(node.name.as_str())
+                    .map(String::as_str)
+                    .unwrap_or_default(),
                 path: self.path(node),
-                hot: Place::of(top(node), self.band) == Place::Hot,
-            }
-        };
-        nodes.into_iter().map(line).collect()
+                hot: zone(peak, self.band) == Zone::Hot,
+                tooltip: tooltip(node, self.measure, self.resource),
+            })
+            .collect()
     }
 
     fn path(&self, node: &NodeTrace) -> String {
-        let step = self.trace.step;
-        let point = |(i, ratio): (usize, Ratio)| {
-            let at = jiff::SignedDuration::from_secs_f64(step.as_secs_f64() * count(i));
-            (self.across.place(at), self.down.place(ratio.get()))
-        };
-        path(
-            thinned(self.weighed.of(node, self.resource), POINTS)
-                .into_iter()
-                .map(|p| p.map(point)),
-        )
+        let step = self.trace.step.as_secs_f64();
+        let points = thinned(self.measure.series(node, self.resource), POINTS);
+        path(points.into_iter().map(|point| {
+            let (i, ratio) = point?;
+            let at = SignedDuration::from_secs_f64(step * count(i));
+            Some((self.time.x(at), self.share.y(ratio.get())))
+        }))
     }
 
-    fn marks(&self) -> String {
-        marks(self.trace, self.across, 4.5, |eviction| {
-            let node = self.trace.nodes.iter().find(|n| n.name == eviction.from)?;
-            let ratio = value_at(
-                self.trace,
-                self.weighed.of(node, self.resource),
-                eviction.at,
-            )?;
-            Some(self.down.place(ratio.get()))
+    fn marks(&self) -> Markup {
+        marks(self.trace, self.time, 4.5, |eviction| {
+            let node = self
+                .trace
+                .nodes
+                .iter()
+                .find(|node| node.name == eviction.from)?;
+            let series = self.measure.series(node, self.resource);
+            let ratio = value_at(self.trace, series, eviction.at)?;
+            Some(self.share.y(ratio.get()))
         })
     }
 
-    /// A name at the end of each line. They push each other apart, and a short line leads back.
-    fn names(&self, lines: &[Line<'_>]) -> String {
-        let names: Vec<&str> = lines.iter().map(|l| l.node.name.as_str()).collect();
-        let texts = node_labels(&names, 15);
-        let gone = |line: &Line<'_>| {
-            if last(self.weighed.of(line.node, self.resource)).is_none() {
-                " gone"
-            } else {
-                ""
-            }
-        };
-        let ends = |line: &Line<'_>| {
-            let series = self.weighed.of(line.node, self.resource);
-            last(series).or_else(|| series.iter().rev().flatten().next().copied())
-        };
+    /// A name at the end of each line. Names keep their distance; a short stroke leads back to the line.
+    fn names(&self, lines: &[NodeLine<'_>]) -> Markup {
+        let names: Vec<&str> = lines.iter().map(|line| line.node.name.as_str()).collect();
+        let labels = node_labels(&names, 15);
         let mut ends: Vec<(usize, f64)> = lines
             .iter()
             .enumerate()
-            .filter_map(|(i, l)| Some((i, self.down.place(ends(l)?.get()))))
+            .filter_map(|(i, line)| Some((i, self.end(line.node)?)))
             .collect();
         ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
-        let node_addresses = apart(
-            &ends.iter().map(|(_, y)| *y).collect::<Vec<_>>(),
-            NAME,
-            self.down.height,
-        );
-        let mut out = String::new();
-        for ((i, end), place) in ends.iter().zip(node_addresses) {
-            let (end, place, text) = (number(*end), number(place), number(place + 4.0));
-            let _ = write!(
-                out,
-                "<svg class=\"name {}\" x=\"100%\"><title>{}</title><path d=\"M3 {end}L13 {place}\"/><text x=\"17\" y=\"{text}\">{}{}</text></svg>",
-                lines[*i].class,
-                escaped(&self.told(lines[*i].node)),
-                escaped(&texts[*i]),
-                gone(&lines[*i])
-            );
+        let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
+        let spread = spread(&wanted, NAME_HEIGHT, self.share.height);
+        html! {
+            @for ((i, end), y) in ends.into_iter().zip(spread) {
+                @let line = &lines[i];
+                svg class={ "name " (line.class) } x="100%" {
+                    title { (line.tooltip) }
+                    path d={ "M3 " (number(end)) "L13 " (number(y)) } {}
+                    text x="17" y=(number(y + 4.0)) {
+                        (labels[i])
+                        @if last(self.measure.series(line.node, self.resource)).is_none() { " gone" }
+                    }
+                }
+            }
         }
-        out
     }
 
-    fn told(&self, node: &NodeTrace) -> String {
-        told(node, self.weighed, self.resource)
+    /// Returns the height of the last known value of a node.
+    fn end(&self, node: &NodeTrace) -> Option<f64> {
+        let series = self.measure.series(node, self.resource);
+        let ratio = series.iter().rev().flatten().next()?;
+        Some(self.share.y(ratio.get()))
     }
 
     fn label(&self) -> String {
         format!(
             "{} {} of each node over time, as a share of allocatable",
             self.resource,
-            self.weighed.words()
+            self.measure.words()
         )
     }
 }
 
-/// A node in words.
-pub(super) fn told(node: &NodeTrace, weighed: Weighed, resource: &str) -> String {
-    let series = weighed.of(node, resource);
-    let text = |ratio: Option<Ratio>| ratio.map_or("gone".to_owned(), |r| percent(r.get()));
-    let (from, to, most) = (text(first(series)), text(last(series)), text(peak(series)));
-    format!("{}: {resource} {from} → {to}, at most {most}", node.name)
-}
-
-/// The next class of a family; those that come round again are dashed.
-fn numbered(family: &str, taken: &mut usize, of: usize) -> String {
-    let (place, round) = (*taken % of, *taken / of);
-    *taken += 1;
-    if round == 0 {
-        format!("{family}{place}")
-    } else {
-        format!("{family}{place} dash{}", round.min(2))
+fn paths<'l>(class: &str, lines: impl Iterator<Item = &'l NodeLine<'l>>) -> Markup {
+    html! {
+        @for line in lines {
+            path class={ (class) " " (line.class) } d=(line.path) { title { (line.tooltip) } }
+        }
     }
 }
 
-/// Sorted node_addresses, pushed apart to at least `gap` and kept within `height` as far as they fit.
-fn apart(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
-    let mut node_addresses = Vec::with_capacity(wanted.len());
+/// Returns the course of a node in words.
+pub(super) fn tooltip(node: &NodeTrace, measure: Measure, resource: &str) -> String {
+    let series = measure.series(node, resource);
+    let [first, last, peak] = [first(series), last(series), peak(series)]
+        .map(|ratio| ratio.map_or("gone".to_owned(), |ratio| percent(ratio.get())));
+    format!("{}: {resource} {first} → {last}, peak {peak}", node.name)
+}
+
+/// Moves sorted positions at least `gap` apart and, as far as they fit, within `height`.
+fn spread(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
+    let mut positions = Vec::with_capacity(wanted.len());
     let mut least = f64::MIN;
-    for place in wanted {
-        let place = place.max(least);
-        node_addresses.push(place);
-        least = place + gap;
+    for position in wanted {
+        let position = position.max(least);
+        positions.push(position);
+        least = position + gap;
     }
     let mut most = height;
-    for place in node_addresses.iter_mut().rev() {
-        *place = place.min(most);
-        most = *place - gap;
+    for position in positions.iter_mut().rev() {
+        *position = position.min(most);
+        most = *position - gap;
     }
-    node_addresses
+    positions
 }
 
 #[cfg(test)]
@@ -264,18 +247,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_pushed_apart_and_stay_inside() {
-        assert_eq!(apart(&[10.0, 11.0, 90.0], 14.0, 100.0), [10.0, 24.0, 90.0]);
+    fn labels_keep_their_distance_and_stay_inside() {
+        assert_eq!(spread(&[10.0, 11.0, 90.0], 14.0, 100.0), [10.0, 24.0, 90.0]);
         assert_eq!(
-            apart(&[95.0, 99.0, 100.0], 14.0, 100.0),
+            spread(&[95.0, 99.0, 100.0], 14.0, 100.0),
             [72.0, 86.0, 100.0]
         );
     }
 
     #[test]
-    fn colours_come_round_with_another_dash() {
-        let mut taken = 0;
-        let classes: Vec<_> = (0..5).map(|_| numbered("cool", &mut taken, 2)).collect();
+    fn colours_repeat_with_another_dash() {
+        let classes: Vec<_> = (0..5).map(|i| colour_class("cool", i, 2)).collect();
         assert_eq!(
             classes,
             [

@@ -1,49 +1,70 @@
-//! A mark for each eviction, at its time and on its node.
+//! One mark for each eviction, at its time and on its node.
+
+use maud::{Markup, html};
 
 use crate::render::scale::number;
-use crate::render::words::{escaped, span};
+use crate::render::words::span;
 use crate::simulate::trace::{Eviction, Trace};
 
-use super::frame::Across;
+use super::axes::TimeAxis;
 
-/// A mark for each eviction whose place down is known: filled where it helped, a cross where it did not, a ring where
+/// Draws a mark for each eviction whose height is known: a filled circle if it helped, a cross if it did not, a ring if
 /// that is not known.
 pub(super) fn marks(
     trace: &Trace,
-    across: Across,
+    time: TimeAxis,
     radius: f64,
-    place: impl Fn(&Eviction) -> Option<f64>,
-) -> String {
-    let mark = |eviction: &Eviction| {
-        let y = number(place(eviction)?);
-        let x = across.share(eviction.at.duration_since(trace.start));
-        let (title, r) = (escaped(&told(trace, eviction)), number(radius));
-        Some(match eviction.helped {
-            Some(false) => format!(
-                "<svg class=\"mark no\" x=\"{x}\" y=\"{y}\"><title>{title}</title><circle r=\"{r}\"/>\
-                 <path d=\"M-{r} -{r}L{r} {r}M-{r} {r}L{r} -{r}\"/></svg>"
-            ),
-            Some(true) => {
-                format!(
-                    "<circle class=\"mark yes\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{title}</title></circle>"
-                )
+    height: impl Fn(&Eviction) -> Option<f64>,
+) -> Markup {
+    let radius = number(radius);
+    html! {
+        @for eviction in &trace.evictions {
+            @if let Some(y) = height(eviction) {
+                @let x = time.percent(eviction.at.duration_since(trace.start));
+                (mark(eviction.helped, &x, &number(y), &radius, &tooltip(trace, eviction)))
             }
-            None => format!(
-                "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"{r}\"><title>{title}</title></circle>"
-            ),
-        })
+        }
+    }
+}
+
+fn mark(helped: Option<bool>, x: &str, y: &str, radius: &str, tooltip: &str) -> Markup {
+    let class = match helped {
+        Some(true) => "mark yes",
+        Some(false) => "mark no",
+        None => "mark",
     };
-    trace.evictions.iter().filter_map(mark).collect()
+    html! {
+        @if helped == Some(false) {
+            svg class=(class) x=(x) y=(y) {
+                @if !tooltip.is_empty() { title { (tooltip) } }
+                circle r=(radius) {}
+                path d={ "M-" (radius) " -" (radius) "L" (radius) " " (radius) "M-" (radius) " " (radius) "L" (radius) " -" (radius) } {}
+            }
+        } @else {
+            circle class=(class) cx=(x) cy=(y) r=(radius) {
+                @if !tooltip.is_empty() { title { (tooltip) } }
+            }
+        }
+    }
 }
 
-/// What the marks mean.
-pub(super) fn legend() -> &'static str {
-    "<span class=\"key\"><svg width=\"12\" height=\"12\"><circle class=\"mark yes\" cx=\"6\" cy=\"6\" r=\"4.5\"/></svg>an eviction that helped</span>\
-     <span class=\"key\"><svg width=\"12\" height=\"12\"><svg class=\"mark no\" x=\"6\" y=\"6\"><circle r=\"4.5\"/><path d=\"M-4.5 -4.5L4.5 4.5M-4.5 4.5L4.5 -4.5\"/></svg></svg>did not help</span>\
-     <span class=\"key\"><svg width=\"12\" height=\"12\"><circle class=\"mark\" cx=\"6\" cy=\"6\" r=\"4.5\"/></svg>not known yet</span>"
+/// Explains the marks.
+pub(super) fn legend() -> Markup {
+    html! {
+        @for (helped, words) in [
+            (Some(true), "eviction that helped"),
+            (Some(false), "did not help"),
+            (None, "not known yet"),
+        ] {
+            span.key {
+                svg width="12" height="12" { (mark(helped, "6", "6", "4.5", "")) }
+                (words)
+            }
+        }
+    }
 }
 
-/// Whether an eviction helped, in a word.
+/// Returns whether an eviction helped, in words.
 pub(super) const fn helped(eviction: &Eviction) -> &'static str {
     match eviction.helped {
         Some(true) => "helped",
@@ -52,28 +73,32 @@ pub(super) const fn helped(eviction: &Eviction) -> &'static str {
     }
 }
 
-/// Whether the replacement landed on a node that was foreseen, be it one of several.
-pub(super) fn landed_as_foreseen(it: &Eviction) -> bool {
-    it.to
+/// Whether the replacement landed on one of the nodes that the scheduler forecast named.
+pub(super) fn landed_as_forecast(eviction: &Eviction) -> bool {
+    eviction
+        .to
         .as_ref()
-        .is_some_and(|to| it.foreseen.as_ref() == Some(to) || it.may_land.contains(to))
+        .is_some_and(|to| eviction.foreseen.as_ref() == Some(to) || eviction.may_land.contains(to))
 }
 
-fn told(trace: &Trace, it: &Eviction) -> String {
-    let to = it.to.as_deref().unwrap_or("waits for a node");
-    let foreseen = match it.foreseen.as_deref() {
-        Some(_) if landed_as_foreseen(it) => ", as foreseen".to_owned(),
-        Some(node) => format!(", {node} was foreseen"),
+fn tooltip(trace: &Trace, eviction: &Eviction) -> String {
+    let Eviction {
+        namespace,
+        pod,
+        from,
+        reason,
+        ..
+    } = eviction;
+    let at = span(eviction.at.duration_since(trace.start));
+    let to = eviction.to.as_deref().unwrap_or("pending");
+    let forecast = match eviction.foreseen.as_deref() {
+        Some(_) if landed_as_forecast(eviction) => ", as forecast".to_owned(),
+        Some(node) => format!(", forecast was {node}"),
         None => String::new(),
     };
-    let at = span(it.at.duration_since(trace.start));
-    let outcome = if it.helped.is_some() {
-        helped(it)
-    } else {
-        "whether it helped is not known"
+    let outcome = match eviction.helped {
+        Some(_) => helped(eviction),
+        None => "not known whether it helped",
     };
-    format!(
-        "{at}: {}/{}\n{} → {to}{foreseen}\n{outcome}\n{}",
-        it.namespace, it.pod, it.from, it.reason
-    )
+    format!("{at}: {namespace}/{pod}\n{from} → {to}{forecast}\n{outcome}\n{reason}")
 }

@@ -1,112 +1,95 @@
-//! Series of a trace, as pictures want them.
+//! The series of a trace: what they measure, their ends and peaks, and thinned versions of them.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::policy::Basis;
+use crate::render::bar::Zone;
 use crate::render::scale::count;
 use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
-/// One value per step; `None` while a node was not there.
+/// One value per step; `None` while the node did not exist.
 pub(super) type Series = [Option<Ratio>];
 
-/// What a series tells of a node.
+/// What a series measures, as a share of allocatable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weighed {
-    /// What was really used.
-    Used,
-    /// What its pods requested.
-    Requested,
+pub(super) enum Measure {
+    /// The actual usage of the node.
+    Usage,
+    /// The requests of its pods.
+    Requests,
 }
 
-impl Weighed {
-    /// What a policy weighs.
-    pub(super) const fn by(basis: Basis) -> Self {
+impl Measure {
+    /// Returns the measure that a policy balances by.
+    pub(super) const fn of(basis: Basis) -> Self {
         match basis {
-            Basis::Actual => Weighed::Used,
-            Basis::Requests => Weighed::Requested,
+            Basis::Actual => Measure::Usage,
+            Basis::Requests => Measure::Requests,
         }
     }
 
     pub(super) const fn other(self) -> Self {
         match self {
-            Weighed::Used => Weighed::Requested,
-            Weighed::Requested => Weighed::Used,
+            Measure::Usage => Measure::Requests,
+            Measure::Requests => Measure::Usage,
         }
     }
 
     pub(super) const fn words(self) -> &'static str {
         match self {
-            Weighed::Used => "really used",
-            Weighed::Requested => "requested by pods",
+            Measure::Usage => "usage",
+            Measure::Requests => "requests",
         }
     }
 
-    /// The series of a node; empty where the trace has none.
-    pub(super) fn of<'t>(self, node: &'t NodeTrace, resource: &str) -> &'t Series {
+    /// Returns the series of a node; empty if the trace has none.
+    pub(super) fn series<'t>(self, node: &'t NodeTrace, resource: &str) -> &'t Series {
         let series = match self {
-            Weighed::Used => &node.actual,
-            Weighed::Requested => &node.requests,
+            Measure::Usage => &node.actual,
+            Measure::Requests => &node.requests,
         };
         series.get(resource).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-/// Where a ratio is, seen from a band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    Idle,
-    Even,
-    Hot,
+/// Returns the zone of a share; [`Zone::Even`] without a band.
+pub(super) fn zone(ratio: Ratio, band: Option<Band>) -> Zone {
+    Zone::of(ratio, band.map(Into::into).unwrap_or_default())
 }
 
-impl Place {
-    pub(super) fn of(ratio: Ratio, band: Option<Band>) -> Self {
-        match band {
-            Some(band) if ratio > band.high => Place::Hot,
-            Some(band) if ratio <= band.low => Place::Idle,
-            _ => Place::Even,
-        }
-    }
-
-    pub(super) const fn class(self) -> &'static str {
-        match self {
-            Place::Idle => "idle",
-            Place::Even => "even",
-            Place::Hot => "hot",
-        }
-    }
-}
-
-/// The first value that is known.
+/// Returns the first known value.
 pub(super) fn first(series: &Series) -> Option<Ratio> {
     series.iter().flatten().next().copied()
 }
 
-/// The last value; `None` where the node was gone at the end.
+/// Returns the last value; `None` if the node was gone at the end.
 pub(super) fn last(series: &Series) -> Option<Ratio> {
     series.last().copied().flatten()
 }
 
-/// The largest value.
+/// Returns the largest value.
 pub(super) fn peak(series: &Series) -> Option<Ratio> {
     series.iter().flatten().copied().max_by(|a, b| a.order(*b))
 }
 
-/// No more than `most` values, each the largest of its stretch and at its own position: no peak is lost.
+/// Returns at most `most` values. Each is the largest of its stretch and keeps its index, so that no peak is lost.
 pub(super) fn thinned(series: &Series, most: usize) -> Vec<Option<(usize, Ratio)>> {
     let width = series.len().div_ceil(most.max(1)).max(1);
-    let largest = |(i, part): (usize, &Series)| {
-        let known = part
-            .iter()
-            .enumerate()
-            .filter_map(|(j, r)| r.map(|r| (i * width + j, r)));
-        known.reduce(|a, b| if b.1 > a.1 { b } else { a })
-    };
-    series.chunks(width).enumerate().map(largest).collect()
+    series
+        .chunks(width)
+        .enumerate()
+        .map(|(i, stretch)| {
+            stretch
+                .iter()
+                .enumerate()
+                .filter_map(|(j, ratio)| ratio.map(|ratio| (i * width + j, ratio)))
+                .reduce(|a, b| if b.1 > a.1 { b } else { a })
+        })
+        .collect()
 }
 
-/// The value at a time: that of the step before.
+/// Returns the value of the last known step at or before a time.
 pub(super) fn value_at(trace: &Trace, series: &Series, at: Timestamp) -> Option<Ratio> {
     let step = trace.step.as_secs().max(1);
     let index = at.duration_since(trace.start).as_secs().max(0) / step;
@@ -117,13 +100,13 @@ pub(super) fn value_at(trace: &Trace, series: &Series, at: Timestamp) -> Option<
     before.iter().rev().flatten().next().copied()
 }
 
-/// How long nodes were above the band, summed over nodes; `None` where there is no band.
+/// Returns how long nodes were above the target, summed over nodes; `None` if the resource has no band.
 pub(super) fn hot_time(trace: &Trace, resource: &str) -> Option<SignedDuration> {
     let band = trace.bands.get(resource)?;
-    let weighed = Weighed::by(trace.basis);
+    let measure = Measure::of(trace.basis);
     let hot = |node: &NodeTrace| {
-        weighed
-            .of(node, resource)
+        measure
+            .series(node, resource)
             .iter()
             .flatten()
             .filter(|r| **r > band.high)
@@ -135,7 +118,7 @@ pub(super) fn hot_time(trace: &Trace, resource: &str) -> Option<SignedDuration> 
     ))
 }
 
-/// The value that such a share of the values does not exceed; the values are sorted and there is one.
+/// Returns the value at a quantile, given in tenths; always one of the sorted values.
 pub(super) fn quantile(sorted: &[Ratio], tenths: usize) -> Ratio {
     let last = sorted.len().saturating_sub(1);
     sorted
@@ -156,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn thinning_keeps_each_peak_where_it_was() {
+    fn thinning_keeps_each_peak_at_its_index() {
         let all = series(&[1, 9, 2, 3, -1, -1, 4, 7]);
         let kept: Vec<_> = thinned(&all, 4)
             .into_iter()
@@ -168,20 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_edges_of_the_band_a_node_is_idle_below_and_even_above() {
-        let band = Band {
-            low: Ratio::QUARTER,
-            high: Ratio::percent(70.0).unwrap(),
-        };
-        let place = |p: f64| Place::of(Ratio::percent(p).unwrap(), Some(band)).class();
-        assert_eq!(
-            [25.0, 25.1, 70.0, 70.1].map(place),
-            ["idle", "even", "even", "hot"]
-        );
-    }
-
-    #[test]
-    fn quantiles_are_values_that_are_there() {
+    fn quantiles_are_existing_values() {
         let all: Vec<Ratio> = series(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
             .into_iter()
             .flatten()

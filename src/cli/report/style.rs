@@ -1,10 +1,15 @@
-//! How a page looks, in light, in the dark and on paper, and the few lines that show a tooltip at once.
+//! The style of the report, in light, in dark and on paper, and the script that shows tooltips at once.
 
-/// Nothing is loaded from anywhere: what a page needs is in it.
-pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+use std::sync::LazyLock;
 
-/// In the colours of [`crate::render::PALETTE`].
-pub(super) const STYLE: &str = r"
+use crate::render::bar;
+use crate::render::html::PALETTE;
+
+/// The style sheet.
+pub(super) static STYLE: LazyLock<String> =
+    LazyLock::new(|| [PALETTE, bar::STYLE, REPORT].concat());
+
+const REPORT: &str = r"
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1160px;padding:36px 28px 56px;background:var(--paper);color:var(--ink);
 font:14px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-variant-numeric:tabular-nums}
@@ -26,7 +31,7 @@ figure{margin:12px 0 0;min-width:0;break-inside:avoid}figcaption{display:flex;fl
 figcaption b.what{font-size:13.5px}.key{color:var(--soft);font-size:12.5px;display:inline-flex;align-items:center;gap:6px;white-space:nowrap}
 .shades{display:inline-flex;border-radius:2px;overflow:hidden}.shades i{width:13px;height:11px;display:block}
 .plot{padding:28px 118px 26px 50px}.card .plot{padding:8px 14px 26px 44px}.two .plot .note{font-size:11px}.profiles .plot{padding:10px 8px 30px 46px}
-svg{display:block}.key svg{display:inline-block}.chart,.bar,.mark,.name{overflow:visible}
+svg{display:block}.key svg{display:inline-block}.chart,.mark,.name{overflow:visible}
 svg text{font:11.5px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:var(--soft);font-variant-numeric:tabular-nums}
 .grid{stroke:var(--grid)}.tick{fill:var(--soft)}.note{fill:var(--soft)}
 .zone{fill:var(--zone)}.zone-hot{fill:var(--zone-hot)}
@@ -52,14 +57,12 @@ i.h5{background:var(--h5)}i.h6{background:var(--h6)}i.h7{background:var(--h7)}i.
 .cool0{color:var(--cool0)}.cool1{color:var(--cool1)}.cool2{color:var(--cool2)}.cool3{color:var(--cool3)}.cool4{color:var(--cool4)}.cool5{color:var(--cool5)}
 .run0{color:var(--cool0)}.run1{color:var(--warm0)}.run2{color:var(--cool1)}.run3{color:var(--cool2)}
 .dot{display:inline-block;width:9px;height:9px;border-radius:50%;background:currentColor;margin-right:7px}
-.track{fill:var(--track)}.fill.idle{fill:var(--h1)}.fill.even{fill:var(--even)}.fill.hot{fill:var(--h7)}
-.ghost{fill:none;stroke-width:1.5;stroke-dasharray:3 2}.ghost.idle{stroke:var(--idle)}.ghost.even{stroke:var(--soft)}.ghost.hot{stroke:var(--hot)}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px}th{text-align:left;font-weight:600}
 thead th{color:var(--soft);font-weight:500;font-size:12.5px;border-bottom:1px solid var(--rule);padding:4px 10px 5px 0;vertical-align:bottom}
 td,tbody th{padding:6px 10px 6px 0;border-bottom:1px solid var(--grid);vertical-align:top;overflow-wrap:anywhere}
 .bars td,.bars tbody th{padding:2px 10px 2px 0;border:0;vertical-align:middle;font-weight:400;overflow-wrap:normal}.bars tbody th{white-space:nowrap}.bars td:nth-child(2){width:62%}
 .figure,.when{white-space:nowrap}.figure{text-align:right!important}.when{color:var(--soft)}
-.evictions{table-layout:fixed;min-width:860px}.c-time{width:64px}.c-pod{width:27%}.c-move{width:20%}.c-foreseen{width:12%}.c-helped{width:116px}
+.evictions{table-layout:fixed;min-width:860px}.c-time{width:64px}.c-pod{width:27%}.c-move{width:20%}.c-forecast{width:12%}.c-helped{width:116px}
 .refusals td:nth-child(2){white-space:nowrap;overflow-wrap:normal}.refusals .figure{width:64px;padding-right:18px}
 .yes::before{content:'● ';color:var(--idle)}.no{color:var(--hot)}.no::before{content:'✕ '}.unknown{color:var(--soft)}.unknown::before{content:'○ '}
 svg.no::before{content:none}
@@ -76,12 +79,12 @@ font-size:12.5px;line-height:1.4;white-space:pre-line;overflow-wrap:anywhere}
 .two{grid-template-columns:minmax(0,1fr)}tr,.card,.tiles div{break-inside:avoid}details::details-content{content-visibility:visible;block-size:auto}summary{display:none}}
 ";
 
-/// A tooltip that comes at once and can be touched; without it the browser shows its own, which comes late.
+/// Shows tooltips at once, also on touch screens. Without this script the browser shows its own tooltips after a delay.
 pub(super) const SCRIPT: &str = r"
 (function(){var tip=document.createElement('div'),of;tip.id='tip';tip.hidden=true;document.body.append(tip);
-function told(e){for(var n=e.target;n&&n.querySelector;n=n.parentNode){if(n.told)return n.told;
-var t=n.querySelector(':scope > title');if(t&&n!==document.head){n.told=t.textContent;t.remove();return n.told}}}
-addEventListener('pointerover',function(e){of=told(e);tip.hidden=!of;tip.textContent=of||''});
+function text(e){for(var n=e.target;n&&n.querySelector;n=n.parentNode){if(n.tip)return n.tip;
+var t=n.querySelector(':scope > title');if(t&&n!==document.head){n.tip=t.textContent;t.remove();return n.tip}}}
+addEventListener('pointerover',function(e){of=text(e);tip.hidden=!of;tip.textContent=of||''});
 addEventListener('pointermove',function(e){if(!of)return;var r=tip.getBoundingClientRect();
 tip.style.left=Math.max(4,Math.min(e.clientX+14,innerWidth-r.width-8))+'px';
 tip.style.top=(e.clientY+18+r.height>innerHeight?e.clientY-r.height-10:e.clientY+18)+'px'});

@@ -1,313 +1,332 @@
-//! What each run comes to, and two runs beside each other.
+//! The figures of each run, and the figures of several runs side by side.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
+use maud::{Markup, html};
 
 use crate::model::plan::Balance;
 use crate::render::scale::{count, path, share_ticks};
-use crate::render::words::{escaped, percent, span};
+use crate::render::words::{percent, span};
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
 
-use super::Run;
-use super::frame::{Across, Down, inner, picture};
+use super::LabelledRun;
+use super::axes::{ShareAxis, TimeAxis, chart, inner};
 use super::series::hot_time;
 
+/// The height of the chart of deviations, in pixels.
+const CURVE_HEIGHT: f64 = 84.0;
+
 /// A figure of a run.
-struct Figure {
+struct RunFigure {
     name: String,
     value: String,
-    /// What is small beside it.
+    /// A remark in small print.
     note: String,
-    /// By what runs are compared: the smaller, the better; `None` where neither is better.
+    /// The number by which runs are compared, lower is better; `None` if neither is better.
     rank: Option<f64>,
-    /// Whether it is a reason to worry.
+    /// Whether the figure is a reason to worry.
     bad: bool,
+    /// Whether the figure depends on the band.
+    by_band: bool,
+}
+
+impl RunFigure {
+    fn new(name: impl Into<String>, value: impl ToString) -> Self {
+        RunFigure {
+            name: name.into(),
+            value: value.to_string(),
+            note: String::new(),
+            rank: None,
+            bad: false,
+            by_band: false,
+        }
+    }
+
+    fn note(self, note: impl Into<String>) -> Self {
+        RunFigure {
+            note: note.into(),
+            ..self
+        }
+    }
+
+    fn rank(self, rank: f64) -> Self {
+        RunFigure {
+            rank: Some(rank),
+            ..self
+        }
+    }
+
+    fn bad_if(self, bad: bool) -> Self {
+        RunFigure { bad, ..self }
+    }
+
+    fn by_band(self) -> Self {
+        RunFigure {
+            by_band: true,
+            ..self
+        }
+    }
+
+    /// A count out of a total: the larger the share, the better.
+    fn part(name: &str, part: u32, of: u32) -> Self {
+        let figure = RunFigure::new(name, part).note(format!("of {of}"));
+        if of == 0 {
+            return figure;
+        }
+        figure.rank(1.0 - f64::from(part) / f64::from(of))
+    }
 }
 
 /// The figures of one run as tiles.
-pub(super) fn tiles(run: &Run<'_>) -> String {
-    let mut out = String::from("<dl class=\"tiles\">");
-    for figure in figures(run.trace) {
-        let bad = if figure.bad { " class=\"bad\"" } else { "" };
-        let _ = write!(
-            out,
-            "<div{bad}><dt>{}</dt><dd>{} <small>{}</small></dd></div>",
-            escaped(&figure.name),
-            escaped(&figure.value),
-            escaped(&figure.note)
-        );
-    }
-    out + "</dl>"
-}
-
-/// The figures of several runs as a table; the better one of each row is marked.
-pub(super) fn comparison(runs: &[Run<'_>]) -> String {
-    let mut columns: Vec<Vec<Figure>> = runs.iter().map(|run| figures(run.trace)).collect();
-    let one_band = runs
-        .windows(2)
-        .all(|p| p[0].trace.basis == p[1].trace.basis && p[0].trace.bands == p[1].trace.bands);
-    for (column, run) in columns.iter_mut().zip(runs) {
-        // Who has other bounds is not the better for keeping them.
-        for figure in column
-            .iter_mut()
-            .filter(|f| !one_band && f.name.starts_with("time "))
-        {
-            figure.rank = None;
+pub(super) fn tiles(run: &LabelledRun<'_>) -> Markup {
+    html! {
+        dl.tiles {
+            @for figure in figures(run.trace) {
+                div class=[figure.bad.then_some("bad")] {
+                    dt { (figure.name) }
+                    dd { (figure.value) " " small { (figure.note) } }
+                }
+            }
         }
-        column.extend(balance_figures(run.trace));
     }
-    let mut out = String::from("<div class=\"wide\"><table class=\"compare\"><thead><tr><th></th>");
-    for run in runs {
-        let _ = write!(out, "<th>{}</th>", escaped(&run.label));
-    }
-    out.push_str("</tr></thead><tbody>");
-    for figure in columns.first().into_iter().flatten() {
-        let row: Vec<Option<&Figure>> = columns
-            .iter()
-            .map(|c| c.iter().find(|f| f.name == figure.name))
-            .collect();
-        let _ = write!(out, "<tr><th>{}</th>", escaped(&figure.name));
-        let best = best(&row);
-        for cell in row {
-            let Some(cell) = cell else {
-                out.push_str("<td></td>");
-                continue;
-            };
-            let better = if best.is_some() && cell.rank == best {
-                " class=\"best\""
-            } else {
-                ""
-            };
-            let _ = write!(
-                out,
-                "<td{better}>{} <small>{}</small></td>",
-                escaped(&cell.value),
-                escaped(&cell.note)
-            );
+}
+
+/// The figures of several runs as a table that marks the best value of each row.
+pub(super) fn comparison(runs: &[LabelledRun<'_>]) -> Markup {
+    let columns: Vec<Vec<RunFigure>> = runs
+        .iter()
+        .map(|run| {
+            let mut column = figures(run.trace);
+            column.extend(balance_figures(run.trace));
+            column
+        })
+        .collect();
+    let same_band = runs.windows(2).all(|pair| {
+        let (a, b) = (pair[0].trace, pair[1].trace);
+        a.basis == b.basis && a.bands == b.bands
+    });
+    html! {
+        div.wide {
+            table.compare {
+                thead { tr { th {} @for run in runs { th { (run.label) } } } }
+                tbody {
+                    @for figure in columns.first().into_iter().flatten() {
+                        (comparison_row(&figure.name, &columns, same_band))
+                    }
+                }
+            }
         }
-        out.push_str("</tr>");
+        p.hint { "▸ marks the better value of a row." }
     }
-    out + "</tbody></table></div><p class=\"hint\">Marked: the better one of a row.</p>"
 }
 
-/// The best rank of a row; `None` where all are alike or nothing can be said.
-fn best(row: &[Option<&Figure>]) -> Option<f64> {
-    let ranks: Vec<f64> = row.iter().filter_map(|f| f.and_then(|f| f.rank)).collect();
-    let (least, most) = (
-        ranks.iter().copied().reduce(f64::min)?,
-        ranks.iter().copied().reduce(f64::max)?,
-    );
-    (ranks.len() == row.len() && least < most).then_some(least)
+fn comparison_row(name: &str, columns: &[Vec<RunFigure>], same_band: bool) -> Markup {
+    let row: Vec<Option<&RunFigure>> = columns
+        .iter()
+        .map(|column| column.iter().find(|figure| figure.name == name))
+        .collect();
+    // Times above different bands cannot be compared.
+    let comparable = row
+        .iter()
+        .flatten()
+        .all(|figure| same_band || !figure.by_band);
+    let best = best(&row).filter(|_| comparable);
+    html! {
+        tr {
+            th { (name) }
+            @for cell in row {
+                @match cell {
+                    Some(figure) => {
+                        @let is_best = best.is_some() && figure.rank == best;
+                        td class=[is_best.then_some("best")] { (figure.value) " " small { (figure.note) } }
+                    }
+                    None => td {},
+                }
+            }
+        }
+    }
 }
 
-fn figures(trace: &Trace) -> Vec<Figure> {
-    let it = &trace.summary;
-    let plain = |name: &str, value: String, note: &str, rank: Option<f64>| Figure {
-        name: name.to_owned(),
-        value,
-        note: note.to_owned(),
-        rank,
-        bad: false,
-    };
-    let (right, of) = it.foreseen;
-    let mut all = vec![
-        plain(
-            "evictions",
-            it.evictions.to_string(),
-            "",
-            Some(f64::from(it.evictions)),
-        ),
-        plain(
-            "of these helped",
-            it.helped.to_string(),
-            &format!("of {}", it.evictions),
-            part(it.helped, it.evictions),
-        ),
-        plain(
-            "landed as foreseen",
-            right.to_string(),
-            &format!("of {of}"),
-            part(right, of),
-        ),
-        Figure {
-            bad: it.time_to_balance.is_none(),
-            ..plain(
-                "time to balance",
-                it.time_to_balance.map_or("not reached".to_owned(), span),
-                "",
-                Some(
-                    it.time_to_balance
-                        .as_ref()
-                        .map_or(f64::MAX, SignedDuration::as_secs_f64),
-                ),
-            )
-        },
-        Figure {
-            bad: it.pending > 0,
-            ..plain(
-                "pods waiting at the end",
-                it.pending.to_string(),
-                "",
-                Some(it.pending.into()),
-            )
-        },
-        plain(
-            "empty nodes at the end",
-            it.empty_nodes.to_string(),
-            "",
-            None,
-        ),
+/// Returns the best rank of a row; `None` if all are equal or one is missing.
+fn best(row: &[Option<&RunFigure>]) -> Option<f64> {
+    let ranks: Vec<f64> = row
+        .iter()
+        .map(|figure| figure.and_then(|figure| figure.rank))
+        .collect::<Option<_>>()?;
+    let least = ranks.iter().copied().reduce(f64::min)?;
+    let most = ranks.iter().copied().reduce(f64::max)?;
+    (least < most).then_some(least)
+}
+
+fn figures(trace: &Trace) -> Vec<RunFigure> {
+    let summary = &trace.summary;
+    let time_to_balance = summary.time_to_balance;
+    let rank = time_to_balance.map_or(f64::MAX, |time| time.as_secs_f64());
+    let (landed, of) = summary.foreseen;
+    let mut figures = vec![
+        RunFigure::new("evictions", summary.evictions).rank(summary.evictions.into()),
+        RunFigure::part("of these helped", summary.helped, summary.evictions),
+        RunFigure::part("landed as forecast", landed, of),
+        RunFigure::new(
+            "time to balance",
+            time_to_balance.map_or("not reached".to_owned(), span),
+        )
+        .rank(rank)
+        .bad_if(time_to_balance.is_none())
+        .by_band(),
+        RunFigure::new("pending pods at the end", summary.pending)
+            .rank(summary.pending.into())
+            .bad_if(summary.pending > 0),
+        RunFigure::new("empty nodes at the end", summary.empty_nodes),
     ];
-    let hot: Vec<SignedDuration> = trace
+    figures.extend(time_above_target(trace));
+    figures
+}
+
+fn time_above_target(trace: &Trace) -> Option<RunFigure> {
+    let total = trace
         .bands
         .keys()
         .filter_map(|resource| hot_time(trace, resource))
-        .collect();
-    if !hot.is_empty() {
-        let total: SignedDuration = hot
-            .into_iter()
-            .fold(SignedDuration::ZERO, SignedDuration::saturating_add);
-        all.push(plain(
-            "time above the band, all nodes",
-            span(total),
-            "",
-            Some(total.as_secs_f64()),
-        ));
-    }
-    all
+        .reduce(SignedDuration::saturating_add)?;
+    let figure = RunFigure::new("time above target, all nodes", span(total));
+    Some(figure.rank(total.as_secs_f64()).by_band())
 }
 
-fn part(some: u32, of: u32) -> Option<f64> {
-    (of > 0).then(|| 1.0 - f64::from(some) / f64::from(of))
-}
-
-/// One figure of a balance.
-type Measure = fn(&Balance) -> Ratio;
-
-fn balance_figures(trace: &Trace) -> Vec<Figure> {
-    let measures = [
-        ("standard deviation", (|b| b.deviation) as Measure),
-        ("fullest above mean", |b| b.above_mean),
-    ];
-    let mut all = Vec::new();
+fn balance_figures(trace: &Trace) -> Vec<RunFigure> {
+    let mut figures = Vec::new();
     for (resource, before) in &trace.summary.before {
         let after = trace.summary.after.get(resource).unwrap_or(before);
-        for (name, of) in measures {
-            all.push(Figure {
-                name: format!("{resource}: {name}"),
-                value: percent(of(after).get()),
-                note: format!("from {}", percent(of(before).get())),
-                rank: Some((of(after).get() * 1000.0).round()),
-                bad: false,
-            });
+        for (name, before, after) in [
+            ("standard deviation", before.deviation, after.deviation),
+            ("fullest above mean", before.above_mean, after.above_mean),
+        ] {
+            let figure = RunFigure::new(format!("{resource}: {name}"), percent(after.get()))
+                .note(format!("from {}", percent(before.get())))
+                // Differences below a tenth of a percent are not shown, so they do not rank.
+                .rank((after.get() * 1000.0).round());
+            figures.push(figure);
         }
     }
-    all
+    figures
 }
 
-/// How even the cluster was, a card for each resource.
-pub(super) fn balance(runs: &[Run<'_>], across: Across, resources: &[&str]) -> String {
-    let cards: String = resources
+/// The balance of the nodes: one card for each resource.
+pub(super) fn balance(runs: &[LabelledRun<'_>], time: TimeAxis, resources: &[&str]) -> Markup {
+    html! {
+        @if !resources.is_empty() {
+            div.two {
+                @for resource in resources { (card(runs, time, resource)) }
+            }
+        }
+    }
+}
+
+fn card(runs: &[LabelledRun<'_>], time: TimeAxis, resource: &str) -> Markup {
+    let rows: Vec<Markup> = runs
         .iter()
-        .map(|resource| card(runs, across, resource))
+        .enumerate()
+        .filter_map(|(i, run)| balance_row(i, run, runs.len() > 1, resource))
         .collect();
-    if cards.is_empty() {
-        cards
-    } else {
-        format!("<div class=\"two\">{cards}</div>")
+    let curves = curves(runs, time, resource);
+    html! {
+        @if !rows.is_empty() || curves.is_some() {
+            section.card {
+                h4 { (resource) }
+                div.wide {
+                    table.figures {
+                        thead {
+                            tr {
+                                @for head in ["", "standard deviation", "fullest above mean", "mean"] {
+                                    th { (head) }
+                                }
+                            }
+                        }
+                        tbody { @for row in rows { (row) } }
+                    }
+                }
+                @if let Some(curves) = curves { (curves) }
+            }
+        }
     }
 }
 
-fn card(runs: &[Run<'_>], across: Across, resource: &str) -> String {
-    let mut rows = String::new();
-    for (i, run) in runs.iter().enumerate() {
-        let of = |side: &std::collections::BTreeMap<String, Balance>| side.get(resource).copied();
-        let (Some(before), Some(after)) =
-            (of(&run.trace.summary.before), of(&run.trace.summary.after))
-        else {
-            continue;
-        };
-        let key = if runs.len() > 1 {
-            format!("<i class=\"dot run{i}\"></i>{}", escaped(&run.label))
-        } else {
-            String::new()
-        };
-        let _ = write!(
-            rows,
-            "<tr><th>{key}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
-            change(before.deviation, after.deviation),
-            change(before.above_mean, after.above_mean),
-            change(before.mean, after.mean)
-        );
-    }
-    let curve = curves(runs, across, resource);
-    if rows.is_empty() && curve.is_empty() {
-        return String::new();
-    }
-    format!(
-        "<section class=\"card\"><h4>{}</h4><div class=\"wide\"><table class=\"figures\"><thead><tr><th></th><th>standard deviation</th>\
-         <th>fullest above mean</th><th>mean</th></tr></thead><tbody>{rows}</tbody></table></div>{curve}</section>",
-        escaped(resource)
-    )
+fn balance_row(i: usize, run: &LabelledRun<'_>, labelled: bool, resource: &str) -> Option<Markup> {
+    let summary = &run.trace.summary;
+    let (before, after) = (summary.before.get(resource)?, summary.after.get(resource)?);
+    Some(html! {
+        tr {
+            th { @if labelled { i class={ "dot run" (i) } {} (run.label) } }
+            td { (change(before.deviation, after.deviation)) }
+            td { (change(before.above_mean, after.above_mean)) }
+            td { (change(before.mean, after.mean)) }
+        }
+    })
 }
 
-fn change(before: Ratio, after: Ratio) -> String {
+fn change(before: Ratio, after: Ratio) -> Markup {
     let (before, after) = (percent(before.get()), percent(after.get()));
-    if before == after {
-        after
-    } else {
-        format!("{before} → <strong>{after}</strong>")
+    html! {
+        @if before == after { (after) } @else { (before) " → " strong { (after) } }
     }
 }
 
-/// The standard deviation over time, a line for each run.
-fn curves(runs: &[Run<'_>], across: Across, resource: &str) -> String {
-    let series = |run: &Run<'_>| run.trace.balance.get(resource).cloned().unwrap_or_default();
-    let all: Vec<Vec<Option<Balance>>> = runs.iter().map(series).collect();
-    let Some(most) = all
+/// The standard deviation over time, one line for each run; `None` if it is not known.
+fn curves(runs: &[LabelledRun<'_>], time: TimeAxis, resource: &str) -> Option<Markup> {
+    let most = runs
         .iter()
+        .flat_map(|run| deviations(&run.trace.balance, resource))
         .flatten()
-        .flatten()
-        .map(|b| b.deviation.get())
-        .reduce(f64::max)
-    else {
-        return String::new();
-    };
-    let down = Down {
+        .reduce(f64::max)?;
+    let share = ShareAxis {
         ticks: share_ticks(most * 1.05),
-        height: 84.0,
+        height: CURVE_HEIGHT,
     };
-    let mut lines = String::new();
-    for (i, (run, series)) in runs.iter().zip(&all).enumerate() {
-        let every = series.len().div_ceil(400).max(1);
-        let points = series
-            .iter()
+    let content = html! {
+        (share.axis())
+        (time.axis(CURVE_HEIGHT))
+        (inner(CURVE_HEIGHT, "lines", &html! {
+            @for (i, run) in runs.iter().enumerate() {
+                path class={ "line run" (i) } d=(curve(run.trace, time, &share, resource)) {
+                    title { (run.label) }
+                }
+            }
+        }))
+    };
+    let label = format!("standard deviation of {resource} over time");
+    Some(html! {
+        h5 { "standard deviation over time" }
+        (chart(CURVE_HEIGHT, &label, &content))
+    })
+}
+
+fn curve(trace: &Trace, time: TimeAxis, share: &ShareAxis, resource: &str) -> String {
+    /// More points than this are finer than a screen.
+    const POINTS: usize = 400;
+    let deviations: Vec<Option<f64>> = deviations(&trace.balance, resource).collect();
+    let every = deviations.len().div_ceil(POINTS).max(1);
+    let step = trace.step.as_secs_f64();
+    path(
+        deviations
+            .into_iter()
             .enumerate()
             .step_by(every)
-            .map(|(j, balance)| {
-                let at = SignedDuration::from_secs_f64(run.trace.step.as_secs_f64() * count(j));
-                balance.map(|b| (across.place(at), down.place(b.deviation.get())))
-            });
-        let _ = write!(
-            lines,
-            "<path class=\"line run{i}\" d=\"{}\"><title>{}</title></path>",
-            path(points),
-            escaped(&run.label)
-        );
-    }
-    let parts = [
-        down.axis(),
-        across.axis(down.height),
-        inner(down.height, "lines", &lines),
-    ];
-    format!(
-        "<h5>standard deviation over time</h5>{}",
-        picture(
-            down.height,
-            &format!("standard deviation of {resource} over time"),
-            &parts
-        )
+            .map(|(i, deviation)| {
+                let at = SignedDuration::from_secs_f64(step * count(i));
+                Some((time.x(at), share.y(deviation?)))
+            }),
     )
+}
+
+fn deviations<'b>(
+    balance: &'b BTreeMap<String, Vec<Option<Balance>>>,
+    resource: &str,
+) -> impl Iterator<Item = Option<f64>> + use<'b> {
+    balance
+        .get(resource)
+        .into_iter()
+        .flatten()
+        .map(|balance| balance.map(|balance| balance.deviation.get()))
 }

@@ -1,4 +1,4 @@
-//! Runs that weigh different things, beside each other: their evenness is that of what is really used.
+//! Makes runs of policies with different bases comparable: their balance is recomputed from actual usage.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,52 @@ use crate::model::plan::Balance;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
 
-/// The runs as they are where they weigh the same, else with the evenness of what was really used.
+/// The balance of a resource at each step.
+type BalanceSeries = Vec<Option<Balance>>;
+
+/// Returns the runs with their balance by actual usage, or `None` if all policies balance by the same basis.
 pub(super) fn comparable(traces: &[Trace]) -> Option<Vec<Trace>> {
     let first = traces.first()?;
-    let alike = traces.iter().all(|t| t.basis == first.basis);
-    (!alike).then(|| traces.iter().map(by_usage).collect())
+    let same = traces.iter().all(|trace| trace.basis == first.basis);
+    (!same).then(|| traces.iter().map(by_usage).collect())
 }
 
 fn by_usage(trace: &Trace) -> Trace {
-    let series = |resource: &str| -> Vec<Option<Balance>> {
-        let points = trace
-            .nodes
-            .iter()
-            .filter_map(|n| n.actual.get(resource).map(Vec::len))
-            .max()
-            .unwrap_or_default();
-        let at = |point: usize| -> Vec<Ratio> {
-            trace
+    let balance: BTreeMap<String, BalanceSeries> = ["cpu", "memory"]
+        .map(|resource| (resource.to_owned(), balance_series(trace, resource)))
+        .into();
+    let mut trace = trace.clone();
+    trace.summary.before = each(&balance, |series| series.first().copied().flatten());
+    trace.summary.after = each(&balance, |series| series.last().copied().flatten());
+    trace.balance = balance;
+    trace
+}
+
+fn balance_series(trace: &Trace, resource: &str) -> BalanceSeries {
+    let steps = trace
+        .nodes
+        .iter()
+        .filter_map(|node| node.actual.get(resource).map(Vec::len))
+        .max()
+        .unwrap_or_default();
+    (0..steps)
+        .map(|step| {
+            let ratios: Vec<Ratio> = trace
                 .nodes
                 .iter()
-                .filter_map(|n| n.actual.get(resource)?.get(point).copied().flatten())
-                .collect()
-        };
-        (0..points).map(|point| balance(&at(point), None)).collect()
-    };
-    let even: BTreeMap<String, Vec<Option<Balance>>> = ["cpu", "memory"]
-        .map(|resource| (resource.to_owned(), series(resource)))
-        .into();
-    let ends = |of: fn(&[Option<Balance>]) -> Option<Balance>| {
-        even.iter()
-            .filter_map(|(resource, series)| Some((resource.clone(), of(series)?)))
-            .collect()
-    };
-    let mut trace = trace.clone();
-    trace.summary.before = ends(|series| series.first().copied().flatten());
-    trace.summary.after = ends(|series| series.last().copied().flatten());
-    trace.balance = even;
-    trace
+                .filter_map(|node| node.actual.get(resource)?.get(step).copied().flatten())
+                .collect();
+            balance(&ratios, None)
+        })
+        .collect()
+}
+
+fn each(
+    balance: &BTreeMap<String, BalanceSeries>,
+    pick: fn(&BalanceSeries) -> Option<Balance>,
+) -> BTreeMap<String, Balance> {
+    balance
+        .iter()
+        .filter_map(|(resource, series)| Some((resource.clone(), pick(series)?)))
+        .collect()
 }

@@ -1,29 +1,29 @@
-//! A simulation as a page for people.
+//! A simulation as text for the terminal.
 
 use std::fmt;
 
 use crate::cli::file::counted;
 use crate::cli::show::{Ink, Screen, columns};
 use crate::model::plan::{Balance, short};
-use crate::simulate::trace::{Event, Eviction, Refused, Trace};
+use crate::simulate::trace::{Eviction, Trace};
 use crate::values::Ratio;
 
 mod nodes;
 
-/// Longer lists are cut, unless all is asked for.
+/// Longer lists are cut unless `--all` is given.
 const MOST_EVICTIONS: usize = 12;
 const MOST_EVENTS: usize = 12;
 
-/// What happened, once or under two policies.
-pub(super) struct Page<'t> {
+/// One run, or the same scenario under two policies.
+pub(super) struct SimulationText<'t> {
     pub(super) traces: &'t [Trace],
     pub(super) head: &'t [String],
-    /// Leave nothing out.
+    /// Print every line.
     pub(super) all: bool,
     pub(super) screen: Screen,
 }
 
-impl fmt::Display for Page<'_> {
+impl fmt::Display for SimulationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in self.head {
             writeln!(f, "{line}")?;
@@ -43,7 +43,7 @@ impl fmt::Display for Page<'_> {
             self.evictions(f, trace)?;
             self.refusals(f, trace)?;
         }
-        self.comes_to(f)?;
+        self.outcome(f)?;
         if let [one] = self.traces {
             writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &sentence(one)))?;
         }
@@ -51,7 +51,7 @@ impl fmt::Display for Page<'_> {
     }
 }
 
-impl Page<'_> {
+impl SimulationText<'_> {
     fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
         writeln!(
             f,
@@ -82,12 +82,22 @@ impl Page<'_> {
         if trace.events.is_empty() {
             return Ok(());
         }
-        self.title(f, "Events", "what happened by itself")?;
+        self.title(
+            f,
+            "Events",
+            "changes of the cluster that evenkeel did not make",
+        )?;
         let (shown, left_out) = self.fit(trace.events.len(), MOST_EVENTS);
-        let row = |e: &Event| vec![short(e.at.duration_since(trace.start)), e.what.clone()];
-        for line in columns(&trace.events[..shown].iter().map(row).collect::<Vec<_>>()) {
-            writeln!(f, "{line}")?;
-        }
+        let rows: Vec<Vec<String>> = trace.events[..shown]
+            .iter()
+            .map(|event| {
+                vec![
+                    short(event.at.duration_since(trace.start)),
+                    event.what.clone(),
+                ]
+            })
+            .collect();
+        write_table(f, &rows)?;
         self.more(f, left_out, "events")
     }
 
@@ -97,25 +107,11 @@ impl Page<'_> {
         }
         self.title(f, "Evictions", &format!("from → to{}", self.of(trace)))?;
         let (shown, left_out) = self.fit(trace.evictions.len(), MOST_EVICTIONS);
-        let row = |e: &Eviction| {
-            let to = e.to.as_deref().unwrap_or("nowhere yet");
-            let helped = match e.helped {
-                Some(true) => "helped",
-                Some(false) => "did not help",
-                None => "",
-            };
-            let time = short(e.at.duration_since(trace.start));
-            vec![
-                time,
-                format!("{}/{}", e.namespace, e.pod),
-                format!("{} → {to}", e.from),
-                helped.to_owned(),
-            ]
-        };
-        let rows: Vec<Vec<String>> = trace.evictions[..shown].iter().map(row).collect();
-        for line in columns(&rows) {
-            writeln!(f, "{line}")?;
-        }
+        let rows: Vec<Vec<String>> = trace.evictions[..shown]
+            .iter()
+            .map(|eviction| eviction_row(trace, eviction))
+            .collect();
+        write_table(f, &rows)?;
         self.more(f, left_out, "evictions")
     }
 
@@ -125,27 +121,28 @@ impl Page<'_> {
         }
         self.title(
             f,
-            "What stayed, and why",
+            "Refused",
             &format!(
-                "how often in all cycles, and the last reason{}",
+                "times in all cycles, code and the last reason{}",
                 self.of(trace)
             ),
         )?;
         let mut refusals: Vec<_> = trace.refusals.iter().collect();
         refusals.sort_by_key(|(_, refused)| std::cmp::Reverse(refused.times));
-        let row = |(code, refused): &(&String, &Refused)| {
-            vec![
-                format!("{:>6}", refused.times),
-                (*code).clone(),
-                refused.last.clone(),
-            ]
-        };
-        columns(&refusals.iter().map(row).collect::<Vec<_>>())
-            .iter()
-            .try_for_each(|line| writeln!(f, "{line}"))
+        let rows: Vec<Vec<String>> = refusals
+            .into_iter()
+            .map(|(code, refused)| {
+                vec![
+                    format!("{:>6}", refused.times),
+                    code.clone(),
+                    refused.last.clone(),
+                ]
+            })
+            .collect();
+        write_table(f, &rows)
     }
 
-    /// Which policy a section is about, where there are two.
+    /// Names the policy of a section where there are two.
     fn of(&self, trace: &Trace) -> String {
         if self.traces.len() > 1 {
             format!("; under {}", trace.policy)
@@ -154,9 +151,10 @@ impl Page<'_> {
         }
     }
 
-    /// The figures, a column for each policy.
-    fn comes_to(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let evenness = if self.traces.len() > 1 {
+    /// Writes the figures of the runs, one column per policy.
+    fn outcome(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let several = self.traces.len() > 1;
+        let when = if several {
             "at the end"
         } else {
             "before the first eviction → at the end"
@@ -164,83 +162,107 @@ impl Page<'_> {
         self.title(
             f,
             "Outcome",
-            &format!("standard deviation {evenness}: less is better"),
+            &format!("standard deviation {when}: less is better"),
         )?;
-        let mut rows: Vec<Vec<String>> = Vec::new();
-        if self.traces.len() > 1 {
-            rows.push(
-                std::iter::once(String::new())
-                    .chain(self.traces.iter().map(|t| t.policy.clone()))
-                    .collect(),
-            );
+        let mut rows = Vec::new();
+        if several {
+            rows.push(self.row("", |trace| trace.policy.clone()));
         }
-        let mut row = |name: &str, of: &dyn Fn(&Trace) -> String| {
-            rows.push(
-                std::iter::once(name.to_owned())
-                    .chain(self.traces.iter().map(of))
-                    .collect(),
-            );
-        };
-        row("evictions", &|t| t.summary.evictions.to_string());
-        row("that helped", &|t| t.summary.helped.to_string());
-        row("landed as foreseen", &|t| {
-            format!("{} of {}", t.summary.foreseen.0, t.summary.foreseen.1)
-        });
-        row("time to balance", &time_to_balance);
-        row("pods without a node", &|t| t.summary.pending.to_string());
-        row("nodes without workload", &|t| {
-            t.summary.empty_nodes.to_string()
-        });
-        if let [one] = self.traces {
-            rows.extend(
-                one.summary
-                    .before
-                    .iter()
-                    .flat_map(|(resource, before)| evened(one, resource, *before)),
-            );
-        } else {
-            for resource in ["cpu", "memory"] {
-                let even = |t: &Trace| {
-                    nodes::evenness(t, resource).map_or("?".to_owned(), |r| r.to_string())
-                };
-                let name = format!("{resource} standard deviation by usage");
-                rows.push(
-                    std::iter::once(name)
-                        .chain(self.traces.iter().map(even))
-                        .collect(),
-                );
-            }
+        rows.extend([
+            self.row("evictions", |trace| trace.summary.evictions.to_string()),
+            self.row("of these helped", |trace| trace.summary.helped.to_string()),
+            self.row("landed as forecast", |trace| {
+                format!(
+                    "{} of {}",
+                    trace.summary.foreseen.0, trace.summary.foreseen.1
+                )
+            }),
+            self.row("time to balance", time_to_balance),
+            self.row("pods without a node", |trace| {
+                trace.summary.pending.to_string()
+            }),
+            self.row("nodes without workload", |trace| {
+                trace.summary.empty_nodes.to_string()
+            }),
+        ]);
+        rows.extend(self.evenness_rows());
+        write_table(f, &rows)
+    }
+
+    /// How even the nodes are: before and after for one run, at the end for several.
+    fn evenness_rows(&self) -> Vec<Vec<String>> {
+        if let [only] = self.traces {
+            let before = only.summary.before.iter();
+            return before
+                .flat_map(|(resource, before)| evened(only, resource, *before))
+                .collect();
         }
-        columns(&rows)
-            .iter()
-            .try_for_each(|line| writeln!(f, "{line}"))
+        ["cpu", "memory"]
+            .into_iter()
+            .map(|resource| {
+                self.row(
+                    &format!("{resource} standard deviation by usage"),
+                    |trace| {
+                        nodes::evenness(trace, resource)
+                            .map_or("?".to_owned(), |ratio| ratio.to_string())
+                    },
+                )
+            })
+            .collect()
+    }
+
+    fn row(&self, name: &str, figure: impl Fn(&Trace) -> String) -> Vec<String> {
+        std::iter::once(name.to_owned())
+            .chain(self.traces.iter().map(figure))
+            .collect()
     }
 }
 
-/// How much more even the cluster has become in a resource.
+fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Vec<String>]) -> fmt::Result {
+    columns(rows)
+        .iter()
+        .try_for_each(|line| writeln!(f, "{line}"))
+}
+
+fn eviction_row(trace: &Trace, eviction: &Eviction) -> Vec<String> {
+    let to = eviction.to.as_deref().unwrap_or("pending");
+    let helped = match eviction.helped {
+        Some(true) => "helped",
+        Some(false) => "did not help",
+        None => "",
+    };
+    vec![
+        short(eviction.at.duration_since(trace.start)),
+        format!("{}/{}", eviction.namespace, eviction.pod),
+        format!("{} → {to}", eviction.from),
+        helped.to_owned(),
+    ]
+}
+
+/// Returns the balance of a resource before the first eviction and at the end.
 fn evened(trace: &Trace, resource: &str, before: Balance) -> [Vec<String>; 2] {
     let after = trace.summary.after.get(resource).copied().unwrap_or(before);
-    let row = |name: &str, of: fn(Balance) -> Ratio| {
-        vec![
-            format!("{resource} {name}"),
-            format!("{} → {}", of(before), of(after)),
-        ]
-    };
     [
-        row("standard deviation", |b| b.deviation),
-        row("fullest above mean", |b| b.above_mean),
+        vec![
+            format!("{resource} standard deviation"),
+            format!("{} → {}", before.deviation, after.deviation),
+        ],
+        vec![
+            format!("{resource} fullest above mean"),
+            format!("{} → {}", before.above_mean, after.above_mean),
+        ],
     ]
 }
 
 fn time_to_balance(trace: &Trace) -> String {
     match trace.summary.time_to_balance {
         None => "not reached".to_owned(),
-        Some(time) if time.is_zero() => "never out of it".to_owned(),
+        Some(time) if time.is_zero() => "always balanced".to_owned(),
         Some(time) => short(time),
     }
 }
 
-/// The run in one sentence.
+/// Returns the run in one sentence.
 fn sentence(trace: &Trace) -> String {
     let summary = &trace.summary;
     let evictions = counted(
@@ -256,9 +278,9 @@ fn sentence(trace: &Trace) -> String {
     };
     let balance = match summary.time_to_balance {
         _ if trace.bands.values().all(|band| band.high == Ratio::ONE) => String::new(),
-        None => "; some node was hot to the end".to_owned(),
+        None => "; at least one node was still hot at the end".to_owned(),
         Some(time) if time.is_zero() => "; no node was ever hot".to_owned(),
-        Some(time) => format!("; no node was hot any more after {}", short(time)),
+        Some(time) => format!("; no node was hot after {}", short(time)),
     };
     format!("{evictions}{helped}{balance}")
 }

@@ -1,9 +1,9 @@
-//! What the daemon shows of itself: the loop publishes it after each cycle and each poll, and whoever asks gets it as a page
-//! or as JSON.
+//! The status page: the loop publishes its state after each cycle and each poll, and the server renders it as HTML or
+//! JSON on request.
 //!
-//! What is published is never changed again: the loop puts another in its place, so that nobody waits for a page to be drawn.
+//! A published state is immutable. The loop replaces it as a whole, so rendering a page never blocks the loop.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use jiff::{SignedDuration, Timestamp};
@@ -12,39 +12,40 @@ use serde::Serialize;
 use super::Health;
 
 pub use self::facts::Part;
-use self::facts::{About, Past, Remembered, Round, Source};
+use self::facts::{About, CycleSummary, Remembered, Round, Source};
 pub use self::server::serve;
 pub use self::state::State;
 
 pub mod facts;
 mod page;
+mod remembered;
 mod round;
 mod server;
 mod state;
 
-/// So many cycles are remembered: two hours of minutes.
+/// The number of past cycles that are kept: two hours of one-minute cycles.
 const REMEMBERED: usize = 120;
 
-/// Where the loop publishes; clones share it. The default one is off: what is given to it is not even made.
+/// The published state, shared by all clones. The default board is off: it never calls the closures that build a state.
 #[derive(Clone, Debug, Default)]
 pub struct Board(Option<Arc<RwLock<Arc<Status>>>>);
 
-/// All that is known between two cycles.
+/// Everything that is published at one moment.
 #[derive(Clone, Debug)]
 struct Status {
     about: Arc<About>,
     part: Part,
-    /// When the next cycle is due.
+    /// The start of the next cycle.
     next: Option<Timestamp>,
     sources: Vec<Source>,
     round: Option<Arc<Round>>,
     ledger: Option<Arc<Remembered>>,
-    /// The newest last.
-    history: VecDeque<Arc<Past>>,
+    /// Past cycles, the newest last.
+    history: VecDeque<Arc<CycleSummary>>,
 }
 
 impl Board {
-    /// One that shows something.
+    /// Returns a board that is on.
     pub fn new(about: About) -> Self {
         let status = Status {
             about: Arc::new(about),
@@ -58,12 +59,12 @@ impl Board {
         Board(Some(Arc::new(RwLock::new(Arc::new(status)))))
     }
 
-    /// How the sources of usage are doing.
+    /// Publishes the state of the usage sources.
     pub fn sources(&self, sources: impl FnOnce() -> Vec<Source>) {
         self.change(|status| status.sources = sources());
     }
 
-    /// What this instance is among several. One that stands by has no plan and no ledger of its own to show.
+    /// Publishes the role of this instance. A standby instance has no plan and no ledger of its own.
     pub fn part(&self, part: impl FnOnce() -> Part) {
         self.change(|status| {
             status.part = part();
@@ -73,38 +74,37 @@ impl Board {
         });
     }
 
-    /// When the next cycle is due.
+    /// Publishes the start of the next cycle.
     pub fn due(&self, next: Timestamp) {
         self.change(|status| status.next = Some(next));
     }
 
-    /// A cycle that has come to a plan.
-    pub fn round(&self, made: impl FnOnce() -> (Round, Past, Remembered)) {
+    /// Publishes a cycle that made a plan.
+    pub fn round(&self, build: impl FnOnce() -> (Round, CycleSummary, Remembered)) {
         self.change(|status| {
-            let (round, past, ledger) = made();
+            let (round, summary, ledger) = build();
             (status.round, status.ledger) = (Some(Arc::new(round)), Some(Arc::new(ledger)));
-            status.remember(past);
+            status.remember(summary);
         });
     }
 
-    /// A cycle that has come to none, by `waiting` or `failed`.
+    /// Publishes a cycle without a plan; the outcome is `waiting` or `failed`.
     pub fn none(&self, at: Timestamp, outcome: &'static str, why: &str) {
         self.change(|status| {
-            let (message, deviation) = (why.to_owned(), std::collections::BTreeMap::new());
-            status.remember(Past {
+            status.remember(CycleSummary {
                 at,
                 took_ms: 0,
                 outcome,
-                message,
+                message: why.to_owned(),
                 planned: 0,
                 evicted: 0,
                 hot: 0,
-                deviation,
+                deviation: BTreeMap::new(),
             });
         });
     }
 
-    /// The lock is held to take or to put a pointer, and for nothing else. The loop alone changes anything.
+    /// Replaces the state. The lock is held only to read or write a pointer, and only the loop writes.
     fn change(&self, change: impl FnOnce(&mut Status)) {
         let Some(shared) = &self.0 else { return };
         let mut status = Status::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));
@@ -118,33 +118,33 @@ impl Board {
             .map(|shared| Arc::clone(&shared.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// What a page would tell now, for scripts; `None` where it is off.
+    /// Returns `/status.json`; `None` if the board is off.
     pub fn json(&self, health: &Health, now: Timestamp) -> Option<String> {
         let status = self.status()?;
-        // Each of its values is text, a number or a list of such: this cannot fail.
-        Some(serde_json::json!(Look::of(&status, health, now)).to_string() + "\n")
+        // Cannot fail: all keys are strings.
+        Some(serde_json::json!(StatusView::of(&status, health, now)).to_string() + "\n")
     }
 
-    /// The page; `None` where it is off.
+    /// Returns the HTML page; `None` if the board is off.
     pub fn html(&self, health: &Health, now: Timestamp) -> Option<String> {
         let status = self.status()?;
-        Some(page::html(&Look::of(&status, health, now)))
+        Some(page::html(&StatusView::of(&status, health, now)))
     }
 }
 
 impl Status {
-    fn remember(&mut self, past: Past) {
-        self.history.push_back(Arc::new(past));
+    fn remember(&mut self, summary: CycleSummary) {
+        self.history.push_back(Arc::new(summary));
         if self.history.len() > REMEMBERED {
             self.history.pop_front();
         }
     }
 }
 
-/// What there is to see at one moment. Its fields are the keys of `/status.json`.
+/// The state as seen by one request. Its fields are the keys of `/status.json`.
 #[derive(Serialize)]
-struct Look<'s> {
-    /// When it was asked for.
+struct StatusView<'s> {
+    /// The time of the request.
     now: Timestamp,
     state: State,
     about: &'s About,
@@ -154,13 +154,13 @@ struct Look<'s> {
     /// The last plan.
     plan: Option<&'s Round>,
     ledger: Option<&'s Remembered>,
-    /// The oldest first.
-    history: Vec<&'s Past>,
+    /// Past cycles, the oldest first.
+    history: Vec<&'s CycleSummary>,
 }
 
-impl<'s> Look<'s> {
+impl<'s> StatusView<'s> {
     fn of(status: &'s Status, health: &Health, now: Timestamp) -> Self {
-        Look {
+        StatusView {
             now,
             state: State::of(status, health, now),
             about: &status.about,

@@ -1,161 +1,190 @@
-//! From a plan and its outcomes to what is told of them.
+//! Summarises a plan and the outcomes of its moves for the status page.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use crate::model::plan::{self, Class, Kept, NodePicture, Outcome, Plan, Verdict};
+use crate::model::plan::{Class, Kept, NodePicture, Outcome, Plan, Verdict};
 use crate::render::words::counted;
 use crate::values::Ratio;
 
-use super::facts::{self, Change, Group, Listed, Load, Move, Node, Past, Round};
+use super::facts::{
+    BalanceChange, ClassCount, CycleSummary, Listed, MoveStatus, NodeStatus, RefusalGroup, Round,
+};
 
-/// More nodes than this are counted, and not told one by one.
+/// Further nodes are counted but not listed.
 const MOST_NODES: usize = 200;
 const MOST_MOVES: usize = 200;
 const MOST_KEPT: usize = 50;
-const MOST_PLACES: usize = 5;
+const MOST_DESTINATIONS: usize = 5;
 const MOST_STEERED: usize = 100;
-const MOST_ADVICE: usize = 30;
+const MOST_RIGHTSIZING: usize = 30;
 const MOST_SKIPPED: usize = 20;
 
 impl Round {
-    /// What is told of a plan, of what became of its moves and of the time that all took. No outcomes are a dry run, or a
-    /// plan without moves.
+    /// Summarises a plan, the outcomes of its moves and the duration of the cycle. There are no outcomes in a dry run and
+    /// for a plan without moves.
     pub fn of(plan: &Plan, outcomes: &[Outcome], dry_run: bool, took: SignedDuration) -> Self {
-        let (nodes, classes) = nodes(plan);
+        let nodes = ranked(plan);
         let moves = plan
             .moves
             .iter()
             .enumerate()
-            .map(|(i, it)| one_move(it, outcomes.get(i)));
-        let after = |resource: &str| plan.after.balance.get(resource).map(|b| b.deviation);
-        let balance = plan.before.balance.iter();
+            .map(|(i, planned)| MoveStatus::new(planned, outcomes.get(i), MOST_DESTINATIONS));
         Round {
             at: plan.at,
             took_ms: millis(took),
             dry_run,
-            halted: plan.halted.as_ref().map(ToString::to_string),
+            halted: plan.halted.clone(),
             basis: plan.before.basis,
-            classes,
-            balance: balance
-                .map(|(r, b)| {
-                    (
-                        r.clone(),
-                        Change {
-                            before: b.deviation,
-                            after: after(r),
-                        },
-                    )
-                })
-                .collect(),
-            nodes,
+            classes: classes(&nodes),
+            balance: balance(plan),
+            nodes: Listed::first(MOST_NODES, nodes.into_iter().map(RankedNode::status)),
             moves: Listed::first(MOST_MOVES, moves),
-            evicted: outcomes.iter().filter(|o| **o == Outcome::Evicted).count(),
+            evicted: outcomes
+                .iter()
+                .filter(|outcome| **outcome == Outcome::Evicted)
+                .count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
-            rightsizing: Listed::first(MOST_ADVICE, plan.rightsizing.iter().cloned()),
+            rightsizing: Listed::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
             steering: Listed::first(MOST_STEERED, plan.steering.iter().cloned()),
-            skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().map(ToString::to_string)),
+            skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
         }
     }
 
-    /// How many nodes are of this class at worst.
+    /// Returns the number of nodes whose worst class is this one.
     pub fn count(&self, class: &str) -> usize {
         self.classes
             .iter()
-            .find(|c| c.class == class)
-            .map_or(0, |c| c.nodes)
+            .find(|count| count.class == class)
+            .map_or(0, |count| count.nodes)
     }
 
-    /// What of it is remembered when the next one has come.
-    pub fn past(&self, outcome: &'static str, message: String) -> Past {
-        let would = format!("{} would be evicted", counted(self.moves.total(), "pod"));
-        Past {
+    /// Returns the summary that is kept once a newer cycle has finished.
+    pub fn past(&self, outcome: &'static str, message: String) -> CycleSummary {
+        let planned = self.moves.total();
+        CycleSummary {
             at: self.at,
             took_ms: self.took_ms,
             outcome,
-            message: if self.dry_run && self.moves.total() > 0 {
-                would
+            message: if self.dry_run && planned > 0 {
+                format!("{} would be evicted", counted(planned, "pod"))
             } else {
                 message
             },
-            planned: self.moves.total(),
+            planned,
             evicted: self.evicted,
             hot: self.count("hot"),
             deviation: self
                 .balance
                 .iter()
-                .map(|(r, change)| (r.clone(), change.before))
+                .map(|(resource, change)| (resource.clone(), change.before.deviation))
                 .collect(),
         }
     }
 }
 
-/// A duration in whole milliseconds.
-pub(super) fn millis(took: SignedDuration) -> i64 {
+/// Converts a duration to whole milliseconds.
+fn millis(took: SignedDuration) -> i64 {
     i64::try_from(took.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The nodes, the worst first, and how many there are of each class.
-fn nodes(plan: &Plan) -> (Listed<Node>, Vec<facts::Class>) {
-    let mut verdicts: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();
-    for verdict in &plan.nodes {
-        verdicts.entry(&verdict.node).or_default().push(verdict);
+fn balance(plan: &Plan) -> BTreeMap<String, BalanceChange> {
+    plan.before
+        .balance
+        .iter()
+        .map(|(resource, before)| {
+            let change = BalanceChange {
+                before: *before,
+                after: plan.after.balance.get(resource).copied(),
+            };
+            (resource.clone(), change)
+        })
+        .collect()
+}
+
+/// A node with its verdicts and the worst class among them.
+struct RankedNode<'p> {
+    picture: &'p NodePicture,
+    verdicts: Vec<&'p Verdict>,
+    worst: Option<&'p Class>,
+}
+
+impl RankedNode<'_> {
+    /// Ranks from the class that needs action to the class that says least; unclassified nodes come last.
+    fn rank(&self) -> u8 {
+        self.worst.map_or(u8::MAX, rank)
     }
-    let mut classes: BTreeMap<(u8, &'static str), usize> = BTreeMap::new();
-    let mut ranked: Vec<(Option<&Class>, &NodePicture)> = Vec::new();
-    for node in &plan.before.nodes {
-        let judged = verdicts.get(node.name.as_str()).into_iter().flatten();
-        let worst = judged.map(|v| &v.class).min_by_key(|class| rank(class));
-        if let Some(class) = worst {
-            *classes.entry((rank(class), class.code())).or_default() += 1;
-        }
-        ranked.push((worst, node));
-    }
-    let fullest = |node: &NodePicture| {
-        node.ratios
+
+    fn fullest(&self) -> Ratio {
+        self.picture
+            .ratios
             .values()
             .flatten()
             .copied()
             .max_by(|a, b| a.order(*b))
             .unwrap_or_default()
-    };
-    ranked.sort_by(|(a, x), (b, y)| {
-        let worse = a.map_or(u8::MAX, rank).cmp(&b.map_or(u8::MAX, rank));
-        let fuller = fullest(y).order(fullest(x));
-        worse
-            .then(fuller)
-            .then_with(|| (x.name.len(), &x.name).cmp(&(y.name.len(), &y.name)))
-    });
-    let node = |(worst, node): (Option<&Class>, &NodePicture)| Node {
-        name: node.name.clone(),
-        pool: node.pool.clone(),
-        class: worst.map(Class::code),
-        verdicts: verdicts
-            .get(node.name.as_str())
-            .into_iter()
-            .flatten()
-            .map(|v| (*v).clone())
-            .collect(),
-        loads: node
-            .ratios
-            .keys()
-            .map(|resource| (resource.clone(), load(node, resource)))
-            .collect(),
-    };
-    let classes = classes
-        .into_iter()
-        .map(|((_, class), nodes)| facts::Class { class, nodes })
-        .collect();
-    (
-        Listed::first(MOST_NODES, ranked.into_iter().map(node)),
-        classes,
-    )
+    }
+
+    fn status(self) -> NodeStatus {
+        NodeStatus {
+            picture: self.picture.clone(),
+            class: self.worst.map(Class::code),
+            verdicts: self.verdicts.into_iter().cloned().collect(),
+        }
+    }
 }
 
-/// The place of a class, from what asks for something to be done to what says least.
+/// Returns the nodes, the worst class first; within a class the fullest first, then by name.
+fn ranked(plan: &Plan) -> Vec<RankedNode<'_>> {
+    let mut verdicts: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();
+    for verdict in &plan.nodes {
+        verdicts.entry(&verdict.node).or_default().push(verdict);
+    }
+    let mut nodes: Vec<RankedNode<'_>> = plan
+        .before
+        .nodes
+        .iter()
+        .map(|picture| {
+            let verdicts = verdicts.remove(picture.name.as_str()).unwrap_or_default();
+            let worst = verdicts
+                .iter()
+                .map(|verdict| &verdict.class)
+                .min_by_key(|class| rank(class));
+            RankedNode {
+                picture,
+                verdicts,
+                worst,
+            }
+        })
+        .collect();
+    nodes.sort_by(|a, b| {
+        // Shorter names first: `node-2` comes before `node-10`.
+        let (first, second) = (&a.picture.name, &b.picture.name);
+        a.rank()
+            .cmp(&b.rank())
+            .then_with(|| b.fullest().order(a.fullest()))
+            .then_with(|| (first.len(), first).cmp(&(second.len(), second)))
+    });
+    nodes
+}
+
+/// Counts the nodes of each class. The nodes are sorted by class.
+fn classes(nodes: &[RankedNode<'_>]) -> Vec<ClassCount> {
+    nodes
+        .chunk_by(|a, b| a.rank() == b.rank())
+        .filter_map(|group| {
+            Some(ClassCount {
+                class: group.first()?.worst?.code(),
+                nodes: group.len(),
+            })
+        })
+        .collect()
+}
+
+/// The rank of a class, from the one that needs action to the one that says least.
 const fn rank(class: &Class) -> u8 {
     match class {
         Class::Hot { .. } => 0,
@@ -174,57 +203,32 @@ const fn rank(class: &Class) -> u8 {
     }
 }
 
-fn load(node: &NodePicture, resource: &str) -> Load {
-    let of = |ratios: &BTreeMap<String, Option<Ratio>>| ratios.get(resource).copied().flatten();
-    let band = node.band.get(resource).copied().unwrap_or_default();
-    Load {
-        actual: of(&node.actual),
-        latest: of(&node.latest),
-        requests: of(&node.requests),
-        low: band.low,
-        high: band.high,
-    }
-}
-
-fn one_move(it: &plan::Move, outcome: Option<&Outcome>) -> Move {
-    Move {
-        namespace: it.namespace.clone(),
-        pod: it.pod.clone(),
-        workload: it.workload.as_ref().map(ToString::to_string),
-        node: it.node.clone(),
-        may_land: Listed::first(MOST_PLACES, it.may_land.iter().cloned()),
-        strategy: it.strategy,
-        reason: it.reason.to_string(),
-        outcome: outcome.map(Outcome::code),
-        message: outcome.map(ToString::to_string),
-    }
-}
-
-/// By code, the most frequent first.
-fn kept(all: &[Kept]) -> Vec<Group> {
+/// Groups refusals by code, the most frequent first.
+fn kept(all: &[Kept]) -> Vec<RefusalGroup> {
     let mut by_code: BTreeMap<&'static str, Vec<&Kept>> = BTreeMap::new();
     for kept in all {
         by_code.entry(kept.refusal.code()).or_default().push(kept);
     }
-    let group = |(code, pods): (&'static str, Vec<&Kept>)| Group {
-        code,
-        message: commonest(&pods),
-        pods: Listed::first(MOST_KEPT, pods.into_iter().cloned()),
-    };
-    let mut groups: Vec<Group> = by_code.into_iter().map(group).collect();
-    groups.sort_by_key(|g| Reverse(g.pods.total()));
+    let mut groups: Vec<RefusalGroup> = by_code
+        .into_iter()
+        .map(|(code, pods)| RefusalGroup {
+            code,
+            message: most_frequent_sentence(&pods),
+            pods: Listed::first(MOST_KEPT, pods.into_iter().cloned()),
+        })
+        .collect();
+    groups.sort_by_key(|group| Reverse(group.pods.total()));
     groups
 }
 
-/// The sentence that is said most often.
-fn commonest(pods: &[&Kept]) -> String {
+fn most_frequent_sentence(pods: &[&Kept]) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for kept in pods {
         *counts.entry(kept.refusal.to_string()).or_default() += 1;
     }
     counts
         .into_iter()
-        .max_by_key(|(_, n)| *n)
+        .max_by_key(|(_, count)| *count)
         .map(|(sentence, _)| sentence)
         .unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The listener of the status page: read-only, and to this machine alone unless told otherwise.
+//! The HTTP server of the status page: read-only, and by default reachable only from this machine.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -23,8 +23,10 @@ use super::{Board, page};
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
 
-/// Serves `/` and `/status.json` until told to stop. Where the address is this machine's own, only a browser that was told a
-/// name of this machine is answered: a page from elsewhere that has its name lead here learns nothing (DNS rebinding).
+/// Serves `/` and `/status.json` until `stop` is cancelled.
+///
+/// On a loopback address the server answers only requests whose Host header is a loopback name. This prevents DNS
+/// rebinding: a foreign web page whose name resolves to this machine cannot read the status.
 pub async fn serve(
     listener: TcpListener,
     board: Board,
@@ -35,16 +37,16 @@ pub async fn serve(
     let router = Router::new()
         .route(
             "/",
-            get(async |State(shown)| answer(&shown, HTML, Board::html)),
+            get(async |State(state)| respond(&state, HTML, Board::html)),
         )
         .route(
             "/status.json",
-            get(async |State(shown)| answer(&shown, JSON, Board::json)),
+            get(async |State(state)| respond(&state, JSON, Board::json)),
         )
         .fallback(async || {
             (
                 StatusCode::NOT_FOUND,
-                "not found: there is / and /status.json\n",
+                "not found: this server has / and /status.json\n",
             )
         })
         .layer(from_fn_with_state(guarded, guard))
@@ -53,24 +55,29 @@ pub async fn serve(
         axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
     tokio::select! {
         done = server => done,
-        // A browser that holds its connection open must not hold us.
+        // A browser that keeps its connection open must not delay the shutdown.
         () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
     }
 }
 
-type Drawn = fn(&Board, &Health, Timestamp) -> Option<String>;
+type Render = fn(&Board, &Health, Timestamp) -> Option<String>;
 
-fn answer((board, health): &(Board, Health), kind: &'static str, drawn: Drawn) -> Response {
-    match drawn(board, health, clock()) {
-        Some(body) => ([(CONTENT_TYPE, kind)], body).into_response(),
-        None => (StatusCode::NOT_FOUND, "nothing is shown\n").into_response(),
+fn respond(
+    (board, health): &(Board, Health),
+    content_type: &'static str,
+    render: Render,
+) -> Response {
+    match render(board, health, clock()) {
+        Some(body) => ([(CONTENT_TYPE, content_type)], body).into_response(),
+        None => (StatusCode::NOT_FOUND, "the status page is off\n").into_response(),
     }
 }
 
-/// Refuses who has no business here, and says to the browser how little may be done with the answer.
+/// Refuses foreign Host headers on a loopback address, and adds security headers to every response.
 async fn guard(State(guarded): State<bool>, request: Request, next: Next) -> Response {
     let mut response = if guarded && !is_local(request.headers(), request.uri()) {
-        let why = "refused: this page is for this machine; ask for it as localhost or 127.0.0.1\n";
+        let why =
+            "refused: this page is for this machine only; open it as localhost or 127.0.0.1\n";
         (StatusCode::FORBIDDEN, why).into_response()
     } else {
         next.run(request).await
@@ -90,17 +97,20 @@ async fn guard(State(guarded): State<bool>, request: Request, next: Next) -> Res
     response
 }
 
-/// Whether a request asks for this machine by a name that no other can have, and by that alone.
+/// Whether the request has exactly one Host header and it names this machine.
 fn is_local(headers: &HeaderMap, uri: &Uri) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next().and_then(|h| h.to_str().ok()), hosts.next()) else {
         return false;
     };
-    // A proxy is asked by a whole address, and its host is what counts then.
-    names_us(host) && uri.authority().is_none_or(|asked| names_us(asked.as_str()))
+    // An absolute request target, as sent to a proxy, takes precedence over the Host header (RFC 9112, section 3.2.2).
+    is_loopback_name(host)
+        && uri
+            .authority()
+            .is_none_or(|authority| is_loopback_name(authority.as_str()))
 }
 
-fn names_us(host: &str) -> bool {
+fn is_loopback_name(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
     }
@@ -120,7 +130,7 @@ fn names_us(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn local(hosts: &[&str]) -> bool {
+    fn accepts(hosts: &[&str]) -> bool {
         let mut headers = HeaderMap::new();
         for host in hosts {
             headers.append(HOST, host.parse().unwrap());
@@ -129,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_are_answered() {
+    fn only_loopback_names_are_accepted() {
         for host in [
             "localhost",
             "LOCALHOST:8081",
@@ -138,7 +148,7 @@ mod tests {
             "[::1]",
             "[::1]:8081",
         ] {
-            assert!(local(&[host]), "{host}");
+            assert!(accepts(&[host]), "{host}");
         }
         for host in [
             "evil.example",
@@ -149,10 +159,10 @@ mod tests {
             "",
             ":8081",
         ] {
-            assert!(!local(&[host]), "{host}");
+            assert!(!accepts(&[host]), "{host}");
         }
-        assert!(!local(&[]), "no Host");
-        assert!(!local(&["localhost", "evil.example"]), "two of them");
-        assert!(!local(&["evil.example@localhost"]));
+        assert!(!accepts(&[]), "no Host header");
+        assert!(!accepts(&["localhost", "evil.example"]), "two Host headers");
+        assert!(!accepts(&["evil.example@localhost"]));
     }
 }

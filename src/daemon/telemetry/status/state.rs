@@ -1,4 +1,4 @@
-//! The one sentence that an operator reads first.
+//! The headline: the sentence that an operator reads first.
 
 use std::fmt;
 
@@ -11,80 +11,80 @@ use super::super::Health;
 use super::Status;
 use super::facts::{Part, Round};
 
-/// How the daemon and the cluster are, in one word and one sentence.
+/// The condition of the daemon and the cluster, as a code and a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    /// Nothing was decided yet.
+    /// No plan was made yet.
     Starting,
-    /// It cannot decide.
+    /// The daemon cannot decide for this reason.
     Waiting(String),
-    /// Another instance leads, this one if it is known.
+    /// Another instance leads: the one named here, if known.
     Standby(Option<String>),
-    /// It has not come round for long.
+    /// The loop has not responded for this long.
     Stuck(SignedDuration),
-    /// The last cycle could not do its work.
+    /// The last cycle failed.
     Failed(String),
-    /// Nothing at all is considered.
+    /// The cluster is in a state in which the cycle considers no pod.
     Halted(String),
-    /// Pods were evicted in the last cycle.
+    /// The last cycle evicted pods, or tried to.
     Moving {
-        /// So many of them.
+        /// The number of evicted pods.
         evicted: usize,
-        /// Of so many that were planned.
+        /// The number of planned evictions.
         planned: usize,
-        /// When.
+        /// The time since the plan.
         ago: SignedDuration,
-        /// How many nodes were hot then.
+        /// The number of nodes that were hot then.
         hot: usize,
-        /// How many replacements are awaited.
+        /// The number of replacements that are not running yet.
         awaited: usize,
     },
-    /// Pods would be evicted, were it not a dry run.
+    /// A dry run planned evictions.
     WouldMove {
-        /// So many.
+        /// The number of planned evictions.
         planned: usize,
-        /// How many nodes are hot.
+        /// The number of hot nodes.
         hot: usize,
     },
-    /// Nodes are hot, and no pod can go.
+    /// Nodes are hot, but no pod can be evicted.
     Uneven {
-        /// So many.
+        /// The number of hot nodes.
         hot: usize,
-        /// How many pods would help.
+        /// The number of rejected candidates.
         kept: usize,
-        /// Why most of them stay, or why nothing is done.
+        /// Why most candidates stay, or why the strategy does nothing.
         why: String,
     },
-    /// Nodes are underused, and no pod can go.
+    /// Nodes are underused, but no pod can be evicted.
     Unpacked {
-        /// So many.
+        /// The number of underused nodes.
         underused: usize,
-        /// How many pods would have to go.
+        /// The number of rejected candidates.
         kept: usize,
-        /// Why most of them stay, or why nothing is done.
+        /// Why most candidates stay, or why the strategy does nothing.
         why: String,
     },
-    /// Of so many nodes none is to be emptied.
+    /// None of this many nodes is underused.
     Packed(usize),
-    /// Nodes are above a target, but not for long enough.
+    /// This many nodes are above a target, but not for long enough.
     Warming(usize),
-    /// Of no node the usage is known.
+    /// No node has usable data.
     Blind(usize),
     /// No node is hot.
     Even {
-        /// How many nodes are within the band.
+        /// The number of nodes within the band.
         even: usize,
-        /// How many have room for more.
+        /// The number of nodes with room for more pods.
         cold: usize,
-        /// How many are left alone, since too little is known of them or they are not ready.
+        /// The number of nodes that are left alone because they are not ready or lack data.
         unknown: usize,
     },
-    /// There is nothing to do, and no strategy weighs nodes.
+    /// There is nothing to do, and no strategy classifies nodes.
     Idle,
 }
 
 impl State {
-    /// How it is now.
+    /// Returns the headline for this moment.
     pub(super) fn of(status: &Status, health: &Health, now: Timestamp) -> Self {
         if let Some(overdue) = health.overdue(now) {
             return State::Stuck(overdue);
@@ -95,19 +95,19 @@ impl State {
         if let Part::Standby(holder) = &status.part {
             return State::Standby(holder.clone());
         }
-        if let Some(past) = status
+        if let Some(cycle) = status
             .history
             .back()
-            .filter(|past| past.outcome == "failed")
+            .filter(|cycle| cycle.outcome == "failed")
         {
-            return State::Failed(past.message.clone());
+            return State::Failed(cycle.message.clone());
         }
         status.round.as_deref().map_or(State::Starting, |round| {
-            State::after(round, status.ledger.as_ref().map_or(0, |l| l.open), now)
+            State::after_plan(round, status.ledger.as_ref().map_or(0, |l| l.open), now)
         })
     }
 
-    fn after(round: &Round, awaited: usize, now: Timestamp) -> Self {
+    fn after_plan(round: &Round, awaited: usize, now: Timestamp) -> Self {
         let (hot, planned) = (round.count("hot"), round.moves.total());
         let sum = |codes: &[&str]| codes.iter().map(|code| round.count(code)).sum::<usize>();
         let unknown = sum(&["unknown", "doubtful", "not-ready"]);
@@ -117,9 +117,9 @@ impl State {
             sum(&["underused"]),
         );
         let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
-        let kept = round.kept.iter().map(|g| g.pods.total()).sum();
+        let kept = round.kept.iter().map(|group| group.pods.total()).sum();
         if let Some(why) = &round.halted {
-            return State::Halted(why.clone());
+            return State::Halted(why.to_string());
         }
         match (planned, hot, round.count("warming")) {
             (1.., _, _) if round.dry_run => State::WouldMove { planned, hot },
@@ -152,7 +152,7 @@ impl State {
         }
     }
 
-    /// The stable label.
+    /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             State::Starting => "starting",
@@ -174,7 +174,7 @@ impl State {
     }
 }
 
-/// Why no pod goes although nodes are hot.
+/// Returns why no pod can be evicted: the most frequent refusal, or the note of a strategy.
 fn why(round: &Round) -> String {
     let kept = round.kept.first().map(|group| match round.kept.len() - 1 {
         0 => group.message.clone(),
@@ -187,142 +187,120 @@ fn why(round: &Round) -> String {
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            State::Starting => f.write_str("Starting: nothing was decided yet"),
+            State::Starting => f.write_str("Starting: no plan yet"),
             State::Waiting(why) => write!(f, "Waiting: {why}"),
-            State::Standby(Some(holder)) => write!(
-                f,
-                "Standing by: {holder} leads, and this instance does nothing"
-            ),
-            State::Standby(None) => f.write_str(
-                "Standing by: nobody is known to lead, and this instance does nothing yet",
-            ),
-            State::Stuck(overdue) => {
-                write!(f, "Stuck: the loop has been overdue for {}", span(*overdue))
+            State::Standby(Some(holder)) => {
+                write!(f, "Standby: {holder} leads; this instance does nothing")
             }
+            State::Standby(None) => {
+                f.write_str("Standby: the leader is not known; this instance does nothing")
+            }
+            State::Stuck(silent) => write!(
+                f,
+                "Stuck: the main loop has not responded for {}",
+                span(*silent)
+            ),
             State::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
             State::Halted(why) => write!(f, "Halted: {why}"),
-            State::Moving {
-                evicted,
-                planned,
-                ago,
-                hot,
-                awaited,
-            } => {
-                let of = if evicted == planned {
-                    String::new()
-                } else {
-                    format!("{evicted} of ")
-                };
-                write!(
-                    f,
-                    "Moving: {}{of}{} evicted {} ago",
-                    were_hot(*hot),
-                    counted(*planned, "pod"),
-                    span(*ago)
-                )?;
-                match awaited {
-                    0 => Ok(()),
-                    n => write!(f, "; {} awaited", counted(*n, "replacement")),
-                }
-            }
-            State::WouldMove { planned, hot } => {
-                write!(
-                    f,
-                    "Dry run: {}{} would be evicted",
-                    are_hot(*hot),
-                    counted(*planned, "pod")
-                )
-            }
+            State::Moving { .. } | State::WouldMove { .. } => self.write_moves(f),
             State::Uneven { hot, kept, why } => {
-                write!(f, "Uneven: {} hot, {}", are(*hot), stay(*kept, why))
+                write!(f, "Uneven: {} hot, {}", are(*hot), rejected(*kept, why))
             }
             State::Unpacked {
                 underused,
                 kept,
                 why,
-            } => {
-                write!(
-                    f,
-                    "Not packed: {} underused, {}",
-                    are(*underused),
-                    stay(*kept, why)
-                )
-            }
+            } => write!(
+                f,
+                "Not packed: {} underused, {}",
+                are(*underused),
+                rejected(*kept, why)
+            ),
             State::Packed(nodes) => write!(
                 f,
-                "Packed: of {} none is to be emptied",
+                "Packed: none of {} is underused",
                 counted(*nodes, "node")
             ),
-            State::Warming(nodes) => {
-                write!(
-                    f,
-                    "Watching: {} above a target, but not for long enough",
-                    are(*nodes)
-                )
-            }
+            State::Warming(nodes) => write!(
+                f,
+                "Watching: {} above a target, but not for long enough",
+                are(*nodes)
+            ),
             State::Blind(nodes) => {
-                write!(f, "Blind: of {} nothing is known", counted(*nodes, "node"))
+                write!(f, "Blind: no usable data for {}", counted(*nodes, "node"))
             }
             State::Even {
                 even,
                 cold,
                 unknown,
-            } => {
-                let all = even + cold + unknown;
-                match (*even, *cold, *unknown) {
-                    (even, 0, 0) => write!(f, "Even: {} within the band", whole(even)),
-                    (even, cold, 0) => {
-                        write!(
-                            f,
-                            "Even: no node of {all} is hot; {even} within the band, {cold} with room"
-                        )
-                    }
-                    (even, cold, unknown) => write!(
-                        f,
-                        "Even, as far as is known: no node of {all} is hot; {even} within the band, {cold} with room, {unknown} unknown"
-                    ),
-                }
-            }
+            } => f.write_str(&balanced(*even, *cold, *unknown)),
             State::Idle => f.write_str("Nothing to do"),
         }
     }
 }
 
-fn stay(kept: usize, why: &str) -> String {
-    let who = match kept {
-        0 => "and nothing is done".to_owned(),
-        1 => "and the pod that would help must stay".to_owned(),
-        kept => format!("and the {kept} pods that would help must stay"),
-    };
-    if why.is_empty() {
-        who
-    } else {
-        format!("{who}: {why}")
+impl State {
+    fn write_moves(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let State::WouldMove { planned, hot } = self {
+            let hot = match hot {
+                0 => String::new(),
+                nodes => format!("{} hot, ", are(*nodes)),
+            };
+            let pods = counted(*planned, "pod");
+            return write!(f, "Dry run: {hot}{pods} would be evicted");
+        }
+        let State::Moving {
+            evicted,
+            planned,
+            ago,
+            hot,
+            awaited,
+        } = self
+        else {
+            return Ok(());
+        };
+        let of = if evicted == planned {
+            String::new()
+        } else {
+            format!("{evicted} of ")
+        };
+        let (hot, pods) = (were_hot(*hot), counted(*planned, "pod"));
+        write!(f, "Moving: {hot}{of}{pods} evicted {} ago", span(*ago))?;
+        match awaited {
+            0 => Ok(()),
+            n => write!(f, "; waiting for {}", counted(*n, "replacement")),
+        }
     }
+}
+
+fn balanced(even: usize, cold: usize, unknown: usize) -> String {
+    let all = even + cold + unknown;
+    match (cold, unknown) {
+        (0, 0) if all == 1 => "Even: the node is within the band".to_owned(),
+        (0, 0) => format!("Even: all {all} nodes are within the band"),
+        (_, 0) => {
+            format!("Even: none of {all} nodes is hot; {even} within the band, {cold} with room")
+        }
+        (_, _) => format!(
+            "Even as far as known: none of {all} nodes is hot; {even} within the band, {cold} with room, {unknown} unknown"
+        ),
+    }
+}
+
+fn rejected(kept: usize, why: &str) -> String {
+    let mut text = match kept {
+        0 => "no evictions".to_owned(),
+        kept => format!("no evictions; {} rejected", counted(kept, "candidate")),
+    };
+    if !why.is_empty() {
+        text = format!("{text}: {why}");
+    }
+    text
 }
 
 fn are(nodes: usize) -> String {
-    format!(
-        "{} {}",
-        counted(nodes, "node"),
-        if nodes == 1 { "is" } else { "are" }
-    )
-}
-
-fn whole(nodes: usize) -> String {
-    if nodes == 1 {
-        "the node is".to_owned()
-    } else {
-        format!("all {nodes} nodes are")
-    }
-}
-
-fn are_hot(nodes: usize) -> String {
-    if nodes == 0 {
-        String::new()
-    } else {
-        format!("{} hot, ", are(nodes))
-    }
+    let verb = if nodes == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(nodes, "node"))
 }
 
 fn were_hot(nodes: usize) -> String {

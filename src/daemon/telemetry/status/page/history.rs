@@ -1,170 +1,177 @@
-//! The cycles before: a picture of the imbalance, and what came of each.
+//! Past cycles: a chart of the imbalance and a table of outcomes.
 
 use std::collections::BTreeSet;
 
-use crate::render::Html;
+use maud::{Markup, html};
+
 use crate::render::scale::{Scale, number, path, share_ticks};
 use crate::render::words::percent;
 
-use super::super::Look;
-use super::super::facts::Past;
-use super::plan::wide;
-use super::{ago, fold};
+use super::super::StatusView;
+use super::super::facts::CycleSummary;
+use super::parts::{ago, folding, wide_table};
 
 const OPEN: usize = 8;
-/// How high the picture is, in pixels.
-const HIGH: f64 = 110.0;
-/// More lines than this are not told apart.
+const HEADS: [&str; 6] = [
+    "time",
+    "outcome",
+    "evicted",
+    "hot nodes",
+    "duration",
+    "message",
+];
+/// The height of the chart, in pixels.
+const HEIGHT: f64 = 110.0;
+/// More lines than these classes could not be told apart.
 const LINES: [&str; 4] = ["line l0", "line l1", "line l2", "line l3"];
 
 /// The section.
-pub(super) fn section(look: &Look<'_>, html: &mut Html) {
-    html.tag("<section aria-labelledby=\"h-history\"><h2 id=\"h-history\">Cycles</h2>");
-    if look.history.is_empty() {
-        html.tag("<p>None yet.</p></section>\n");
-        return;
-    }
-    picture(look, html);
-    let newest: Vec<&Past> = look.history.iter().rev().copied().collect();
-    let (open, folded) = newest.split_at(newest.len().min(OPEN));
-    html.add(&table(look, open, "w-cycles"));
-    if !folded.is_empty() {
-        let mut summary = Html::default();
-        summary.text(folded.len()).tag(" earlier cycles");
-        html.add(&fold(
-            "cycles",
-            "rest",
-            &summary,
-            &table(look, folded, "w-cycles-rest"),
-        ));
-    }
-    html.tag("</section>\n");
-}
-
-/// The standard deviation over the last cycles, a line for each resource, and a mark where pods were evicted.
-fn picture(look: &Look<'_>, html: &mut Html) {
-    let names: BTreeSet<&str> = look
-        .history
-        .iter()
-        .flat_map(|p| p.deviation.keys())
-        .map(String::as_str)
-        .collect();
-    let (Some(first), Some(last)) = (look.history.first(), look.history.last()) else {
-        return;
-    };
-    if names.is_empty() || look.history.len() < 2 {
-        return;
-    }
-    let most = look
-        .history
-        .iter()
-        .flat_map(|p| p.deviation.values())
-        .map(|r| r.get())
-        .fold(0.01, f64::max);
-    let top = share_ticks(most).last().copied().unwrap_or(1.0);
-    let down = |share: f64| Scale::new((0.0, top), (HIGH, 0.0)).at(share);
-    let wide = last.at.duration_since(first.at).as_secs_f64();
-    let along = |past: &Past| {
-        Scale::new((0.0, wide), (0.0, 1000.0)).at(past.at.duration_since(first.at).as_secs_f64())
-    };
-    html.tag("<figure><figcaption>Standard deviation over the nodes");
-    for (name, line) in names.iter().zip(LINES) {
-        html.tag(" <span class=\"key\"><svg width=\"26\" height=\"8\" aria-hidden=\"true\"><path class=\"").tag(line);
-        html.tag("\" d=\"M0 4H26\"/></svg>")
-            .text(name)
-            .tag("</span>");
-    }
-    html.tag(" <span class=\"key\"><svg width=\"10\" height=\"10\" aria-hidden=\"true\"><circle class=\"mark\" cx=\"5\" cy=\"5\" r=\"4\"/>");
-    html.tag("</svg>pods evicted</span></figcaption><div class=\"plot\"><svg class=\"chart\" width=\"100%\" height=\"110\" role=\"img\" aria-label=\"");
-    for name in names.iter().take(LINES.len()) {
-        let told = |past: &Past| {
-            past.deviation
-                .get(*name)
-                .map_or("unknown".to_owned(), ToString::to_string)
-        };
-        html.text(name)
-            .tag(" from ")
-            .text(told(first))
-            .tag(" to ")
-            .text(told(last))
-            .tag(". ");
-    }
-    html.tag("\">");
-    for share in [0.0, top / 2.0, top] {
-        let y = number(down(share));
-        html.tag("<line class=\"grid\" x2=\"100%\" y1=\"")
-            .text(&y)
-            .tag("\" y2=\"")
-            .text(&y)
-            .tag("\"/>");
-        html.tag("<text x=\"-8\" dy=\"4\" text-anchor=\"end\" y=\"")
-            .text(&y)
-            .tag("\">")
-            .text(percent(share))
-            .tag("</text>");
-    }
-    html.tag(
-        "<svg width=\"100%\" height=\"110\" viewBox=\"0 0 1000 110\" preserveAspectRatio=\"none\">",
-    );
-    for (name, line) in names.iter().zip(LINES) {
-        let points = look
-            .history
-            .iter()
-            .map(|past| Some((along(past), down(past.deviation.get(*name)?.get()))));
-        html.tag("<path class=\"")
-            .tag(line)
-            .tag("\" d=\"")
-            .text(path(points))
-            .tag("\"/>");
-    }
-    html.tag("</svg>");
-    for past in look.history.iter().filter(|p| p.evicted > 0) {
-        html.tag("<circle class=\"mark\" r=\"4\" cy=\"110\" cx=\"")
-            .text(number(along(past) / 10.0))
-            .tag("%\"/>");
-    }
-    html.tag("<text y=\"130\">")
-        .text(first.at.strftime("%H:%M:%S"))
-        .tag("</text><text y=\"130\" x=\"100%\" text-anchor=\"end\">");
-    html.text(last.at.strftime("%H:%M:%S UTC"))
-        .tag("</text></svg></div></figure>");
-}
-
-fn table(look: &Look<'_>, cycles: &[&Past], id: &'static str) -> Html {
-    let mut html = wide(
-        id,
-        &[
-            "when",
-            "outcome",
-            "evicted",
-            "hot nodes",
-            "took",
-            "what came of it",
-        ],
-    );
-    for past in cycles {
-        html.tag("<tr><th scope=\"row\" class=\"when\">")
-            .add(&ago(look, past.at))
-            .tag("</th><td><span class=\"");
-        html.tag(if ["failed", "halted", "waiting"].contains(&past.outcome) {
-            "bad"
-        } else {
-            "plain"
-        })
-        .tag("\">");
-        html.text(past.outcome)
-            .tag("</span></td><td>")
-            .text(past.evicted);
-        if past.planned != past.evicted {
-            html.tag("&nbsp;of&nbsp;").text(past.planned);
+pub(super) fn section(view: &StatusView<'_>) -> Markup {
+    let newest: Vec<&CycleSummary> = view.history.iter().rev().copied().collect();
+    html! {
+        section aria-labelledby="h-history" {
+            h2 #h-history { "Cycles" }
+            @if newest.is_empty() {
+                p { "No cycle has finished yet." }
+            }
+            @if let Some(chart) = DeviationChart::of(&view.history) { (chart.figure()) }
+            (folding(&newest, OPEN, "cycles", "earlier cycles", |cycles, id| {
+                wide_table(id, &HEADS, &rows(view, cycles))
+            }))
         }
-        html.tag("</td><td>")
-            .text(past.hot)
-            .tag("</td><td>")
-            .text(past.took_ms)
-            .tag("&nbsp;ms</td><td>");
-        html.text(&past.message).tag("</td></tr>");
     }
-    html.tag("</tbody></table></div>");
-    html
+}
+
+/// The standard deviation of each resource over the last cycles.
+struct DeviationChart<'h> {
+    cycles: &'h [&'h CycleSummary],
+    first: &'h CycleSummary,
+    last: &'h CycleSummary,
+    resources: Vec<&'h str>,
+    /// The share at the top of the chart.
+    top: f64,
+}
+
+impl<'h> DeviationChart<'h> {
+    /// Returns `None` where there is nothing to draw: fewer than two cycles, or no known deviation.
+    fn of(cycles: &'h [&'h CycleSummary]) -> Option<Self> {
+        let [first, .., last] = cycles else {
+            return None;
+        };
+        let deviations = || cycles.iter().flat_map(|cycle| &cycle.deviation);
+        let resources: BTreeSet<&str> = deviations()
+            .map(|(resource, _)| resource.as_str())
+            .collect();
+        let largest = deviations()
+            .map(|(_, ratio)| ratio.get())
+            .fold(0.01, f64::max);
+        (!resources.is_empty()).then(|| DeviationChart {
+            cycles,
+            first,
+            last,
+            resources: resources.into_iter().take(LINES.len()).collect(),
+            top: share_ticks(largest).last().copied().unwrap_or(1.0),
+        })
+    }
+
+    fn figure(&self) -> Markup {
+        html! {
+            figure {
+                figcaption {
+                    "Standard deviation over the nodes"
+                    @for (resource, line) in self.resources.iter().zip(LINES) {
+                        " " span.key {
+                            svg width="26" height="8" aria-hidden="true" { path class=(line) d="M0 4H26" {} }
+                            (resource)
+                        }
+                    }
+                    " " span.key {
+                        svg width="10" height="10" aria-hidden="true" { circle.mark cx="5" cy="5" r="4" {} }
+                        "pods evicted"
+                    }
+                }
+                div.plot { (self.chart()) }
+            }
+        }
+    }
+
+    fn chart(&self) -> Markup {
+        html! {
+            svg.chart width="100%" height=(HEIGHT) role="img" aria-label=(self.label()) {
+                @for share in [0.0, self.top / 2.0, self.top] {
+                    @let y = number(self.y(share));
+                    line.grid x2="100%" y1=(y) y2=(y) {}
+                    text x="-8" dy="4" text-anchor="end" y=(y) { (percent(share)) }
+                }
+                // Lines are drawn in a stretched picture, so that their points fit any width.
+                svg width="100%" height=(HEIGHT) viewBox={ "0 0 1000 " (HEIGHT) } preserveAspectRatio="none" {
+                    @for (resource, line) in self.resources.iter().zip(LINES) {
+                        path class=(line) d=(self.line(resource)) {}
+                    }
+                }
+                @for cycle in self.cycles.iter().filter(|cycle| cycle.evicted > 0) {
+                    circle.mark r="4" cy=(HEIGHT) cx={ (number(self.x(cycle) / 10.0)) "%" } {}
+                }
+                text y="130" { (self.first.at.strftime("%H:%M:%S")) }
+                text y="130" x="100%" text-anchor="end" { (self.last.at.strftime("%H:%M:%S UTC")) }
+            }
+        }
+    }
+
+    /// Describes the chart for screen readers.
+    fn label(&self) -> String {
+        self.resources
+            .iter()
+            .map(|resource| {
+                let (first, last) = (
+                    deviation(self.first, resource),
+                    deviation(self.last, resource),
+                );
+                format!("{resource} from {first} to {last}. ")
+            })
+            .collect()
+    }
+
+    fn line(&self, resource: &str) -> String {
+        path(self.cycles.iter().map(|cycle| {
+            let ratio = cycle.deviation.get(resource)?;
+            Some((self.x(cycle), self.y(ratio.get())))
+        }))
+    }
+
+    /// The position of a cycle, in thousandths of the width.
+    fn x(&self, cycle: &CycleSummary) -> f64 {
+        let seconds = |at: &CycleSummary| at.at.duration_since(self.first.at).as_secs_f64();
+        Scale::new((0.0, seconds(self.last)), (0.0, 1000.0)).at(seconds(cycle))
+    }
+
+    fn y(&self, share: f64) -> f64 {
+        Scale::new((0.0, self.top), (HEIGHT, 0.0)).at(share)
+    }
+}
+
+fn deviation(cycle: &CycleSummary, resource: &str) -> String {
+    cycle
+        .deviation
+        .get(resource)
+        .map_or("unknown".to_owned(), ToString::to_string)
+}
+
+fn rows(view: &StatusView<'_>, cycles: &[&CycleSummary]) -> Markup {
+    html! {
+        @for cycle in cycles {
+            @let class = if ["failed", "halted", "waiting"].contains(&cycle.outcome) { "bad" } else { "plain" };
+            tr {
+                th.when scope="row" { (ago(view, cycle.at)) }
+                td { span class=(class) { (cycle.outcome) } }
+                td {
+                    (cycle.evicted)
+                    @if cycle.planned != cycle.evicted { "\u{a0}of\u{a0}" (cycle.planned) }
+                }
+                td { (cycle.hot) }
+                td { (cycle.took_ms) "\u{a0}ms" }
+                td { (cycle.message) }
+            }
+        }
+    }
 }

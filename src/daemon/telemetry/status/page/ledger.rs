@@ -1,86 +1,67 @@
-//! The ledger: what was evicted lately and how it went, and who rests.
+//! The ledger: recent evictions with their results, and workloads in cooldown.
 
-use crate::render::Html;
+use maud::{Markup, html};
+
 use crate::render::words::{counted, span};
 
-use super::super::Look;
-use super::super::facts::{Eviction, Listed, Remembered, Resting};
-use super::plan::wide;
-use super::{ago, fold, left_out};
+use super::super::StatusView;
+use super::super::facts::{LedgerEviction, Listed, Remembered, RestingWorkload};
+use super::parts::{ago, folding, left_out, wide_table};
 
 const OPEN: usize = 12;
+const HEADS: [&str; 5] = ["evicted", "pod", "from → to", "result", "cooldown"];
+const RESTING_HEADS: [&str; 3] = ["workload", "moves that did not help", "cooldown"];
 
 /// The section.
-pub(super) fn section(look: &Look<'_>, ledger: &Remembered, html: &mut Html) {
-    html.tag("<section aria-labelledby=\"h-ledger\"><h2 id=\"h-ledger\">Ledger</h2>");
-    if ledger.entries.items.is_empty() && ledger.resting.items.is_empty() {
-        html.tag("<p>No eviction is remembered, and no workload rests.</p></section>\n");
-        return;
+pub(super) fn section(view: &StatusView<'_>, ledger: &Remembered) -> Markup {
+    let (entries, resting) = (&ledger.entries, &ledger.resting);
+    html! {
+        section aria-labelledby="h-ledger" {
+            h2 #h-ledger { "Ledger" }
+            @if entries.items.is_empty() && resting.items.is_empty() {
+                p { "No recent evictions, and no workload in cooldown." }
+            } @else {
+                p.facts {
+                    (counted(entries.total(), "recent eviction"))
+                    ", waiting for " (counted(ledger.open, "replacement")) ", "
+                    (counted(resting.total(), "workload")) " in cooldown because moves did not help."
+                }
+                (folding(&entries.items, OPEN, "ledger", "older evictions", |entries, id| {
+                    wide_table(id, &HEADS, &rows(view, entries))
+                }))
+                (left_out(entries.more, "evictions"))
+                (resting_table(view, resting))
+            }
+        }
     }
-    html.tag("<p class=\"facts\">")
-        .text(counted(ledger.entries.total(), "eviction"))
-        .tag(" remembered, ");
-    html.text(counted(ledger.open, "replacement"))
-        .tag(" awaited, ");
-    html.text(counted(ledger.resting.total(), "workload"))
-        .tag(" at rest after moves that did not help.</p>");
-    let (open, folded) = ledger
-        .entries
-        .items
-        .split_at(ledger.entries.items.len().min(OPEN));
-    if !open.is_empty() {
-        html.add(&table(look, open, "w-ledger"));
-    }
-    if !folded.is_empty() {
-        let mut summary = Html::default();
-        summary.text(folded.len()).tag(" older evictions");
-        html.add(&fold(
-            "ledger",
-            "rest",
-            &summary,
-            &table(look, folded, "w-ledger-rest"),
-        ));
-    }
-    left_out(ledger.entries.more, "evictions", html);
-    resting(look, &ledger.resting, html);
-    html.tag("</section>\n");
 }
 
-fn table(look: &Look<'_>, entries: &[Eviction], id: &'static str) -> Html {
-    let mut html = wide(
-        id,
-        &["evicted", "pod", "from → to", "how it went", "rests for"],
-    );
-    for it in entries {
-        html.tag("<tr><td class=\"when\">")
-            .add(&ago(look, it.at))
-            .tag("</td><th scope=\"row\">")
-            .text(&it.pod);
-        html.tag("<small>")
-            .text(&it.workload)
-            .tag("</small></th><td>")
-            .text(&it.from)
-            .tag(" → ");
-        match &it.to {
-            Some(to) => html.text(to),
-            None => html.tag("<span class=\"soft\">not known</span>"),
-        };
-        html.tag("</td><td><span class=\"")
-            .tag(mark(it.state))
-            .tag("\">")
-            .text(&it.message)
-            .tag("</span></td><td>");
-        match it.rests_until {
-            Some(until) => html.text(span(until.duration_since(look.now))),
-            None => html.tag("–"),
-        };
-        html.tag("</td></tr>");
+fn rows(view: &StatusView<'_>, entries: &[LedgerEviction]) -> Markup {
+    html! {
+        @for entry in entries {
+            tr {
+                td.when { (ago(view, entry.at)) }
+                th scope="row" { (entry.pod) small { (entry.workload) } }
+                td {
+                    (entry.from) " → "
+                    @match &entry.to {
+                        Some(to) => (to),
+                        None => span.soft { "unknown" },
+                    }
+                }
+                td { span class=(result_class(entry.state)) { (entry.message) } }
+                td {
+                    @match entry.rests_until {
+                        Some(until) => { (span(until.duration_since(view.now))) " left" }
+                        None => "–",
+                    }
+                }
+            }
+        }
     }
-    html.tag("</tbody></table></div>");
-    html
 }
 
-fn mark(state: &str) -> &'static str {
+fn result_class(state: &str) -> &'static str {
     match state {
         "helped" | "renewed" => "done",
         "same-node" | "hot-node" | "never-ready" => "bad",
@@ -88,23 +69,21 @@ fn mark(state: &str) -> &'static str {
     }
 }
 
-fn resting(look: &Look<'_>, resting: &Listed<Resting>, html: &mut Html) {
-    if resting.items.is_empty() {
-        return;
+fn resting_table(view: &StatusView<'_>, resting: &Listed<RestingWorkload>) -> Markup {
+    let rows = html! {
+        @for workload in &resting.items {
+            tr {
+                th scope="row" { (workload.workload) }
+                td { (workload.useless) }
+                td { (span(workload.until.duration_since(view.now))) " left" }
+            }
+        }
+    };
+    html! {
+        @if !resting.items.is_empty() {
+            h3 { "Workloads in cooldown" }
+            (wide_table("w-resting", &RESTING_HEADS, &rows))
+            (left_out(resting.more, "workloads"))
+        }
     }
-    html.tag("<h3>Workloads at rest</h3>").add(&wide(
-        "w-resting",
-        &["workload", "moves that did not help", "rests for"],
-    ));
-    for it in &resting.items {
-        html.tag("<tr><th scope=\"row\">")
-            .text(&it.workload)
-            .tag("</th><td>")
-            .text(it.useless)
-            .tag("</td><td>");
-        html.text(span(it.until.duration_since(look.now)))
-            .tag("</td></tr>");
-    }
-    html.tag("</tbody></table></div>");
-    left_out(resting.more, "workloads", html);
 }

@@ -1,204 +1,167 @@
-//! The last plan: what goes and why, what stays and why.
+//! The last plan: its moves, the pods that stay, and the steering taints, each with the reason.
 
-use crate::render::Html;
+use maud::{Markup, html};
+
+use crate::model::plan::SteerValue;
 use crate::render::words::counted;
 
-use super::super::Look;
-use super::super::facts::{Group, Listed, Move, Round};
-use super::{ago, fold, left_out, thousands};
+use super::super::StatusView;
+use super::super::facts::{Listed, MoveStatus, RefusalGroup, Round};
+use super::parts::{ago, fold, folding, left_out, thousands, wide_table};
 
 const OPEN: usize = 30;
+const MOVE_HEADS: [&str; 4] = ["pod", "from → may land on", "reason", "outcome"];
+const KEPT_HEADS: [&str; 3] = ["pod", "node", "reason"];
+const STEERING_HEADS: [&str; 3] = ["node", "taint", "reason"];
 
-/// The section.
-pub(super) fn section(look: &Look<'_>, round: &Round, html: &mut Html) {
-    html.tag("<section aria-labelledby=\"h-plan\"><h2 id=\"h-plan\">Last plan</h2><p class=\"facts\">Decided ");
-    html.add(&ago(look, round.at))
-        .tag(", took ")
-        .text(round.took_ms)
-        .tag(" ms");
-    if round.moves.total() > 0 {
-        html.tag(": ").text(counted(round.moves.total(), "move"));
-        if round.dry_run {
-            html.tag(", none of them made, for this is a dry run");
-        } else {
-            html.tag(", ").text(thousands(round.evicted)).tag(" made");
+/// The sections.
+pub(super) fn section(view: &StatusView<'_>, round: &Round) -> Markup {
+    html! {
+        section aria-labelledby="h-plan" {
+            h2 #h-plan { "Last plan" }
+            p.facts {
+                "Decided " (ago(view, round.at)) ", took " (round.took_ms) " ms"
+                @if round.moves.total() > 0 {
+                    ": " (counted(round.moves.total(), "move"))
+                    @if round.dry_run {
+                        ", none made because this is a dry run"
+                    } @else {
+                        ", " (thousands(round.evicted)) " made"
+                    }
+                }
+                "."
+            }
+            @if let Some(halted) = &round.halted {
+                p.notice { b { "Halted:" } " " (halted) }
+            }
+            (moves(&round.moves))
+            (notes(round))
+        }
+        @if !round.kept.is_empty() { (kept(round)) }
+        @if round.steering.total() > 0 { (steering(round)) }
+    }
+}
+
+fn moves(moves: &Listed<MoveStatus>) -> Markup {
+    html! {
+        @if moves.items.is_empty() {
+            p { "No moves planned." }
+        }
+        (folding(&moves.items, OPEN, "moves", "more moves", |moves, id| {
+            wide_table(id, &MOVE_HEADS, &html! {
+                @for status in moves { (move_row(status)) }
+            })
+        }))
+        (left_out(moves.more, "moves"))
+    }
+}
+
+fn move_row(status: &MoveStatus) -> Markup {
+    let planned = &status.planned;
+    html! {
+        tr {
+            th scope="row" {
+                (planned.namespace) "/" (planned.pod)
+                @if let Some(workload) = &planned.workload { small { (workload) } }
+            }
+            td {
+                (planned.node) " → "
+                @if planned.may_land.is_empty() {
+                    span.soft { "not forecast" }
+                } @else {
+                    (planned.may_land.join(", "))
+                }
+                @if status.may_land_more > 0 {
+                    " " span.soft { "and " (thousands(status.may_land_more)) " more" }
+                }
+            }
+            td { (planned.reason) small { (planned.strategy) } }
+            td { (outcome(status)) }
         }
     }
-    html.tag(".</p>");
-    if let Some(halted) = &round.halted {
-        html.tag("<p class=\"notice\"><b>Halted:</b> ")
-            .text(halted)
-            .tag("</p>");
-    }
-    moves(&round.moves, html);
-    notes(round, html);
-    html.tag("</section>\n");
-    if !round.kept.is_empty() {
-        kept(round, html);
-    }
-    if round.steering.total() > 0 {
-        steering(round, html);
+}
+
+fn outcome(status: &MoveStatus) -> Markup {
+    match (status.outcome, &status.message) {
+        (Some("evicted"), _) => html! { span.done { "evicted" } },
+        (Some(_), Some(message)) => html! { span.bad { (message) } },
+        _ => html! { span.soft { "dry run" } },
     }
 }
 
-fn moves(moves: &Listed<Move>, html: &mut Html) {
-    if moves.items.is_empty() {
-        html.tag("<p>No pod is to be moved.</p>");
-        return;
-    }
-    let (open, folded) = moves.items.split_at(moves.items.len().min(OPEN));
-    html.add(&moves_table(open, "w-moves"));
-    if !folded.is_empty() {
-        let mut summary = Html::default();
-        summary.text(folded.len()).tag(" more moves");
-        html.add(&fold(
-            "moves",
-            "rest",
-            &summary,
-            &moves_table(folded, "w-moves-rest"),
-        ));
-    }
-    left_out(moves.more, "moves", html);
-}
-
-fn moves_table(moves: &[Move], id: &'static str) -> Html {
-    let mut html = wide(
-        id,
-        &["pod", "from → may land on", "why", "what became of it"],
-    );
-    for it in moves {
-        html.tag("<tr><th scope=\"row\">")
-            .text(&it.namespace)
-            .tag("/")
-            .text(&it.pod);
-        if let Some(workload) = &it.workload {
-            html.tag("<small>").text(workload).tag("</small>");
+/// Why strategies do nothing, and objects that could not be read.
+fn notes(round: &Round) -> Markup {
+    let skipped = &round.skipped;
+    html! {
+        @if !round.notes.is_empty() {
+            ul.notes {
+                @for note in &round.notes {
+                    li { (note.strategy) ", pool " (note.pool) ": " (note.why) }
+                }
+            }
         }
-        html.tag("</th><td>").text(&it.node).tag(" → ");
-        match it.may_land.items.as_slice() {
-            [] => html.tag("<span class=\"soft\">not asked</span>"),
-            node_addresses => html.text(node_addresses.join(", ")),
-        };
-        if it.may_land.more > 0 {
-            html.tag(" <span class=\"soft\">and ")
-                .text(thousands(it.may_land.more))
-                .tag(" more</span>");
+        @if skipped.total() > 0 {
+            @let summary = html! { (counted(skipped.total(), "object")) " could not be read" };
+            (fold("plan", "skipped", &summary, &html! {
+                ul { @for object in &skipped.items { li { (object) } } }
+                (left_out(skipped.more, "objects"))
+            }))
         }
-        html.tag("</td><td>")
-            .text(&it.reason)
-            .tag("<small>")
-            .text(it.strategy)
-            .tag("</small></td><td>");
-        match (&it.outcome, &it.message) {
-            (Some("evicted"), _) => html.tag("<span class=\"done\">evicted</span>"),
-            (Some(_), Some(message)) => html
-                .tag("<span class=\"bad\">")
-                .text(message)
-                .tag("</span>"),
-            _ => html.tag("<span class=\"soft\">dry run</span>"),
-        };
-        html.tag("</td></tr>");
     }
-    html.tag("</tbody></table></div>");
-    html
 }
 
-fn notes(round: &Round, html: &mut Html) {
-    if !round.notes.is_empty() {
-        html.tag("<ul class=\"notes\">");
-        for note in &round.notes {
-            html.tag("<li>")
-                .text(note.strategy)
-                .tag(", pool ")
-                .text(&note.pool)
-                .tag(": ")
-                .text(&note.why)
-                .tag("</li>");
+fn kept(round: &Round) -> Markup {
+    html! {
+        section aria-labelledby="h-kept" {
+            h2 #h-kept { "Why pods stay" }
+            p.hint { "Pods that a strategy would evict, grouped by the reason that keeps them." }
+            @for group in &round.kept {
+                @let summary = html! {
+                    b { (thousands(group.pods.total())) } " " code { (group.code) } " " (group.message)
+                };
+                (fold("kept", group.code, &summary, &kept_table(group)))
+            }
         }
-        html.tag("</ul>");
     }
-    if round.skipped.total() > 0 {
-        let (mut summary, mut list) = (Html::default(), Html::default());
-        summary
-            .text(counted(round.skipped.total(), "object"))
-            .tag(" could not be read");
-        list.tag("<ul>");
-        for skipped in &round.skipped.items {
-            list.tag("<li>").text(skipped).tag("</li>");
+}
+
+fn kept_table(group: &RefusalGroup) -> Markup {
+    let rows = html! {
+        @for kept in &group.pods.items {
+            tr {
+                th scope="row" { (kept.namespace) "/" (kept.pod) }
+                td { (kept.node) }
+                td { (kept.refusal) small { (kept.strategy) } }
+            }
         }
-        list.tag("</ul>");
-        left_out(round.skipped.more, "objects", &mut list);
-        html.add(&fold("plan", "skipped", &summary, &list));
+    };
+    html! {
+        (wide_table(group.code, &KEPT_HEADS, &rows))
+        (left_out(group.pods.more, "pods"))
     }
 }
 
-fn kept(round: &Round, html: &mut Html) {
-    html.tag("<section aria-labelledby=\"h-kept\"><h2 id=\"h-kept\">Why pods stay</h2>");
-    html.tag(
-        "<p class=\"hint\">Pods whose move would have helped, by the reason that keeps them.</p>",
-    );
-    for group in &round.kept {
-        let mut summary = Html::default();
-        summary
-            .tag("<b>")
-            .text(thousands(group.pods.total()))
-            .tag("</b> <code>")
-            .text(group.code)
-            .tag("</code> ");
-        summary.text(&group.message);
-        html.add(&fold("kept", group.code, &summary, &kept_table(group)));
-    }
-    html.tag("</section>\n");
-}
-
-fn kept_table(group: &Group) -> Html {
-    let mut html = wide(group.code, &["pod", "node", "why"]);
-    for it in &group.pods.items {
-        html.tag("<tr><th scope=\"row\">")
-            .text(&it.namespace)
-            .tag("/")
-            .text(&it.pod)
-            .tag("</th><td>")
-            .text(&it.node);
-        html.tag("</td><td>")
-            .text(&it.refusal)
-            .tag("<small>")
-            .text(it.strategy)
-            .tag("</small></td></tr>");
-    }
-    html.tag("</tbody></table></div>");
-    left_out(group.pods.more, "pods", &mut html);
-    html
-}
-
-fn steering(round: &Round, html: &mut Html) {
-    html.tag("<section aria-labelledby=\"h-steering\"><h2 id=\"h-steering\">Steering</h2>");
-    html.tag("<p class=\"hint\">Soft taints that make nodes the scheduler's last choice.</p>");
-    html.add(&wide("w-steering", &["node", "taint", "why"]));
-    for it in &round.steering.items {
-        html.tag("<tr><th scope=\"row\">")
-            .text(&it.node)
-            .tag("</th><td>")
-            .text(it.action.code());
-        if let Some(value) = it.action.value() {
-            html.tag(" <code>").text(value.text()).tag("</code>");
+fn steering(round: &Round) -> Markup {
+    let rows = html! {
+        @for steer in &round.steering.items {
+            tr {
+                th scope="row" { (steer.node) }
+                td {
+                    (steer.action.code())
+                    @if let Some(value) = steer.action.value().map(SteerValue::text) {
+                        " " code { (value) }
+                    }
+                }
+                td { (steer.why) }
+            }
         }
-        html.tag("</td><td>").text(&it.why).tag("</td></tr>");
+    };
+    html! {
+        section aria-labelledby="h-steering" {
+            h2 #h-steering { "Steering" }
+            p.hint { "PreferNoSchedule taints that make nodes the scheduler's last choice." }
+            (wide_table("w-steering", &STEERING_HEADS, &rows))
+            (left_out(round.steering.more, "nodes"))
+        }
     }
-    html.tag("</tbody></table></div>");
-    left_out(round.steering.more, "nodes", html);
-    html.tag("</section>\n");
-}
-
-/// The beginning of a table that scrolls by itself where it is too wide.
-pub(super) fn wide(id: &str, heads: &[&'static str]) -> Html {
-    let mut html = Html::default();
-    html.tag("<div class=\"wide\" tabindex=\"0\" id=\"")
-        .text(id)
-        .tag("\"><table class=\"rows\"><thead><tr>");
-    for head in heads {
-        html.tag("<th scope=\"col\">").tag(head).tag("</th>");
-    }
-    html.tag("</tr></thead><tbody>");
-    html
 }

@@ -1,79 +1,74 @@
-//! Requests that are far from use, for what the scheduler does not see it cannot even out.
+//! Workloads whose requests are far from their usage. The scheduler sees only requests, so it cannot balance such pods.
 
 use jiff::SignedDuration;
+use maud::{Markup, html};
 
 use crate::model::plan::{Rightsizing, Suggestion};
-use crate::render::Html;
 use crate::render::words::span;
 use crate::values::quantity;
 
 use super::super::facts::Round;
-use super::left_out;
-use super::plan::wide;
+use super::parts::{left_out, wide_table};
 
-/// The section; nothing where there is no rightsizing.
-pub(super) fn section(round: &Round, html: &mut Html) {
-    let Some(longest) = round.rightsizing.items.iter().map(|a| a.span).max() else {
-        return;
+const HEADS: [&str; 5] = ["workload", "pods measured", "cpu", "memory", "error"];
+
+/// The section; empty without rightsizing.
+pub(super) fn section(round: &Round) -> Markup {
+    let workloads = &round.rightsizing;
+    let Some(longest) = workloads.items.iter().map(|workload| workload.span).max() else {
+        return html! {};
     };
-    html.tag("<section aria-labelledby=\"h-rightsizing\"><h2 id=\"h-rightsizing\">Requests far from use</h2><p class=\"hint\">");
-    html.tag(
-        "Of a pod, its containers together: what it requests → what would fit. Measured over ",
-    );
-    html.text(span(longest))
-        .tag(if longest < SignedDuration::from_hours(24) {
-            ", which may hold no peak: watch for a day before you lower one.</p>"
-        } else {
-            ".</p>"
-        });
-    html.add(&wide(
-        "w-rightsizing",
-        &["workload", "pods measured", "cpu", "memory", "wrong by"],
-    ));
-    for it in &round.rightsizing.items {
-        row(it, html);
+    html! {
+        section aria-labelledby="h-rightsizing" {
+            h2 #h-rightsizing { "Requests far from usage" }
+            p.hint {
+                "Per pod, all containers together: current request → recommended request. Measured over " (span(longest))
+                @if longest < SignedDuration::from_hours(24) {
+                    ". This may not include a peak: measure for a day before you lower a request."
+                } @else { "." }
+                " The error is the difference over all pods, as a share of the cluster."
+            }
+            (wide_table("w-rightsizing", &HEADS, &html! {
+                @for workload in &workloads.items { (row(workload)) }
+            }))
+            (left_out(workloads.more, "workloads"))
+        }
     }
-    html.tag("</tbody></table></div>");
-    left_out(round.rightsizing.more, "workloads", html);
-    html.tag("</section>\n");
 }
 
-fn row(it: &Rightsizing, html: &mut Html) {
-    html.tag("<tr><th scope=\"row\">")
-        .text(&it.workload)
-        .tag("</th><td>")
-        .text(it.measured)
-        .tag(" of ")
-        .text(it.pods);
-    for resource in ["cpu", "memory"] {
-        html.tag("</td><td>");
-        match it.resources.get(resource) {
-            Some(suggestion) => change(suggestion, html),
-            None => {
-                html.tag("<span class=\"soft\">fits</span>");
+fn row(workload: &Rightsizing) -> Markup {
+    let worst = workload
+        .resources
+        .values()
+        .max_by(|a, b| a.wrong_by.order(b.wrong_by));
+    html! {
+        tr {
+            th scope="row" { (workload.workload) }
+            td { (workload.measured) " of " (workload.pods) }
+            @for resource in ["cpu", "memory"] {
+                td {
+                    @match workload.resources.get(resource) {
+                        Some(suggestion) => (change(suggestion)),
+                        None => span.soft { "fits" },
+                    }
+                }
+            }
+            td {
+                (workload.wrong_by())
+                @if let Some(worst) = worst { " of all " (worst.resource) }
             }
         }
     }
-    html.tag("</td><td>").text(it.wrong_by());
-    if let Some(worst) = it
-        .resources
-        .values()
-        .max_by(|a, b| a.wrong_by.order(b.wrong_by))
-    {
-        html.tag(" of all ").text(worst.resource);
-    }
-    html.tag("</td></tr>");
 }
 
-fn change(it: &Suggestion, html: &mut Html) {
-    match it.request {
-        Some(request) => html.text(quantity::text(it.resource, request)),
-        None => html.tag("none"),
-    };
-    html.tag(" → <b>")
-        .text(quantity::text(it.resource, it.suggested))
-        .tag("</b>");
-    if it.limit == Some(it.suggested) {
-        html.tag(", its limit");
+fn change(suggestion: &Suggestion) -> Markup {
+    let resource = suggestion.resource;
+    html! {
+        @match suggestion.request {
+            Some(request) => (quantity::text(resource, request)),
+            None => "none",
+        }
+        " → " b { (quantity::text(resource, suggestion.suggested)) }
+        @if suggestion.limit == Some(suggestion.suggested) { ", its limit" }
     }
 }

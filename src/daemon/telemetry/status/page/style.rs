@@ -1,13 +1,14 @@
-//! How the page looks, and the few lines that put a newer one in its place.
+//! The style of the page, and the script that replaces it with a newer one.
 
 use std::sync::LazyLock;
 
-use crate::render::PALETTE;
+use crate::render::bar;
+use crate::render::html::PALETTE;
 
 /// The style sheet.
-pub(super) static STYLE: LazyLock<String> = LazyLock::new(|| [PALETTE, OWN].concat());
+pub(super) static STYLE: LazyLock<String> = LazyLock::new(|| [PALETTE, bar::STYLE, PAGE].concat());
 
-const OWN: &str = r"
+const PAGE: &str = r"
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1240px;padding:22px 28px 48px;background:var(--paper);color:var(--ink);
 font:14px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;font-variant-numeric:tabular-nums}
@@ -37,8 +38,6 @@ td,tbody th{padding:6px 14px 6px 0;border-bottom:1px solid var(--grid);vertical-
 .figures{display:block;font-size:12.5px;color:var(--soft);line-height:1.3}.figures b{color:var(--ink)}.narrow{display:none}
 svg{display:block;overflow:visible}.key svg{display:inline-block}
 svg text{font:11.5px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;fill:var(--soft);font-variant-numeric:tabular-nums}
-.track{fill:var(--track)}.fill.idle{fill:var(--h1)}.fill.even{fill:var(--even)}.fill.hot{fill:var(--h7)}.thin{fill:var(--faint)}
-.edge{stroke-width:1.5}.edge.low{stroke:var(--idle);stroke-dasharray:2 2}.edge.high{stroke:var(--hot)}
 .grid{stroke:var(--grid)}.plot{padding:10px 8px 26px 46px}figure{margin:8px 0 4px}figcaption{font-size:13px}
 .key{color:var(--soft);font-size:12.5px;display:inline-flex;align-items:center;gap:6px;white-space:nowrap;margin-left:14px}
 .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round;vector-effect:non-scaling-stroke}
@@ -55,8 +54,8 @@ details{border-bottom:1px solid var(--grid)}summary{cursor:pointer;padding:6px 0
 @media print{details::details-content{content-visibility:visible;block-size:auto}}
 ";
 
-/// Every five seconds while somebody can see it: a newer page is asked for, and what is new in it takes the place of the old.
-/// Folds that are open stay open, node_addresses stay where they are, and nothing is swapped under a selection.
+/// Fetches the page every five seconds while the tab is visible, and replaces the sections of the old page with the new
+/// ones. Open folds stay open, scroll positions stay, and nothing is replaced while text is selected.
 pub(super) const SCRIPT: &str = r"
 (function(){'use strict';var busy=false,lost=document.getElementById('lost'),live=document.getElementById('live');
 function each(of,what,then){Array.prototype.forEach.call(of.querySelectorAll(what),then)}
@@ -67,13 +66,13 @@ var x=scrollX,y=scrollY;['brand','facts','main','foot'].forEach(function(id){var
 if(old&&now)old.replaceWith(document.adoptNode(now))});
 each(document,'.wide[id]',function(w){if(was[w.id])w.scrollLeft=was[w.id]});scrollTo(x,y);
 if(at&&!at.isConnected){var again=document.getElementById(at.id);if(again)(again.querySelector('summary')||again).focus({preventScroll:true})}
-var head=document.getElementById('headline'),told=page.getElementById('headline');
-head.className=told.className;if(head.textContent!==told.textContent)head.textContent=told.textContent;document.title=page.title;mark()}
-function mark(){live=document.getElementById('live');if(live)live.textContent=', renewed every 5 s'}
-function look(){if(busy||document.hidden||!getSelection().isCollapsed)return;busy=true;
+var head=document.getElementById('headline'),next=page.getElementById('headline');
+head.className=next.className;if(head.textContent!==next.textContent)head.textContent=next.textContent;document.title=page.title;mark()}
+function mark(){live=document.getElementById('live');if(live)live.textContent=', refreshed every 5 s'}
+function refresh(){if(busy||document.hidden||!getSelection().isCollapsed)return;busy=true;
 fetch(location.href,{cache:'no-store'}).then(function(a){if(!a.ok)throw new Error('status '+a.status);return a.text()})
 .then(function(text){swap(new DOMParser().parseFromString(text,'text/html'));lost.hidden=true;since=null})
-.catch(function(e){since=since||new Date();lost.hidden=false;lost.textContent='No answer since '+since.toLocaleTimeString()+': what you see is old. '+e.message})
+.catch(function(e){since=since||new Date();lost.hidden=false;lost.textContent='No answer since '+since.toLocaleTimeString()+': this page is out of date. '+e.message})
 .finally(function(){busy=false})}
-var since=null;mark();setInterval(look,5000);document.addEventListener('visibilitychange',look)})();
+var since=null;mark();setInterval(refresh,5000);document.addEventListener('visibilitychange',refresh)})();
 ";

@@ -1,0 +1,114 @@
+//! Summarises the ledger for the status page.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::ledger::{Ending, Entry, Ledger, State};
+use crate::model::snapshot::Snapshot;
+
+use super::facts::{LedgerEviction, Listed, Remembered, RestingWorkload};
+
+const MOST_ENTRIES: usize = 200;
+const MOST_RESTING: usize = 100;
+
+/// The node and the creation time of each replacement, by the pod's UID.
+type Replacements<'s> = BTreeMap<&'s str, (Option<&'s str>, Timestamp)>;
+
+impl Remembered {
+    /// Summarises the ledger. The snapshot gives the replacements' nodes and may be slightly older than the ledger.
+    pub fn of(ledger: &Ledger, snapshot: &Snapshot, rest: SignedDuration, now: Timestamp) -> Self {
+        let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
+        let replacements = replacements(&newest, snapshot);
+        Remembered {
+            entries: Listed {
+                items: newest
+                    .iter()
+                    .map(|entry| eviction(entry, &replacements, rest, now))
+                    .collect(),
+                more: ledger.entries().len() - newest.len(),
+            },
+            open: ledger
+                .entries()
+                .iter()
+                .filter(|entry| !matches!(entry.state, State::Settled(_)))
+                .count(),
+            resting: Listed::first(MOST_RESTING, resting(ledger, now)),
+        }
+    }
+}
+
+fn replacements<'s>(entries: &[&Entry], snapshot: &'s Snapshot) -> Replacements<'s> {
+    let uids: BTreeSet<&str> = entries
+        .iter()
+        .filter_map(|entry| entry.replacement.as_deref())
+        .collect();
+    snapshot
+        .pods
+        .iter()
+        .filter(|pod| uids.contains(pod.uid.as_str()))
+        .map(|pod| {
+            let node = pod.node.map(|node| snapshot.node(node).name.as_str());
+            (pod.uid.as_str(), (node, pod.created))
+        })
+        .collect()
+}
+
+fn eviction(
+    entry: &Entry,
+    replacements: &Replacements<'_>,
+    rest: SignedDuration,
+    now: Timestamp,
+) -> LedgerEviction {
+    let replacement = entry
+        .replacement
+        .as_deref()
+        .and_then(|uid| replacements.get(uid));
+    let rests_until = replacement
+        .and_then(|(_, created)| entry.at.max(*created).saturating_add(rest).ok())
+        .filter(|until| *until > now);
+    LedgerEviction {
+        workload: entry.workload.to_string(),
+        pod: entry.pod.clone(),
+        from: entry.node.clone(),
+        to: replacement.and_then(|(node, _)| node.map(str::to_owned)),
+        at: entry.at,
+        state: code(entry.state),
+        message: message(entry.state),
+        rests_until,
+    }
+}
+
+/// Returns the workloads in cooldown, the longest cooldown first.
+fn resting(ledger: &Ledger, now: Timestamp) -> Vec<RestingWorkload> {
+    let mut resting: Vec<RestingWorkload> = ledger
+        .rests(now)
+        .map(|(workload, useless, until)| RestingWorkload {
+            workload: workload.to_string(),
+            useless,
+            until,
+        })
+        .collect();
+    resting.sort_by(|a, b| {
+        b.until
+            .cmp(&a.until)
+            .then_with(|| a.workload.cmp(&b.workload))
+    });
+    resting
+}
+
+const fn code(state: State) -> &'static str {
+    match state {
+        State::Intended => "intended",
+        State::Evicted => "evicted",
+        State::Settled(ending) => ending.code(),
+    }
+}
+
+fn message(state: State) -> String {
+    match state {
+        State::Intended => "it is not known yet whether the eviction was made".to_owned(),
+        State::Evicted => "waiting for the replacement".to_owned(),
+        State::Settled(ending) => Ending::to_string(&ending),
+    }
+}

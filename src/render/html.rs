@@ -1,0 +1,132 @@
+//! HTML pages that load nothing: one file with its own style and script.
+//!
+//! Pages are built with [`maud::html!`], which escapes every value. Names in a cluster are chosen by its users, so a page
+//! must also be safe from characters that change the direction of text: [`Document::render`] replaces those.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use ring::digest::{SHA256, digest};
+
+/// Colours that can be told apart without red and green: hot is orange and dark, idle is blue, even is grey.
+pub const PALETTE: &str = r"
+:root{color-scheme:light dark;--paper:#fff;--ink:#1c2128;--soft:#59636e;--faint:#8c959f;--rule:#d8dee4;--grid:#eaeef2;--card:#f6f8fa;
+--zone:#eef1f4;--zone-hot:#fff3e8;--hot:#c2410c;--idle:#2463a6;--even:#a9b3be;--track:#eef1f4;--mark:#1c2128;--halo:#fb923c;
+--h0:#3f83c4;--h1:#82b1dc;--h2:#bdd7ee;--h3:#e9ecef;--h4:#d9dde2;--h5:#fcb97d;--h6:#f58a3c;--h7:#d9570f;--h8:#9a2f06;
+--warm0:#c2410c;--warm1:#a8236f;--warm2:#8a6100;--warm3:#7c3626;
+--cool0:#1f5fa8;--cool1:#00736a;--cool2:#6b4bb8;--cool3:#1c759f;--cool4:#4a761d;--cool5:#56616d}
+@media screen and (prefers-color-scheme:dark){:root{--paper:#14181d;--ink:#e4e8ec;--soft:#9da7b3;--faint:#768390;--rule:#323a43;--grid:#252c34;--card:#1b2027;
+--zone:#20272f;--zone-hot:#2d221b;--hot:#ff9a5c;--idle:#77b2f0;--even:#6b7682;--track:#262d35;--mark:#f4f6f8;--halo:#f97316;
+--h0:#5b9fe6;--h1:#3f77b3;--h2:#2b5078;--h3:#252b32;--h4:#333b44;--h5:#8a4a1c;--h6:#c4621a;--h7:#f5893a;--h8:#ffc08a;
+--warm0:#ff9a66;--warm1:#f08cc6;--warm2:#e3b74c;--warm3:#d8a08f;
+--cool0:#7fb4f5;--cool1:#4fc7b5;--cool2:#b7a1f5;--cool3:#7ccaf0;--cool4:#a8ce72;--cool5:#a7b3c0}}
+";
+
+/// One page.
+pub struct Document<'d> {
+    /// The title in the browser's tab.
+    pub title: &'d str,
+    /// The whole style sheet.
+    pub style: &'d str,
+    /// The whole script.
+    pub script: &'d str,
+    /// Further elements of the head.
+    pub head: Markup,
+    /// The class of the body.
+    pub body_class: Option<&'static str>,
+    /// The content.
+    pub body: Markup,
+}
+
+impl Document<'_> {
+    /// Returns the page as text. Control characters and characters that change the direction of text become U+FFFD.
+    pub fn render(self) -> String {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    // Without this link the browser would ask for /favicon.ico.
+                    link rel="icon" href="data:,";
+                    (self.head)
+                    title { (self.title) " · evenkeel" }
+                    style { (PreEscaped(self.style)) }
+                }
+                body class=[self.body_class] {
+                    (self.body)
+                    script { (PreEscaped(self.script)) }
+                }
+            }
+        };
+        neutralised(&page.into_string())
+    }
+}
+
+/// Returns the Content-Security-Policy of a page: only this style and this script, both named by their hashes.
+pub fn content_security_policy(style: &str, script: &str) -> String {
+    format!(
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        source_hash(style),
+        source_hash(script)
+    )
+}
+
+fn source_hash(text: &str) -> String {
+    format!(
+        "'sha256-{}'",
+        STANDARD.encode(digest(&SHA256, text.as_bytes()))
+    )
+}
+
+fn neutralised(page: &str) -> String {
+    page.chars()
+        .map(|c| {
+            if (c.is_control() && c != '\n') || changes_direction(c) {
+                '\u{fffd}'
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// Whether a character changes the direction of text: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+const fn changes_direction(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "\"><script>alert('1')</script>&\u{0}\u{202e}ä";
+
+    #[test]
+    fn hostile_text_is_escaped_in_elements_attributes_and_the_title() {
+        let page = Document {
+            title: HOSTILE,
+            style: "b{color:red}",
+            script: "let a='<b>&';",
+            head: html! {},
+            body_class: None,
+            body: html! { b title=(HOSTILE) { (HOSTILE) } },
+        }
+        .render();
+        assert_eq!(page.matches("<script>").count(), 1);
+        let escaped = "&quot;&gt;&lt;script&gt;alert('1')&lt;/script&gt;&amp;\u{fffd}\u{fffd}ä";
+        assert_eq!(page.matches(escaped).count(), 3, "{page}");
+        assert!(page.contains("<script>let a='<b>&';</script>"));
+    }
+
+    #[test]
+    fn the_policy_allows_style_and_script_only_by_their_hashes() {
+        let policy = content_security_policy("b{}", "alert()");
+        assert_eq!(policy.matches("'sha256-").count(), 2);
+        assert!(
+            !policy.contains("unsafe") && !policy.contains('*'),
+            "{policy}"
+        );
+    }
+}
