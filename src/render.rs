@@ -3,6 +3,7 @@
 use std::fmt::{self, Write as _};
 
 pub mod scale;
+pub mod table;
 pub mod words;
 
 /// Colours are told apart without red and green: what is hot is orange and dark, what is idle is blue, what is even is grey.
