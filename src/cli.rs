@@ -1,4 +1,4 @@
-//! What people type: one file for each command.
+//! The command line: one file for each command.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -14,12 +14,14 @@ use tracing_subscriber::{Layer, fmt};
 
 use crate::daemon::telemetry::traces::{self, Traces};
 
+mod clock;
 mod descheduler;
 mod election;
 mod explain;
 mod file;
 mod live;
 mod otlp;
+mod parse;
 mod plan;
 mod policy;
 mod report;
@@ -29,21 +31,21 @@ mod show;
 mod simulate;
 mod snapshot;
 
-pub use explain::page_of;
+pub use explain::explanation_text;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel plan                              what would be moved in the current cluster, and why
+  evenkeel plan                              show the moves for the current cluster, and the reasons
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
-  evenkeel explain pod shop/web-0            why a pod goes or stays, and what would have to change
-  evenkeel simulate                          hours of a cluster in memory under a policy
-  evenkeel policy check policy.yaml          whether a policy is sound
-  evenkeel run --policy policy.yaml          keep the cluster even
+  evenkeel explain pod shop/web-0            show why a pod moves or stays, and what would change that
+  evenkeel simulate                          run hours of a cluster in memory under a policy
+  evenkeel policy check policy.yaml          validate a policy
+  evenkeel run --policy policy.yaml          keep the cluster balanced
   evenkeel run --policy policy.yaml --dry-run --once
 
-Exit status: 0 done, 1 failed, 2 wrong usage or policy.";
+Exit status: 0 success, 1 failure, 2 wrong usage or invalid policy.";
 
-/// A rebalancer for Kubernetes: evicts the few pods whose move evens the cluster out, by what they really use.
+/// A rebalancer for Kubernetes: evicts the few pods whose move balances the nodes, by actual usage.
 #[derive(Debug, Parser)]
 #[command(name = "evenkeel", version, max_term_width = 110, after_help = EXAMPLES, disable_help_subcommand = true)]
 struct Cli {
@@ -53,33 +55,33 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Watch a cluster and keep it even
-    Run(Box<run::Args>),
-    /// Show what would be moved and why everything else stays; evicts nothing
-    Plan(plan::Args),
-    /// Tell why a pod goes or stays, or how a node or a workload stands, and what would have to change
-    Explain(explain::Args),
-    /// Try a policy on a cluster in memory: hours in moments
-    Simulate(simulate::Args),
-    /// Record a cluster in a file, for plan --from and simulate --from
-    Snapshot(snapshot::Args),
-    /// Work with policies
+    /// Run the daemon: watch a cluster and keep it balanced
+    Run(Box<run::RunArgs>),
+    /// Show which pods would move and why the others stay; evicts nothing
+    Plan(plan::PlanArgs),
+    /// Explain one pod, node or workload: why it moves or stays, and what would change that
+    Explain(explain::ExplainArgs),
+    /// Try a policy on a cluster in memory; hours take seconds
+    Simulate(simulate::SimulateArgs),
+    /// Record a cluster in a file for plan --from and simulate --from
+    Snapshot(snapshot::SnapshotArgs),
+    /// Check or convert policies
     #[command(subcommand)]
-    Policy(policy::Command),
-    /// Print completions for a shell
+    Policy(policy::PolicyCommand),
+    /// Print shell completions
     Completions {
-        /// The shell
+        /// Shell
         shell: clap_complete::Shell,
     },
     /// Print the version
     Version,
 }
 
-/// What `run`, `plan` and `explain` have in common.
+/// Flags that `run`, `plan` and `explain` share.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Cluster and log")]
 struct Shared {
-    /// The policy: what to balance, within which bounds, and which pods may go
+    /// Policy: what to balance, the limits, and which pods may be evicted
     #[arg(
         long,
         value_name = "FILE",
@@ -88,11 +90,11 @@ struct Shared {
     )]
     policy: Option<PathBuf>,
     #[command(flatten)]
-    scheduler: scheduler::Scheduler,
-    /// How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    scheduler: scheduler::SchedulerArgs,
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The namespace that holds the ledger
+    /// Namespace of the ledger
     #[arg(
         long,
         value_name = "NAME",
@@ -101,13 +103,13 @@ struct Shared {
         default_value = "kube-system"
     )]
     namespace: String,
-    /// The ConfigMap in which earlier evictions are remembered
+    /// Name of the ledger, the ConfigMap that records earlier evictions
     #[arg(long, value_name = "NAME", default_value = "evenkeel-ledger")]
     ledger: String,
-    /// Log lines for people or for machines; they go to standard error
+    /// Format of log lines; the log goes to standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
-    /// error, warn, info, debug or trace, also by module: `info,kube=debug` [default: info for run, warn for plan]
+    /// Log level: error, warn, info, debug or trace, optionally per module as in `info,kube=debug` [default: info for run, warn otherwise]
     #[arg(long, value_name = "LEVEL", env = "RUST_LOG", hide_env_values = true)]
     log_level: Option<String>,
 }
@@ -119,59 +121,60 @@ enum LogFormat {
     Json,
 }
 
-/// Wrong usage, or a policy that makes no sense: the caller has to change something.
+/// Wrong usage or an invalid policy: the caller has to change something. The exit status is 2.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Misuse(String);
 
-/// Reads the arguments, does what they ask and tells how it went.
+/// Runs the command that the arguments name and returns its exit status.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse_from(descheduler::with_command(std::env::args_os().collect())) {
         Ok(cli) => cli,
-        Err(asked) if !asked.use_stderr() => {
-            // Help or version: whoever asked and went away did not want the rest.
-            let _ = asked.print();
-            return ExitCode::SUCCESS;
-        }
-        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _ = error.print();
-            return ExitCode::from(2);
-        }
-        Err(error) => {
-            let text = error.render().to_string();
-            complain(text.trim_start_matches("error: ").trim_end());
-            return ExitCode::from(2);
-        }
+        Err(error) => return report_usage(&error),
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
-    let done = cli
-        .command
-        .run(&mut out)
-        .and_then(|()| out.flush().map_err(Into::into));
-    match done {
+    let result = cli.command.run(&mut out);
+    match result.and_then(|()| out.flush().map_err(Into::into)) {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough, as in `| head`.
-        Err(error)
-            if error
-                .downcast_ref()
-                .is_some_and(|e: &io::Error| e.kind() == io::ErrorKind::BrokenPipe) =>
-        {
-            ExitCode::SUCCESS
-        }
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("{error:#}"));
-            if error.is::<Misuse>() {
-                ExitCode::from(2)
-            } else {
-                ExitCode::FAILURE
-            }
+            ExitCode::from(if error.is::<Misuse>() { 2 } else { 1 })
         }
     }
 }
 
-/// To standard error; where that is closed, nobody is left to tell.
+/// Prints what clap returns instead of arguments: help, the version, or an error.
+fn report_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // A reader such as `| head` may have closed the pipe.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+    } else {
+        let text = error.render().to_string();
+        complain(text.trim_start_matches("error: ").trim_end());
+    }
+    ExitCode::from(2)
+}
+
+/// Whether the reader of the output has gone, as in `| head`.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Prints a line to standard error; does nothing if that is closed.
 fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "evenkeel: {text}");
+}
+
+/// Writes a value as JSON, with a newline at the end.
+fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> anyhow::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
+    Ok(writeln!(out)?)
 }
 
 impl Command {
@@ -200,6 +203,7 @@ impl Command {
             Command::Snapshot(args) => snapshot::run(args, out),
             Command::Policy(command) => policy::run(command, out),
             Command::Completions { shell } => {
+                // Generated in memory: clap_complete panics when the pipe closes.
                 let mut script = Vec::new();
                 clap_complete::generate(*shell, &mut Cli::command(), "evenkeel", &mut script);
                 Ok(out.write_all(&script)?)
@@ -212,25 +216,25 @@ impl Command {
 impl Shared {
     fn start_log(
         &self,
-        otherwise: &str,
+        default_level: &str,
         format: LogFormat,
         traces: Option<&Traces>,
     ) -> anyhow::Result<()> {
-        let level = self.log_level.as_deref().unwrap_or(otherwise);
-        // kube's client logs an error for every connection that fails; the watches say it once, in our words.
+        let level = self.log_level.as_deref().unwrap_or(default_level);
+        // kube's client logs an error for each failed connection; the watches report each failure once.
         let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
             Misuse(format!(
-                "log level: found {level:?}, expected error, warn, info, debug or trace: {error}"
+                "--log-level: found {level:?}, expected error, warn, info, debug or trace: {error}"
             ))
         })?;
-        // Our spans are for traces: lines stay as short as they are. Each has its own filter, so that a quiet log is no
-        // reason for a trace with holes.
-        let not_ours = FilterFn::new(|it| it.is_event() || !traces::is_ours(it));
-        let filter = filter.and(not_ours.with_max_level_hint(LevelFilter::TRACE));
+        // Our spans are for traces only and would lengthen each log line. The log and the traces have
+        // a filter each, so a quiet log leaves no gaps in a trace.
+        let no_spans = FilterFn::new(|metadata| metadata.is_event() || !traces::is_ours(metadata));
+        let filter = filter.and(no_spans.with_max_level_hint(LevelFilter::TRACE));
         let lines = fmt::layer().with_writer(io::stderr);
         let lines = match format {
             LogFormat::Text => lines
-                .with_ansi(io::stderr().is_terminal() && !plain())
+                .with_ansi(io::stderr().is_terminal() && !no_colour())
                 .with_filter(filter)
                 .boxed(),
             LogFormat::Json => lines.json().flatten_event(true).with_filter(filter).boxed(),
@@ -239,20 +243,20 @@ impl Shared {
             .with(lines)
             .with(traces.map(Traces::layer))
             .try_init();
-        started.map_err(|error| anyhow::anyhow!("the log cannot be started: {error}"))
+        started.context("cannot start the log")
     }
 }
 
-/// A runtime for the commands that talk to a cluster; the others do without.
+/// A runtime for the commands that talk to a cluster.
 fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .context("threads cannot be started")
+        .context("cannot start threads")
 }
 
 /// Whether the user wants no colours: <https://no-color.org>.
-fn plain() -> bool {
+fn no_colour() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
@@ -261,7 +265,7 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Cli, String> {
-        Cli::try_parse_from(line.split(' ')).map_err(|e| e.to_string())
+        Cli::try_parse_from(line.split(' ')).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_can_be_typed() {
+    fn every_command_line_parses() {
         for line in [
             "evenkeel run --policy p.yaml --once --dry-run --namespace a --ledger b --listen 127.0.0.1:0",
             "evenkeel run --policy-config-file p.yaml --descheduling-interval=5m -v 3 --leader-elect --dry-run=true",
@@ -304,15 +308,15 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
-        for (line, said) in [
+    fn wrong_usage_is_rejected() {
+        for (line, expected) in [
             ("evenkeel", "Usage: evenkeel <COMMAND>"),
             ("evenkeel plan --now 2026-11-21T07:30:00Z", "--from"),
             (
                 "evenkeel plan --from f --now noon",
                 "expected a time such as",
             ),
-            ("evenkeel explain", "<WHAT>"),
+            ("evenkeel explain", "<KIND>"),
             (
                 "evenkeel explain job a",
                 "possible values: pod, node, workload",
@@ -353,7 +357,7 @@ mod tests {
             ),
         ] {
             let error = parse(line).unwrap_err();
-            assert!(error.contains(said), "{line}: {error}");
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 }

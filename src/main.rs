@@ -1,4 +1,4 @@
-//! The binary: everything is in the library.
+//! The binary; all code is in the library.
 
 fn main() -> std::process::ExitCode {
     evenkeel::cli::main()

@@ -3,4 +3,5 @@
 pub mod bar;
 pub mod html;
 pub mod scale;
+pub mod table;
 pub mod words;

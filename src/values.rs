@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 pub mod quantity;
 pub mod selector;
+pub mod text;
 
 /// How much of one resource, in its base unit: nanocores of cpu, bytes of memory, a count of anything else.
 #[derive(

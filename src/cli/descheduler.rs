@@ -1,6 +1,6 @@
-//! The command line of descheduler, taken as it stands, so that a manifest needs no other change than its image.
+//! The command line of descheduler, so that a manifest needs no change but its image.
 //!
-//! Some flags mean something here too, some are understood and have no effect, and none is passed over in silence.
+//! Some flags have a meaning here. The others are accepted, and a warning says that they have no effect.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -13,102 +13,106 @@ use crate::policy::Policy;
 use crate::values::selector::Selector;
 
 use super::otlp::AsDescheduler;
+use super::parse;
 
-/// Flags that have a meaning here, and those that have none.
+/// descheduler's default for `--secure-port`.
+const SECURE_PORT: u16 = 10258;
+
+/// The flags of descheduler.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "As descheduler")]
-pub(super) struct Flags {
-    /// The policy, in place of --policy; without an interval it is carried out once
+#[command(next_help_heading = "Flags of descheduler")]
+pub(super) struct DeschedulerArgs {
+    /// Policy, instead of --policy; runs once unless an interval is given
     #[arg(long, value_name = "FILE")]
     pub(super) policy_config_file: Option<PathBuf>,
-    /// The time between two cycles, as `interval` in the policy; 0 is once
-    #[arg(long, value_name = "DURATION", value_parser = interval)]
+    /// Time between two cycles, instead of `interval` in the policy; 0 runs once
+    #[arg(long, value_name = "DURATION", value_parser = parse::interval)]
     pub(super) descheduling_interval: Option<SignedDuration>,
-    /// How to reach the cluster, as --kubeconfig
+    /// Same as --kubeconfig
     #[arg(long, value_name = "FILE", conflicts_with = "kubeconfig")]
     pub(super) client_connection_kubeconfig: Option<PathBuf>,
-    /// Log lines for people or for machines, as --log-format
+    /// Same as --log-format
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(super) logging_format: Option<super::LogFormat>,
-    /// How much to log: from 4 on what --log-level debug does
+    /// Verbosity; 4 and above is --log-level debug
     #[arg(short = 'v', long = "v", value_name = "LEVEL", value_parser = clap::value_parser!(i32))]
     pub(super) verbosity: Option<i32>,
-    /// Nodes to look at, as `nodeSelector` in the policy
+    /// Nodes to process, instead of `nodeSelector` in the policy
     #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     node_selector: Option<Selector>,
-    /// Pods with local storage may go, as `evictable.allow: [localStorage]` in the policy
+    /// Allow evictions of pods with local storage, as `evictable.allow: [localStorage]` in the policy
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     evict_local_storage_pods: Option<bool>,
-    /// Evictions from one node in one cycle, as `limits.perNode` in the policy
+    /// Most evictions per node and cycle, as `limits.perNode` in the policy
     #[arg(long, value_name = "COUNT")]
     max_pods_to_evict_per_node: Option<u32>,
-    /// Where probes and metrics answer by TLS as well [default with --policy-config-file: 10258; 0 is nowhere]
+    /// Port for probes and metrics over TLS; 0 disables it [default: 10258 with --policy-config-file]
     #[arg(long, value_name = "PORT")]
     secure_port: Option<u16>,
-    /// The address of --secure-port
+    /// Address for --secure-port
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     bind_address: IpAddr,
     #[command(flatten)]
     pub(super) otel: AsDescheduler,
     #[command(flatten)]
-    idle: Idle,
+    ignored: IgnoredFlags,
 }
 
-/// The flags without a meaning here that were given, each with the reason.
+/// The given flags that have no effect, each with the reason.
 #[derive(Debug, Default)]
-struct Idle(Vec<(&'static str, &'static str)>);
+struct IgnoredFlags(Vec<(&'static str, &'static str)>);
 
-/// Whether a flag stands alone, as `--flag` or `--flag=true`.
+/// What follows a flag. Boolean flags may stand alone, as `--flag` or `--flag=true`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Takes {
-    Value,
-    Bool,
+enum FlagValue {
+    Required,
+    OptionalBool,
 }
+use FlagValue::{OptionalBool, Required};
 
-const RATE: &str = "objects are watched rather than asked for, and `limits` bound the evictions";
-const LISTEN: &str =
-    "probes and metrics answer by a certificate of our own making, or where --listen says";
-const LOG: &str = "the log goes to standard error at once; --log-level takes modules";
+const RATE: &str = "objects are watched, not polled, and `limits` bounds the evictions";
+const LISTEN: &str = "--secure-port uses a self-signed certificate, and --listen serves plain HTTP";
+const LOG: &str =
+    "the log goes to standard error without a buffer; --log-level sets levels per module";
 
-/// Flags without a meaning here.
-const IDLE: [(&str, Takes, &str); 18] = [
-    ("client-connection-qps", Takes::Value, RATE),
-    ("client-connection-burst", Takes::Value, RATE),
-    ("disable-metrics", Takes::Bool, "metrics are always served"),
-    ("feature-gates", Takes::Value, "there are no feature gates"),
+/// The flags without effect.
+const IGNORED: [(&str, FlagValue, &str); 18] = [
+    ("client-connection-qps", Required, RATE),
+    ("client-connection-burst", Required, RATE),
+    ("disable-metrics", OptionalBool, "metrics are always served"),
+    ("feature-gates", Required, "there are no feature gates"),
     (
         "enable-http2",
-        Takes::Bool,
-        "probes and metrics answer on HTTP/1.1",
+        OptionalBool,
+        "probes and metrics are served over HTTP/1.1",
     ),
-    ("permit-address-sharing", Takes::Bool, LISTEN),
-    ("permit-port-sharing", Takes::Bool, LISTEN),
-    ("cert-dir", Takes::Value, LISTEN),
-    ("tls-cert-file", Takes::Value, LISTEN),
-    ("tls-private-key-file", Takes::Value, LISTEN),
-    ("tls-cipher-suites", Takes::Value, LISTEN),
-    ("tls-min-version", Takes::Value, LISTEN),
-    ("tls-sni-cert-key", Takes::Value, LISTEN),
-    ("http2-max-streams-per-connection", Takes::Value, LISTEN),
-    ("disable-http2-serving", Takes::Bool, LISTEN),
-    ("vmodule", Takes::Value, LOG),
-    ("log-flush-frequency", Takes::Value, LOG),
-    ("logtostderr", Takes::Bool, LOG),
+    ("permit-address-sharing", OptionalBool, LISTEN),
+    ("permit-port-sharing", OptionalBool, LISTEN),
+    ("cert-dir", Required, LISTEN),
+    ("tls-cert-file", Required, LISTEN),
+    ("tls-private-key-file", Required, LISTEN),
+    ("tls-cipher-suites", Required, LISTEN),
+    ("tls-min-version", Required, LISTEN),
+    ("tls-sni-cert-key", Required, LISTEN),
+    ("http2-max-streams-per-connection", Required, LISTEN),
+    ("disable-http2-serving", OptionalBool, LISTEN),
+    ("vmodule", Required, LOG),
+    ("log-flush-frequency", Required, LOG),
+    ("logtostderr", OptionalBool, LOG),
 ];
 
-impl clap::Args for Idle {
+impl clap::Args for IgnoredFlags {
     fn augment_args(command: Command) -> Command {
-        let arguments = IDLE.map(|(flag, takes, _)| {
+        command.args(IGNORED.map(|(flag, value, _)| {
             let argument = Arg::new(flag).long(flag).hide(true);
-            match takes {
-                Takes::Value => argument,
-                Takes::Bool => argument
+            match value {
+                Required => argument,
+                OptionalBool => argument
                     .num_args(0..=1)
                     .require_equals(true)
                     .default_missing_value("true"),
             }
-        });
-        command.args(arguments)
+        }))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -116,16 +120,18 @@ impl clap::Args for Idle {
     }
 }
 
-impl FromArgMatches for Idle {
+impl FromArgMatches for IgnoredFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let value = |flag| matches.get_one::<String>(flag);
-        // What is said not to be wanted is not missed.
-        let given = IDLE.iter().filter(|(flag, takes, _)| {
-            value(flag).is_some_and(|v| {
-                *takes == Takes::Value || !["false", "0", "f"].contains(&v.as_str())
+        let given = IGNORED.iter().filter(|(flag, value, _)| {
+            let text = matches.get_one::<String>(flag);
+            // A boolean flag set to false asks for nothing, so ignoring it needs no warning.
+            text.is_some_and(|text| {
+                *value == Required || !["false", "0", "f"].contains(&text.as_str())
             })
         });
-        Ok(Idle(given.map(|(flag, _, why)| (*flag, *why)).collect()))
+        Ok(IgnoredFlags(
+            given.map(|(flag, _, why)| (*flag, *why)).collect(),
+        ))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -134,19 +140,19 @@ impl FromArgMatches for Idle {
     }
 }
 
-/// Arguments that begin with a flag are those of descheduler, which has no `run`.
+/// Inserts `run` if the arguments begin with a flag: descheduler has no commands.
 pub(super) fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let ours = ["-h", "--help", "-V", "--version"];
-    let first = arguments.get(1).and_then(|a| a.to_str());
-    if first.is_some_and(|a| a.starts_with('-') && a != "-" && !ours.contains(&a)) {
+    let own_flags = ["-h", "--help", "-V", "--version"];
+    let first = arguments.get(1).and_then(|argument| argument.to_str());
+    let is_flag = |text: &str| text.starts_with('-') && text != "-" && !own_flags.contains(&text);
+    if first.is_some_and(is_flag) {
         arguments.insert(1, "run".into());
     }
     arguments
 }
 
-impl Flags {
-    /// Whether the policy is to be carried out once and no more: with an interval of 0, and as descheduler does it
-    /// where there is none.
+impl DeschedulerArgs {
+    /// Whether to run a single cycle: with an interval of 0 or, as in descheduler, without an interval.
     pub(super) const fn once(&self) -> bool {
         match self.descheduling_interval {
             Some(interval) => interval.is_zero(),
@@ -154,16 +160,14 @@ impl Flags {
         }
     }
 
-    /// Where descheduler would answer probes.
-    pub(super) fn secure(&self) -> Option<SocketAddr> {
-        let port = self
-            .secure_port
-            .or(self.policy_config_file.is_some().then_some(10258));
-        port.filter(|port| *port != 0)
-            .map(|port| SocketAddr::new(self.bind_address, port))
+    /// The address on which descheduler serves its probes.
+    pub(super) fn secure_address(&self) -> Option<SocketAddr> {
+        let default = self.policy_config_file.is_some().then_some(SECURE_PORT);
+        let port = self.secure_port.or(default).filter(|port| *port != 0)?;
+        Some(SocketAddr::new(self.bind_address, port))
     }
 
-    /// The policy with what the flags say of it.
+    /// The policy with the settings that the flags override.
     pub(super) fn apply(&self, mut policy: Policy) -> Policy {
         if let Some(interval) = self.descheduling_interval.filter(|i| !i.is_zero()) {
             policy.interval = interval;
@@ -182,35 +186,18 @@ impl Flags {
         policy
     }
 
-    /// What to log.
+    /// The log level for `-v`.
     pub(super) fn log_level(&self) -> Option<&'static str> {
         self.verbosity
             .map(|level| if level >= 4 { "debug" } else { "info" })
     }
 
-    /// Each flag that is given and has no effect, with the reason.
+    /// A warning for each given flag without effect.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.idle
-            .0
-            .iter()
+        let ignored = self.ignored.0.iter();
+        ignored
             .map(|(flag, why)| format!("--{flag} has no effect: {why}"))
             .collect()
-    }
-}
-
-/// A duration as Go writes it, `0` among them.
-fn interval(text: &str) -> Result<SignedDuration, String> {
-    let expected = || "expected a duration such as 5m, or 0 for once".to_owned();
-    let duration = if text == "0" {
-        SignedDuration::ZERO
-    } else {
-        text.parse().map_err(|_| expected())?
-    };
-    let usable = duration.is_zero() || duration >= SignedDuration::from_secs(1);
-    if usable {
-        Ok(duration)
-    } else {
-        Err(expected())
     }
 }
 
@@ -225,23 +212,23 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Only {
+    struct DeschedulerOnly {
         #[command(flatten)]
-        flags: Flags,
+        flags: DeschedulerArgs,
         #[arg(long)]
         policy: Option<PathBuf>,
         #[arg(long)]
         kubeconfig: Option<PathBuf>,
     }
 
-    fn flags(line: &str) -> Flags {
-        Only::try_parse_from(format!("evenkeel {line}").split_whitespace())
-            .unwrap_or_else(|e| panic!("{e}"))
+    fn flags(line: &str) -> DeschedulerArgs {
+        DeschedulerOnly::try_parse_from(format!("evenkeel {line}").split_whitespace())
+            .unwrap_or_else(|error| panic!("{error}"))
             .flags
     }
 
     #[test]
-    fn the_command_lines_of_its_manifests_are_understood() {
+    fn the_command_lines_of_descheduler_manifests_work() {
         let deployment =
             flags("--policy-config-file /policy-dir/policy.yaml --descheduling-interval 5m --v 3");
         assert!(!deployment.once());
@@ -275,8 +262,8 @@ mod tests {
     }
 
     #[test]
-    fn probes_answer_where_its_manifests_ask_for_them() {
-        let secure = |line: &str| flags(line).secure().map(|a| a.to_string());
+    fn probes_are_served_where_descheduler_serves_them() {
+        let secure = |line: &str| flags(line).secure_address().map(|a| a.to_string());
         assert_eq!(
             secure("--policy-config-file p --v 3").as_deref(),
             Some("0.0.0.0:10258")
@@ -290,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_named() {
+    fn a_flag_without_effect_gives_a_warning() {
         let given = flags("--disable-metrics=true --secure-port=0 --enable-http2 --vmodule=x");
         let warnings = given.warnings();
         assert_eq!(warnings.len(), 3, "{warnings:#?}");
@@ -299,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_begins_with_a_flag_is_one_to_run() {
+    fn a_command_line_that_begins_with_a_flag_runs_the_daemon() {
         let second =
             |text: &str| with_command(text.split(' ').map(OsString::from).collect()).remove(1);
         assert_eq!(second("evenkeel --policy-config-file=p --v 3"), "run");

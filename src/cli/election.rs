@@ -1,106 +1,100 @@
-//! Who of several instances acts: the flags of leader election, by the names that Kubernetes gives them.
+//! Leader election among several instances; the flags have the names that Kubernetes gives them.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-use jiff::SignedDuration;
 use kube::Client;
 
 use crate::cluster::lease::election::Timing;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::Lead;
 
-use super::{Misuse, run};
+use super::run::RunArgs;
+use super::{Misuse, parse};
 
-/// The name of the Lease where no other is given, and where descheduler would keep it.
-const NAMES: (&str, &str) = ("evenkeel", "descheduler");
+/// The default name of the Lease.
+const LEASE: &str = "evenkeel";
+/// The default name with `--policy-config-file`: the one that descheduler uses.
+const DESCHEDULER_LEASE: &str = "descheduler";
 
-const ONCE: &str = "--leader-elect makes no sense for a single run: leave out one of the two; with --policy-config-file, \
-                    which runs once by itself, give a --descheduling-interval";
+const NOT_WITH_ONCE: &str = "\
+found --leader-elect for a single run, expected one of the two: leave out --leader-elect or --once; \
+--policy-config-file runs once unless --descheduling-interval is given";
 
-/// The flags; the defaults are those of descheduler.
-#[expect(clippy::struct_field_names, reason = "the flags are named after them")]
+/// The flags of leader election, with the defaults of descheduler.
+#[expect(
+    clippy::struct_field_names,
+    reason = "the flags are named after the fields"
+)]
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Leader election")]
-pub(super) struct Election {
-    /// Act only while holding a Lease: of several instances one acts, the others stand by; not with --once
+pub(super) struct LeaderElectionArgs {
+    /// Evict only while holding a Lease, so that one of several instances is active; not with --once
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
         value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
     leader_elect: bool,
-    /// How long a leader has to be silent before another takes over
-    #[arg(long, value_name = "DURATION", default_value = "137s", value_parser = duration)]
+    /// Time without a renewal after which another instance takes over
+    #[arg(long, value_name = "DURATION", default_value = "137s", value_parser = parse::timer)]
     leader_elect_lease_duration: Duration,
-    /// How long a leader that cannot renew the Lease goes on; less than the lease duration
-    #[arg(long, value_name = "DURATION", default_value = "107s", value_parser = duration)]
+    /// Time for which a leader keeps trying to renew the Lease; less than the lease duration
+    #[arg(long, value_name = "DURATION", default_value = "107s", value_parser = parse::timer)]
     leader_elect_renew_deadline: Duration,
-    /// How often the leader renews the Lease and the others look at it
-    #[arg(long, value_name = "DURATION", default_value = "26s", value_parser = duration)]
+    /// Time between two renewals by the leader, and between two attempts by the others
+    #[arg(long, value_name = "DURATION", default_value = "26s", value_parser = parse::timer)]
     leader_elect_retry_period: Duration,
-    /// The name of the Lease [default: evenkeel; with --policy-config-file: descheduler]
+    /// Name of the Lease [default: evenkeel, or descheduler with --policy-config-file]
     #[arg(long, value_name = "NAME")]
     leader_elect_resource_name: Option<String>,
-    /// The namespace of the Lease [default: that of the ledger]
+    /// Namespace of the Lease [default: the namespace of the ledger]
     #[arg(long, value_name = "NAME")]
     leader_elect_resource_namespace: Option<String>,
-    /// What is held; there is nothing but a Lease
+    /// Kind of the lock; only Leases are supported
     #[arg(long, value_name = "KIND", default_value = "leases", value_parser = ["leases"], hide_possible_values = true)]
     leader_elect_resource_lock: String,
 }
 
-impl Election {
-    /// The durations, where others are to be reckoned with. `once` is a single run.
+impl LeaderElectionArgs {
+    /// The durations of the election, or nothing without `--leader-elect`.
     pub(super) fn timing(&self, once: bool) -> Result<Option<Timing>, Misuse> {
         if !self.leader_elect {
             return Ok(None);
         }
         if once {
-            return Err(Misuse(ONCE.to_owned()));
+            return Err(Misuse(NOT_WITH_ONCE.to_owned()));
         }
-        let (lease, renew) = (
+        let timing = Timing::new(
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
+            self.leader_elect_retry_period,
         );
-        let timing = Timing::new(lease, renew, self.leader_elect_retry_period);
         timing
             .map(Some)
             .map_err(|error| Misuse(format!("leader election: {error}")))
     }
 
-    /// Our part, as the instance of this name.
-    pub(super) fn lead(&self, timing: Timing, args: &run::Args, client: &Client) -> Lead {
-        let usual = if args.as_descheduler() {
-            NAMES.1
+    /// The role of this instance in the election.
+    pub(super) fn lead(&self, timing: Timing, args: &RunArgs, client: &Client) -> Lead {
+        let default_name = if args.as_descheduler() {
+            DESCHEDULER_LEASE
         } else {
-            NAMES.0
+            LEASE
         };
-        let namespace = self
-            .leader_elect_resource_namespace
-            .as_ref()
-            .unwrap_or(&args.shared.namespace);
+        let name = self.leader_elect_resource_name.as_deref();
+        let namespace = self.leader_elect_resource_namespace.as_ref();
         let candidacy = Candidacy {
-            namespace: namespace.clone(),
-            name: self
-                .leader_elect_resource_name
-                .clone()
-                .unwrap_or_else(|| usual.to_owned()),
-            identity: format!("{}_{:016x}", args.instance, chance()),
+            namespace: namespace.unwrap_or(&args.shared.namespace).clone(),
+            name: name.unwrap_or(default_name).to_owned(),
+            identity: format!("{}_{:016x}", args.instance, random()),
             timing,
         };
         Lead::candidate(Elector::new(client.clone(), candidacy))
     }
 }
 
-/// A number that no other process has: a container that is started again has the same name, and is another candidate.
-fn chance() -> u64 {
-    // Seeded by the operating system.
+/// A number that differs between processes: a restarted container keeps its name but is another candidate.
+fn random() -> u64 {
+    // The standard library seeds the hasher with random numbers of the operating system.
     RandomState::new().build_hasher().finish()
-}
-
-/// A duration as Go writes it.
-fn duration(text: &str) -> Result<Duration, String> {
-    let read: Option<SignedDuration> = text.parse().ok();
-    read.and_then(|it| Duration::try_from(it).ok())
-        .ok_or_else(|| "expected a duration such as 15s".to_owned())
 }
 
 #[cfg(test)]
@@ -110,21 +104,22 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Only {
+    struct ElectionOnly {
         #[command(flatten)]
-        election: Election,
+        election: LeaderElectionArgs,
     }
 
     fn timing(line: &str, once: bool) -> Result<Option<Timing>, String> {
         let line = format!("evenkeel {line}");
-        let only = Only::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{e}"));
-        only.election
+        let parsed = ElectionOnly::try_parse_from(line.split_whitespace());
+        let args = parsed.unwrap_or_else(|error| panic!("{error}"));
+        args.election
             .timing(once)
             .map_err(|misuse| misuse.to_string())
     }
 
     #[test]
-    fn unless_it_is_asked_for_there_is_no_election() {
+    fn there_is_no_election_unless_requested() {
         for line in [
             "",
             "--leader-elect=false",
@@ -135,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_durations_are_those_of_descheduler() {
+    fn the_durations_default_to_those_of_descheduler() {
         let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
         assert_eq!(
             timing("--leader-elect", false),
@@ -153,23 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn a_single_run_has_nobody_to_hand_over_to() {
+    fn a_single_run_cannot_take_part_in_an_election() {
         let error = timing("--leader-elect", true).unwrap_err();
         assert!(
-            error.starts_with("--leader-elect makes no sense for a single run: "),
+            error.starts_with("found --leader-elect for a single run"),
             "{error}"
         );
     }
 
     #[test]
-    fn no_two_processes_have_the_same_name() {
-        assert_ne!(chance(), chance());
-    }
-
-    #[test]
-    fn durations_are_read_as_go_writes_them() {
-        assert_eq!(duration("2m17s"), Ok(Duration::from_secs(137)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert!(duration("-5s").is_err() && duration("soon").is_err());
+    fn two_processes_have_different_identities() {
+        assert_ne!(random(), random());
     }
 }

@@ -1,41 +1,46 @@
-//! `evenkeel explain`: one pod, one node or one workload, from a live cluster or from a file.
+//! `evenkeel explain`: one pod, node or workload, of a live cluster or of a file.
 
 use std::io::Write;
 
 use crate::decide::explain::{Explanation, Subject};
 
-use super::plan::{self, Look, Looked, Output};
+use super::plan::{self, InputArgs, OutputFormat};
 use super::show::Screen;
-use super::{Shared, complain};
+use super::{Shared, complain, write_json};
 
+use self::page::ExplanationText;
+
+mod landing;
+mod ledger;
 mod node;
 mod page;
 mod pod;
 mod spark;
+mod usage;
 
 const EXAMPLES: &str = "\
 Examples:
-  evenkeel explain pod shop/web-5d9c7b-x2x4z     why it goes or stays, and where it would land
-  evenkeel explain node n1 --look 5m             how it stands; watches its usage for 5 minutes
-  evenkeel explain workload shop/web             its pods, its budgets, what is remembered of it
+  evenkeel explain pod shop/web-5d9c7b-x2x4z     why it moves or stays, and where it would land
+  evenkeel explain node n1 --look 5m             its usage over 5 minutes, and its pods
+  evenkeel explain workload shop/web             its pods, budgets and earlier evictions
   evenkeel explain pod web-0 --from cluster.json
 
-A pod is NAMESPACE/NAME, or its name alone where no other namespace has it. A workload is what
-controls pods at the top, such as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or
-its name alone. A file for --from is one for plan; with the ConfigMap of the ledger in it, earlier
-evictions count as well. It needs no right that plan does not need.";
+A pod is NAMESPACE/NAME, or NAME if only one namespace has it. A workload is the top controller of
+pods, such as a Deployment: NAMESPACE/NAME, KIND/NAME, NAMESPACE/KIND/NAME or NAME. --from takes the
+same file as for plan; earlier evictions count if the file has the ledger's ConfigMap. explain needs
+the same permissions as plan.";
 
-/// Decides as plan does, and tells all that there is to tell about one thing. Nothing is evicted.
+/// Decides as plan does and prints every detail of one object. Evicts nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
-    /// What sort of thing
+pub(super) struct ExplainArgs {
+    /// Kind of the object
     #[arg(value_enum)]
-    what: What,
-    /// Its name: `shop/web-0`
+    kind: ObjectKind,
+    /// Name of the object, such as `shop/web-0`
     name: String,
     #[command(flatten)]
-    look: Look,
+    input: InputArgs,
     /// List every node and every pod
     #[arg(short = 'v', long)]
     all: bool,
@@ -44,7 +49,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum What {
+enum ObjectKind {
     #[value(aliases = ["pods", "po"])]
     Pod,
     #[value(aliases = ["nodes", "no"])]
@@ -53,53 +58,45 @@ enum What {
     Workload,
 }
 
-/// Looks, explains and prints.
-pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let subject = match args.what {
-        What::Pod => Subject::Pod(args.name.clone()),
-        What::Node => Subject::Node(args.name.clone()),
-        What::Workload => Subject::Workload(args.name.clone()),
+/// Explains the object and prints the result.
+pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let subject = match args.kind {
+        ObjectKind::Pod => Subject::Pod(args.name.clone()),
+        ObjectKind::Node => Subject::Node(args.name.clone()),
+        ObjectKind::Workload => Subject::Workload(args.name.clone()),
     };
-    let Looked {
-        engine,
-        snapshot,
-        now,
-        head,
-        warnings,
-        ..
-    } = plan::look(&args.look, &args.shared, "looked at")?;
-    let explanation = engine.explain(&snapshot, &subject, now)?;
-    match args.look.output {
-        Output::Text => {
-            let page = page::Page {
+    let prepared = plan::prepare(&args.input, &args.shared, "explanation from")?;
+    let explanation = prepared
+        .engine
+        .explain(&prepared.snapshot, &subject, prepared.now)?;
+    match args.input.output {
+        OutputFormat::Text => {
+            let text = ExplanationText {
                 explanation: &explanation,
-                head: &head,
+                head: &prepared.head,
                 all: args.all,
-                screen: Screen::here(),
+                screen: Screen::of_stdout(),
             };
-            out.write_all(page.to_string().as_bytes())?;
+            Ok(out.write_all(text.to_string().as_bytes())?)
         }
-        Output::Json => {
-            for warning in &warnings {
-                complain(warning);
-            }
-            serde_json::to_writer_pretty(&mut *out, &explanation).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+        OutputFormat::Json => {
+            // Standard output is JSON alone.
+            prepared
+                .warnings
+                .iter()
+                .for_each(|warning| complain(warning));
+            write_json(out, &explanation)
         }
     }
-    Ok(())
 }
 
-/// An explanation as a page without colours, so many columns wide.
-pub fn page_of(explanation: &Explanation, width: usize) -> String {
-    page::Page {
+/// An explanation as text without colours, at most `width` columns wide.
+pub fn explanation_text(explanation: &Explanation, width: usize) -> String {
+    ExplanationText {
         explanation,
         head: &[],
         all: false,
-        screen: Screen {
-            width,
-            colours: false,
-        },
+        screen: Screen::plain(width),
     }
     .to_string()
 }

@@ -1,7 +1,7 @@
-//! A cluster from a file of ordinary Kubernetes objects.
+//! A cluster in a file of ordinary Kubernetes objects.
 //!
-//! Lists are read object by object, and of each only the facts are kept: a dump of a large cluster is ten times larger as
-//! text than what decisions need of it.
+//! Lists are read object by object, and only the facts of each object are kept. The text of a large cluster is ten times
+//! larger than the facts that decisions need.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -19,26 +20,27 @@ use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Kind, Object, Objects};
 use crate::model::usage::Readings;
 use crate::model::usage::import as metrics;
+use crate::values::text::count;
 
-/// How a file comes about that a plan can be made from.
+/// How to record a file for `--from`.
 pub(super) const HOW_TO: &str = "\
-A file for --from: `evenkeel snapshot -o cluster.json` records one. Without evenkeel, kubectl does,
-as JSON, which is faster to read than YAML; the second command adds the usage:
+`evenkeel snapshot -o cluster.json` records a file for --from. kubectl does too; JSON reads faster
+than YAML, and the second command adds the usage:
   kubectl get nodes,pods,pdb,rs,ns,pvc,pv,services,priorityclasses -A -o json > cluster.json
   kubectl get nodes.metrics.k8s.io,pods.metrics.k8s.io -A -o json >> cluster.json";
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct ClusterFile {
     pub(super) objects: Objects,
     pub(super) readings: Readings,
     /// The texts of ledgers, by namespace and name of their ConfigMaps.
     pub(super) ledgers: BTreeMap<(String, String), String>,
-    /// Kinds that no plan needs, and how often they came.
+    /// The number of objects by kind that no plan uses.
     unused: BTreeMap<String, usize>,
 }
 
-/// The path as the user wrote it, or the words for `-`.
+/// The path as the user wrote it, or `standard input` for `-`.
 pub(super) fn label(path: &Path) -> String {
     if path == Path::new("-") {
         "standard input".to_owned()
@@ -47,72 +49,72 @@ pub(super) fn label(path: &Path) -> String {
     }
 }
 
-/// The text of a file or of standard input, whatever Unicode encoding a shell chose for it.
+/// Reads the text of a file or of standard input, in UTF-8 or UTF-16.
 pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
         std::io::stdin().lock().read_to_end(&mut bytes).map(drop)
     } else {
-        std::fs::read(path).map(|found| bytes = found)
+        std::fs::read(path).map(|content| bytes = content)
     };
     read.map_err(anyhow::Error::from)
         .and_then(|()| decode(bytes))
         .with_context(|| label(path))
 }
 
-/// A shell of Windows writes UTF-16 with a mark in front.
+/// Decodes UTF-8, or UTF-16 with a byte order mark, which shells on Windows write.
 fn decode(bytes: Vec<u8>) -> anyhow::Result<String> {
-    let wide = |from: fn([u8; 2]) -> u16| {
-        let units = bytes[2..]
-            .chunks_exact(2)
-            .map(|pair| from([pair[0], pair[1]]));
-        char::decode_utf16(units)
-            .collect::<Result<String, _>>()
-            .context("not UTF-16, though it begins so")
-    };
     match bytes.get(..3) {
-        Some([0xff, 0xfe, _]) => wide(u16::from_le_bytes),
-        Some([0xfe, 0xff, _]) => wide(u16::from_be_bytes),
+        Some([0xff, 0xfe, _]) => utf16(&bytes[2..], u16::from_le_bytes),
+        Some([0xfe, 0xff, _]) => utf16(&bytes[2..], u16::from_be_bytes),
         Some([0xef, 0xbb, 0xbf]) => Ok(String::from_utf8(bytes[3..].to_vec())?),
-        _ => String::from_utf8(bytes).context("not text"),
+        _ => String::from_utf8(bytes).context("found binary data, expected text"),
     }
 }
 
-/// Reads a file. An object that makes no sense is skipped and counted; a file without nodes is an error.
-pub(super) fn read(path: &Path) -> anyhow::Result<Found> {
+fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> anyhow::Result<String> {
+    let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units)
+        .collect::<Result<String, _>>()
+        .context("found invalid UTF-16 after its byte order mark")
+}
+
+/// Reads a file. Objects that are not valid are skipped and counted; a file without nodes is an error.
+pub(super) fn read(path: &Path) -> anyhow::Result<ClusterFile> {
     let text = text(path)?;
     parse(&text).with_context(|| label(path))
 }
 
-pub(super) fn parse(text: &str) -> anyhow::Result<Found> {
-    let found = if text.trim_start().starts_with(['{', '[']) {
+pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
+    let cluster = if text.trim_start().starts_with(['{', '[']) {
         json(text)?
     } else {
         yaml(text)?
     };
-    if found.objects.count(Kind::Node) == 0 {
-        bail!("no nodes: found {}\n\n{HOW_TO}", found.sentence());
+    if cluster.objects.count(Kind::Node) == 0 {
+        let found = cluster.summary();
+        bail!("found {found}; expected at least one node\n\n{HOW_TO}");
     }
-    Ok(found)
+    Ok(cluster)
 }
 
-fn json(text: &str) -> anyhow::Result<Found> {
-    let mut all = Gathered::default();
+fn json(text: &str) -> anyhow::Result<ClusterFile> {
+    let mut all = Documents::default();
     for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
         all.extend([document?]);
     }
     Ok(all.0)
 }
 
-fn yaml(text: &str) -> anyhow::Result<Found> {
+fn yaml(text: &str) -> anyhow::Result<ClusterFile> {
     let options = serde_saphyr::options! {
         with_snippet: false,
-        // `y` and `no` are names: kubectl quotes them, others need not.
+        // `y` and `no` are names: kubectl quotes them, other tools need not.
         strict_booleans: true,
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
-        // kubectl leaves a text such as 7e12345 without quotes, for it is no number that a computer can hold.
+        // kubectl does not quote a text such as 7e12345, which is too large for a number.
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
-        // The file is the user's own, and the cluster may be large. What remains is what guards the stack.
+        // The file is the user's own, and the cluster may be large. Only the depth is limited, for the stack.
         budget: serde_saphyr::budget! {
             max_events: usize::MAX,
             max_nodes: usize::MAX,
@@ -121,50 +123,51 @@ fn yaml(text: &str) -> anyhow::Result<Found> {
             max_depth: 128,
         },
     };
-    let all: Gathered = serde_saphyr::from_str_multiple_with_options::<Document, _>(text, options)?;
+    let all: Documents =
+        serde_saphyr::from_str_multiple_with_options::<Document, _>(text, options)?;
     Ok(all.0)
 }
 
-impl Found {
+impl ClusterFile {
     /// `10 nodes, 80 pods, 1 PodDisruptionBudget; metrics of 10 nodes and 80 pods; not used: 3 ConfigMap`.
-    pub(super) fn sentence(&self) -> String {
-        let counts = [
-            (self.objects.count(Kind::Node), "node", "nodes"),
-            (self.objects.count(Kind::Pod), "pod", "pods"),
-            (
-                self.objects.count(Kind::Budget),
-                "PodDisruptionBudget",
-                "PodDisruptionBudgets",
-            ),
+    pub(super) fn summary(&self) -> String {
+        let kinds = [
+            (Kind::Node, "node"),
+            (Kind::Pod, "pod"),
+            (Kind::Budget, "PodDisruptionBudget"),
         ];
-        let counts: Vec<String> = counts
-            .iter()
-            .filter(|(n, ..)| *n > 0)
-            .map(|(n, one, many)| counted(*n, one, many))
+        let counts: Vec<String> = kinds
+            .into_iter()
+            .map(|(kind, noun)| (self.objects.count(kind), noun))
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, noun)| count(n, noun))
             .collect();
-        let (nodes, pods) = (self.readings.nodes.len(), self.readings.pods.len());
         let mut parts = vec![if counts.is_empty() {
             "neither nodes nor pods".to_owned()
         } else {
             counts.join(", ")
         }];
+        let (nodes, pods) = (self.readings.nodes.len(), self.readings.pods.len());
         parts.push(match nodes + pods {
             0 => "no metrics".to_owned(),
             _ => format!(
                 "metrics of {} and {}",
-                counted(nodes, "node", "nodes"),
-                counted(pods, "pod", "pods")
+                count(nodes, "node"),
+                count(pods, "pod")
             ),
         });
-        let unused: Vec<String> = self
-            .unused
-            .iter()
-            .map(|(kind, n)| format!("{n} {kind}"))
-            .collect();
+        let unused = self.unused.iter().map(|(kind, n)| format!("{n} {kind}"));
+        let unused: Vec<String> = unused.collect();
         if !unused.is_empty() {
             parts.push(format!("not used: {}", unused.join(", ")));
         }
         parts.join("; ")
+    }
+
+    /// The time of the newest metrics.
+    pub(super) fn newest_metrics(&self) -> Option<Timestamp> {
+        let (nodes, pods) = (self.readings.nodes.values(), self.readings.pods.values());
+        nodes.chain(pods).map(|sample| sample.at).max()
     }
 }
 
@@ -173,13 +176,13 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// All documents of a file, taken in as they are read.
+/// All documents of a file, added while they are read.
 #[derive(Default)]
-struct Gathered(Found);
+struct Documents(ClusterFile);
 
-impl Extend<Document> for Gathered {
+impl Extend<Document> for Documents {
     fn extend<I: IntoIterator<Item = Document>>(&mut self, documents: I) {
-        for item in documents.into_iter().flat_map(|d| d.0) {
+        for item in documents.into_iter().flat_map(|document| document.0) {
             match item {
                 Item::Object(object) => self.0.objects.apply(*object),
                 Item::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
@@ -191,10 +194,10 @@ impl Extend<Document> for Gathered {
     }
 }
 
-/// One document: an object or a list of them.
+/// One document: an object or a list of objects.
 struct Document(Vec<Item>);
 
-/// One object, as soon as it is read.
+/// One object of a document.
 enum Item {
     Object(Box<Object>),
     Skipped(Kind, Box<Skipped>),
@@ -205,8 +208,8 @@ enum Item {
 
 impl Item {
     fn new(value: Value) -> Self {
-        let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
-        if word("apiVersion").starts_with("metrics.k8s.io/") {
+        let kind = text_at(&value, "/kind").to_owned();
+        if text_at(&value, "/apiVersion").starts_with("metrics.k8s.io/") {
             return Item::Metrics(value);
         }
         if let Some(ledger) = Item::ledger(&value) {
@@ -215,33 +218,29 @@ impl Item {
         match import::object(&value) {
             Ok(Some(object)) => Item::Object(Box::new(object)),
             Err((kind, skipped)) => Item::Skipped(kind, Box::new(skipped)),
-            Ok(None) if word("kind").is_empty() => Item::Unused("without a kind".to_owned()),
-            Ok(None) => Item::Unused(word("kind").to_owned()),
+            Ok(None) if kind.is_empty() => Item::Unused("without a kind".to_owned()),
+            Ok(None) => Item::Unused(kind),
         }
     }
-}
 
-impl Item {
-    /// A ConfigMap with a ledger in it.
+    /// The ledger in a ConfigMap; `None` for any other object.
     fn ledger(value: &Value) -> Option<Self> {
-        let word = |pointer: &str| {
-            value
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .map(str::to_owned)
-        };
-        if word("/kind")? != "ConfigMap" {
+        let name = text_at(value, "/metadata/name");
+        if text_at(value, "/kind") != "ConfigMap" || name.is_empty() {
             return None;
         }
         let text = value.get("data")?.get(LEDGER_KEY)?.as_str()?.to_owned();
-        Some(Item::Ledger(
-            (
-                word("/metadata/namespace").unwrap_or_default(),
-                word("/metadata/name")?,
-            ),
-            text,
-        ))
+        let namespace = text_at(value, "/metadata/namespace");
+        Some(Item::Ledger((namespace.to_owned(), name.to_owned()), text))
     }
+}
+
+/// The text at a JSON pointer; empty if there is none.
+fn text_at<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
 
 impl<'de> Deserialize<'de> for Document {
@@ -256,28 +255,28 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     type Value = Document;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a Kubernetes object or a list of them")
+        f.write_str("a Kubernetes object or a list of objects")
     }
 
     fn visit_unit<E>(self) -> Result<Document, E> {
         Ok(Document(Vec::new()))
     }
 
-    /// A text that is no YAML is one long word to the parser: to repeat it would help nobody.
+    /// Text that is not YAML is a single scalar to the parser. The error does not repeat it, because it may be long.
     fn visit_str<E: Error>(self, _text: &str) -> Result<Document, E> {
         Err(E::custom(
-            "found plain text, expected a Kubernetes object or a list of them",
+            "found plain text, expected a Kubernetes object or a list of objects",
         ))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Document, A::Error> {
-        let mut list = List::default();
+        let mut list = ObjectList::default();
         list.take(items)?;
         Ok(list.finish())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-        let mut list = List::default();
+        let mut list = ObjectList::default();
         let mut is_list = false;
         let mut fields = serde_json::Map::new();
         while let Some(key) = map.next_key::<String>()? {
@@ -292,7 +291,7 @@ impl<'de> Visitor<'de> for DocumentVisitor {
                 fields.insert(key, value);
             }
         }
-        // A list of nothing, as `kubectl get` prints it, has items all the same: what has none is an object.
+        // An empty list, as `kubectl get` prints it, still has the field `items`; an object has not.
         Ok(if is_list {
             list.finish()
         } else {
@@ -301,22 +300,23 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     }
 }
 
-/// The items of a list. Those of a typed list, such as `PodList`, need not say what they are; where the list itself says
-/// so only after its items, they wait.
+/// The items of a list. Items of a typed list such as `PodList` may lack their kind, which the list then implies.
+/// `waiting` holds such items until the list's own kind is read.
 #[derive(Default)]
-struct List {
+struct ObjectList {
     kind: Option<String>,
     api_version: Option<String>,
     items: Vec<Item>,
     waiting: Vec<Value>,
 }
 
-impl List {
+impl ObjectList {
+    /// Takes note of the list's own kind and version.
     fn learn(&mut self, key: &str, value: &Value) {
-        let word = || value.as_str().map(str::to_owned);
+        let text = value.as_str().map(str::to_owned);
         match key {
-            "kind" => self.kind = word(),
-            "apiVersion" => self.api_version = word(),
+            "kind" => self.kind = text,
+            "apiVersion" => self.api_version = text,
             _ => {}
         }
     }
@@ -332,7 +332,7 @@ impl List {
         Ok(())
     }
 
-    /// Gives an item the kind that its list implies; whether it has one now.
+    /// Gives an item the kind that its list implies. Returns whether the item has a kind now.
     fn name(&self, value: &mut Value) -> bool {
         let Value::Object(fields) = value else {
             return true;
@@ -358,7 +358,7 @@ impl List {
     }
 }
 
-struct Items<'l>(&'l mut List);
+struct Items<'l>(&'l mut ObjectList);
 
 impl<'de> DeserializeSeed<'de> for Items<'_> {
     type Value = ();
@@ -389,8 +389,8 @@ mod tests {
 
     const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
 
-    fn pods(found: &Found) -> usize {
-        found.objects.count(Kind::Pod)
+    fn pods(cluster: &ClusterFile) -> usize {
+        cluster.objects.count(Kind::Pod)
     }
 
     #[test]
@@ -400,16 +400,16 @@ mod tests {
              metadata: {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: {{v: \"on\", w: \"1.0\"}}}}\n  \
              spec: {{nodeName: n1, containers: []}}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: c}}\n---\n"
         );
-        let found = parse(&text).unwrap();
-        assert_eq!(found.objects.skipped().next(), None);
+        let cluster = parse(&text).unwrap();
+        assert_eq!(cluster.objects.skipped().next(), None);
         assert_eq!(
-            found.sentence(),
+            cluster.summary(),
             "1 node, 1 pod; no metrics; not used: 1 ConfigMap"
         );
     }
 
     #[test]
-    fn items_of_typed_lists_take_their_kind_from_the_list_wherever_it_stands() {
+    fn items_of_a_typed_list_take_their_kind_from_the_list() {
         let item = r#"{"metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}"#;
         for text in [
             format!(r#"{{"kind":"NodeList","apiVersion":"v1","items":[{item}]}}"#),
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn json_may_be_concatenated_and_hold_metrics() {
+    fn json_documents_may_be_concatenated_and_may_hold_metrics() {
         let text = r#"
             {"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}
             {"kind":"NodeMetricsList","apiVersion":"metrics.k8s.io/v1beta1","items":[
@@ -428,32 +428,32 @@ mod tests {
             {"kind":"PodMetrics","apiVersion":"metrics.k8s.io/v1beta1","metadata":{"name":"a","namespace":"d"},
               "timestamp":"2026-01-01T00:00:00Z","window":"15s","containers":[{"name":"c","usage":{"cpu":"1","memory":"1Gi"}}]}
             {"kind":"List","apiVersion":"v1","items":null}"#;
-        let found = parse(text).unwrap();
-        assert_eq!(found.sentence(), "1 node; metrics of 1 node and 1 pod");
+        let cluster = parse(text).unwrap();
+        assert_eq!(cluster.summary(), "1 node; metrics of 1 node and 1 pod");
     }
 
     #[test]
-    fn a_plain_array_of_objects_is_a_list_too() {
+    fn a_plain_array_of_objects_is_a_list() {
         let text = r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}]"#;
         assert_eq!(parse(text).unwrap().objects.count(Kind::Node), 1);
     }
 
     #[test]
-    fn one_unreadable_object_harms_no_other() {
+    fn an_invalid_object_is_skipped() {
         let text = format!(
             "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: {{nodeName: 7}}\n"
         );
-        let found = parse(&text).unwrap();
-        let skipped: Vec<_> = found
+        let cluster = parse(&text).unwrap();
+        let skipped: Vec<_> = cluster
             .objects
             .skipped()
-            .map(|s| (s.kind.as_str(), s.name.as_str()))
+            .map(|skipped| (skipped.kind.as_str(), skipped.name.as_str()))
             .collect();
         assert_eq!(skipped, [("Pod", "a")]);
     }
 
     #[test]
-    fn texts_that_look_like_other_things_stay_texts() {
+    fn strings_that_look_like_other_types_stay_strings() {
         let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, f: \"null\"}";
         let text = format!(
             "{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n"
@@ -462,10 +462,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cluster_is_refused_with_what_was_found() {
+    fn a_file_without_nodes_is_rejected_with_what_was_found() {
         let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
         assert!(
-            error("").starts_with("no nodes: found neither"),
+            error("").starts_with("found neither nodes nor pods; no metrics; expected"),
             "{}",
             error("")
         );
@@ -488,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_syntax_names_its_line() {
+    fn a_syntax_error_names_its_line() {
         let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
         assert!(
             error("{\n\"kind\": }").contains("line 2"),
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_any_unicode_encoding_is_read() {
+    fn utf_8_and_utf_16_are_decoded() {
         let wide: Vec<u8> = "\u{feff}kind"
             .encode_utf16()
             .flat_map(u16::to_le_bytes)
@@ -511,7 +511,7 @@ mod tests {
         assert_eq!(decode(wide).unwrap(), "kind");
         assert_eq!(decode(b"\xef\xbb\xbfkind".to_vec()).unwrap(), "kind");
         assert!(decode(b"\xff\x00\x01".to_vec()).is_err());
-        assert_eq!(pods(&Found::default()), 0);
+        assert_eq!(pods(&ClusterFile::default()), 0);
     }
 
     const STREAM: &str = concat!(
@@ -528,7 +528,7 @@ mod tests {
         #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
 
         #[test]
-        fn a_stream_that_was_tampered_with_never_panics(
+        fn corrupted_input_never_panics(
             as_json in proptest::prelude::any::<bool>(),
             changes in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), proptest::prelude::any::<u8>(), 0..3_u8), 1..10),
         ) {

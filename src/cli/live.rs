@@ -1,4 +1,4 @@
-//! A live cluster, looked at once.
+//! A live cluster, observed once.
 
 use std::time::Duration;
 
@@ -12,46 +12,53 @@ use crate::cluster::usage_source::Source;
 use crate::model::ledger::Ledger;
 use crate::model::usage::Readings;
 use crate::policy::Policy;
+use crate::values::text::count;
 
-use super::Shared;
-use super::plan::Seen;
+use super::plan::Observation;
+use super::{Shared, clock};
 
-/// How long the first list of everything may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The most time that the first list of all objects may take.
+const LIST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a live cluster shows now, what it shows while we watch for so long before, and the window of a source that has a past.
-pub(super) async fn look(
+/// Reads the objects, the ledger and the usage of a live cluster.
+///
+/// The usage is the past that the source keeps, its readings during `look`, and one more at the end.
+pub(super) async fn observe(
     shared: &Shared,
     policy: &Policy,
-    watch: SignedDuration,
-) -> anyhow::Result<Seen> {
+    look: SignedDuration,
+) -> anyhow::Result<Observation> {
     let cluster = Cluster::connect(shared.kubeconfig.as_deref()).await?;
     let stop = CancellationToken::new();
-    let _stop_with_us = stop.clone().drop_guard();
+    let _stop_on_return = stop.clone().drop_guard();
     cluster.start(&stop);
-    listed(&cluster).await?;
-    let mut head = Vec::new();
-    let mut readings = watched(&cluster, policy, watch, &mut head).await;
-    let newest = usage(&cluster, policy, &mut head).await;
-    readings.push((present(), newest));
-    let ledger = remembered(&cluster, shared).await.unwrap_or_else(|error| {
-        head.push(format!("ledger: left out of account: {error:#}"));
+    wait_for_lists(&cluster).await?;
+    let mut notes = Vec::new();
+    let mut readings = past_usage(&cluster, policy, look, &mut notes).await;
+    let newest = present_usage(&cluster, policy, &mut notes).await;
+    readings.push((clock::now(), newest));
+    let ledger = load_ledger(&cluster, shared).await.unwrap_or_else(|error| {
+        notes.push(format!(
+            "ledger: ignored, earlier evictions do not count: {error:#}"
+        ));
         Ledger::default()
     });
     let snapshot = cluster.snapshot(policy.resources());
-    let now = present();
-    let counts = format!(
-        "{} nodes, {} pods",
-        snapshot.nodes.len(),
-        snapshot.pods.len()
-    );
-    head.insert(0, format!("the cluster as it is: {counts}"));
-    let by = match readings.len() {
-        1 => "one reading, where run would watch for longer".to_owned(),
-        polls => format!("{polls} readings"),
+    let now = clock::now();
+    let polls = match readings.len() {
+        1 => "one reading; run averages several".to_owned(),
+        polls => count(polls, "reading"),
     };
-    head.insert(1, format!("time: {now:.0}; usage by {by}"));
-    Ok(Seen {
+    let mut head = vec![
+        format!(
+            "the live cluster: {}, {}",
+            count(snapshot.nodes.len(), "node"),
+            count(snapshot.pods.len(), "pod")
+        ),
+        format!("time: {now:.0}; usage from {polls}"),
+    ];
+    head.extend(notes);
+    Ok(Observation {
         snapshot,
         readings,
         ledger,
@@ -60,86 +67,81 @@ pub(super) async fn look(
     })
 }
 
-/// The past of the first source, if it has one; and what it tells while we wait.
-async fn watched(
+/// The past that the first source keeps, if any, and its readings during `look`.
+async fn past_usage(
     cluster: &Cluster,
     policy: &Policy,
-    watch: SignedDuration,
-    head: &mut Vec<String>,
+    look: SignedDuration,
+    notes: &mut Vec<String>,
 ) -> Vec<(Timestamp, Readings)> {
     let source = Source::first(&policy.usage, cluster.client());
-    let mut readings = source
-        .read_past(&cluster.node_addresses(), None)
-        .await
-        .unwrap_or_else(|error| {
-            head.push(format!("usage: the window is not to be had: {error}"));
-            Vec::new()
-        });
-    let end = present().saturating_add(watch).unwrap_or(Timestamp::MAX);
+    let past = source.read_past(&cluster.node_addresses(), None).await;
+    let mut readings = past.unwrap_or_else(|error| {
+        notes.push(format!("usage: cannot read the past window: {error}"));
+        Vec::new()
+    });
+    let end = clock::now().saturating_add(look).unwrap_or(Timestamp::MAX);
     let poll = policy.usage.poll.unsigned_abs();
-    while present() < end {
+    while clock::now() < end {
+        // A failure shows in the reading at the end, which is made in any case.
         if let Ok(newest) = source.read(&cluster.node_addresses()).await {
-            readings.push((present(), newest));
+            readings.push((clock::now(), newest));
         }
-        let left = end
-            .duration_since(present())
-            .max(SignedDuration::ZERO)
-            .unsigned_abs();
-        tokio::time::sleep(poll.min(left)).await;
+        let left = end.duration_since(clock::now()).max(SignedDuration::ZERO);
+        tokio::time::sleep(poll.min(left.unsigned_abs())).await;
     }
     readings
 }
 
-/// One reading of the first source that has fresh usage; what is wrong with the others goes to the head of the page.
-async fn usage(cluster: &Cluster, policy: &Policy, head: &mut Vec<String>) -> Readings {
+/// One reading from the first source with fresh usage; the notes name the failures of the others.
+async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<String>) -> Readings {
     let first = Source::first(&policy.usage, cluster.client());
     let fallback = Source::fallback(&policy.usage, cluster.client());
     let mut stale = None;
     for source in std::iter::once(first).chain(fallback) {
-        let name = source.kind().label();
         match source.read(&cluster.node_addresses()).await {
-            Ok(readings) => {
-                let newest = readings.nodes.values().map(|s| s.at).max();
-                if newest.is_some_and(|at| present().duration_since(at) <= policy.usage.stale_after)
-                {
-                    head.push(format!("usage: by {name}"));
-                    return readings;
-                }
-                stale = stale.or(Some(readings));
+            Ok(readings) if is_fresh(&readings, policy) => {
+                notes.push(format!("usage: from {}", source.kind().label()));
+                return readings;
             }
-            Err(error) => head.push(format!("usage: unknown, and unknown is not idle: {error}")),
+            Ok(readings) => stale = stale.or(Some(readings)),
+            Err(error) => notes.push(format!(
+                "usage: unknown, which does not count as idle: {error}"
+            )),
         }
     }
     stale.unwrap_or_default()
 }
 
-/// Waits for the first list of everything; what cannot be listed is named rather than waited for.
-async fn listed(cluster: &Cluster) -> anyhow::Result<()> {
-    let broken = async {
-        loop {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            if let Some(cut_off) = cluster.cut_off(present()) {
-                return cut_off;
-            }
-        }
-    };
+fn is_fresh(readings: &Readings, policy: &Policy) -> bool {
+    let newest = readings.nodes.values().map(|sample| sample.at).max();
+    newest.is_some_and(|at| clock::now().duration_since(at) <= policy.usage.stale_after)
+}
+
+/// Waits until every kind is listed once. Fails at once for a kind that cannot be listed.
+async fn wait_for_lists(cluster: &Cluster) -> anyhow::Result<()> {
     tokio::select! {
         () = cluster.wait_synced() => Ok(()),
-        cut_off = broken => bail!("{cut_off}"),
-        () = tokio::time::sleep(PATIENCE) => bail!("listing the cluster took longer than {} s", PATIENCE.as_secs()),
+        failure = first_failure(cluster) => bail!("{failure}"),
+        () = tokio::time::sleep(LIST_TIMEOUT) => {
+            bail!("listing the cluster took longer than {} s", LIST_TIMEOUT.as_secs())
+        }
     }
 }
 
-async fn remembered(cluster: &Cluster, shared: &Shared) -> anyhow::Result<Ledger> {
-    let mut store = LedgerStore::new(cluster.client().clone(), &shared.namespace, &shared.ledger);
-    let text = store.load().await?.text;
-    Ok(text.map_or(Ok(Ledger::default()), |text| Ledger::parse(&text))?)
+async fn first_failure(cluster: &Cluster) -> String {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if let Some(failure) = cluster.cut_off(clock::now()) {
+            return failure.to_string();
+        }
+    }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an edge: the time of a plan is that of its making"
-)]
-fn present() -> Timestamp {
-    Timestamp::now()
+async fn load_ledger(cluster: &Cluster, shared: &Shared) -> anyhow::Result<Ledger> {
+    let mut store = LedgerStore::new(cluster.client().clone(), &shared.namespace, &shared.ledger);
+    match store.load().await?.text {
+        Some(text) => Ok(Ledger::parse(&text)?),
+        None => Ok(Ledger::default()),
+    }
 }

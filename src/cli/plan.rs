@@ -1,4 +1,4 @@
-//! `evenkeel plan`: what would be done, from a live cluster or from a file.
+//! `evenkeel plan`: the moves that a cycle would make, for a live cluster or a file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,156 +13,163 @@ use crate::model::snapshot::facts::Skipped;
 use crate::model::usage::Readings;
 use crate::policy::Policy;
 
-use super::show::{Page, Screen};
-use super::{Misuse, Shared, file, live, policy, runtime};
+use super::file::ClusterFile;
+use super::policy::LoadedPolicy;
+use super::show::{PlanText, Screen};
+use super::{Misuse, Shared, clock, complain, file, live, parse, policy, runtime, write_json};
 
-/// Takes what it sees for steady: how long a node has been hot is not asked.
+/// Shows the moves that one cycle would make, and why every other pod stays. Evicts nothing.
+///
+/// A plan assumes steady usage: a node counts as hot at once, however long the policy would wait.
 #[derive(Debug, clap::Args)]
 #[command(after_help = file::HOW_TO)]
-pub(super) struct Args {
+pub(super) struct PlanArgs {
     #[command(flatten)]
-    look: Look,
-    /// List every node, every pod that stays and every workload whose requests are far from use
+    input: InputArgs,
+    /// List every node, every pod that stays and every workload with oversized or undersized requests
     #[arg(short = 'v', long)]
     all: bool,
     #[command(flatten)]
     pub(super) shared: Shared,
 }
 
-/// What is looked at, and how it is told.
+/// Where the cluster is read from, and the format of the output.
 #[derive(Debug, clap::Args)]
-pub(super) struct Look {
-    /// Read the cluster from a file of objects, YAML or JSON, as kubectl prints them; `-` is standard input
+pub(super) struct InputArgs {
+    /// Read the cluster from a YAML or JSON file of objects, as kubectl prints them; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) from: Option<PathBuf>,
-    /// With --from: take this for the present, RFC 3339 or Unix seconds [default: when the newest metrics were taken]
-    #[arg(long, value_name = "TIME", requires = "from", value_parser = moment)]
+    /// With --from: the present time, in RFC 3339 or Unix seconds [default: the time of the newest metrics]
+    #[arg(long, value_name = "TIME", requires = "from", value_parser = parse::timestamp)]
     now: Option<Timestamp>,
-    /// Watch a live cluster for so long first, poll by poll [default: one reading, and of Prometheus the whole window]
-    #[arg(long = "look", value_name = "DURATION", conflicts_with = "from", value_parser = duration)]
-    watch: Option<SignedDuration>,
-    /// As tables for people, or all of it for machines
+    /// Poll the usage of a live cluster for this long first [default: one reading; with Prometheus, its whole window]
+    #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = parse::positive_duration)]
+    look: Option<SignedDuration>,
+    /// Output format: tables, or JSON with every detail
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    pub(super) output: Output,
-    /// As descheduler would: its order of victims, and none of the guards that it does not have
+    pub(super) output: OutputFormat,
+    /// Decide as descheduler does: evict in its order, without the checks that it does not have
     #[arg(long)]
     exact: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-pub(super) enum Output {
+pub(super) enum OutputFormat {
     #[default]
     Text,
     Json,
 }
 
-/// All that a plan is made from, but the policy.
+/// The state of a cluster from which a plan is made.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct Observation {
     pub(super) snapshot: Snapshot,
-    /// In the order of time; the last is the present one.
+    /// Sorted by time; the last one is the present.
     pub(super) readings: Vec<(Timestamp, Readings)>,
-    /// What is remembered of earlier evictions; empty where there is no telling.
+    /// Earlier evictions; empty if there is no ledger to read.
     pub(super) ledger: Ledger,
     pub(super) now: Timestamp,
-    /// Lines for the head of the page: what was looked at, and when.
+    /// The first lines of the output: source, time and whatever could not be read.
     pub(super) head: Vec<String>,
 }
 
-/// An engine that has looked, and what it looked at.
-pub(super) struct Looked {
+/// An engine that has seen the usage, and the snapshot to decide on.
+pub(super) struct Prepared {
     pub(super) engine: Engine,
     pub(super) snapshot: Snapshot,
     pub(super) now: Timestamp,
     pub(super) head: Vec<String>,
-    /// What is of no effect in the policy, a line for each; also in the head.
+    /// Warnings about the policy and the scheduler configuration; they are also in the head.
     pub(super) warnings: Vec<String>,
-    /// Samples that could not be read.
+    /// Metrics that could not be read.
     skipped: Vec<Skipped>,
 }
 
-/// Looks at a file or at a live cluster; at the latter for as long as it is told, and into the past where the source has one.
-pub(super) fn look(look: &Look, shared: &Shared, what_for: &str) -> anyhow::Result<Looked> {
-    let mut chosen = policy::read_or_built_in(shared.policy.as_deref())?;
-    if look.exact {
-        chosen.policy = chosen.policy.exactly();
+/// Makes the plan and prints it.
+pub(super) fn run(args: &PlanArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let prepared = prepare(&args.input, &args.shared, "plan for")?;
+    let mut plan = prepared.engine.decide(&prepared.snapshot, prepared.now);
+    plan.skipped.extend(prepared.skipped);
+    match args.input.output {
+        OutputFormat::Text => {
+            let text = PlanText {
+                plan: &plan,
+                policy: prepared.engine.policy(),
+                head: &prepared.head,
+                all: args.all,
+                screen: Screen::of_stdout(),
+            };
+            Ok(out.write_all(text.to_string().as_bytes())?)
+        }
+        OutputFormat::Json => {
+            // Standard output is JSON alone.
+            prepared
+                .warnings
+                .iter()
+                .for_each(|warning| complain(warning));
+            write_json(out, &plan)
+        }
     }
-    let (known, of_the_scheduler) = shared.scheduler.apply(chosen.policy)?;
-    chosen.policy = known;
-    let mut seen = match &look.from {
-        Some(path) => from_file(path, &chosen.policy, look.now, shared)?,
-        None => runtime()?.block_on(live::look(
-            shared,
-            &chosen.policy,
-            look.watch.unwrap_or_default(),
-        ))?,
-    };
-    if let Some(bad) = chosen.policy.bad_class(&seen.snapshot.classes) {
-        return Err(Misuse(bad.to_string()).into());
+}
+
+/// Reads the policy and the cluster, and feeds the usage to an engine.
+///
+/// `purpose` begins the first line of the head, such as `plan for`.
+pub(super) fn prepare(
+    input: &InputArgs,
+    shared: &Shared,
+    purpose: &str,
+) -> anyhow::Result<Prepared> {
+    let (loaded, scheduler_warnings) = load_policy(input, shared)?;
+    let mut observation = observe(input, shared, &loaded.policy)?;
+    if let Some(unknown) = loaded.policy.bad_class(&observation.snapshot.classes) {
+        return Err(Misuse(unknown.to_string()).into());
     }
-    let mut head = seen.head;
+    let mut head = observation.head;
     if let Some(first) = head.first_mut() {
-        *first = format!("{what_for} {first}");
+        *first = format!("{purpose} {first}");
     }
-    head.push(format!(
-        "policy: {}: {}",
-        chosen.from,
-        policy::sentence(&chosen.policy)
-    ));
-    let mut warnings = policy::warnings(&chosen.policy, &chosen.from);
-    warnings.extend(of_the_scheduler);
+    head.push(loaded.line());
+    let mut warnings = policy::warnings(&loaded.policy, &loaded.source);
+    warnings.extend(scheduler_warnings);
     head.extend(warnings.clone());
-    let mut engine = Engine::new(chosen.policy, seen.ledger);
-    for (at, readings) in &seen.readings {
-        engine.observe_steady(&seen.snapshot, readings, *at);
+    let mut engine = Engine::new(loaded.policy, observation.ledger);
+    for (at, readings) in &observation.readings {
+        engine.observe_steady(&observation.snapshot, readings, *at);
     }
-    let skipped = seen
-        .readings
-        .pop()
-        .map(|(_, last)| last.skipped)
-        .unwrap_or_default();
-    Ok(Looked {
+    let newest = observation.readings.pop();
+    Ok(Prepared {
         engine,
-        snapshot: seen.snapshot,
-        now: seen.now,
+        snapshot: observation.snapshot,
+        now: observation.now,
         head,
         warnings,
-        skipped,
+        skipped: newest
+            .map(|(_, readings)| readings.skipped)
+            .unwrap_or_default(),
     })
 }
 
-/// Makes the plan and prints it.
-pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Looked {
-        engine,
-        snapshot,
-        now,
-        head,
-        warnings,
-        skipped,
-    } = look(&args.look, &args.shared, "plan for")?;
-    let mut plan = engine.decide(&snapshot, now);
-    plan.skipped.extend(skipped);
-    match args.look.output {
-        Output::Text => {
-            let page = Page {
-                plan: &plan,
-                policy: engine.policy(),
-                head: &head,
-                all: args.all,
-                screen: Screen::here(),
-            };
-            out.write_all(page.to_string().as_bytes())?;
-        }
-        Output::Json => {
-            for warning in &warnings {
-                super::complain(warning);
-            }
-            serde_json::to_writer_pretty(&mut *out, &plan).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-        }
+/// The policy with the scheduler's configuration, and what of the latter is not supported.
+fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
+    let mut loaded = policy::read_or_built_in(shared.policy.as_deref())?;
+    if input.exact {
+        loaded.policy = loaded.policy.exactly();
     }
-    Ok(())
+    let (policy, warnings) = shared.scheduler.apply(loaded.policy)?;
+    loaded.policy = policy;
+    Ok((loaded, warnings))
+}
+
+fn observe(input: &InputArgs, shared: &Shared, policy: &Policy) -> anyhow::Result<Observation> {
+    match &input.from {
+        Some(path) => from_file(path, policy, input.now, shared),
+        None => runtime()?.block_on(live::observe(
+            shared,
+            policy,
+            input.look.unwrap_or_default(),
+        )),
+    }
 }
 
 fn from_file(
@@ -170,92 +177,55 @@ fn from_file(
     policy: &Policy,
     now: Option<Timestamp>,
     shared: &Shared,
-) -> anyhow::Result<Seen> {
-    let mut found = file::read(path)?;
-    let newest = found
-        .readings
-        .nodes
-        .values()
-        .chain(found.readings.pods.values())
-        .map(|s| s.at)
-        .max();
-    let (now, clock) = match (now, newest) {
-        (Some(now), _) => (now, "as told by --now"),
-        (None, Some(newest)) => (newest, "when the newest metrics were taken"),
-        (None, None) => (present(), "the present, for the file has no metrics"),
+) -> anyhow::Result<Observation> {
+    let mut cluster = file::read(path)?;
+    let (now, origin) = match (now, cluster.newest_metrics()) {
+        (Some(now), _) => (now, "set by --now"),
+        (None, Some(newest)) => (newest, "the time of the newest metrics"),
+        (None, None) => (clock::now(), "the present, because the file has no metrics"),
     };
     let mut head = vec![
-        format!("{}: {}", file::label(path), found.sentence()),
-        format!("time: {now:.0}, {clock}"),
+        format!("{}: {}", file::label(path), cluster.summary()),
+        format!("time: {now:.0}, {origin}"),
     ];
-    if found.readings.nodes.is_empty() && policy.weighs_usage() {
-        head.push(
-            "no usage of nodes in the file, and unknown is not idle: --help tells how to add it"
-                .to_owned(),
-        );
+    if cluster.readings.nodes.is_empty() && policy.weighs_usage() {
+        let line = "no node metrics in the file: unknown usage does not count as idle; --help shows how to add them";
+        head.push(line.to_owned());
     }
-    let ledger = ledger_of_file(&mut found, path, shared, &mut head)?;
-    let snapshot = Snapshot::join(&found.objects, policy.resources());
-    Ok(Seen {
+    let ledger = ledger_of_file(&mut cluster, path, shared, &mut head)?;
+    let snapshot = Snapshot::join(&cluster.objects, policy.resources());
+    Ok(Observation {
         snapshot,
-        readings: vec![(now, found.readings)],
+        readings: vec![(now, cluster.readings)],
         ledger,
         now,
         head,
     })
 }
 
-/// The ledger that the file holds; what is said of it goes to the head of the page.
+/// The ledger in the file; the head says which one is used.
 fn ledger_of_file(
-    found: &mut file::Found,
+    cluster: &mut ClusterFile,
     path: &Path,
     shared: &Shared,
     head: &mut Vec<String>,
 ) -> anyhow::Result<Ledger> {
-    let of = format!("configmap {}/{}", shared.namespace, shared.ledger);
-    if let Some(text) = found
-        .ledgers
-        .remove(&(shared.namespace.clone(), shared.ledger.clone()))
-    {
-        head.push(format!("ledger: {of} of the file"));
-        return Ledger::parse(&text).with_context(|| format!("{}: {of}", file::label(path)));
+    let name = format!("configmap {}/{}", shared.namespace, shared.ledger);
+    let key = (shared.namespace.clone(), shared.ledger.clone());
+    if let Some(text) = cluster.ledgers.remove(&key) {
+        head.push(format!("ledger: {name} of the file"));
+        return Ledger::parse(&text).with_context(|| format!("{}: {name}", file::label(path)));
     }
-    let others: Vec<String> = found
+    let others: Vec<String> = cluster
         .ledgers
         .keys()
         .map(|(namespace, name)| format!("{namespace}/{name}"))
         .collect();
     if !others.is_empty() {
-        let sentence =
-            "left out of account: --namespace and --ledger say which counts; the file has";
-        head.push(format!("ledger: {sentence} {}", others.join(", ")));
+        let others = others.join(", ");
+        head.push(format!(
+            "ledger: ignored {others}: expected {name}; --namespace and --ledger name another"
+        ));
     }
     Ok(Ledger::default())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an edge: the time of a plan is that of its making"
-)]
-fn present() -> Timestamp {
-    Timestamp::now()
-}
-
-fn duration(text: &str) -> Result<SignedDuration, String> {
-    let positive = |time: &SignedDuration| *time > SignedDuration::ZERO;
-    text.parse()
-        .ok()
-        .filter(positive)
-        .ok_or_else(|| "expected a duration such as 5m".to_owned())
-}
-
-/// RFC 3339, or seconds since 1970.
-fn moment(text: &str) -> Result<Timestamp, String> {
-    let seconds = || {
-        text.parse()
-            .ok()
-            .and_then(|s| Timestamp::from_second(s).ok())
-    };
-    let expected = || "expected a time such as 2026-01-31T12:00:00Z, or Unix seconds".to_owned();
-    text.parse().ok().or_else(seconds).ok_or_else(expected)
 }

@@ -1,36 +1,43 @@
-//! `evenkeel policy`, and how commands come by their policy.
+//! `evenkeel policy`, and the loading of policies for the other commands.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::model::plan::short;
-use crate::policy::{Policy, Rule};
+use crate::policy::{Basis, Policy, Rule};
+use crate::values::text::{count, duration};
 
-use super::{Misuse, file};
+use super::{Misuse, complain, file};
 
-/// What can be done with policies.
+/// Work with policies.
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Command {
-    /// Read a policy and name everything that is wrong with it; exits with 2 if something is
+pub(super) enum PolicyCommand {
+    /// Validate a policy and print every problem; the exit status is 2 if there is one
     Check {
-        /// The policy; `-` is standard input
+        /// Policy; `-` is standard input
         file: PathBuf,
     },
-    /// Print a policy in the native format, such as one of descheduler; tells on standard error what has no effect
+    /// Print a policy, such as one for descheduler, in the native format; warns about settings without effect
     Convert {
-        /// The policy; `-` is standard input
+        /// Policy; `-` is standard input
         file: PathBuf,
     },
 }
 
 /// A policy and where it comes from.
 #[derive(Debug)]
-pub(super) struct Chosen {
+pub(super) struct LoadedPolicy {
     pub(super) policy: Policy,
-    pub(super) from: String,
+    pub(super) source: String,
 }
 
-/// Evens out what is really used, with room between the bounds so that nothing moves to and fro.
+impl LoadedPolicy {
+    /// A line for the head of the output.
+    pub(super) fn line(&self) -> String {
+        format!("policy: {}: {}", self.source, sentence(&self.policy))
+    }
+}
+
+/// Balances by actual usage. The gap between threshold and target keeps pods from moving back and forth.
 const BUILT_IN: &str = "\
 apiVersion: evenkeel/v1alpha1
 kind: Policy
@@ -41,59 +48,68 @@ strategies:
     targetThresholds: {cpu: 60%, memory: 70%}
 ";
 
-/// Does what the command asks.
-pub(super) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Checks or converts a policy.
+pub(super) fn run(command: &PolicyCommand, out: &mut dyn Write) -> anyhow::Result<()> {
     match command {
-        Command::Check { file } => {
-            let policy = read(file)?;
-            let label = file::label(file);
-            for warning in warnings(&policy, &label) {
-                writeln!(out, "{warning}")?;
-            }
-            Ok(writeln!(out, "{label}: ok: {}", sentence(&policy))?)
-        }
-        Command::Convert { file } => {
-            let policy = read(file)?;
-            for warning in warnings(&policy, &file::label(file)) {
-                super::complain(&warning);
-            }
-            if policy.strategies.is_empty() {
-                let sentence = "no strategy is enabled, and a native policy has at least one";
-                return Err(Misuse(format!("{}: {sentence}", file::label(file))).into());
-            }
-            Ok(out.write_all(policy.to_native().as_bytes())?)
-        }
+        PolicyCommand::Check { file } => check(file, out),
+        PolicyCommand::Convert { file } => convert(file, out),
     }
 }
 
-/// The policy in a file.
+fn check(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let policy = read(path)?;
+    let label = file::label(path);
+    for warning in warnings(&policy, &label) {
+        writeln!(out, "{warning}")?;
+    }
+    Ok(writeln!(out, "{label}: ok: {}", sentence(&policy))?)
+}
+
+fn convert(path: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+    let policy = read(path)?;
+    let label = file::label(path);
+    // Standard output is the policy alone.
+    for warning in warnings(&policy, &label) {
+        complain(&warning);
+    }
+    if policy.strategies.is_empty() {
+        let problem =
+            "found no enabled strategy, expected at least one, as the native format requires";
+        return Err(Misuse(format!("{label}: {problem}")).into());
+    }
+    Ok(out.write_all(policy.to_native().as_bytes())?)
+}
+
+/// Reads the policy in a file. A problem in it is wrong usage.
 pub(super) fn read(path: &Path) -> anyhow::Result<Policy> {
     let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
     Ok(Policy::parse(&file::label(path), &text).map_err(|error| Misuse(error.to_string()))?)
 }
 
-/// The policy in a file, or the one that is built in.
-pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<Chosen> {
+/// Reads the policy in a file, or returns the built-in one.
+pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<LoadedPolicy> {
     if let Some(path) = path {
-        return Ok(Chosen {
+        return Ok(LoadedPolicy {
             policy: read(path)?,
-            from: file::label(path),
+            source: file::label(path),
         });
     }
-    let policy =
-        Policy::parse("built-in policy", BUILT_IN).map_err(|error| anyhow::anyhow!("{error}"))?;
-    Ok(Chosen {
-        policy,
-        from: "built in, --policy FILE takes yours".to_owned(),
+    let policy = Policy::parse("built-in policy", BUILT_IN);
+    Ok(LoadedPolicy {
+        policy: policy.map_err(|error| anyhow::anyhow!("{error}"))?,
+        source: "built-in (--policy FILE replaces it)".to_owned(),
     })
 }
 
-/// What a policy says to no effect, a line for each.
-pub(super) fn warnings(policy: &Policy, file: &str) -> Vec<String> {
+/// The settings without effect, a line for each.
+pub(super) fn warnings(policy: &Policy, label: &str) -> Vec<String> {
     policy
         .warnings
         .iter()
-        .map(|w| format!("{file}:{}:{}: warning: {w}", w.line, w.column))
+        .map(|warning| {
+            let (line, column) = (warning.line, warning.column);
+            format!("{label}:{line}:{column}: warning: {warning}")
+        })
         .collect()
 }
 
@@ -102,22 +118,22 @@ pub(super) fn sentence(policy: &Policy) -> String {
     let names: Vec<String> = policy
         .strategies
         .iter()
-        .map(|s| strategy(&s.rule))
+        .map(|entry| strategy(&entry.rule))
         .collect();
-    let count = match names.len() {
-        1 => "1 strategy".to_owned(),
-        n => format!("{n} strategies"),
-    };
-    let dry = if policy.dry_run { ", dry run" } else { "" };
     format!(
-        "{count} ({}), every {}{dry}",
+        "{} ({}), every {}{}",
+        count(names.len(), "strategy"),
         names.join(", "),
-        short(policy.interval)
+        duration(policy.interval),
+        if policy.dry_run { ", dry run" } else { "" }
     )
 }
 
-/// A strategy and what it weighs, where that is a question.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others weigh nothing")]
+/// The name of a strategy, with its basis if it can have more than one.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only these two strategies have a basis"
+)]
 pub(super) fn strategy(rule: &Rule) -> String {
     match rule {
         Rule::LowNodeUtilization(args) => format!("{} on {}", rule.name(), args.basis.words()),
@@ -126,8 +142,8 @@ pub(super) fn strategy(rule: &Rule) -> String {
     }
 }
 
-impl crate::policy::Basis {
-    /// As a sentence says it.
+impl Basis {
+    /// The basis as a sentence names it.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -141,16 +157,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_policy_is_sound() {
-        let chosen = read_or_built_in(None).unwrap();
+    fn the_built_in_policy_is_valid() {
+        let loaded = read_or_built_in(None).unwrap();
         assert_eq!(
-            sentence(&chosen.policy),
+            sentence(&loaded.policy),
             "1 strategy (LowNodeUtilization on actual usage), every 1m"
         );
     }
 
     #[test]
-    fn a_policy_that_is_not_there_is_wrong_usage() {
+    fn a_missing_policy_file_is_wrong_usage() {
         let error = read(Path::new("/no/such/policy.yaml")).unwrap_err();
         assert!(error.is::<Misuse>());
         assert!(

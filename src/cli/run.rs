@@ -1,14 +1,14 @@
 //! `evenkeel run`: the daemon.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use jiff::Timestamp;
 use kube::Client;
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -24,36 +24,36 @@ use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 
-use super::descheduler::Flags;
-use super::election::Election;
+use super::descheduler::DeschedulerArgs;
+use super::election::LeaderElectionArgs;
 use super::otlp::Otlp;
-use super::{Misuse, Shared, file, policy};
+use super::{Misuse, Shared, clock, file, parse, policy};
 
-/// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
+/// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
-    /// Decide and act once, then end: for a Job or CronJob
+pub(super) struct RunArgs {
+    /// Run one cycle and exit, for a Job or a CronJob
     #[arg(long)]
     once: bool,
-    /// Decide and report, but evict nothing and write nothing; the same as `dryRun: true` in the policy
+    /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the policy
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
         value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
     dry_run: bool,
-    /// As descheduler would: its order of victims, and none of the guards that it does not have
+    /// Decide as descheduler does: evict in its order, without the checks that it does not have
     #[arg(long)]
     exact: bool,
-    /// Where the probes /healthz and /readyz and the metrics /metrics answer; not with --once
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = address)]
+    /// Address of the probes /healthz and /readyz and of /metrics; unused with --once
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = parse::listen_address)]
     listen: SocketAddr,
-    /// Where the status page answers, to look at only; `none` for nowhere; not with --once. Where another has the address, a
-    /// warning says so, and all else goes on
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = place)]
-    status_listen: Place,
-    /// Metrics by the names of descheduler beside our own [default: true with --policy-config-file]
+    /// Address of the read-only status page, or `none`; unused with --once. If the address is in use, the daemon logs a
+    /// warning and runs without the page
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = status_address)]
+    status_listen: StatusAddress,
+    /// Serve metrics under descheduler's names as well [default: true with --policy-config-file]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
         hide_possible_values = true)]
     descheduler_metrics: Option<bool>,
-    /// The name under which evictions are reported in events, and a Lease is held
+    /// Name of this instance in events and as the holder of the Lease
     #[arg(
         long,
         value_name = "NAME",
@@ -67,44 +67,45 @@ pub(super) struct Args {
     #[command(flatten)]
     otlp: Otlp,
     #[command(flatten)]
-    flags: Flags,
+    descheduler: DeschedulerArgs,
     #[command(flatten)]
-    election: Election,
+    election: LeaderElectionArgs,
 }
 
-impl Args {
-    /// Starts the log, and the traces where somebody is to have them.
+impl RunArgs {
+    /// Starts the log, and the traces if a collector is configured.
     pub(super) fn start_log(&self, runtime: &Handle) -> anyhow::Result<Option<Traces>> {
-        let (traces, failed) = match self.traces(runtime) {
-            Err(error) if self.flags.otel.otel_fallback_no_op_on_error == Some(true) => {
-                (None, Some(error))
-            }
+        let optional = self.descheduler.otel.otel_fallback_no_op_on_error == Some(true);
+        let (traces, failure) = match self.start_traces(runtime) {
+            Err(error) if optional => (None, Some(error)),
             traces => (traces?, None),
         };
-        let format = self.flags.logging_format.unwrap_or(self.shared.log_format);
-        self.shared.start_log(
-            self.flags.log_level().unwrap_or("info"),
-            format,
-            traces.as_ref(),
-        )?;
-        if let Some(error) = failed {
-            warn!("no traces are sent: {error}");
+        let format = self
+            .descheduler
+            .logging_format
+            .unwrap_or(self.shared.log_format);
+        let default_level = self.descheduler.log_level().unwrap_or("info");
+        self.shared
+            .start_log(default_level, format, traces.as_ref())?;
+        // Only now is there a log for the warning.
+        if let Some(error) = failure {
+            warn!("traces disabled: {error}");
         }
         Ok(traces)
     }
 
-    fn traces(&self, runtime: &Handle) -> Result<Option<Traces>, Misuse> {
-        let Some(settings) = self.otlp.settings(&self.flags.otel, &self.instance)? else {
+    fn start_traces(&self, runtime: &Handle) -> Result<Option<Traces>, Misuse> {
+        let Some(settings) = self.otlp.settings(&self.descheduler.otel, &self.instance)? else {
             return Ok(None);
         };
-        let place = settings.collector.name();
+        let collector = settings.collector.name();
         let started = Traces::start(settings, runtime.clone());
-        Ok(Some(started.map_err(|trouble| {
-            Misuse(format!("traces for {place}: {trouble}"))
-        })?))
+        started
+            .map(Some)
+            .map_err(|error| Misuse(format!("traces to {collector}: {error}")))
     }
 
-    /// What the status page says of the program.
+    /// The description of this program on the status page.
     fn about(&self, policy: &Policy) -> About {
         About {
             version: env!("CARGO_PKG_VERSION"),
@@ -112,41 +113,39 @@ impl Args {
             policy: policy::sentence(policy),
             dry_run: self.dry_run || policy.dry_run,
             exact: policy.exact,
-            started: clock(),
+            started: clock::now(),
         }
     }
 
-    /// The policy, with all that the command line says of it.
+    /// The policy with the flags that change it. Logs its warnings.
     fn policy(&self) -> anyhow::Result<Policy> {
-        // What is typed counts for more than what the environment says.
-        let Some(path) = self
-            .flags
-            .policy_config_file
-            .as_ref()
-            .or(self.shared.policy.as_ref())
-        else {
-            return Err(
-                Misuse("run needs a policy: --policy FILE, or EVENKEEL_POLICY".to_owned()).into(),
-            );
+        // --policy may come from the environment, so --policy-config-file, which is always typed, comes first.
+        let path = self.descheduler.policy_config_file.as_ref();
+        let Some(path) = path.or(self.shared.policy.as_ref()) else {
+            let problem = "run: found no policy, expected --policy FILE or EVENKEEL_POLICY";
+            return Err(Misuse(problem.to_owned()).into());
         };
-        let policy = self.flags.apply(policy::read(path)?);
-        for warning in policy::warnings(&policy, &file::label(path)) {
-            warn!("{warning}");
-        }
-        let (policy, of_the_scheduler) = self.shared.scheduler.apply(policy)?;
-        for warning in self.flags.warnings().into_iter().chain(of_the_scheduler) {
+        let policy = self.descheduler.apply(policy::read(path)?);
+        let mut warnings = policy::warnings(&policy, &file::label(path));
+        let (policy, scheduler_warnings) = self.shared.scheduler.apply(policy)?;
+        warnings.extend(self.descheduler.warnings());
+        warnings.extend(scheduler_warnings);
+        for warning in warnings {
             warn!("{warning}");
         }
         Ok(if self.exact { policy.exactly() } else { policy })
     }
 
-    /// Whoever runs it by descheduler's command line has dashboards that ask for descheduler's metrics.
+    fn kubeconfig(&self) -> Option<&Path> {
+        let path = self.descheduler.client_connection_kubeconfig.as_ref();
+        path.or(self.shared.kubeconfig.as_ref())
+            .map(PathBuf::as_path)
+    }
+
+    /// The metrics; with descheduler's command line also under its names, because its dashboards query those.
     fn metrics(&self, cluster: &Cluster) -> Metrics {
         let metrics = Metrics::new(cluster.calls());
-        let by_its_names = self
-            .descheduler_metrics
-            .unwrap_or(self.flags.policy_config_file.is_some());
-        if by_its_names {
+        if self.descheduler_metrics.unwrap_or(self.as_descheduler()) {
             metrics.with_descheduler()
         } else {
             metrics
@@ -154,79 +153,92 @@ impl Args {
     }
 
     const fn once(&self) -> bool {
-        self.once || self.flags.once()
+        self.once || self.descheduler.once()
     }
 
-    /// Whether it stands in for descheduler.
+    /// Whether it runs with descheduler's command line.
     pub(super) const fn as_descheduler(&self) -> bool {
-        self.flags.policy_config_file.is_some()
+        self.descheduler.policy_config_file.is_some()
     }
 
-    /// Our part among several instances.
+    /// The role of this instance among several.
     fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
         let Some(timing) = timing else {
             return Lead::default();
         };
         if self.dry_run || policy.dry_run {
-            info!(
-                "a dry run writes nothing, not even a lease: it decides whether or not another instance leads"
-            );
+            info!("leader election disabled: a dry run writes nothing, not even a Lease");
             return Lead::default();
         }
         self.election.lead(timing, self, client)
     }
+
+    fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<Timing>) -> Daemon {
+        let client = cluster.client().clone();
+        Daemon {
+            store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
+            usage: Feed::new(&policy.usage, &client),
+            metrics: self.metrics(&cluster),
+            cluster,
+            health: Health::default(),
+            board: Board::default(),
+            dry_run: self.dry_run,
+            instance: self.instance.clone(),
+            told: Told::default(),
+            steered: Steered::default(),
+            lead: self.lead(timing, policy, &client),
+        }
+    }
+
+    /// Serves the probes and the metrics. The task ends when the daemon stops.
+    async fn serve_probes(
+        &self,
+        daemon: &Daemon,
+        stop: &CancellationToken,
+    ) -> anyhow::Result<JoinHandle<std::io::Result<()>>> {
+        let (health, metrics) = (&daemon.health, &daemon.metrics);
+        let listener = TcpListener::bind(self.listen)
+            .await
+            .with_context(|| format!("--listen: cannot listen on {}", self.listen))?;
+        let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
+        let probes = tokio::spawn(probes);
+        if let Some(address) = self.descheduler.secure_address() {
+            let listener = TlsListener::bind(address)
+                .await
+                .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
+            let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
+            tokio::spawn(probes);
+        }
+        Ok(probes)
+    }
 }
 
-/// Where the status page answers.
+/// The address of the status page.
 #[derive(Clone, Copy, Debug)]
-enum Place {
-    Nowhere,
+enum StatusAddress {
+    Disabled,
     At(SocketAddr),
 }
 
-fn place(text: &str) -> Result<Place, String> {
+fn status_address(text: &str) -> Result<StatusAddress, String> {
     match text {
-        "none" | "off" => Ok(Place::Nowhere),
+        "none" | "off" => Ok(StatusAddress::Disabled),
         text => text
             .parse()
-            .map(Place::At)
+            .map(StatusAddress::At)
             .map_err(|_| "expected an address such as 127.0.0.1:8081, or none".to_owned()),
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse()
-        .map_err(|_| "expected an address such as 0.0.0.0:8080 or [::]:8080".to_owned())
-}
-
-/// Runs until told to stop.
-pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
+/// Runs until a signal stops the daemon.
+pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
     let policy = args.policy()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;
-    let kubeconfig = args
-        .flags
-        .client_connection_kubeconfig
-        .as_ref()
-        .or(args.shared.kubeconfig.as_ref());
-    let cluster = Cluster::connect(kubeconfig.map(PathBuf::as_path)).await?;
+    let cluster = Cluster::connect(args.kubeconfig()).await?;
     cluster.start(&stop);
-    let client = cluster.client().clone();
-    let lead = args.lead(timing, &policy, &client);
-    let mut daemon = Daemon {
-        store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
-        usage: Feed::new(&policy.usage, &client),
-        metrics: args.metrics(&cluster),
-        cluster,
-        health: Health::default(),
-        board: Board::default(),
-        dry_run: args.dry_run,
-        instance: args.instance.clone(),
-        told: Told::default(),
-        steered: Steered::default(),
-        lead,
-    };
+    let mut daemon = args.daemon(cluster, &policy, timing);
     info!(
         "evenkeel {}: {}",
         env!("CARGO_PKG_VERSION"),
@@ -235,38 +247,19 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     if args.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
-    let listener = TcpListener::bind(args.listen).await;
-    let listener = listener.with_context(|| format!("cannot listen on {}", args.listen))?;
-    let probes = telemetry::serve(
-        listener,
-        daemon.health.clone(),
-        daemon.metrics.clone(),
-        stop.clone(),
-    );
-    let probes = tokio::spawn(probes);
-    if let Some(address) = args.flags.secure() {
-        let listener = TlsListener::bind(address)
-            .await
-            .with_context(|| format!("cannot listen on {address}"))?;
-        tokio::spawn(telemetry::serve(
-            listener,
-            daemon.health.clone(),
-            daemon.metrics.clone(),
-            stop.clone(),
-        ));
+    let probes = args.serve_probes(&daemon, &stop).await?;
+    if let StatusAddress::At(address) = args.status_listen {
+        daemon.board = serve_status(address, args.about(&policy), &daemon.health, &stop).await;
     }
-    if let Place::At(address) = args.status_listen {
-        daemon.board = show(address, args.about(&policy), &daemon.health, &stop).await;
-    }
-    // Too large for the stack.
+    // The future is too large for the stack.
     let ended = Box::pin(daemon::run(daemon, policy, stop.clone())).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
 }
 
-/// Serves the status page. To rebalance matters more than to be looked at: without it, all else goes on.
-async fn show(
+/// Serves the status page. Rebalancing matters more than the page, so a failure is only a warning.
+async fn serve_status(
     address: SocketAddr,
     about: About,
     health: &Health,
@@ -275,22 +268,20 @@ async fn show(
     let listener = match TcpListener::bind(address).await {
         Ok(listener) => listener,
         Err(error) => {
-            warn!(%address, "there is no status page, since its address cannot be had: {error}; --status-listen names another, or none");
+            warn!(
+                "status page disabled: cannot bind {address}: {error}; --status-listen sets another address, or none"
+            );
             return Board::default();
         }
     };
     let board = Board::new(about);
     info!("status page at http://{address}/");
-    tokio::spawn(status::serve(
-        listener,
-        board.clone(),
-        health.clone(),
-        stop.clone(),
-    ));
+    let page = status::serve(listener, board.clone(), health.clone(), stop.clone());
+    tokio::spawn(page);
     board
 }
 
-/// Ctrl-C and SIGTERM let the call that is under way end, and write down what came of it.
+/// Stops on Ctrl-C and SIGTERM. The daemon still finishes the request in flight and records its result.
 fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -300,18 +291,10 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
-        info!("told to stop");
+        info!("stopping on a signal");
         stop.cancel();
     });
     Ok(())
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the edge, where time is read"
-)]
-fn clock() -> Timestamp {
-    Timestamp::now()
 }
 
 #[cfg(test)]
@@ -319,39 +302,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_status_page_is_somewhere_or_nowhere() {
-        assert!(matches!(place("[::1]:8081"), Ok(Place::At(_))));
+    fn the_status_page_has_an_address_or_none() {
         assert!(matches!(
-            (place("none"), place("off")),
-            (Ok(Place::Nowhere), Ok(Place::Nowhere))
+            status_address("[::1]:8081"),
+            Ok(StatusAddress::At(_))
+        ));
+        assert!(matches!(
+            (status_address("none"), status_address("off")),
+            (Ok(StatusAddress::Disabled), Ok(StatusAddress::Disabled))
         ));
         assert_eq!(
-            place("8081").unwrap_err(),
+            status_address("8081").unwrap_err(),
             "expected an address such as 127.0.0.1:8081, or none"
         );
     }
 
     #[tokio::test]
-    async fn without_its_address_there_is_no_page_and_that_is_all() {
+    async fn an_address_in_use_disables_the_status_page_and_nothing_else() {
         let about = || About {
             version: "0.1.0",
             instance: String::new(),
             policy: String::new(),
             dry_run: false,
             exact: false,
-            started: clock(),
+            started: clock::now(),
         };
         let (health, stop) = (Health::default(), CancellationToken::new());
         let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = taken.local_addr().unwrap();
-        let told = async || {
-            show(address, about(), &health, &stop)
+        let json = async || {
+            serve_status(address, about(), &health, &stop)
                 .await
-                .json(&health, clock())
+                .json(&health, clock::now())
         };
-        assert_eq!(told().await, None);
+        assert_eq!(json().await, None);
         drop(taken);
-        assert!(told().await.is_some());
+        assert!(json().await.is_some());
         stop.cancel();
     }
 }

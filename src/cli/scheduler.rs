@@ -1,4 +1,4 @@
-//! What commands are told of the cluster's scheduler.
+//! The flag that names the scheduler's configuration.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use crate::policy::{Policy, SchedulerConfig};
 
 use super::{Misuse, file};
 
-/// How the scheduler is configured.
+/// The configuration of the cluster's scheduler.
 #[derive(Debug, clap::Args)]
-pub(super) struct Scheduler {
-    /// The file that kube-scheduler takes with --config, a `KubeSchedulerConfiguration`: where replacements land is
-    /// foreseen by its profiles [default: as Kubernetes comes]
+pub(super) struct SchedulerArgs {
+    /// KubeSchedulerConfiguration of the cluster, as kube-scheduler takes with --config; its profiles predict where
+    /// replacements land [default: the defaults of Kubernetes]
     #[arg(long, value_name = "FILE")]
     scheduler_config: Option<PathBuf>,
 }
 
-impl Scheduler {
-    /// The policy with the profiles of the file, and what the forecast does not know of them, a line for each.
+impl SchedulerArgs {
+    /// The policy with the scheduler profiles of the file, and a warning for each setting that the forecast ignores.
     pub(super) fn apply(&self, policy: Policy) -> anyhow::Result<(Policy, Vec<String>)> {
         let Some(path) = &self.scheduler_config else {
             return Ok((policy, Vec::new()));
@@ -28,8 +28,11 @@ impl Scheduler {
         let warnings = config
             .warnings
             .iter()
-            .map(|w| format!("{label}:{}:{}: warning: {w}", w.line, w.column));
-        let warnings = warnings.collect();
+            .map(|warning| {
+                let (line, column) = (warning.line, warning.column);
+                format!("{label}:{line}:{column}: warning: {warning}")
+            })
+            .collect();
         Ok((policy.with_schedulers(config), warnings))
     }
 }

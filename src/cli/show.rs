@@ -1,720 +1,93 @@
-//! A plan as a page for people.
+//! A plan as text for the terminal.
 
 use std::fmt;
-use std::io::IsTerminal;
 
 use crate::model::plan::Plan;
 use crate::policy::{LowNodeUtilization, Policy, Pool};
+use crate::render::table::Table;
 use crate::values::Ratio;
 
-mod rightsizing;
 pub(super) mod nodes;
 mod pods;
+mod rightsizing;
+mod screen;
 mod steering;
 mod summary;
 
+pub(super) use screen::{Ink, Screen, padded, shown};
+
 /// A plan, and how to show it.
 #[derive(Clone, Copy)]
-pub(super) struct Page<'p> {
+pub(super) struct PlanText<'p> {
     pub(super) plan: &'p Plan,
     pub(super) policy: &'p Policy,
-    /// What was looked at, when and by which policy.
+    /// The first lines: the source of the cluster, the time and the policy.
     pub(super) head: &'p [String],
-    /// Leave nothing out.
+    /// List everything.
     pub(super) all: bool,
     pub(super) screen: Screen,
 }
 
-/// Where the page is shown.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Screen {
-    /// In columns.
-    pub(super) width: usize,
-    pub(super) colours: bool,
-}
-
-impl Screen {
-    /// A terminal as it is; anything else gets 100 columns and no colours.
-    pub(super) fn here() -> Self {
-        let terminal = std::io::stdout().is_terminal();
-        let size = terminal_size::terminal_size_of(std::io::stdout()).filter(|_| terminal);
-        let width = size
-            .map_or(100, |(width, _)| usize::from(width.0))
-            .clamp(60, 160);
-        Screen {
-            width,
-            colours: terminal && !super::plain(),
-        }
-    }
-
-    pub(super) fn paint(self, ink: Ink, text: &str) -> String {
-        let code = match ink {
-            Ink::Bold => "1",
-            Ink::Dim => "2",
-            Ink::Hot => "31",
-            Ink::Cold => "36",
-            Ink::Doubt => "33",
-        };
-        if self.colours {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ink {
-    Bold,
-    Dim,
-    Hot,
-    Cold,
-    Doubt,
-}
-
-impl fmt::Display for Page<'_> {
+impl fmt::Display for PlanText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for line in self.head {
-            writeln!(f, "{line}")?;
+            self.screen.line(f, line, None)?;
         }
         self.nodes(f)?;
-        self.left_alone(f)?;
+        self.excluded(f)?;
         self.steering(f)?;
         self.moves(f)?;
         self.kept(f)?;
         self.balance(f)?;
         self.rightsizing(f)?;
         self.skipped(f)?;
-        writeln!(f, "\n{}", self.screen.paint(Ink::Bold, &self.summary()))
+        writeln!(f)?;
+        self.screen.line(f, &self.summary(), Some(Ink::Bold))
     }
 }
 
-impl<'p> Page<'p> {
-    fn title(&self, f: &mut fmt::Formatter<'_>, title: &str, note: &str) -> fmt::Result {
-        writeln!(
-            f,
-            "\n{}  {}",
-            self.screen.paint(Ink::Bold, title),
-            self.screen.paint(Ink::Dim, note)
-        )
-    }
-
-    /// What has been left out, and how to see it.
-    fn more(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
-        self.hint(f, &format!("… {what}: --all lists them"))
-    }
-
-    fn hint(&self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-        writeln!(f, "{}", self.screen.paint(Ink::Dim, text))
-    }
-
-    /// The strategy whose basis and bounds the page shows: the first that balances.
+impl<'p> PlanText<'p> {
+    /// The strategy whose basis and bounds are shown: the first that balances.
     fn balancing(&self) -> Option<&'p LowNodeUtilization> {
         self.policy
             .strategies
             .iter()
-            .find_map(|s| LowNodeUtilization::of(&s.rule))
+            .find_map(|entry| LowNodeUtilization::of(&entry.rule))
     }
 
-    /// Thresholds and targets, where all nodes have the same ones.
+    /// The thresholds and targets, if all nodes have the same.
     fn bounds(&self) -> Option<&'p Pool> {
         let rule = self.balancing()?;
         (rule.pools.len() == 1 && !rule.deviation).then(|| &rule.pools[0])
     }
 
-    /// How many lines of a list are shown, and how many are left out.
-    const fn fit(&self, lines: usize, most: usize) -> (usize, usize) {
-        if self.all || lines <= most {
-            (lines, 0)
-        } else {
-            (most, lines - most)
-        }
+    /// Writes the lines of a table, its last column folded to the width of the screen.
+    fn table(&self, f: &mut fmt::Formatter<'_>, table: Table) -> fmt::Result {
+        let lines = table.folded(self.screen.width);
+        lines.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
 impl Pool {
     fn threshold(&self, resource: &str) -> Option<Ratio> {
-        self.thresholds
-            .iter()
+        let mut thresholds = self.thresholds.iter();
+        thresholds
             .find(|(name, _)| name == resource)
             .map(|(_, ratio)| *ratio)
     }
 
     fn target(&self, resource: &str) -> Option<Ratio> {
-        self.targets
-            .iter()
+        let mut targets = self.targets.iter();
+        targets
             .find(|(name, _)| name == resource)
             .map(|(_, ratio)| *ratio)
     }
 }
 
-/// Lines up columns by their widest cell; the last is left as it is.
+/// The lines of a table.
 pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let widest = |i: usize| {
-        rows.iter()
-            .filter_map(|r| r.get(i))
-            .map(|c| c.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..count).map(widest).collect();
-    rows.iter()
-        .map(|row| {
-            let cells: Vec<String> = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, w)| format!("{cell:w$}"))
-                .collect();
-            cells.join("  ").trim_end().to_owned()
-        })
-        .collect()
-}
-
-/// `a, b, c and 4 more`.
-fn names(all: &[&str], most: usize) -> String {
-    let shown = all[..all.len().min(most)].join(", ");
-    let rest = all.len().saturating_sub(most);
-    if rest == 0 {
-        shown
-    } else {
-        format!("{shown} and {rest} more")
-    }
+    Table::new(rows.to_vec()).lines()
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::model::plan::{
-        Balance, BalanceReport, Class, Halt, Idle, Kept, Move, NodePicture, Note, Reason, Refusal,
-        Verdict,
-    };
-    use crate::model::plan::{Direction, Rightsizing, Suggestion};
-    use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
-    use crate::model::snapshot::facts::{Owner, OwnerKey, Skipped};
-    use crate::model::usage::Unmeasured;
-    use crate::policy::Basis;
-    use crate::values::Amount;
-
-    const STRATEGY: &str = "LowNodeUtilization";
-
-    fn ratio(percent: f64) -> Ratio {
-        Ratio::percent(percent).unwrap()
-    }
-
-    /// Cpu and memory in percent, by node; `None` is unknown.
-    fn picture(nodes: &[(&str, Option<(f64, f64)>)], deviation: f64) -> BalanceReport {
-        let one = |(name, shares): &(&str, Option<(f64, f64)>)| {
-            let known = |of: fn(&(f64, f64)) -> f64| shares.as_ref().map(|s| ratio(of(s)));
-            let ratios = BTreeMap::from([
-                ("cpu".to_owned(), known(|s| s.0)),
-                ("memory".to_owned(), known(|s| s.1)),
-            ]);
-            let (requests, actual) = (ratios.clone(), ratios.clone());
-            let latest = actual.clone();
-            NodePicture {
-                name: (*name).to_owned(),
-                ratios,
-                requests,
-                actual,
-                latest,
-                pool: None,
-                band: BTreeMap::new(),
-            }
-        };
-        let (deviation, above_mean) = (ratio(deviation), ratio(deviation * 1.5));
-        let balance = Balance {
-            mean: ratio(50.0),
-            deviation,
-            above_mean,
-            outside_band: None,
-        };
-        BalanceReport {
-            basis: Basis::Actual,
-            nodes: nodes.iter().map(one).collect(),
-            balance: BTreeMap::from([("cpu".to_owned(), balance)]),
-            pools: Vec::new(),
-        }
-    }
-
-    fn hot(percent: f64) -> Class {
-        Class::Hot {
-            resource: "cpu".to_owned(),
-            ratio: ratio(percent),
-            target: ratio(60.0),
-        }
-    }
-
-    fn verdict(node: &str, class: Class) -> Verdict {
-        Verdict {
-            node: node.to_owned(),
-            strategy: STRATEGY,
-            class,
-        }
-    }
-
-    fn kept(pod: &str, refusal: Refusal) -> Kept {
-        Kept {
-            namespace: "shop".to_owned(),
-            pod: pod.to_owned(),
-            node: "n1".to_owned(),
-            strategy: STRATEGY,
-            refusal,
-        }
-    }
-
-    fn a_move() -> Move {
-        Move {
-            namespace: "shop".to_owned(),
-            pod: "cart-5d9c-x2x4z".to_owned(),
-            uid: "u".to_owned(),
-            node: "n1".to_owned(),
-            to: Some("n2".to_owned()),
-            may_land: vec!["n2".to_owned()],
-            strategy: STRATEGY,
-            profile: "default".to_owned(),
-            owner: Owner {
-                kind: "ReplicaSet".to_owned(),
-                name: "cart-5d9c".to_owned(),
-                controller: true,
-            },
-            workload: Some(OwnerKey {
-                namespace: "shop".to_owned(),
-                kind: "Deployment".to_owned(),
-                name: "cart".to_owned(),
-            }),
-            reason: Reason::HotNode {
-                resource: "cpu".to_owned(),
-                ratio: ratio(83.0),
-                target: ratio(60.0),
-                basis: Basis::Actual,
-            },
-        }
-    }
-
-    fn quiet() -> Plan {
-        let before = picture(
-            &[("n1", Some((45.0, 50.0))), ("n2", Some((40.0, 50.0)))],
-            2.0,
-        );
-        Plan {
-            at: "2026-11-21T07:30:00Z".parse().unwrap(),
-            halted: None,
-            steering: Vec::new(),
-            moves: Vec::new(),
-            kept: Vec::new(),
-            nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],
-            notes: vec![Note {
-                strategy: STRATEGY,
-                pool: "default".to_owned(),
-                why: Idle::NothingHot,
-            }],
-            after: before.clone(),
-            before,
-            rightsizing: Vec::new(),
-            skipped: Vec::new(),
-        }
-    }
-
-    fn busy() -> Plan {
-        let skipped = Skipped {
-            kind: "Pod".to_owned(),
-            namespace: "shop".to_owned(),
-            name: "odd".to_owned(),
-            node: Some("n4".to_owned()),
-            why: "spec.containers[0].resources: found \"lots\"".to_owned(),
-        };
-        let doubt = Class::Doubtful(skipped.to_string());
-        let cold = ("n2", Some((5.5, 20.0)));
-        Plan {
-            moves: vec![a_move()],
-            kept: vec![
-                kept("web-1", Refusal::LocalStorage),
-                kept(
-                    "db-0",
-                    Refusal::Budget {
-                        name: "db".to_owned(),
-                        planned: 0,
-                    },
-                ),
-                kept(
-                    "db-1",
-                    Refusal::Budget {
-                        name: "db".to_owned(),
-                        planned: 0,
-                    },
-                ),
-            ],
-            nodes: vec![
-                verdict("n1", hot(83.0)),
-                verdict("n2", Class::Cold),
-                verdict("n3", Class::Unknown(Unmeasured::Missing)),
-                verdict("n4", doubt),
-            ],
-            notes: Vec::new(),
-            before: picture(
-                &[
-                    ("n1", Some((83.0, 45.0))),
-                    cold,
-                    ("n3", None),
-                    ("n4", Some((50.0, 50.0))),
-                ],
-                31.0,
-            ),
-            after: picture(
-                &[
-                    ("n1", Some((58.0, 45.0))),
-                    ("n2", Some((30.5, 20.0))),
-                    ("n3", None),
-                    ("n4", Some((50.0, 50.0))),
-                ],
-                11.0,
-            ),
-            skipped: vec![skipped],
-            ..quiet()
-        }
-    }
-
-    fn page(plan: &Plan, width: usize, all: bool) -> String {
-        let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
-        let head = ["plan for cluster.yaml: 4 nodes".to_owned()];
-        let screen = Screen {
-            width,
-            colours: false,
-        };
-        Page {
-            plan,
-            policy: &policy,
-            head: &head,
-            all,
-            screen,
-        }
-        .to_string()
-    }
-
-    fn last_line(plan: &Plan) -> String {
-        page(plan, 100, false).lines().last().unwrap().to_owned()
-    }
-
-    #[test]
-    fn a_busy_night_on_one_page() {
-        insta::assert_snapshot!(page(&busy(), 100, false), @r#"
-        plan for cluster.yaml: 4 nodes
-
-        Nodes  by actual usage, before → after, the fullest first
-                  cpu  ┊ 30%  │ 60%                           memory  ┊ 40%  │ 70%
-        n1  hot   █████████┊███████░│░░░░░░       83% →  58%  ████████████┊█       │          45%
-        n4  ?     █████████┊█████   │             50%         ████████████┊██      │          50%
-        n2  cold  ██▒▒▒▒▒▒▒┊        │            5.5% →  30%  ██████      ┊        │          20%
-        n3  ?              ┊        │               ?                     ┊        │            ?
-        █ stays   ░ leaves   ▒ arrives
-        ┊ threshold: below all of them is cold   │ target: above any of them is hot
-
-        Left alone  nodes that are neither relieved nor filled
-        n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
-        n3: no metrics
-
-        Moves  in this order; from → where the replacement is foreseen to land
-          1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
-
-        What stays, and why  pods whose leaving would help, by code
-          2  disruption-budget  PodDisruptionBudget db allows no disruption now
-                                such as shop/db-0 on n1
-          1  local-storage      its emptyDir or hostPath would be lost
-                                shop/web-1 on n1
-        --all lists each pod
-
-        Balance  over the nodes, before → after; less is better
-             standard deviation  fullest above mean  mean
-        cpu  31% → 11%           46% → 16%           50%
-
-        Skipped  what cannot be read; a node that holds such a pod is left alone
-        Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
-
-        1 move would bring 1 of 1 hot node below target
-        "#);
-    }
-
-    #[test]
-    fn a_narrow_terminal_keeps_the_figures() {
-        insta::assert_snapshot!(page(&busy(), 60, true), @r#"
-        plan for cluster.yaml: 4 nodes
-
-        Nodes  by actual usage, before → after, the fullest first
-                  cpu  ┊ 30%  │ 60%         memory  ┊ 40%  │ 70%
-        n1  hot   ████┊██│░░    83% →  58%  █████┊  │     45%
-        n4  ?     ████┊█ │      50%         █████┊  │     50%
-        n2  cold  █▒▒▒┊  │     5.5% →  30%  ██   ┊  │     20%
-        n3  ?         ┊  │        ?              ┊  │       ?
-        █ stays   ░ leaves   ▒ arrives
-        ┊ threshold: below all of them is cold   │ target: above any of them is hot
-
-        Left alone  nodes that are neither relieved nor filled
-        n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
-        n3: no metrics
-
-        Moves  in this order; from → where the replacement is foreseen to land
-          1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart
-             cpu 83% is above 60%
-
-        What stays, and why  pods whose leaving would help, by code
-          2  disruption-budget  PodDisruptionBudget db allows no disruption now
-                                shop/db-0 on n1
-                                shop/db-1 on n1
-          1  local-storage      its emptyDir or hostPath would be lost
-                                shop/web-1 on n1
-
-        Balance  over the nodes, before → after; less is better
-             standard deviation  fullest above mean  mean
-        cpu  31% → 11%           46% → 16%           50%
-
-        Skipped  what cannot be read; a node that holds such a pod is left alone
-        Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
-
-        1 move would bring 1 of 1 hot node below target
-        "#);
-    }
-
-    #[test]
-    fn a_quiet_night_is_short() {
-        insta::assert_snapshot!(page(&quiet(), 80, false), @r#"
-        plan for cluster.yaml: 4 nodes
-
-        Nodes  by actual usage, before → after, the fullest first
-                  cpu  ┊ 30%  │ 60%                   memory  ┊ 40%  │ 70%
-        n1  even  ███████┊██   │          45%         █████████┊█    │        50%
-        n2  even  ███████┊█    │          40%         █████████┊█    │        50%
-        ┊ threshold: below all of them is cold   │ target: above any of them is hot
-
-        Balance  over the nodes, before → after; less is better
-             standard deviation  fullest above mean  mean
-        cpu  2%                  3%                  50%
-
-        nothing to do: no node that is weighed is above its target
-        "#);
-    }
-
-    #[test]
-    fn taints_stand_before_the_moves() {
-        let steer = |node: &str, action, why| Steer {
-            node: node.to_owned(),
-            action,
-            why,
-        };
-        let why = SteerReason::Hot {
-            resource: "cpu".to_owned(),
-            ratio: ratio(83.0),
-            target: ratio(60.0),
-        };
-        let steering = vec![
-            steer("n1", SteerAction::Add(SteerValue::Hot), why),
-            steer("n10", SteerAction::Remove, SteerReason::Cooled),
-        ];
-        let page = page(&Plan { steering, ..busy() }, 100, false);
-        let (_, from) = page.split_once("\n\nSteering  ").unwrap();
-        insta::assert_snapshot!(from.split_once("\n\nMoves").unwrap().0, @"
-        soft taints, which make a node the scheduler's last choice
-        n1   add hot  cpu 83% is above the target 60%: pods had better land elsewhere
-        n10  remove   it has cooled
-        ");
-    }
-
-    fn far(name: &str, resources: Vec<(Direction, &'static str, u64, u64, f64)>) -> Rightsizing {
-        let suggestion = |(direction, resource, now, suggested, wrong): (
-            Direction,
-            &'static str,
-            u64,
-            u64,
-            f64,
-        )| {
-            let units = if resource == "cpu" {
-                1_000_000
-            } else {
-                1 << 20
-            };
-            let amount = |n: u64| Amount::new(n * units);
-            let of = Suggestion {
-                direction,
-                resource,
-                request: (now > 0).then(|| amount(now)),
-                typical: amount(suggested),
-                suggested: amount(suggested),
-                limit: Some(amount(200)),
-                total: amount(0),
-                wrong_by: ratio(wrong),
-            };
-            (resource, of)
-        };
-        Rightsizing {
-            workload: OwnerKey {
-                namespace: "shop".to_owned(),
-                kind: "Deployment".to_owned(),
-                name: name.to_owned(),
-            },
-            pods: 4,
-            measured: if name == "cart" { 3 } else { 4 },
-            samples: 60,
-            span: jiff::SignedDuration::from_secs(285),
-            resources: resources.into_iter().map(suggestion).collect(),
-        }
-    }
-
-    #[test]
-    fn requests_far_from_use_are_named_with_what_would_fit() {
-        let one = |n: u64| {
-            far(
-                &format!("small-{n}"),
-                vec![(Direction::TooLow, "memory", 0, 16, 0.1)],
-            )
-        };
-        let mut rightsizing = vec![
-            far(
-                "search",
-                vec![
-                    (Direction::TooHigh, "cpu", 2000, 110, 24.0),
-                    (Direction::TooHigh, "memory", 4096, 816, 8.0),
-                ],
-            ),
-            far("cart", vec![(Direction::TooLow, "cpu", 100, 200, 2.0)]),
-        ];
-        rightsizing.extend((1..=9).map(one));
-        let plan = Plan {
-            rightsizing,
-            ..quiet()
-        };
-        let section = |all| {
-            let page = page(&plan, 100, all);
-            let (_, from) = page.split_once("\n\nRequests ").unwrap();
-            from.split_once("\n\n").unwrap().0.to_owned()
-        };
-        insta::assert_snapshot!(section(false), @"
-        far from use  of a pod, its containers together: now → p95 of cpu, the most of memory, and 15% on top
-                                 pods    cpu                     memory       wrong by
-        shop/Deployment/search   4       2 → 110m                4Gi → 816Mi  24% of all cpu
-        shop/Deployment/cart     3 of 4  100m → 200m, its limit  fits         2% of all cpu
-        shop/Deployment/small-1  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-2  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-3  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-4  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-5  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-6  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-7  4       fits                    none → 16Mi  0.1% of all memory
-        shop/Deployment/small-8  4       fits                    none → 16Mi  0.1% of all memory
-        … 1 more: --all lists them
-        from 4m 45s, which may have no peak: watch for a day before you lower one
-        ");
-        assert_eq!(section(true).lines().count(), 1 + 1 + 11 + 1);
-    }
-
-    #[test]
-    fn the_last_line_is_the_whole_plan() {
-        assert_eq!(
-            last_line(&busy()),
-            "1 move would bring 1 of 1 hot node below target"
-        );
-        let stays = Plan {
-            after: busy().before,
-            ..busy()
-        };
-        assert_eq!(
-            last_line(&stays),
-            "1 move would relieve 1 hot node, and bring none below target yet: 2 pods stay for disruption-budget"
-        );
-        let stuck = Plan {
-            moves: Vec::new(),
-            ..stays
-        };
-        assert_eq!(
-            last_line(&stuck),
-            "nothing can be done: 1 node is hot, but 3 pods that would help stay, for the reasons above"
-        );
-        let helpless = Plan {
-            kept: Vec::new(),
-            ..stuck
-        };
-        assert_eq!(
-            last_line(&helpless),
-            "nothing can be done: no pod's leaving would relieve n1"
-        );
-        let halted = Plan {
-            halted: Some(Halt::FewNodes(1)),
-            ..quiet()
-        };
-        assert_eq!(
-            last_line(&halted),
-            "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
-        );
-        let blind = Plan {
-            nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
-            ..quiet()
-        };
-        assert_eq!(
-            last_line(&blind),
-            "nothing can be decided: no node's usage is known"
-        );
-        let mute = [blind.nodes, quiet().nodes].concat();
-        assert_eq!(
-            last_line(&Plan {
-                nodes: mute,
-                ..quiet()
-            }),
-            "nothing to do: no node that is weighed is above its target; 1 node is left alone"
-        );
-    }
-
-    #[test]
-    fn a_large_cluster_shows_both_ends() {
-        let names: Vec<String> = (0..100).map(|i| format!("n{i:02}")).collect();
-        let mut share = 100.0;
-        let nodes: Vec<_> = names
-            .iter()
-            .map(|n| {
-                share -= 0.5;
-                (n.as_str(), Some((share, 10.0)))
-            })
-            .collect();
-        let before = picture(&nodes, 10.0);
-        let plan = Plan {
-            after: before.clone(),
-            before,
-            nodes: Vec::new(),
-            ..quiet()
-        };
-        let lines = |all| {
-            page(&plan, 100, all)
-                .lines()
-                .filter(|l| l.starts_with('n') && l.contains('%'))
-                .count()
-        };
-        assert_eq!((lines(false), lines(true)), (40, 100));
-        assert!(page(&plan, 100, false).contains("… 60 nodes in between: --all lists them"));
-        assert!(!page(&plan, 100, false).contains("\nn50 "));
-    }
-
-    #[test]
-    fn colours_do_not_move_columns() {
-        let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
-        let plan = busy();
-        let screen = Screen {
-            width: 100,
-            colours: true,
-        };
-        let coloured = Page {
-            plan: &plan,
-            policy: &policy,
-            head: &[],
-            all: false,
-            screen,
-        }
-        .to_string();
-        let mut bare = coloured;
-        for code in [
-            "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[36m", "\x1b[33m",
-        ] {
-            bare = bare.replace(code, "");
-        }
-        assert!(page(&plan, 100, false).ends_with(&bare));
-    }
-}
+mod tests;

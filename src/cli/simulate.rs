@@ -1,91 +1,87 @@
-//! `evenkeel simulate`: what a policy would do over hours, in a cluster in memory.
+//! `evenkeel simulate`: hours of a cluster in memory under a policy.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use jiff::SignedDuration;
 
-use crate::model::plan::short;
+use crate::render::table::Table;
 use crate::simulate;
 use crate::simulate::scenario::{Given, PolicySource, Scenario};
 use crate::simulate::trace::Trace;
 
-use super::policy::Chosen;
+use super::plan::OutputFormat;
+use super::policy::LoadedPolicy;
 use super::show::Screen;
-use super::{Misuse, file, policy, report};
+use super::{Misuse, file, parse, policy, report, write_json};
 
 use self::page::SimulationText;
+use self::progress::Progress;
 
 mod page;
+mod progress;
 
 const EXAMPLES: &str = "\
 Examples:
   evenkeel simulate                                 three full nodes, and seven that join later
-  evenkeel simulate --list                          the scenarios that are built in
+  evenkeel simulate --list                          list the built-in scenarios
   evenkeel simulate daily-wave --policy mine.yaml   a built-in scenario under your policy
-  evenkeel simulate --from cluster.json             your own cluster, with its usage as it was then
-  evenkeel simulate --policy a.yaml --policy b.yaml two policies side by side
-  evenkeel simulate --html page.html                the run as a page with pictures
-  evenkeel simulate --show late-nodes > mine.yaml   a scenario to change
-  evenkeel simulate mine.yaml                       it, changed";
+  evenkeel simulate --from cluster.json             your own cluster, with the usage in the file
+  evenkeel simulate --policy a.yaml --policy b.yaml compare two policies
+  evenkeel simulate --html report.html              write the run as a report with charts
+  evenkeel simulate --show late-nodes > mine.yaml   print a scenario, to change it
+  evenkeel simulate mine.yaml                       run the changed scenario";
 
-/// Runs a cluster in memory through hours in moments, and shows what a policy does to it.
+/// Runs a cluster in memory under a policy and shows the evictions and the balance. Hours take seconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct Args {
-    /// A built-in scenario, or a file that holds one [default: late-nodes]
+pub(super) struct SimulateArgs {
+    /// Name of a built-in scenario, or a scenario file [default: late-nodes]
     #[arg(value_name = "SCENARIO")]
     scenario: Option<String>,
-    /// Begin with a cluster from a file of objects, as `plan --from` reads it; its usage stays as it was
+    /// Start with the cluster in a file of objects, as for `plan --from`; its usage stays constant
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     from: Option<PathBuf>,
-    /// The policy to try; twice to compare two [default: that of the scenario]
+    /// Policy to try; give it twice to compare two [default: the policy of the scenario]
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
     #[command(flatten)]
-    scheduler: super::scheduler::Scheduler,
-    /// How long to go on, in simulated time [default: as the scenario says, or 2h]
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    scheduler: super::scheduler::SchedulerArgs,
+    /// Simulated time [default: the duration in the scenario, or 2h]
+    #[arg(long, value_name = "DURATION", value_parser = parse::simulated_time)]
     duration: Option<SignedDuration>,
-    /// What decides ties and noise; another one gives another run [default: as the scenario says]
+    /// Seed for ties and noise; another seed gives another run [default: the seed in the scenario]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// As tables for people, or everything that happened for machines
+    /// Output format: tables, or JSON with every detail
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
-    output: Output,
-    /// Also write a page with pictures, for a browser: one file that loads nothing from anywhere
+    output: OutputFormat,
+    /// Also write a report with charts: one HTML file that loads nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// List every node, eviction and event
     #[arg(short = 'v', long)]
     all: bool,
-    /// List the scenarios that are built in
+    /// List the built-in scenarios
     #[arg(long, exclusive = true)]
     list: bool,
-    /// Print a built-in scenario: a file to copy and change
+    /// Print a built-in scenario as a file to copy and change
     #[arg(long, value_name = "SCENARIO", exclusive = true)]
     show: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-enum Output {
-    #[default]
-    Text,
-    Json,
-}
-
-/// A scenario, and the folder that file names in it start from.
-struct Loaded {
+/// A scenario to run.
+struct LoadedScenario {
     scenario: Scenario,
+    /// The folder that file names in the scenario are relative to.
     folder: PathBuf,
-    /// Lines for the head of the page.
+    /// The first lines of the output.
     head: Vec<String>,
 }
 
-/// Runs the scenario under each policy, and shows what happened.
-pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+/// Runs the scenario under each policy and prints the result.
+pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     if args.list {
         return list(out);
     }
@@ -93,239 +89,182 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         return Ok(out.write_all(built_in(name)?.as_bytes())?);
     }
     if args.policy.len() > 2 {
-        return Err(Misuse("--policy: at most two can be compared".to_owned()).into());
+        let found = args.policy.len();
+        return Err(Misuse(format!(
+            "--policy: found {found} policies, expected at most two"
+        ))
+        .into());
     }
     let mut loaded = load(args)?;
-    loaded.scenario.duration = args.duration.unwrap_or(loaded.scenario.duration);
-    loaded.scenario.seed = args.seed.unwrap_or(loaded.scenario.seed);
-    let mut chosen = policies(args, &loaded)?;
-    for it in &mut chosen {
-        let (known, warnings) = args.scheduler.apply(it.policy.clone())?;
-        it.policy = known;
-        loaded.head.extend(warnings);
-        loaded.head.push(format!(
-            "policy: {}: {}",
-            it.from,
-            policy::sentence(&it.policy)
-        ));
-        loaded.head.extend(policy::warnings(&it.policy, &it.from));
-    }
-    let traces: Vec<Trace> = chosen
+    let policies = policies(args, &mut loaded)?;
+    let traces: Vec<Trace> = policies
         .into_iter()
-        .map(|it| carry_out(&loaded.scenario, it))
+        .map(|policy| simulate(&loaded.scenario, policy))
         .collect();
     if let Some(path) = &args.html {
         std::fs::write(path, report::html(&traces)).with_context(|| path.display().to_string())?;
     }
-    match args.output {
-        Output::Text => {
+    print(args, &loaded, &traces, out)
+}
+
+fn print(
+    args: &SimulateArgs,
+    loaded: &LoadedScenario,
+    traces: &[Trace],
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    match (args.output, traces) {
+        (OutputFormat::Text, traces) => {
             let page = SimulationText {
-                traces: &traces,
+                traces,
                 head: &loaded.head,
                 all: args.all,
-                screen: Screen::here(),
+                screen: Screen::of_stdout(),
             };
-            out.write_all(page.to_string().as_bytes())?;
+            Ok(out.write_all(page.to_string().as_bytes())?)
         }
-        Output::Json => {
-            match &traces[..] {
-                [one] => serde_json::to_writer_pretty(&mut *out, one),
-                all => serde_json::to_writer_pretty(&mut *out, all),
-            }
-            .map_err(io::Error::from)?;
-            writeln!(out)?;
-        }
+        (OutputFormat::Json, [one]) => write_json(out, one),
+        (OutputFormat::Json, several) => write_json(out, &several),
     }
-    Ok(())
 }
 
 fn list(out: &mut dyn Write) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
     for name in Scenario::names() {
-        let scenario = parse(name, built_in(name)?)?;
-        writeln!(out, "{name:16} {}", scenario.about)?;
+        let scenario = parse_scenario(name, built_in(name)?)?;
+        rows.push(vec![name.to_owned(), scenario.about]);
+    }
+    for line in Table::new(rows).folded(Screen::of_stdout().width) {
+        writeln!(out, "{line}")?;
     }
     Ok(())
 }
 
+/// The text of a built-in scenario.
 fn built_in(name: &str) -> anyhow::Result<&'static str> {
+    if let Some(text) = Scenario::built_in(name) {
+        return Ok(text);
+    }
     let known: Vec<&str> = Scenario::names().collect();
-    let near = known
+    let nearest = known
         .iter()
-        .map(|n| (strsim::damerau_levenshtein(n, name), *n))
+        .map(|known| (strsim::damerau_levenshtein(known, name), *known))
         .min();
-    let hint = near
-        .filter(|(far, _)| *far <= 3)
-        .map_or(String::new(), |(_, n)| format!(" (did you mean {n}?)"));
-    let unknown = || {
-        Misuse(format!(
-            "no scenario is called {name}{hint}; built in are {}",
-            known.join(", ")
-        ))
-    };
-    Ok(Scenario::built_in(name).ok_or_else(unknown)?)
+    let hint = nearest
+        .filter(|(distance, _)| *distance <= 3)
+        .map_or(String::new(), |(_, name)| format!("; did you mean {name}?"));
+    let known = known.join(", ");
+    Err(Misuse(format!(
+        "found no scenario {name}, expected a file or one of {known}{hint}"
+    ))
+    .into())
 }
 
-fn parse(label: &str, text: &str) -> anyhow::Result<Scenario> {
+fn parse_scenario(label: &str, text: &str) -> anyhow::Result<Scenario> {
     Ok(Scenario::parse(label, text).map_err(|error| Misuse(error.to_string()))?)
 }
 
-fn load(args: &Args) -> anyhow::Result<Loaded> {
-    if let Some(path) = &args.from {
-        return given(path);
-    }
-    let name = args.scenario.as_deref().unwrap_or("late-nodes");
+/// Loads the scenario with the duration and the seed of the flags.
+fn load(args: &SimulateArgs) -> anyhow::Result<LoadedScenario> {
+    let mut loaded = match &args.from {
+        Some(path) => from_cluster(path)?,
+        None => from_scenario(args.scenario.as_deref().unwrap_or("late-nodes"))?,
+    };
+    loaded.scenario.duration = args.duration.unwrap_or(loaded.scenario.duration);
+    loaded.scenario.seed = args.seed.unwrap_or(loaded.scenario.seed);
+    Ok(loaded)
+}
+
+/// A built-in scenario, or one in a file.
+fn from_scenario(name: &str) -> anyhow::Result<LoadedScenario> {
     let path = Path::new(name);
     let is_file = name == "-" || name.contains(['/', '.']) || path.exists();
     let (label, text) = if Scenario::built_in(name).is_none() && is_file {
-        (
-            file::label(path),
-            file::text(path).map_err(|error| Misuse(format!("{error:#}")))?,
-        )
+        let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;
+        (file::label(path), text)
     } else {
         (name.to_owned(), built_in(name)?.to_owned())
     };
-    let scenario = parse(&label, &text)?;
-    let folder = path
-        .parent()
-        .filter(|_| is_file)
-        .map(Path::to_path_buf)
-        .unwrap_or_default();
-    let named = if label == scenario.name {
+    let scenario = parse_scenario(&label, &text)?;
+    let folder = path.parent().filter(|_| is_file).map(Path::to_path_buf);
+    let origin = if label == scenario.name {
         String::new()
     } else {
         format!(" ({label})")
     };
-    let head = vec![format!(
-        "scenario: {}{named}: {}",
-        scenario.name, scenario.about
-    )];
-    Ok(Loaded {
+    let head = format!("scenario: {}{origin}: {}", scenario.name, scenario.about);
+    Ok(LoadedScenario {
         scenario,
-        folder,
-        head,
+        folder: folder.unwrap_or_default(),
+        head: vec![head],
     })
 }
 
-fn given(path: &Path) -> anyhow::Result<Loaded> {
-    let found = file::read(path)?;
-    let newest = found
-        .readings
-        .nodes
-        .values()
-        .chain(found.readings.pods.values())
-        .map(|s| s.at)
-        .max();
-    let head = vec![format!(
-        "cluster: {}: {}",
-        file::label(path),
-        found.sentence()
-    )];
-    let Some(at) = newest else {
-        return Err(Misuse(format!(
-            "{}: no metrics, so no usage to simulate\n\n{}",
-            file::label(path),
-            file::HOW_TO
-        ))
-        .into());
+/// A scenario that starts with the cluster in a file.
+fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
+    let cluster = file::read(path)?;
+    let label = file::label(path);
+    let head = vec![format!("cluster: {label}: {}", cluster.summary())];
+    let Some(at) = cluster.newest_metrics() else {
+        let problem = "found no metrics, expected them for the usage to simulate";
+        return Err(Misuse(format!("{label}: {problem}\n\n{}", file::HOW_TO)).into());
     };
-    let scenario = Scenario::of(
-        file::label(path),
-        Given {
-            objects: found.objects,
-            readings: found.readings,
-            at,
-        },
-    );
-    Ok(Loaded {
-        scenario,
+    let given = Given {
+        objects: cluster.objects,
+        readings: cluster.readings,
+        at,
+    };
+    Ok(LoadedScenario {
+        scenario: Scenario::of(label, given),
         folder: PathBuf::new(),
         head,
     })
 }
 
-/// The policies that are asked for, or that of the scenario, or the one that is built in.
-fn policies(args: &Args, loaded: &Loaded) -> anyhow::Result<Vec<Chosen>> {
+/// The policies to run, with the scheduler's configuration; the head gets a line for each, and their warnings.
+fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<Vec<LoadedPolicy>> {
+    let mut policies = chosen_policies(args, loaded)?;
+    for chosen in &mut policies {
+        let (policy, warnings) = args.scheduler.apply(chosen.policy.clone())?;
+        chosen.policy = policy;
+        loaded.head.extend(warnings);
+        loaded.head.push(chosen.line());
+        loaded
+            .head
+            .extend(policy::warnings(&chosen.policy, &chosen.source));
+    }
+    Ok(policies)
+}
+
+/// The policies of the flags, else that of the scenario, else the built-in one.
+fn chosen_policies(
+    args: &SimulateArgs,
+    loaded: &LoadedScenario,
+) -> anyhow::Result<Vec<LoadedPolicy>> {
     if !args.policy.is_empty() {
-        return args
-            .policy
-            .iter()
+        let paths = args.policy.iter();
+        return paths
             .map(|path| policy::read_or_built_in(Some(path)))
             .collect();
     }
-    let one = match &loaded.scenario.policy {
+    let chosen = match &loaded.scenario.policy {
         None => policy::read_or_built_in(None)?,
         Some(PolicySource::File(name)) => {
             policy::read_or_built_in(Some(&loaded.folder.join(name)))?
         }
-        Some(PolicySource::Inline(policy)) => Chosen {
+        Some(PolicySource::Inline(policy)) => LoadedPolicy {
             policy: (**policy).clone(),
-            from: "of the scenario".to_owned(),
+            source: "of the scenario".to_owned(),
         },
     };
-    Ok(vec![one])
+    Ok(vec![chosen])
 }
 
-fn carry_out(scenario: &Scenario, chosen: Chosen) -> Trace {
+fn simulate(scenario: &Scenario, chosen: LoadedPolicy) -> Trace {
     let mut progress = Progress::new(scenario.duration);
-    let trace = simulate::run(scenario, chosen.policy, &chosen.from, |elapsed| {
-        progress.tell(elapsed)
+    let trace = simulate::run(scenario, chosen.policy, &chosen.source, |elapsed| {
+        progress.update(elapsed);
     });
-    progress.clear();
+    progress.finish();
     trace
-}
-
-/// A line on standard error, for runs that take long and people who wait.
-struct Progress {
-    whole: SignedDuration,
-    began: Instant,
-    told: Option<Instant>,
-    wanted: bool,
-}
-
-impl Progress {
-    fn new(whole: SignedDuration) -> Self {
-        Progress {
-            whole,
-            began: clock(),
-            told: None,
-            wanted: io::stderr().is_terminal(),
-        }
-    }
-
-    fn tell(&mut self, elapsed: SignedDuration) {
-        const PATIENCE: Duration = Duration::from_secs(1);
-        if !self.wanted || self.told.unwrap_or(self.began).elapsed() < PATIENCE {
-            return;
-        }
-        self.told = Some(clock());
-        let _ = write!(
-            io::stderr(),
-            "\r{:>8} of {} simulated",
-            short(elapsed),
-            short(self.whole)
-        );
-    }
-
-    fn clear(&self) {
-        if self.told.is_some() {
-            let _ = write!(io::stderr(), "\r{:40}\r", "");
-        }
-    }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an edge: how long a person has waited"
-)]
-fn clock() -> Instant {
-    Instant::now()
-}
-
-/// A duration as policies have it, such as `6h`.
-fn duration(text: &str) -> Result<SignedDuration, String> {
-    let parsed: Option<SignedDuration> = text.parse().ok();
-    let sound = |d: &SignedDuration| (60..=31_536_000).contains(&d.as_secs());
-    parsed
-        .filter(sound)
-        .ok_or_else(|| "expected a duration from 1m to 8760h, such as 6h".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `evenkeel snapshot`: a cluster in a file, for `plan --from` and `simulate --from`.
+//! `evenkeel snapshot`: records a cluster in a file for `plan --from` and `simulate --from`.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::cluster::list::{self, Listed};
+use crate::values::text::count;
 
 use super::{complain, file, runtime};
 
@@ -19,34 +20,34 @@ mod rename;
 mod strip;
 
 const NOTES: &str = "\
-Only the fields that a plan needs are kept: no environment, argument or command of a container,
-no Secret, no ConfigMap, no annotation but those that say whether a pod may be evicted. Names are
-kept, unless --scramble makes up others.
+The file has only the fields that a plan needs: no environment variables, arguments or commands of
+containers, no Secrets, no ConfigMaps, and only the annotations that control evictions. Names are
+kept unless --scramble replaces them.
 
 Examples:
   evenkeel snapshot -o cluster.json
   evenkeel plan --from cluster.json
   evenkeel snapshot --scramble | gzip > for-a-bug-report.json.gz";
 
-/// Lists everything once, the usage included, and evicts nothing.
+/// Lists every object that a plan needs once, with the usage. Evicts nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = NOTES)]
-pub(super) struct Args {
-    /// Where to write it, as JSON [default: standard output]
+pub(super) struct SnapshotArgs {
+    /// File to write, as JSON [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Make up names for nodes, namespaces, pods, workloads, labels, images, claims and classes; what belongs together
-    /// still does, and a policy that selects by names or labels will not find them
+    /// Replace the names of nodes, namespaces, pods, workloads, labels, images, claims and classes. Equal names stay
+    /// equal, but a policy that selects by name or label no longer matches
     #[arg(long)]
     scramble: bool,
-    /// How to reach the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 }
 
-/// Lists, strips and writes.
-pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (objects, notes) = runtime()?.block_on(recorded(args))?;
+/// Lists the objects, strips them and writes them.
+pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (objects, notes) = runtime()?.block_on(record(args))?;
     for note in &notes {
         complain(note);
     }
@@ -55,21 +56,37 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     } else {
         objects
     };
-    let told = sentence(&objects);
     match &args.output {
         None => out.write_all(text(&objects).as_bytes())?,
         Some(path) => {
             std::fs::write(path, text(&objects)).with_context(|| path.display().to_string())?;
-            writeln!(out, "{}: {told}", file::label(path))?;
+            writeln!(out, "{}: {}", file::label(path), summary(&objects))?;
         }
     }
     Ok(())
 }
 
-/// Every object, stripped, and what is to be said about what is missing.
-async fn recorded(args: &Args) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
+/// Every object, stripped, and a note for each kind of metrics that is missing.
+async fn record(args: &SnapshotArgs) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
-    let (mut objects, mut failed, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut objects = list_objects(&cluster).await?;
+    let mut notes = Vec::new();
+    for (resource, kind) in [("nodes", "NodeMetrics"), ("pods", "PodMetrics")] {
+        let path = format!("/apis/metrics.k8s.io/v1beta1/{resource}");
+        match list::pages(cluster.client(), &path).await {
+            Ok(items) => add(items, "metrics.k8s.io/v1beta1", kind, &mut objects),
+            Err(error) => notes.push(format!(
+                "the snapshot has no {kind}, so the usage of {resource} is unknown: {error}"
+            )),
+        }
+    }
+    Ok((objects, notes))
+}
+
+/// Every object that the daemon watches. Fails if a kind cannot be listed: without PodDisruptionBudgets, for example, a
+/// plan would evict protected pods.
+async fn list_objects(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
+    let (mut objects, mut failures) = (Vec::new(), Vec::new());
     for Listed {
         api_version,
         kind,
@@ -77,45 +94,30 @@ async fn recorded(args: &Args) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     } in list::watched()
     {
         match list::pages(cluster.client(), &path).await {
-            Ok(items) => take(items, &api_version, kind, &mut objects),
-            Err(why) => failed.push(format!("{kind}: {why}")),
+            Ok(items) => add(items, &api_version, kind, &mut objects),
+            Err(error) => failures.push(format!("{kind}: {error}")),
         }
     }
-    if !failed.is_empty() {
-        // Without budgets, say, a plan would evict what it must not.
-        bail!(
-            "nothing is written, for these kinds cannot be listed:\n  {}",
-            failed.join("\n  ")
-        );
+    if failures.is_empty() {
+        Ok(objects)
+    } else {
+        let failures = failures.join("\n  ");
+        bail!("nothing written: cannot list these kinds:\n  {failures}")
     }
-    for (resource, kind) in [("nodes", "NodeMetrics"), ("pods", "PodMetrics")] {
-        match list::pages(
-            cluster.client(),
-            &format!("/apis/metrics.k8s.io/v1beta1/{resource}"),
-        )
-        .await
-        {
-            Ok(items) => take(items, "metrics.k8s.io/v1beta1", kind, &mut objects),
-            Err(why) => notes.push(format!(
-                "the snapshot has no {kind}, so no usage of {resource}: {why}"
-            )),
-        }
-    }
-    Ok((objects, notes))
 }
 
-/// Items of a list do not say what they are.
-fn take(items: Vec<Value>, api_version: &str, kind: &str, into: &mut Vec<Value>) {
+/// Strips the items of a list and adds them. Items of a list lack their kind and version.
+fn add(items: Vec<Value>, api_version: &str, kind: &str, objects: &mut Vec<Value>) {
     for mut item in items {
         if let Value::Object(fields) = &mut item {
             fields.insert("apiVersion".to_owned(), api_version.into());
             fields.insert("kind".to_owned(), kind.into());
         }
-        into.extend(strip::strip(&item));
+        objects.extend(strip::strip(&item));
     }
 }
 
-/// One JSON list with a line for each object, so that files can be compared and searched.
+/// A JSON list with one line for each object, so that files can be compared and searched.
 fn text(objects: &[Value]) -> String {
     let lines: Vec<String> = objects.iter().map(Value::to_string).collect();
     format!(
@@ -124,25 +126,19 @@ fn text(objects: &[Value]) -> String {
     )
 }
 
-fn sentence(objects: &[Value]) -> String {
+fn summary(objects: &[Value]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for object in objects {
-        *counts
-            .entry(
-                object
-                    .get("kind")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default(),
-            )
-            .or_default() += 1;
+        let kind = object.get("kind").and_then(Value::as_str);
+        *counts.entry(kind.unwrap_or_default()).or_default() += 1;
     }
     let of = |kind: &str| counts.get(kind).copied().unwrap_or_default();
     format!(
-        "{} nodes, {} pods, {} objects in all; metrics of {} nodes and {} pods",
-        of("Node"),
-        of("Pod"),
-        objects.len(),
-        of("NodeMetrics"),
-        of("PodMetrics")
+        "{}, {}, {} in total; metrics of {} and {}",
+        count(of("Node"), "node"),
+        count(of("Pod"), "pod"),
+        count(objects.len(), "object"),
+        count(of("NodeMetrics"), "node"),
+        count(of("PodMetrics"), "pod")
     )
 }

@@ -415,6 +415,6 @@ async fn what_cannot_be_set_up_ends_the_program_unless_it_is_told_to_go_on() {
     assert_unharmed(
         &server,
         &ended,
-        &format!("no traces are sent: traces for https://c:4317: {said}"),
+        &format!("traces disabled: traces to https://c:4317: {said}"),
     );
 }

@@ -1,252 +1,213 @@
-//! A node and a workload on a page.
+//! A node and a workload as text.
 
 use std::fmt;
 
 use crate::cli::show::nodes::{Ticks, draw, figures};
-use crate::cli::show::{Ink, columns};
+use crate::cli::show::{Ink, padded};
 use crate::decide::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
-use crate::model::plan::{PodVerdict, SteerValue};
+use crate::model::plan::{PodVerdict, Steer, SteerValue};
+use crate::render::table::Table;
 use crate::values::Amount;
+use crate::values::text::count;
 
-use super::page::{Page, folded, to_change};
+use super::page::{ExplanationText, to_change, verdict_ink};
 use super::pod::budgets;
 use super::spark;
 
-/// Longer lists are cut, unless all is asked for.
+/// Longer lists are cut unless `--all` is given.
 const MOST_PODS: usize = 25;
 const BAR: usize = 24;
 
-impl Page<'_> {
-    pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, it: &OfNode) -> fmt::Result {
-        let taints = if it.taints.is_empty() {
-            String::new()
-        } else {
-            format!("taints {}", it.taints.join(" "))
+impl ExplanationText<'_> {
+    pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, node: &OfNode) -> fmt::Result {
+        let taints = match &node.taints[..] {
+            [] => String::new(),
+            taints => format!("taints {}", taints.join(" ")),
         };
-        let about = [
-            if it.ready {
-                "Ready".to_owned()
-            } else {
-                "not Ready".to_owned()
-            },
-            if it.cordoned {
-                "cordoned".to_owned()
-            } else {
-                String::new()
-            },
-            crate::cli::file::counted(it.pods.len(), "pod", "pods"),
+        let facts = [
+            if node.ready { "Ready" } else { "not Ready" }.to_owned(),
+            if node.cordoned { "cordoned" } else { "" }.to_owned(),
+            count(node.pods.len(), "pod"),
             taints,
         ];
-        self.headline(f, &format!("Node {}", it.name), &about)?;
-        if let Some(doubt) = &it.doubt {
-            self.beside(f, "", &doubt.message, Some(Ink::Doubt))?;
+        self.headline(f, &format!("Node {}", node.name), &facts)?;
+        if let Some(doubt) = &node.doubt {
+            self.screen.line(f, &doubt.message, Some(Ink::Doubt))?;
             self.remedy(f, 0, doubt.remedy.as_deref())?;
         }
-        self.halted(f, it.halted.as_ref())?;
-        self.load(f, &it.load)?;
-        self.views(f, &it.views)?;
-        if let Some(steer) = &it.steering {
-            self.title(
-                f,
-                "Steering",
-                "its soft taint, which makes it the scheduler's last choice",
-            )?;
-            let what = [
-                Some(steer.action.code()),
-                steer.action.value().map(SteerValue::text),
-            ];
-            let what = what.into_iter().flatten().collect::<Vec<_>>().join(" ");
-            self.beside(f, &format!("{what}  "), &steer.why.to_string(), None)?;
-            self.remedy(f, what.len() + 2, steer.why.remedy().as_deref())?;
+        self.halted(f, node.halted.as_ref())?;
+        self.load(f, &node.load)?;
+        self.views(f, &node.views)?;
+        self.steering(f, node.steering.as_ref())?;
+        if !node.arriving.is_empty() {
+            self.screen
+                .title(f, "Arriving", "pods of other nodes that would land here")?;
+            self.screen
+                .line(f, &node.arriving.join(", "), Some(Ink::Cold))?;
         }
-        if !it.arriving.is_empty() {
-            self.title(
-                f,
-                "Arriving",
-                "pods of other nodes that are foreseen to land here",
-            )?;
-            self.beside(f, "", &it.arriving.join(", "), Some(Ink::Cold))?;
-        }
-        self.pods(f, &it.pods, false)
+        self.pods(f, &node.pods, false)
     }
 
-    pub(super) fn workload(&self, f: &mut fmt::Formatter<'_>, it: &OfWorkload) -> fmt::Result {
-        let key = &it.workload;
-        let about = [
-            format!("{} of {} Ready", it.ready, it.replicas),
-            budgets(&it.budgets),
+    pub(super) fn workload(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        workload: &OfWorkload,
+    ) -> fmt::Result {
+        let key = &workload.workload;
+        let facts = [
+            format!("{} of {} Ready", workload.ready, workload.replicas),
+            budgets(&workload.budgets),
         ];
         self.headline(
             f,
             &format!("{} {}/{}", key.kind, key.namespace, key.name),
-            &about,
+            &facts,
         )?;
-        self.halted(f, it.halted.as_ref())?;
-        self.pods(f, &it.pods, true)?;
-        self.ledger(f, &it.ledger, it.at)
+        self.halted(f, workload.halted.as_ref())?;
+        self.pods(f, &workload.pods, true)?;
+        self.ledger(f, &workload.ledger, workload.at)
     }
 
+    /// Writes the class of the node for each strategy that balances nodes.
     fn views(&self, f: &mut fmt::Formatter<'_>, views: &[View]) -> fmt::Result {
         if views.is_empty() {
             return Ok(());
         }
-        self.title(
-            f,
-            "Strategies",
-            "what those make of it that look at nodes as a whole; before → after this cycle's moves",
-        )?;
+        let note = "those that balance nodes; before → after the moves of this cycle";
+        self.screen.title(f, "Strategies", note)?;
         for view in views {
-            let ink = match view.class.code {
-                "hot" => Some(Ink::Hot),
-                "cold" | "underused" => Some(Ink::Cold),
-                "warming" | "unknown" | "doubtful" | "not-ready" => Some(Ink::Doubt),
-                _ => None,
-            };
-            let sentence = view.class.message.trim_start_matches("hot: ");
-            self.beside(
-                f,
-                &format!("{}  ", view.strategy),
-                &format!("{}: {sentence}", view.class.code),
-                ink,
-            )?;
-            self.remedy(f, 2, view.class.remedy.as_deref())?;
-            let rows: Vec<Vec<String>> = view
-                .standing
-                .iter()
-                .map(|(name, it)| standing(name, it))
-                .collect();
-            for line in columns(&rows) {
-                writeln!(f, "  {line}")?;
-            }
-            for (pool, idle) in &view.idle {
-                self.beside(
-                    f,
-                    "  ",
-                    &format!("pool {pool} is left as it is: {}", idle.message),
-                    Some(Ink::Doubt),
-                )?;
-                self.remedy(f, 2, idle.remedy.as_deref())?;
-            }
+            self.view(f, view)?;
         }
         Ok(())
+    }
+
+    fn view(&self, f: &mut fmt::Formatter<'_>, view: &View) -> fmt::Result {
+        let ink = match view.class.code {
+            "hot" => Some(Ink::Hot),
+            "cold" | "underused" => Some(Ink::Cold),
+            "warming" | "unknown" | "doubtful" | "not-ready" => Some(Ink::Doubt),
+            _ => None,
+        };
+        let sentence = view.class.message.trim_start_matches("hot: ");
+        let text = format!("{}: {sentence}", view.class.code);
+        self.screen
+            .beside(f, &format!("{}  ", view.strategy), &text, ink)?;
+        self.remedy(f, 2, view.class.remedy.as_deref())?;
+        let standings = view.standing.iter();
+        let rows = standings.map(|(resource, standing)| standing_row(resource, standing));
+        for line in Table::new(rows).lines() {
+            writeln!(f, "  {line}")?;
+        }
+        for (pool, idle) in &view.idle {
+            let text = format!("no moves in pool {pool}: {}", idle.message);
+            self.screen.beside(f, "  ", &text, Some(Ink::Doubt))?;
+            self.remedy(f, 2, idle.remedy.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn steering(&self, f: &mut fmt::Formatter<'_>, steer: Option<&Steer>) -> fmt::Result {
+        let Some(steer) = steer else { return Ok(()) };
+        let note = "a PreferNoSchedule taint, so that the scheduler chooses this node last";
+        self.screen.title(f, "Steering", note)?;
+        let value = steer.action.value().map(SteerValue::text);
+        let action = [Some(steer.action.code()), value].into_iter().flatten();
+        let head = format!("{}  ", action.collect::<Vec<_>>().join(" "));
+        self.screen.beside(f, &head, &steer.why.to_string(), None)?;
+        self.remedy(f, head.len(), steer.why.remedy().as_deref())
     }
 
     fn pods(&self, f: &mut fmt::Formatter<'_>, pods: &[PodLine], with_node: bool) -> fmt::Result {
         if pods.is_empty() {
             return writeln!(f, "\nno pods");
         }
-        self.title(
-            f,
-            "Pods",
-            "the heaviest first; of each the word that matters most",
-        )?;
-        let (shown, left_out) = self.fit(pods.len(), MOST_PODS);
-        let used = |pod: &PodLine, of: fn(Amount, Amount) -> String| {
-            pod.used.map_or("?".to_owned(), |used| {
-                of(used.cpu_nanocores, used.memory_bytes)
-            })
-        };
-        let row = |pod: &PodLine| {
-            let place = if with_node {
-                pod.node.clone().unwrap_or_else(|| "-".to_owned())
-            } else {
-                String::new()
-            };
-            vec![
-                format!("{}/{}", pod.namespace, pod.name),
-                place,
-                if pod.ready {
-                    String::new()
-                } else {
-                    "not Ready".to_owned()
-                },
-                format!("{:>5}", used(pod, |cpu, _| spark::cores(cpu))),
-                format!("{:>6}", used(pod, |_, memory| spark::bytes(memory))),
-            ]
-        };
-        let heads = columns(&super::page::without_empty(
-            pods[..shown].iter().map(row).collect(),
-        ));
-        let width = heads
-            .iter()
-            .map(|head| head.chars().count())
-            .max()
-            .unwrap_or(0)
-            + 2;
-        let mut last: Option<String> = None;
+        let note = "heaviest first, each with its most important verdict";
+        self.screen.title(f, "Pods", note)?;
+        let (most, left_out) = self.shown(pods.len(), MOST_PODS);
+        let rows = pods[..most].iter().map(|pod| pod_row(pod, with_node));
+        let heads = padded(&Table::new(rows).lines());
+        let mut previous = String::new();
         for (head, pod) in heads.iter().zip(pods) {
-            let said = foremost(&pod.words);
-            let sentence = said.map_or(String::new(), |said| match said.word {
-                PodVerdict::Kept(_) => format!("stays: {}", said.word),
-                PodVerdict::Moved { .. } | PodVerdict::NotSelected(_) => said.word.to_string(),
-            });
-            let repeated = last.as_ref() == Some(&sentence);
-            let told = if repeated {
-                "the same".to_owned()
-            } else {
-                sentence.clone()
-            };
-            let ink = said.map_or(Ink::Dim, |said| Page::ink(&said.word));
-            self.wide(f, &format!("{head:width$}"), &told, ink)?;
-            if let Some(remedy) = said
-                .and_then(|said| said.word.remedy())
-                .filter(|_| !repeated && kept(pod))
-            {
-                self.wide(f, &" ".repeat(width), &to_change(&remedy), Ink::Dim)?;
-            }
-            last = Some(sentence);
+            previous = self.pod_verdict(f, head, pod, &previous)?;
         }
-        self.more(f, left_out, "pods")
+        self.screen.left_out(f, left_out, " pods")
     }
 
-    /// Beside its head where there is room, else under it.
-    fn wide(&self, f: &mut fmt::Formatter<'_>, head: &str, text: &str, ink: Ink) -> fmt::Result {
-        if head.chars().count() + 36 <= self.screen.width {
-            return self.beside(f, head, text, Some(ink));
-        }
-        if !head.trim().is_empty() {
+    /// Writes the verdict on a pod and returns it. A verdict equal to the previous one is not repeated.
+    fn pod_verdict(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        head: &str,
+        pod: &PodLine,
+        previous: &str,
+    ) -> Result<String, fmt::Error> {
+        let Some(said) = foremost(&pod.words) else {
             writeln!(f, "{}", head.trim_end())?;
+            return Ok(String::new());
+        };
+        let is_kept = matches!(said.word, PodVerdict::Kept(_));
+        let text = if is_kept {
+            format!("stays: {}", said.word)
+        } else {
+            said.word.to_string()
+        };
+        let is_repeated = text == previous;
+        let printed = if is_repeated { "as above" } else { &text };
+        let ink = verdict_ink(&said.word);
+        self.screen.beside_or_below(f, head, printed, Some(ink))?;
+        if let Some(remedy) = said.word.remedy().filter(|_| is_kept && !is_repeated) {
+            let indent = " ".repeat(head.chars().count());
+            let remedy = to_change(&remedy);
+            self.screen
+                .beside_or_below(f, &indent, &remedy, Some(Ink::Dim))?;
         }
-        for line in folded(&format!("    {text}"), self.screen.width, 4) {
-            writeln!(f, "{}", self.screen.paint(ink, &line))?;
-        }
-        Ok(())
+        Ok(text)
     }
 }
 
-fn kept(pod: &PodLine) -> bool {
-    foremost(&pod.words).is_some_and(|said| matches!(said.word, PodVerdict::Kept(_)))
+fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
+    let node = pod.node.as_deref().unwrap_or("-");
+    let used = pod.used.as_ref();
+    let cpu = used.map_or("?".to_owned(), |used| spark::cores(used.cpu_nanocores));
+    let memory = used.map_or("?".to_owned(), |used| spark::bytes(used.memory_bytes));
+    vec![
+        format!("{}/{}", pod.namespace, pod.name),
+        if with_node { node } else { "" }.to_owned(),
+        if pod.ready { "" } else { "not Ready" }.to_owned(),
+        format!("{cpu:>5}"),
+        format!("{memory:>6}"),
+    ]
 }
 
-/// `cpu  ██████┊███│░░  89% →  55%  threshold 30%  target 60%  over by 2.3`.
-fn standing(name: &str, it: &Standing) -> Vec<String> {
+/// `cpu  ██████┊███│░░  89% →  55%  ┊ threshold 30%  │ target 60%  over by 2.3`.
+fn standing_row(resource: &str, standing: &Standing) -> Vec<String> {
     let ticks = Ticks {
-        low: it.low,
-        high: it.high,
+        low: standing.low,
+        high: standing.high,
     };
-    let bar = draw(
-        it.ratio.unwrap_or_default(),
-        it.after.unwrap_or_default(),
-        ticks,
-        BAR,
-    );
-    let amount = |amount: Amount| match name {
+    let before = standing.ratio.unwrap_or_default();
+    let after = standing.after.unwrap_or_default();
+    let over = standing.over.map(|over| amount(resource, over));
+    vec![
+        resource.to_owned(),
+        draw(before, after, ticks, BAR),
+        figures(standing.ratio, standing.after)
+            .trim_end()
+            .to_owned(),
+        ticks
+            .low
+            .map_or(String::new(), |low| format!("┊ threshold {low}")),
+        ticks
+            .high
+            .map_or(String::new(), |high| format!("│ target {high}")),
+        over.map_or(String::new(), |over| format!("over by {over}")),
+    ]
+}
+
+fn amount(resource: &str, amount: Amount) -> String {
+    match resource {
         "cpu" => spark::cores(amount),
         "memory" => spark::bytes(amount),
         _ => amount.get().to_string(),
-    };
-    vec![
-        name.to_owned(),
-        bar,
-        figures(it.ratio, it.after).trim_end().to_owned(),
-        it.low
-            .map(|low| format!("┊ threshold {low}"))
-            .unwrap_or_default(),
-        it.high
-            .map(|high| format!("│ target {high}"))
-            .unwrap_or_default(),
-        it.over
-            .map(|over| format!("over by {}", amount(over)))
-            .unwrap_or_default(),
-    ]
+    }
 }

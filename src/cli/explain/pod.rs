@@ -1,242 +1,159 @@
-//! A pod on a page.
+//! A pod as text.
 
 use std::fmt;
 
-use crate::cli::show::{Ink, columns};
-use crate::decide::explain::{Asked, BudgetLine, Fit, Landing, OfPod, Said, foremost};
-use crate::model::plan::{PodVerdict, whole};
-use crate::values::Ratio;
+use crate::cli::show::Ink;
+use crate::decide::explain::{Asked, BudgetLine, Landing, OfPod, Said, foremost};
+use crate::model::plan::PodVerdict;
+use crate::values::text::{age, are, list};
 
-use super::page::{Page, verb, without_empty};
+use super::page::{ExplanationText, verdict_ink};
 
-/// Longer lists are cut, unless all is asked for.
-const MOST_NODES: usize = 5;
+/// Longer lists are cut unless `--all` is given.
 const MOST_NAMES: usize = 6;
 
-impl Page<'_> {
-    pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, it: &OfPod) -> fmt::Result {
-        let about = [
-            it.node
-                .as_ref()
-                .map_or("on no node".to_owned(), |node| format!("on {node}")),
-            it.workload
-                .as_ref()
-                .map_or("bare".to_owned(), |w| format!("of {} {}", w.kind, w.name)),
-            if it.ready {
-                "Ready".to_owned()
-            } else {
-                format!("{}, not Ready", it.phase)
-            },
-            format!("{} old", whole(it.at.duration_since(it.created))),
-            it.priority
-                .map(|priority| format!("priority {priority}"))
-                .unwrap_or_default(),
-            budgets(&it.budgets),
-        ];
-        self.headline(f, &format!("Pod {}/{}", it.namespace, it.name), &about)?;
-        self.verdict(f, &it.words)?;
-        self.halted(f, it.halted.as_ref())?;
-        self.load(f, &it.load)?;
-        self.words(f, &it.words)?;
-        if let Some(gates) = &it.gates {
+impl ExplanationText<'_> {
+    pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, pod: &OfPod) -> fmt::Result {
+        self.headline(
+            f,
+            &format!("Pod {}/{}", pod.namespace, pod.name),
+            &facts(pod),
+        )?;
+        self.verdict(f, &pod.words)?;
+        self.halted(f, pod.halted.as_ref())?;
+        self.load(f, &pod.load)?;
+        self.strategies(f, &pod.words)?;
+        if let Some(gates) = &pod.gates {
             self.gates(f, gates)?;
         }
-        if let Some(landing) = &it.landing {
+        if let Some(landing) = &pod.landing {
             self.landing(f, landing)?;
         }
-        self.ledger(f, &it.ledger, it.at)
+        self.ledger(f, &pod.ledger, pod.at)
     }
 
-    /// The one sentence that matters most, and who says it.
+    /// Writes the most important verdict and the strategy that made it.
     fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
         let Some(said) = foremost(words) else {
             return writeln!(f, "the policy has no strategy");
         };
-        if matches!(said.word, PodVerdict::NotSelected(_)) && words.len() > 1 {
-            return writeln!(
-                f,
-                "{}",
-                self.screen.paint(Ink::Bold, "no strategy asks for it")
-            );
-        }
-        let ink = if matches!(said.word, PodVerdict::NotSelected(_)) {
-            Ink::Bold
-        } else {
-            Page::ink(&said.word)
-        };
-        let line = match &said.word {
-            PodVerdict::Moved { .. } => format!("{}: it {}", said.strategy, said.word),
-            PodVerdict::Kept(_) => format!("{}: it stays: {}", said.strategy, said.word),
-            PodVerdict::NotSelected(_) => {
-                format!("{}: it is not asked to go: {}", said.strategy, said.word)
+        let (verdict, ink) = match &said.word {
+            PodVerdict::NotSelected(_) if words.len() > 1 => {
+                return self
+                    .screen
+                    .line(f, "no strategy selects this pod", Some(Ink::Bold));
             }
+            PodVerdict::Moved { .. } => (said.word.to_string(), Ink::Cold),
+            PodVerdict::Kept(_) => (format!("stays: {}", said.word), Ink::Doubt),
+            PodVerdict::NotSelected(_) => (format!("not selected: {}", said.word), Ink::Bold),
         };
-        self.beside(f, "", &line, Some(ink))?;
+        let line = format!("{}: {verdict}", said.strategy);
+        self.screen.line(f, &line, Some(ink))?;
         self.remedy(f, 0, said.word.remedy().as_deref())
     }
 
-    /// One strategy has the whole verdict already.
-    fn words(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
+    /// Writes the verdict of each strategy. With a single strategy it is printed above.
+    fn strategies(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
         if words.len() < 2 {
             return Ok(());
         }
-        self.title(f, "Strategies", "what each says of it, in order")?;
+        self.screen.title(
+            f,
+            "Strategies",
+            "the verdict of each, in the order of the policy",
+        )?;
         for said in words {
-            let ink = Page::ink(&said.word);
-            writeln!(
-                f,
-                "{}  {}",
-                said.strategy,
-                self.screen.paint(ink, verb(said))
-            )?;
-            self.beside(
-                f,
-                "  ",
-                &said.word.to_string(),
-                Some(ink).filter(|ink| *ink != Ink::Dim),
-            )?;
+            let ink = verdict_ink(&said.word);
+            let verdict = match said.word {
+                PodVerdict::Moved { .. } => "moves",
+                PodVerdict::Kept(_) => "stays",
+                PodVerdict::NotSelected(_) => "not selected",
+            };
+            writeln!(f, "{}  {}", said.strategy, self.screen.paint(ink, verdict))?;
+            let text = said.word.to_string();
+            self.screen
+                .beside(f, "  ", &text, Some(ink).filter(|ink| *ink != Ink::Dim))?;
             self.remedy(f, 2, said.word.remedy().as_deref())?;
         }
         Ok(())
     }
 
     fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &Asked) -> fmt::Result {
-        self.title(
-            f,
-            "Gates",
-            &format!(
-                "each asked by itself, as if {} named the pod now",
-                gates.strategy
-            ),
-        )?;
+        let note = format!(
+            "each checked alone, as if {} selected the pod now",
+            gates.strategy
+        );
+        self.screen.title(f, "Gates", &note)?;
         for answer in &gates.answers {
             let head = format!("{:10}  ", answer.gate.code());
-            match &answer.refusal {
-                None => self.beside(f, &head, "admits it", None)?,
-                Some(why) => {
-                    self.beside(f, &head, &format!("refuses: {why}"), Some(Ink::Doubt))?;
-                    self.remedy(f, head.len(), Some(&why.remedy()))?;
-                }
-            }
+            let Some(refusal) = &answer.refusal else {
+                self.screen.beside(f, &head, "admits", None)?;
+                continue;
+            };
+            let text = format!("refuses: {refusal}");
+            self.screen.beside(f, &head, &text, Some(Ink::Doubt))?;
+            self.remedy(f, head.len(), Some(&refusal.remedy()))?;
         }
         Ok(())
     }
 
     fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &Landing) -> fmt::Result {
-        let by = if landing.scores_known {
-            "by the scheduler's scores"
+        let note = if landing.scores_known {
+            "predicted nodes of the replacement, by the scheduler's scores"
         } else {
-            "by filters alone: the scores of its scheduler are not known"
+            "predicted nodes of the replacement, by filters only: the scheduler's scores are unknown"
         };
-        self.title(
-            f,
-            "Landing",
-            &format!("where its replacement would land, {by}"),
-        )?;
+        self.screen.title(f, "Landing", note)?;
         if landing.nodes.is_empty() {
-            writeln!(f, "nowhere: no node can take it")?;
+            writeln!(f, "none: no node can run it")?;
         } else {
-            self.fits(f, &landing.nodes)?;
+            self.candidates(f, &landing.nodes)?;
         }
         if let Some(pull) = &landing.pull_home {
-            self.beside(f, "drawn home: ", pull, Some(Ink::Doubt))?;
+            self.screen
+                .beside(f, "returns to its node: ", pull, Some(Ink::Doubt))?;
         }
         for misfits in &landing.misfits {
-            let (shown, left_out) = self.fit(misfits.nodes.len(), MOST_NAMES);
-            let names = misfits.nodes[..shown].join(", ");
-            let more = if left_out > 0 {
-                format!(" and {left_out} more")
-            } else {
-                String::new()
-            };
-            let verb = if misfits.nodes.len() == 1 {
-                "is"
-            } else {
-                "are"
-            };
-            self.beside(
-                f,
-                "",
-                &format!("cannot take it: {names}{more} {verb} {}", misfits.reason),
-                Some(Ink::Dim),
-            )?;
+            let (most, _) = self.shown(misfits.nodes.len(), MOST_NAMES);
+            let names = list(&misfits.nodes, most);
+            let are = are(misfits.nodes.len());
+            let text = format!("cannot run it: {names} {are} {}", misfits.reason);
+            self.screen.line(f, &text, Some(Ink::Dim))?;
         }
         Ok(())
     }
-
-    fn fits(&self, f: &mut fmt::Formatter<'_>, nodes: &[Fit]) -> fmt::Result {
-        // Who may win is never left out, nor is the pod's own node.
-        let matters = |fit: &&Fit| fit.chance > Ratio::ZERO || fit.home;
-        let (mut shown, others): (Vec<&Fit>, Vec<&Fit>) = nodes.iter().partition(matters);
-        let (winners, _) = self.fit(shown.len(), 2 * MOST_NODES);
-        shown.truncate(winners);
-        let (rest, _) = self.fit(others.len(), MOST_NODES.saturating_sub(shown.len()).max(2));
-        shown.extend(&others[..rest]);
-        shown.sort_by_key(|fit| nodes.iter().position(|other| other.node == fit.node));
-        let plugins: Vec<&str> = nodes[0].parts.keys().copied().collect();
-        let told = |plugin: &&&str| {
-            let first = nodes[0].parts[**plugin];
-            nodes.iter().any(|fit| fit.parts[**plugin] != first)
-        };
-        let deciding: Vec<&str> = plugins.iter().filter(told).copied().collect();
-        let alike: Vec<&str> = plugins
-            .iter()
-            .filter(|plugin| !deciding.contains(plugin))
-            .copied()
-            .collect();
-        let parts = |fit: &Fit| {
-            deciding
-                .iter()
-                .map(|p| format!("{p}={}", fit.parts[*p]))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let scored = nodes.iter().any(|fit| fit.score != 0);
-        let row = |fit: &&Fit| {
-            let name = if fit.home {
-                format!("{} (home)", fit.node)
-            } else {
-                fit.node.clone()
-            };
-            let score = if scored {
-                format!("score {}", fit.score)
-            } else {
-                String::new()
-            };
-            vec![name, format!("{:>4}", fit.chance), score, gain(fit)]
-        };
-        let lines = columns(&without_empty(shown.iter().map(row).collect()));
-        let mut last = String::new();
-        for (line, fit) in lines.iter().zip(&shown) {
-            let ink = (fit.chance > Ratio::ZERO).then_some(Ink::Bold);
-            self.beside(f, "", line, ink)?;
-            let parts = parts(fit);
-            if scored && parts != last {
-                self.beside(f, "      ", &parts, Some(Ink::Dim))?;
-            }
-            last = parts;
-        }
-        if scored && !alike.is_empty() && nodes.len() > 1 {
-            self.beside(
-                f,
-                "",
-                &format!("the same on all: {}", alike.join(", ")),
-                Some(Ink::Dim),
-            )?;
-        }
-        self.more(f, nodes.len() - shown.len(), "nodes that could take it")
-    }
 }
 
-fn gain(fit: &Fit) -> String {
-    match &fit.gain {
-        Some(Ok(full)) => format!("helps; the node would be {full} full"),
-        Some(Err(_)) | None => fit.flaw().unwrap_or_default(),
-    }
+fn facts(pod: &OfPod) -> [String; 6] {
+    let node = pod.node.as_ref().map(|node| format!("on {node}"));
+    let owner = pod.workload.as_ref();
+    let owner = owner.map(|workload| format!("of {} {}", workload.kind, workload.name));
+    let priority = pod.priority.map(|priority| format!("priority {priority}"));
+    let state = if pod.ready {
+        "Ready".to_owned()
+    } else {
+        format!("{}, not Ready", pod.phase)
+    };
+    [
+        node.unwrap_or_else(|| "on no node".to_owned()),
+        owner.unwrap_or_else(|| "without a controller".to_owned()),
+        state,
+        format!("{} old", age(pod.at.duration_since(pod.created))),
+        priority.unwrap_or_default(),
+        budgets(&pod.budgets),
+    ]
 }
 
 /// `PodDisruptionBudget web allows 1`.
 pub(super) fn budgets(budgets: &[BudgetLine]) -> String {
-    let told = |it: &BudgetLine| format!("PodDisruptionBudget {} allows {}", it.name, it.allowed);
-    budgets.iter().map(told).collect::<Vec<_>>().join(", ")
+    let texts: Vec<String> = budgets
+        .iter()
+        .map(|budget| {
+            format!(
+                "PodDisruptionBudget {} allows {}",
+                budget.name, budget.allowed
+            )
+        })
+        .collect();
+    texts.join(", ")
 }

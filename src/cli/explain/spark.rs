@@ -1,34 +1,37 @@
-//! A window of usage in one line.
+//! Sparklines, and amounts in short form.
 
 use crate::values::Amount;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// No line is wider than this.
+/// The width of a line in characters.
 const WIDEST: usize = 40;
 
-/// The samples as blocks from nothing to the largest; where there are more than fit, each block is the mean of some.
+/// A sparkline from zero to the largest sample. With more samples than fit, each block is the mean of several.
 pub(super) fn line(samples: &[Amount]) -> String {
     let most = samples.iter().max().copied().unwrap_or_default();
     let each = samples.len().div_ceil(WIDEST).max(1);
-    let block = |part: &[Amount]| {
-        let sum: f64 = part.iter().map(|amount| amount.as_f64()).sum();
-        let mean = Amount::from_f64(sum / count(part.len()));
-        let share = mean.share_of(most).unwrap_or_default().get();
-        let height = BLOCKS
-            .iter()
-            .zip(1_u8..)
-            .take_while(|(_, step)| (f64::from(*step) - 0.5) / 8.0 <= share)
-            .count();
-        BLOCKS[height.saturating_sub(1)]
-    };
-    samples.chunks(each).map(block).collect()
+    let blocks = samples.chunks(each).map(|part| block(part, most));
+    blocks.collect()
 }
 
-fn count(samples: usize) -> f64 {
+/// The block whose height is the mean of the samples.
+fn block(samples: &[Amount], most: Amount) -> char {
+    let sum: f64 = samples.iter().map(|amount| amount.as_f64()).sum();
+    let mean = Amount::from_f64(sum / as_f64(samples.len()));
+    let share = mean.share_of(most).unwrap_or_default().get();
+    let height = BLOCKS
+        .iter()
+        .zip(1_u8..)
+        .take_while(|(_, step)| (f64::from(*step) - 0.5) / 8.0 <= share)
+        .count();
+    BLOCKS[height.saturating_sub(1)]
+}
+
+fn as_f64(samples: usize) -> f64 {
     f64::from(u32::try_from(samples).unwrap_or(u32::MAX))
 }
 
-/// Cores as people write them: `1.25`, or `250m` below one.
+/// Cores: `1.25`, or `250m` below one.
 pub(super) fn cores(amount: Amount) -> String {
     let milli = Amount::new(amount.get().div_ceil(1_000_000)).as_f64();
     if milli < 1000.0 {
@@ -38,7 +41,7 @@ pub(super) fn cores(amount: Amount) -> String {
     }
 }
 
-/// Bytes as people write them: `512Mi`, `1.5Gi`.
+/// Bytes: `512Mi`, `1.5Gi`.
 pub(super) fn bytes(amount: Amount) -> String {
     let (mut value, mut unit) = (amount.as_f64(), "");
     for next in ["Ki", "Mi", "Gi", "Ti", "Pi"] {
@@ -50,7 +53,7 @@ pub(super) fn bytes(amount: Amount) -> String {
     format!("{}{unit}", trimmed(value))
 }
 
-/// Three digits that count, without zeros at the end.
+/// Three significant digits without trailing zeros.
 fn trimmed(value: f64) -> String {
     let decimals = if value >= 100.0 {
         0
@@ -72,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_goes_from_nothing_to_the_largest() {
+    fn a_sparkline_scales_to_the_largest_sample() {
         let amounts = |values: &[u64]| values.iter().map(|v| Amount::new(*v)).collect::<Vec<_>>();
         assert_eq!(line(&amounts(&[0, 1, 2, 4, 8])), "▁▁▂▄█");
         assert_eq!(line(&amounts(&[5])), "█");
@@ -84,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_as_people_write_them() {
+    fn amounts_have_three_significant_digits() {
         let of = |milli| cores(Amount::millicores(milli));
         assert_eq!(
             [of(0), of(5), of(250), of(1000), of(1250), of(12_340)],

@@ -1,79 +1,60 @@
-//! The nodes: how full they are, and how full they will be.
+//! The nodes: their usage before and after the plan, as bars.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::plan::{Class, NodePicture};
+use crate::render::table::display_width;
 use crate::values::Ratio;
+use crate::values::text::list;
 
-use super::{Ink, Page, Screen, names};
+use super::{Ink, PlanText, Screen, shown};
 
-/// With more nodes than twice this, only so many of each end are shown.
+/// Larger clusters show this many of the fullest and of the emptiest nodes.
 const END: usize = 20;
 const MOST_NAMES: usize = 8;
-const LEAST_BAR: usize = 6;
+const SHORTEST_BAR: usize = 6;
 const LONGEST_BAR: usize = 30;
-/// ` 95% →  58%`, with a space in front.
+/// The width of `figures`: ` 95% →  58%` and a space in front.
 pub(in crate::cli) const FIGURES: usize = 12;
 
-struct Row<'p> {
+struct NodeRow<'p> {
     before: &'p NodePicture,
     after: &'p NodePicture,
     class: Option<&'p Class>,
 }
 
-impl Row<'_> {
-    /// How full the node is where it is fullest; what is unknown sorts last.
-    fn heat(&self) -> f64 {
-        let known = self.before.ratios.values().flatten();
-        known
-            .map(|r| r.get())
+impl NodeRow<'_> {
+    /// The largest ratio of any resource; unknown usage sorts last.
+    fn fullest(&self) -> f64 {
+        let ratios = self.before.ratios.values().flatten();
+        ratios
+            .map(|ratio| ratio.get())
             .max_by(f64::total_cmp)
             .unwrap_or(f64::NEG_INFINITY)
     }
 }
 
-/// How wide each column is; no bar where there is no room for one.
+/// The widths of the columns. Bars that would be too short have width 0 and are left out.
 #[derive(Clone, Copy)]
-struct Widths {
+struct NodeWidths {
     name: usize,
     class: usize,
     bar: usize,
 }
 
-impl Page<'_> {
+impl PlanText<'_> {
     pub(super) fn nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.rows();
-        let resources: Vec<&str> = rows
-            .iter()
-            .flat_map(|r| r.before.ratios.keys())
-            .map(String::as_str)
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect();
-        let widths = self.widths(&rows, resources.len());
-        self.title(
-            f,
-            "Nodes",
-            &format!(
-                "by {}, before → after, the fullest first",
-                self.plan.before.basis.words()
-            ),
-        )?;
-        let heads: Vec<String> = resources
-            .iter()
-            .map(|r| self.column_head(r, widths.bar))
-            .collect();
-        let head = format!(
-            "{:name$}  {:class$}  {}",
-            "",
-            "",
-            heads.join("  "),
-            name = widths.name,
-            class = widths.class
-        );
-        writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))?;
-        let (_, left_out) = self.fit(rows.len(), 2 * END);
+        let rows = self.node_rows();
+        let names = rows.iter().flat_map(|row| row.before.ratios.keys());
+        let resources: BTreeSet<&str> = names.map(String::as_str).collect();
+        let resources: Vec<&str> = resources.into_iter().collect();
+        let widths = self.node_widths(&rows, resources.len());
+        let basis = self.plan.before.basis.words();
+        let note = format!("by {basis}, before → after, fullest first");
+        self.screen.title(f, "Nodes", &note)?;
+        self.node_head(f, &resources, widths)?;
+        let (_, left_out) = shown(self.all, rows.len(), 2 * END);
         let (first, last) = if left_out > 0 {
             rows.split_at(rows.len() - END)
         } else {
@@ -82,145 +63,139 @@ impl Page<'_> {
         for row in &first[..first.len() - left_out] {
             self.node(f, row, &resources, widths)?;
         }
-        if left_out > 0 {
-            self.more(f, &format!("{left_out} nodes in between"))?;
-        }
+        self.screen.left_out(f, left_out, " nodes in between")?;
         for row in last {
             self.node(f, row, &resources, widths)?;
         }
-        if widths.bar > 0 {
-            self.legend(f)
-        } else {
-            Ok(())
+        if widths.bar == 0 {
+            return Ok(());
         }
+        self.legend(f)
     }
 
-    fn rows(&self) -> Vec<Row<'_>> {
+    fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut classes: BTreeMap<&str, &Class> = BTreeMap::new();
         for verdict in &self.plan.nodes {
             classes.entry(&verdict.node).or_insert(&verdict.class);
         }
-        let both = self.plan.before.nodes.iter().zip(&self.plan.after.nodes);
-        let class = |node: &NodePicture| classes.get(node.name.as_str()).copied();
-        let mut rows: Vec<Row<'_>> = both
-            .map(|(before, after)| Row {
+        let pairs = self.plan.before.nodes.iter().zip(&self.plan.after.nodes);
+        let mut rows: Vec<NodeRow<'_>> = pairs
+            .map(|(before, after)| NodeRow {
                 before,
                 after,
-                class: class(before),
+                class: classes.get(before.name.as_str()).copied(),
             })
             .collect();
-        // Stable: where nodes are alike, they stay in the order of their names.
-        rows.sort_by(|a, b| b.heat().total_cmp(&a.heat()));
+        // The sort is stable: equal nodes stay sorted by name.
+        rows.sort_by(|a, b| b.fullest().total_cmp(&a.fullest()));
         rows
     }
 
-    fn widths(&self, rows: &[Row<'_>], resources: usize) -> Widths {
-        let name = rows
+    fn node_widths(&self, rows: &[NodeRow<'_>], resources: usize) -> NodeWidths {
+        let names = rows.iter().map(|row| display_width(&row.before.name));
+        let name = names.max().unwrap_or(0);
+        let class = rows
             .iter()
-            .map(|r| r.before.name.chars().count())
+            .map(|row| label(row.class).len())
             .max()
             .unwrap_or(0);
-        let class = rows.iter().map(|r| word(r.class).len()).max().unwrap_or(0);
         let each = self.screen.width.saturating_sub(name + class + 2) / resources.max(1);
         let bar = each.saturating_sub(FIGURES + 2).min(LONGEST_BAR);
-        Widths {
+        NodeWidths {
             name,
             class,
-            bar: if bar < LEAST_BAR { 0 } else { bar },
+            bar: if bar < SHORTEST_BAR { 0 } else { bar },
         }
+    }
+
+    fn node_head(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        resources: &[&str],
+        widths: NodeWidths,
+    ) -> fmt::Result {
+        let heads = resources
+            .iter()
+            .map(|resource| self.column_head(resource, widths.bar));
+        let heads: Vec<String> = heads.collect();
+        let indent = " ".repeat(widths.name + 2 + widths.class + 2);
+        let head = format!("{indent}{}", heads.join("  "));
+        writeln!(f, "{}", self.screen.paint(Ink::Dim, head.trim_end()))
     }
 
     fn node(
         &self,
         f: &mut fmt::Formatter<'_>,
-        row: &Row<'_>,
+        row: &NodeRow<'_>,
         resources: &[&str],
-        widths: Widths,
+        widths: NodeWidths,
     ) -> fmt::Result {
         let cells: Vec<String> = resources
             .iter()
-            .map(|r| self.cell(row, r, widths.bar))
+            .map(|resource| self.cell(row, resource, widths.bar))
             .collect();
-        let class = self.screen.paint_class(
-            row.class,
-            &format!("{:w$}", word(row.class), w = widths.class),
-        );
-        let line = format!(
-            "{:w$}  {class}  {}",
-            row.before.name,
-            cells.join("  "),
-            w = widths.name
-        );
+        let class = format!("{:w$}", label(row.class), w = widths.class);
+        let class = self.screen.paint_class(row.class, &class);
+        let name = &row.before.name;
+        let gap = " ".repeat(widths.name.saturating_sub(display_width(name)) + 2);
+        let line = format!("{name}{gap}{class}  {}", cells.join("  "));
         writeln!(f, "{}", line.trim_end())
     }
 
     /// `cpu  ┊ 30%  │ 60%`, as wide as the cells below.
     fn column_head(&self, resource: &str, bar: usize) -> String {
-        let (threshold, target) = if bar > 0 {
-            self.bounds_of(resource)
+        let ticks = if bar > 0 {
+            self.ticks(resource)
         } else {
-            (None, None)
+            Ticks::default()
         };
-        let threshold = threshold.map(|ratio| format!("┊ {ratio}"));
-        let target = target.map(|ratio| format!("│ {ratio}"));
-        let parts: Vec<String> = [Some(resource.to_owned()), threshold, target]
-            .into_iter()
-            .flatten()
-            .collect();
+        let parts = [
+            Some(resource.to_owned()),
+            ticks.low.map(|ratio| format!("┊ {ratio}")),
+            ticks.high.map(|ratio| format!("│ {ratio}")),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
         format!("{:w$}", parts.join("  "), w = bar + FIGURES)
     }
 
-    fn bounds_of(&self, resource: &str) -> (Option<Ratio>, Option<Ratio>) {
-        let Some(pool) = self.bounds() else {
-            return (None, None);
-        };
-        (pool.threshold(resource), pool.target(resource))
+    fn ticks(&self, resource: &str) -> Ticks {
+        let bounds = self.bounds();
+        Ticks {
+            low: bounds.and_then(|pool| pool.threshold(resource)),
+            high: bounds.and_then(|pool| pool.target(resource)),
+        }
     }
 
-    fn cell(&self, row: &Row<'_>, resource: &str, bar: usize) -> String {
-        let known = |picture: &NodePicture| picture.ratios.get(resource).copied().flatten();
-        let (before, after) = (known(row.before), known(row.after));
+    fn cell(&self, row: &NodeRow<'_>, resource: &str, bar: usize) -> String {
+        let before = row.before.ratios.get(resource).copied().flatten();
+        let after = row.after.ratios.get(resource).copied().flatten();
         let figures = figures(before, after);
         if bar == 0 {
             return figures;
         }
-        let (threshold, target) = self.bounds_of(resource);
-        let ticks = Ticks {
-            low: threshold,
-            high: target,
-        };
-        let drawn = draw(
-            before.unwrap_or_default(),
-            after.unwrap_or_default(),
-            ticks,
-            bar,
-        );
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let drawn = draw(before, after, self.ticks(resource), bar);
         format!("{} {figures}", self.screen.paint_class(row.class, &drawn))
     }
 
     fn legend(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.plan.moves.is_empty() {
-            self.hint(f, "█ stays   ░ leaves   ▒ arrives")?;
+            self.screen.hint(f, "█ stays   ░ leaves   ▒ arrives")?;
         }
         if self.bounds().is_some() {
-            self.hint(
-                f,
-                "┊ threshold: below all of them is cold   │ target: above any of them is hot",
-            )?;
+            let legend = "┊ threshold: cold if below all   │ target: hot if above any";
+            self.screen.hint(f, legend)?;
         }
         Ok(())
     }
 
-    /// Nodes that take part in nothing, each reason once.
-    pub(super) fn left_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The nodes that take no part in moves, grouped by the reason.
+    pub(super) fn excluded(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for verdict in self.plan.nodes.iter().filter(|v| aside(&v.class)) {
-            let why = verdict
-                .class
-                .to_string()
-                .trim_start_matches("left alone: ")
-                .to_owned();
-            let nodes = reasons.entry(why).or_default();
+        for verdict in self.plan.nodes.iter().filter(|v| is_excluded(&v.class)) {
+            let class = verdict.class.to_string();
+            let reason = class.trim_start_matches("left alone: ").to_owned();
+            let nodes = reasons.entry(reason).or_default();
             if !nodes.contains(&verdict.node.as_str()) {
                 nodes.push(&verdict.node);
             }
@@ -228,14 +203,12 @@ impl Page<'_> {
         if reasons.is_empty() {
             return Ok(());
         }
-        self.title(
-            f,
-            "Left alone",
-            "nodes that are neither relieved nor filled",
-        )?;
-        for (why, nodes) in reasons {
-            let (shown, _) = self.fit(nodes.len(), MOST_NAMES);
-            writeln!(f, "{}: {why}", names(&nodes, shown))?;
+        self.screen
+            .title(f, "Left alone", "nodes that neither lose nor receive pods")?;
+        for (reason, nodes) in reasons {
+            let (most, _) = shown(self.all, nodes.len(), MOST_NAMES);
+            self.screen
+                .line(f, &format!("{}: {reason}", list(&nodes, most)), None)?;
         }
         Ok(())
     }
@@ -263,8 +236,8 @@ impl Screen {
     }
 }
 
-/// One word for a class; the sentences are in a section of their own.
-const fn word(class: Option<&Class>) -> &'static str {
+/// The class in a word or two; the section "Left alone" has the sentences.
+const fn label(class: Option<&Class>) -> &'static str {
     match class {
         Some(Class::Hot { .. }) => "hot",
         Some(Class::Warming { .. }) => "warming",
@@ -279,7 +252,8 @@ const fn word(class: Option<&Class>) -> &'static str {
     }
 }
 
-const fn aside(class: &Class) -> bool {
+/// Whether a node of this class takes no part in moves.
+const fn is_excluded(class: &Class) -> bool {
     match class {
         Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => false,
         Class::Warming { .. }
@@ -293,10 +267,10 @@ const fn aside(class: &Class) -> bool {
     }
 }
 
-/// `83% →  58%`, or one figure where both are the same.
+/// `83% →  58%`, or one figure if both are equal.
 pub(in crate::cli) fn figures(before: Option<Ratio>, after: Option<Ratio>) -> String {
-    let text = |ratio: Option<Ratio>| ratio.map_or("?".to_owned(), |r| r.to_string());
-    let (before, after) = (text(before), text(after));
+    let [before, after] =
+        [before, after].map(|ratio| ratio.map_or("?".to_owned(), |ratio| ratio.to_string()));
     let after = if after == before {
         String::new()
     } else {
@@ -305,30 +279,32 @@ pub(in crate::cli) fn figures(before: Option<Ratio>, after: Option<Ratio>) -> St
     format!("{before:>4}{after:7}")
 }
 
-/// Where a bar shows the bounds.
+/// The bounds that a bar marks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::cli) struct Ticks {
     pub(in crate::cli) low: Option<Ratio>,
     pub(in crate::cli) high: Option<Ratio>,
 }
 
-/// What stays, what leaves or arrives, and where the bounds are; full at 100 %.
+/// A bar that is full at 100 %: the share that stays, the share that leaves or arrives, and the bounds.
 pub(in crate::cli) fn draw(before: Ratio, after: Ratio, ticks: Ticks, width: usize) -> String {
-    let (was, will) = (cells(before, width), cells(after, width));
-    let change = if will < was { '░' } else { '▒' };
-    let tick = |bound: Option<Ratio>| bound.map(|at| cells(at, width).min(width - 1));
-    let (low, high) = (tick(ticks.low), tick(ticks.high));
-    let cell = |i: usize| match i {
-        i if Some(i) == high => '│',
-        i if Some(i) == low => '┊',
-        i if i < was.min(will) => '█',
-        i if i < was.max(will) => change,
-        _ => ' ',
-    };
-    (0..width).map(cell).collect()
+    let (before, after) = (cells(before, width), cells(after, width));
+    let changed = if after < before { '░' } else { '▒' };
+    let last = width.saturating_sub(1);
+    let low = ticks.low.map(|ratio| cells(ratio, width).min(last));
+    let high = ticks.high.map(|ratio| cells(ratio, width).min(last));
+    (0..width)
+        .map(|i| match i {
+            i if Some(i) == high => '│',
+            i if Some(i) == low => '┊',
+            i if i < before.min(after) => '█',
+            i if i < before.max(after) => changed,
+            _ => ' ',
+        })
+        .collect()
 }
 
-/// How many cells of a bar a ratio fills.
+/// The number of cells of a bar that a ratio fills.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,147 +1,122 @@
-//! The pods: which move, which stay and why, and what could not be read.
+//! The pods: those that move, those that stay and why, and the objects that could not be read.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::model::plan::{Kept, Move, Reason};
+use crate::render::table::Table;
 
-use super::{Ink, Page, columns};
+use super::{Ink, PlanText, padded, shown};
 
-/// Longer lists are cut, unless all is asked for.
-const MOST: usize = 40;
+/// Longer lists are cut unless `--all` is given.
+const MOST_MOVES: usize = 40;
 const MOST_SKIPPED: usize = 5;
 
-impl Page<'_> {
+impl PlanText<'_> {
     pub(super) fn moves(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plan.moves.is_empty() {
             return Ok(());
         }
-        let lots = self.plan.moves.iter().any(|m| m.may_land.len() > 1);
-        let foreseen = "in this order; from → where the replacement is foreseen to land";
-        let drawn = "; others are as good to the scheduler";
-        self.title(
-            f,
-            "Moves",
-            &format!("{foreseen}{}", if lots { drawn } else { "" }),
-        )?;
-        let (shown, left_out) = self.fit(self.plan.moves.len(), MOST);
-        let moves = &self.plan.moves[..shown];
-        let lines = columns(
-            &moves
-                .iter()
-                .enumerate()
-                .map(|(i, m)| row(i, m))
-                .collect::<Vec<_>>(),
-        );
-        let reasons: Vec<String> = moves.iter().map(|m| brief(&m.reason)).collect();
-        let widest = |lines: &[String]| lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
-        let (width, fits) = (
-            widest(&lines),
-            widest(&lines) + 2 + widest(&reasons) <= self.screen.width,
-        );
-        for (line, reason) in lines.iter().zip(reasons) {
-            let reason = self.screen.paint(Ink::Dim, &reason);
-            if fits {
-                writeln!(f, "{line:width$}  {reason}")?
-            } else {
-                writeln!(f, "{line}\n     {reason}")?
-            }
+        let ties = self
+            .plan
+            .moves
+            .iter()
+            .any(|planned| planned.may_land.len() > 1);
+        let note = if ties {
+            "in this order; from → predicted node; the scheduler ranks the other nodes equally"
+        } else {
+            "in this order; from → predicted node"
+        };
+        self.screen.title(f, "Moves", note)?;
+        let (most, left_out) = shown(self.all, self.plan.moves.len(), MOST_MOVES);
+        let moves = &self.plan.moves[..most];
+        let rows = moves
+            .iter()
+            .enumerate()
+            .map(|(i, planned)| move_row(i, planned));
+        let heads = padded(&Table::new(rows).lines());
+        for (head, planned) in heads.iter().zip(moves) {
+            let reason = short_reason(&planned.reason);
+            self.screen
+                .beside_or_below(f, head, &reason, Some(Ink::Dim))?;
         }
-        self.left_out(f, left_out)
+        self.screen.left_out(f, left_out, "")
     }
 
     pub(super) fn kept(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plan.kept.is_empty() {
             return Ok(());
         }
-        self.title(
-            f,
-            "What stays, and why",
-            "pods whose leaving would help, by code",
-        )?;
-        let groups = groups(&self.plan.kept);
-        let heads = columns(&groups.iter().map(|g| head(g)).collect::<Vec<_>>());
-        let width = heads.iter().map(|h| h.chars().count()).max().unwrap_or(0) + 2;
+        let note = "pods that would help but stay, by refusal code";
+        self.screen.title(f, "What stays, and why", note)?;
+        let groups = by_code(&self.plan.kept);
+        let rows = groups.iter().map(|group| {
+            let code = group[0].refusal.code().to_owned();
+            vec![format!("{:>3}", group.len()), code]
+        });
+        let heads = padded(&Table::new(rows).lines());
         for (head, group) in heads.iter().zip(&groups) {
-            let (shown, _) = self.fit(group.len(), 1);
-            writeln!(f, "{head:width$}{}", group[0].refusal)?;
-            for (i, kept) in group[..shown].iter().enumerate() {
-                let such = if group.len() > shown { "such as " } else { "" };
-                // Only what differs is said again: the sentence of a limit is the same for every pod.
-                let differs = i > 0 && kept.refusal != group[0].refusal;
-                let why = if differs {
-                    format!(": {}", kept.refusal)
-                } else {
-                    String::new()
-                };
-                let pod = format!(
-                    "{such}{}/{} on {}{why}",
-                    kept.namespace, kept.pod, kept.node
-                );
-                writeln!(f, "{:width$}{}", "", self.screen.paint(Ink::Dim, &pod))?;
+            self.screen
+                .beside(f, head, &group[0].refusal.to_string(), None)?;
+            self.kept_pods(f, head.chars().count(), group)?;
+        }
+        if self.all || groups.iter().all(|group| group.len() == 1) {
+            return Ok(());
+        }
+        self.screen.hint(f, "--all lists each pod")
+    }
+
+    /// The pods of a group; without `--all` only the first.
+    fn kept_pods(&self, f: &mut fmt::Formatter<'_>, indent: usize, group: &[&Kept]) -> fmt::Result {
+        let (most, left_out) = shown(self.all, group.len(), 1);
+        let prefix = if left_out > 0 { "such as " } else { "" };
+        for kept in &group[..most] {
+            let mut text = format!("{prefix}{}/{} on {}", kept.namespace, kept.pod, kept.node);
+            // Most pods of a group have the sentence of the first, which is printed above.
+            if kept.refusal != group[0].refusal {
+                text = format!("{text}: {}", kept.refusal);
             }
+            self.screen
+                .beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))?;
         }
-        if groups.iter().all(|g| g.len() == 1) || self.all {
-            Ok(())
-        } else {
-            self.hint(f, "--all lists each pod")
-        }
+        Ok(())
     }
 
     pub(super) fn skipped(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plan.skipped.is_empty() {
             return Ok(());
         }
-        self.title(
-            f,
-            "Skipped",
-            "what cannot be read; a node that holds such a pod is left alone",
-        )?;
-        let (shown, left_out) = self.fit(self.plan.skipped.len(), MOST_SKIPPED);
-        for skipped in &self.plan.skipped[..shown] {
-            writeln!(f, "{skipped}")?;
+        let note = "objects that cannot be read; a node with such a pod is left alone";
+        self.screen.title(f, "Skipped", note)?;
+        let (most, left_out) = shown(self.all, self.plan.skipped.len(), MOST_SKIPPED);
+        for skipped in &self.plan.skipped[..most] {
+            self.screen.line(f, &skipped.to_string(), None)?;
         }
-        self.left_out(f, left_out)
-    }
-
-    fn left_out(&self, f: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
-        if count == 0 {
-            Ok(())
-        } else {
-            self.more(f, &format!("{count} more"))
-        }
+        self.screen.left_out(f, left_out, "")
     }
 }
 
-fn row(position: usize, it: &Move) -> Vec<String> {
-    let (kind, name) = it
-        .workload
-        .as_ref()
-        .map_or((&it.owner.kind, &it.owner.name), |w| (&w.kind, &w.name));
+fn move_row(position: usize, planned: &Move) -> Vec<String> {
+    let (kind, name) = match &planned.workload {
+        Some(workload) => (&workload.kind, &workload.name),
+        None => (&planned.owner.kind, &planned.owner.name),
+    };
+    let to = planned.to.as_deref().unwrap_or("?");
+    let others = match planned.may_land.len() {
+        0 | 1 => String::new(),
+        2 => " or 1 other".to_owned(),
+        all => format!(" or {} others", all - 1),
+    };
     vec![
         format!("{:>3}", position + 1),
-        format!("{}/{}", it.namespace, it.pod),
-        format!(
-            "{} → {}{}",
-            it.node,
-            it.to.as_deref().unwrap_or("?"),
-            others(it)
-        ),
+        format!("{}/{}", planned.namespace, planned.pod),
+        format!("{} → {to}{others}", planned.node),
         format!("{kind}/{name}"),
     ]
 }
 
-/// How many other nodes are as good to the scheduler.
-fn others(it: &Move) -> String {
-    match it.may_land.len() {
-        0 | 1 => String::new(),
-        2 => " or 1 other".to_owned(),
-        all => format!(" or {} others", all - 1),
-    }
-}
-
-/// Beside the names of the nodes, fewer words will do.
-fn brief(reason: &Reason) -> String {
+/// The reason of a move. The node is in the same line, so a hot node needs only its resource and ratio.
+fn short_reason(reason: &Reason) -> String {
     match reason {
         Reason::HotNode {
             resource,
@@ -162,20 +137,13 @@ fn brief(reason: &Reason) -> String {
     }
 }
 
-fn head(group: &[&Kept]) -> Vec<String> {
-    vec![
-        format!("{:>3}", group.len()),
-        group[0].refusal.code().to_owned(),
-    ]
-}
-
-/// By code, the most frequent first.
-fn groups(kept: &[Kept]) -> Vec<Vec<&Kept>> {
+/// Groups pods by refusal code, the largest group first.
+fn by_code(kept: &[Kept]) -> Vec<Vec<&Kept>> {
     let mut by_code: BTreeMap<&str, Vec<&Kept>> = BTreeMap::new();
-    for it in kept {
-        by_code.entry(it.refusal.code()).or_default().push(it);
+    for kept in kept {
+        by_code.entry(kept.refusal.code()).or_default().push(kept);
     }
     let mut groups: Vec<Vec<&Kept>> = by_code.into_values().collect();
-    groups.sort_by_key(|g| std::cmp::Reverse(g.len()));
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     groups
 }

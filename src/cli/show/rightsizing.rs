@@ -1,94 +1,86 @@
-//! The requests that are far from use, and what would be nearer.
+//! Workloads whose requests are far from their usage, with recommended requests.
 
 use std::fmt;
 
 use jiff::SignedDuration;
 
 use crate::model::plan::{Rightsizing, Suggestion};
+use crate::render::table::Table;
 use crate::values::quantity;
+use crate::values::text::age;
 
-use super::{Page, columns};
+use super::{PlanText, shown};
 
 const HEADS: [&str; 5] = ["", "pods", "cpu", "memory", "wrong by"];
 
-impl Page<'_> {
+impl PlanText<'_> {
     pub(super) fn rightsizing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(longest) = self.plan.rightsizing.iter().map(|a| a.span).max() else {
+        let Some(longest) = self
+            .plan
+            .rightsizing
+            .iter()
+            .map(|workload| workload.span)
+            .max()
+        else {
             return Ok(());
         };
         let rules = self.policy.rightsizing;
         let percentile = (rules.percentile.get() * 10_000.0).round() / 100.0;
-        let better = format!(
-            "p{percentile} of cpu, the most of memory, and {} on top",
+        let note = format!(
+            "per pod: current → recommended, p{percentile} of cpu and maximum of memory, plus {}",
             rules.headroom
         );
-        self.title(
-            f,
-            "Requests far from use",
-            &format!("of a pod, its containers together: now → {better}"),
-        )?;
+        self.screen.title(f, "Requests far from use", &note)?;
         let most = usize::try_from(rules.top).unwrap_or(usize::MAX);
-        let (shown, left_out) = self.fit(self.plan.rightsizing.len(), most);
-        let mut rows = vec![HEADS.map(str::to_owned).to_vec()];
-        rows.extend(self.plan.rightsizing[..shown].iter().map(row));
-        for line in columns(&rows) {
-            writeln!(f, "{line}")?;
-        }
-        if left_out > 0 {
-            self.more(f, &format!("{left_out} more"))?;
-        }
-        self.hint(f, &sureness(longest))
+        let (most, left_out) = shown(self.all, self.plan.rightsizing.len(), most);
+        let rows = self.plan.rightsizing[..most].iter().map(workload_row);
+        let head = HEADS.map(str::to_owned).to_vec();
+        self.table(f, Table::new(std::iter::once(head).chain(rows)))?;
+        self.screen.left_out(f, left_out, "")?;
+        self.screen.hint(f, &confidence(longest))
     }
 }
 
-/// How much to make of it.
-fn sureness(span: SignedDuration) -> String {
-    const DAY: SignedDuration = SignedDuration::from_hours(24);
-    let whole = SignedDuration::from_secs(span.as_secs());
-    match span {
-        SignedDuration::ZERO => {
-            "from one look, which knows no peak: watch for a day before you lower one".to_owned()
-        }
-        span if span < DAY => {
-            format!("from {whole:#}, which may have no peak: watch for a day before you lower one")
-        }
-        _ => format!("from {whole:#}"),
-    }
-}
-
-fn row(it: &Rightsizing) -> Vec<String> {
-    let pods = if it.measured == it.pods {
-        it.pods.to_string()
+/// How far to trust the recommendations: a short window may miss the daily peak.
+fn confidence(span: SignedDuration) -> String {
+    let advice = "watch for a day before lowering a request";
+    if span.is_zero() {
+        format!("from one reading, which shows no peak: {advice}")
+    } else if span < SignedDuration::from_hours(24) {
+        format!("from {}, which may miss a peak: {advice}", age(span))
     } else {
-        format!("{} of {}", it.measured, it.pods)
+        format!("from {}", age(span))
+    }
+}
+
+fn workload_row(workload: &Rightsizing) -> Vec<String> {
+    let pods = if workload.measured == workload.pods {
+        workload.pods.to_string()
+    } else {
+        format!("{} of {}", workload.measured, workload.pods)
     };
-    let cell = |resource| it.resources.get(resource).map_or("fits".to_owned(), change);
-    let worst = it
-        .resources
-        .values()
-        .max_by(|a, b| a.wrong_by.order(b.wrong_by));
-    let wrong_by = worst.map_or(String::new(), |s| {
-        format!("{} of all {}", s.wrong_by, s.resource)
+    let suggestions = workload.resources.values();
+    let worst = suggestions.max_by(|a, b| a.wrong_by.order(b.wrong_by));
+    let wrong_by = worst.map_or(String::new(), |suggestion| {
+        format!("{} of all {}", suggestion.wrong_by, suggestion.resource)
     });
-    vec![
-        it.workload.to_string(),
-        pods,
-        cell("cpu"),
-        cell("memory"),
-        wrong_by,
-    ]
+    let [cpu, memory] = ["cpu", "memory"].map(|resource| {
+        let suggestion = workload.resources.get(resource);
+        suggestion.map_or("fits".to_owned(), change)
+    });
+    vec![workload.workload.to_string(), pods, cpu, memory, wrong_by]
 }
 
-fn change(it: &Suggestion) -> String {
-    let text = |amount| quantity::text(it.resource, amount);
-    let capped = if it.limit == Some(it.suggested) {
-        ", its limit"
-    } else {
-        ""
+/// `100m → 200m, its limit`.
+fn change(suggestion: &Suggestion) -> String {
+    let request = match suggestion.request {
+        Some(request) => quantity::text(suggestion.resource, request),
+        None => "none".to_owned(),
     };
+    let suggested = quantity::text(suggestion.resource, suggestion.suggested);
+    let capped = suggestion.limit == Some(suggestion.suggested);
     format!(
-        "{} → {}{capped}",
-        it.request.map_or("none".to_owned(), text),
-        text(it.suggested)
+        "{request} → {suggested}{}",
+        if capped { ", its limit" } else { "" }
     )
 }

@@ -1,46 +1,34 @@
-//! The soft taints: which nodes the scheduler is steered around.
+//! The soft taints by which the scheduler is steered away from nodes.
 
 use std::fmt;
 
 use crate::model::plan::{Steer, SteerValue};
+use crate::render::table::Table;
 
-use super::{Page, columns};
+use super::{PlanText, shown};
 
-/// Longer lists are cut, unless all is asked for.
-const MOST: usize = 20;
+/// Longer lists are cut unless `--all` is given.
+const MOST_TAINTS: usize = 20;
 
-impl Page<'_> {
+impl PlanText<'_> {
     pub(super) fn steering(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plan.steering.is_empty() {
             return Ok(());
         }
-        self.title(
-            f,
-            "Steering",
-            "soft taints, which make a node the scheduler's last choice",
-        )?;
-        let (shown, left_out) = self.fit(self.plan.steering.len(), MOST);
-        for line in columns(
-            &self.plan.steering[..shown]
-                .iter()
-                .map(row)
-                .collect::<Vec<_>>(),
-        ) {
-            writeln!(f, "{line}")?;
-        }
-        if left_out == 0 {
-            Ok(())
-        } else {
-            self.more(f, &format!("{left_out} more"))
-        }
+        let note = "PreferNoSchedule taints, so that the scheduler chooses these nodes last";
+        self.screen.title(f, "Steering", note)?;
+        let (most, left_out) = shown(self.all, self.plan.steering.len(), MOST_TAINTS);
+        let rows = self.plan.steering[..most].iter().map(taint_row);
+        self.table(f, Table::new(rows))?;
+        self.screen.left_out(f, left_out, "")
     }
 }
 
-fn row(it: &Steer) -> Vec<String> {
-    let what = [
-        Some(it.action.code()),
-        it.action.value().map(SteerValue::text),
-    ];
-    let what: Vec<&str> = what.into_iter().flatten().collect();
-    vec![it.node.clone(), what.join(" "), it.why.to_string()]
+fn taint_row(steer: &Steer) -> Vec<String> {
+    let value = steer.action.value().map(SteerValue::text);
+    let action: Vec<&str> = [Some(steer.action.code()), value]
+        .into_iter()
+        .flatten()
+        .collect();
+    vec![steer.node.clone(), action.join(" "), steer.why.to_string()]
 }

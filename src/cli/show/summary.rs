@@ -1,169 +1,143 @@
-//! What it comes to: the balance, and the plan in one sentence.
+//! The balance before and after, and the plan in one sentence.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::cli::file::counted;
-use crate::model::plan::{Balance, Class, Verdict};
+use crate::model::plan::{Balance, Class, Note, Verdict};
+use crate::render::table::Table;
 use crate::values::Ratio;
+use crate::values::text::{agree, are, count, list};
 
-use super::{Page, columns, names};
+use super::PlanText;
 
 const MOST_NAMES: usize = 5;
+const HEADS: [&str; 4] = ["", "standard deviation", "fullest above mean", "mean"];
 
-impl Page<'_> {
+impl PlanText<'_> {
     pub(super) fn balance(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.plan.before.balance.is_empty() {
             return Ok(());
         }
-        self.title(
-            f,
-            "Balance",
-            "over the nodes, before → after; less is better",
-        )?;
-        let heads = ["", "standard deviation", "fullest above mean", "mean"];
-        let mut rows = vec![heads.map(str::to_owned).to_vec()];
-        for (resource, before) in &self.plan.before.balance {
+        let note = "of all nodes, before → after; less is better";
+        self.screen.title(f, "Balance", note)?;
+        let rows = self.plan.before.balance.iter().map(|(resource, before)| {
             let after = self.plan.after.balance.get(resource).unwrap_or(before);
-            let change = |of: fn(&Balance) -> Ratio| arrow(of(before), of(after));
-            rows.push(vec![
-                resource.clone(),
-                change(|b| b.deviation),
-                change(|b| b.above_mean),
-                change(|b| b.mean),
-            ]);
-        }
-        columns(&rows)
-            .iter()
-            .try_for_each(|line| writeln!(f, "{line}"))
+            balance_row(resource, before, after)
+        });
+        let head = HEADS.map(str::to_owned).to_vec();
+        self.table(f, Table::new(std::iter::once(head).chain(rows)))
     }
 
     /// The plan in one sentence.
     pub(super) fn summary(&self) -> String {
         if let Some(halt) = &self.plan.halted {
-            return format!("nothing was considered: {halt}");
+            return format!("no pods considered: {halt}");
         }
-        let hot: Vec<&Verdict> = self
-            .plan
-            .nodes
-            .iter()
-            .filter(|v| matches!(v.class, Class::Hot { .. }))
+        let nodes = self.plan.nodes.iter();
+        let hot: Vec<&Verdict> = nodes
+            .filter(|verdict| matches!(verdict.class, Class::Hot { .. }))
             .collect();
-        let stay: Vec<&str> = hot
+        let stay_hot: Vec<&str> = hot
             .iter()
-            .filter(|v| !self.cools(v))
-            .map(|v| v.node.as_str())
+            .filter(|verdict| !self.cools(verdict))
+            .map(|verdict| verdict.node.as_str())
             .collect();
         if self.plan.moves.is_empty() {
-            return self.idle(&stay);
+            return self.without_moves(&stay_hot);
         }
-        let moves = counted(self.plan.moves.len(), "move", "moves");
+        let moves = count(self.plan.moves.len(), "move");
         if hot.is_empty() {
             return format!("{moves}: {}", self.by_strategy());
         }
-        let (cooled, all) = (
-            hot.len() - stay.len(),
-            counted(hot.len(), "hot node", "hot nodes"),
-        );
-        match (cooled, stay.is_empty()) {
-            (_, true) => format!("{moves} would bring {cooled} of {all} below target"),
-            (0, false) => format!(
-                "{moves} would relieve {all}, and bring none below target yet{}",
-                self.mostly(&stay)
-            ),
-            (_, false) => {
-                let stay_hot = if stay.len() == 1 {
-                    "stays hot"
-                } else {
-                    "stay hot"
-                };
-                let nodes = names(&stay, MOST_NAMES);
-                format!(
-                    "{moves} would bring {cooled} of {all} below target; {nodes} {stay_hot}{}",
-                    self.mostly(&stay)
-                )
-            }
+        let all = count(hot.len(), "hot node");
+        let cooled = hot.len() - stay_hot.len();
+        if stay_hot.is_empty() {
+            return format!("{moves} would bring {cooled} of {all} below target");
         }
+        let why = self.most_frequent_refusal(&stay_hot);
+        if cooled == 0 {
+            return format!("{moves} would relieve {all}, but bring none below target{why}");
+        }
+        let stay = agree(stay_hot.len(), "stays", "stay");
+        let names = list(&stay_hot, MOST_NAMES);
+        format!("{moves} would bring {cooled} of {all} below target; {names} {stay} hot{why}")
     }
 
-    /// How many moves each strategy asks for.
+    /// The number of moves per strategy.
     fn by_strategy(&self) -> String {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for it in &self.plan.moves {
-            *counts.entry(it.strategy).or_default() += 1;
+        for planned in &self.plan.moves {
+            *counts.entry(planned.strategy).or_default() += 1;
         }
-        counts
+        let parts: Vec<String> = counts
             .iter()
             .map(|(strategy, n)| format!("{n} for {strategy}"))
-            .collect::<Vec<_>>()
-            .join(", ")
+            .collect();
+        parts.join(", ")
     }
 
-    /// What most often keeps pods on these nodes.
-    fn mostly(&self, nodes: &[&str]) -> String {
+    /// The refusal that keeps most pods on these nodes.
+    fn most_frequent_refusal(&self, nodes: &[&str]) -> String {
         let mut counts: BTreeMap<(bool, &str), usize> = BTreeMap::new();
-        for kept in self
-            .plan
-            .kept
-            .iter()
-            .filter(|k| nodes.contains(&k.node.as_str()))
-        {
-            *counts
-                .entry((kept.refusal.is_temporary(), kept.refusal.code()))
-                .or_default() += 1;
+        let kept = self.plan.kept.iter();
+        for kept in kept.filter(|kept| nodes.contains(&kept.node.as_str())) {
+            let key = (kept.refusal.is_temporary(), kept.refusal.code());
+            *counts.entry(key).or_default() += 1;
         }
         match counts.into_iter().max_by_key(|(_, n)| *n) {
-            Some(((true, code), n)) => format!(": {n} more wait for the next cycles ({code})"),
+            Some(((true, code), n)) => {
+                let wait = agree(n, "waits", "wait");
+                format!(": {n} more {wait} for a later cycle ({code})")
+            }
             Some(((false, code), n)) => {
-                format!(": {} for {code}", counted(n, "pod stays", "pods stay"))
+                let stay = agree(n, "stays", "stay");
+                format!(": {} {stay} because of {code}", count(n, "pod"))
             }
             None => String::new(),
         }
     }
 
-    /// Why there is no move.
-    fn idle(&self, hot: &[&str]) -> String {
-        let blind = |v: &Verdict| matches!(v.class, Class::Unknown(_));
-        if !self.plan.nodes.is_empty() && self.plan.nodes.iter().all(blind) {
-            return "nothing can be decided: no node's usage is known".to_owned();
+    /// The reason why there is no move.
+    fn without_moves(&self, hot: &[&str]) -> String {
+        let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);
+        if !self.plan.nodes.is_empty() && classes.all(|class| matches!(class, Class::Unknown(_))) {
+            return "no decision possible: the usage of every node is unknown".to_owned();
         }
         if !self.plan.kept.is_empty() {
-            let nodes = counted(hot.len(), "node is hot", "nodes are hot");
-            let pods = counted(
-                self.plan.kept.len(),
-                "pod that would help stays",
-                "pods that would help stay",
+            let kept = self.plan.kept.len();
+            let (nodes, pods) = (count(hot.len(), "node"), count(kept, "pod"));
+            let stay = agree(kept, "stays", "stay");
+            return format!(
+                "no moves possible: {nodes} {} hot, but {pods} that would help {stay}, for the reasons above",
+                are(hot.len())
             );
-            return format!("nothing can be done: {nodes}, but {pods}, for the reasons above");
         }
-        let several = self.plan.notes.len() > 1;
-        let pool = |pool: &str| {
-            if several {
-                format!("pool {pool}: ")
-            } else {
-                String::new()
+        let aside = self.plan.aside();
+        match (self.plan.notes.is_empty(), hot.is_empty()) {
+            (false, _) => format!("no moves needed: {}{aside}", self.notes()),
+            (true, true) => format!("no moves needed: no node is above its target{aside}"),
+            (true, false) => {
+                let nodes = list(hot, MOST_NAMES);
+                format!("no moves possible: no pod would relieve {nodes} by leaving")
             }
-        };
-        let notes: Vec<String> = self
-            .plan
-            .notes
-            .iter()
-            .map(|n| format!("{}{}", pool(&n.pool), n.why))
-            .collect();
-        match (notes.is_empty(), hot.is_empty()) {
-            (false, _) => format!("nothing to do: {}{}", notes.join("; "), self.plan.aside()),
-            (true, true) => format!(
-                "nothing to do: no node is above its target{}",
-                self.plan.aside()
-            ),
-            (true, false) => format!(
-                "nothing can be done: no pod's leaving would relieve {}",
-                names(hot, MOST_NAMES)
-            ),
         }
     }
 
-    /// Whether a hot node will be at or below each of its targets that are known here.
+    /// The notes of the strategies; with several pools each names its own.
+    fn notes(&self) -> String {
+        let several = self.plan.notes.len() > 1;
+        let text = |note: &Note| {
+            if several {
+                format!("pool {}: {}", note.pool, note.why)
+            } else {
+                note.why.to_string()
+            }
+        };
+        let notes: Vec<String> = self.plan.notes.iter().map(text).collect();
+        notes.join("; ")
+    }
+
+    /// Whether a hot node ends at or below each of its known targets.
     fn cools(&self, verdict: &Verdict) -> bool {
         let Class::Hot {
             resource, target, ..
@@ -171,27 +145,29 @@ impl Page<'_> {
         else {
             return false;
         };
-        let Some(after) = self
-            .plan
-            .after
-            .nodes
-            .iter()
-            .find(|n| n.name == verdict.node)
-        else {
+        let mut after = self.plan.after.nodes.iter();
+        let Some(after) = after.find(|node| node.name == verdict.node) else {
             return false;
         };
-        let below = |name: &str, target: Ratio| {
-            after
-                .ratios
-                .get(name)
-                .is_some_and(|r| r.is_some_and(|r| r <= target))
-        };
-        let others = self
-            .bounds()
-            .map(|pool| pool.targets.as_slice())
-            .unwrap_or_default();
-        below(resource, *target) && others.iter().all(|(name, target)| below(name, *target))
+        let others = self.bounds().map(|pool| pool.targets.as_slice());
+        let targets = others.unwrap_or_default().iter();
+        let targets = targets.map(|(name, target)| (name, *target));
+        std::iter::once((resource, *target))
+            .chain(targets)
+            .all(|(name, target)| {
+                let ratio = after.ratios.get(name).copied().flatten();
+                ratio.is_some_and(|ratio| ratio <= target)
+            })
     }
+}
+
+fn balance_row(resource: &str, before: &Balance, after: &Balance) -> Vec<String> {
+    vec![
+        resource.to_owned(),
+        arrow(before.deviation, after.deviation),
+        arrow(before.above_mean, after.above_mean),
+        arrow(before.mean, after.mean),
+    ]
 }
 
 fn arrow(before: Ratio, after: Ratio) -> String {

@@ -1,36 +1,36 @@
-//! What a snapshot keeps of each kind, and what each field means to somebody who makes names up.
+//! The fields that a snapshot keeps of each kind, and how to scramble each field.
 //!
-//! A list of what is kept, not of what is left out: what nobody has thought of is not in the file. No field holds free
-//! text, so that no environment, argument, command or secret can be in one.
+//! The lists name the fields to keep, so a field that nobody considered is left out. No kept field holds free text, so
+//! none can contain an environment variable, an argument, a command or a secret.
 
-use super::rename::Space;
+use super::rename::NameKind;
 
-/// What is kept of a value. Of a list, each item is kept alike.
+/// How a value is kept. The rule of a list applies to each item.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Keep {
-    /// As it is: numbers, times, and words that Kubernetes defines.
+    /// Unchanged: numbers, times, and values that Kubernetes defines.
     Plain,
-    /// Only that it is there.
-    There,
-    /// The name of an object of the kind itself.
-    Own,
-    /// A name of this sort.
-    Name(Space),
-    /// The key of a label, or several.
+    /// Only its presence: an empty object.
+    Presence,
+    /// The name of the object itself.
+    OwnName,
+    /// A name of this kind.
+    Name(NameKind),
+    /// The key of a label, or a list of keys.
     Key,
-    /// Labels, or labels that are asked for.
+    /// Labels, or a selector that lists labels.
     Labels,
-    /// Requirements on labels.
+    /// Requirements on labels (`matchExpressions`).
     Expressions,
-    /// Requirements on the fields of a node, of which Kubernetes knows its name alone.
+    /// Requirements on the fields of a node (`matchFields`). Kubernetes supports only `metadata.name`.
     NodeFields,
     /// A taint or a toleration.
     Taint,
     /// Amounts by resource.
     Amounts,
-    /// Annotations, as far as decisions look at them.
+    /// The annotations that decisions read.
     Annotations,
-    /// Who made the object.
+    /// Owner references.
     Owners,
     /// These fields.
     Fields(Fields),
@@ -40,11 +40,11 @@ pub(super) enum Keep {
 pub(super) type Fields = &'static [(&'static str, Keep)];
 
 use Keep::{
-    Amounts, Annotations, Expressions, Key, Labels, Name, NodeFields, Own, Owners, Plain, Taint,
-    There,
+    Amounts, Annotations, Expressions, Key, Labels, Name, NodeFields, OwnName, Owners, Plain,
+    Presence, Taint,
 };
 
-/// Annotations whose values mean something to decisions; see `snapshot::import`.
+/// Annotations whose values decisions read; see `model::snapshot::import`.
 pub(super) const ANNOTATIONS: [&str; 7] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
@@ -55,15 +55,15 @@ pub(super) const ANNOTATIONS: [&str; 7] = [
     STORAGE_CLASS,
 ];
 
-/// Names a storage class.
+/// Its value is the name of a storage class.
 pub(super) const STORAGE_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
-/// Its value is a hash of a file; that it is there is what counts.
+/// Its value is the hash of a file; decisions read only its presence.
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 
 const META: Keep = Keep::Fields(&[
-    ("name", Own),
-    ("namespace", Name(Space::Namespace)),
-    ("uid", Name(Space::Uid)),
+    ("name", OwnName),
+    ("namespace", Name(NameKind::Namespace)),
+    ("uid", Name(NameKind::Uid)),
     ("generation", Plain),
     ("creationTimestamp", Plain),
     ("deletionTimestamp", Plain),
@@ -81,7 +81,7 @@ const NODE_SELECTOR: Keep = Keep::Fields(&[("nodeSelectorTerms", NODE_TERM)]);
 const POD_TERM: Keep = Keep::Fields(&[
     ("labelSelector", SELECTOR),
     ("namespaceSelector", SELECTOR),
-    ("namespaces", Name(Space::Namespace)),
+    ("namespaces", Name(NameKind::Namespace)),
     ("topologyKey", Key),
     ("matchLabelKeys", Key),
     ("mismatchLabelKeys", Key),
@@ -124,17 +124,17 @@ const PORTS: Keep = Keep::Fields(&[
     ("containerPort", Plain),
     ("hostPort", Plain),
     ("protocol", Plain),
-    ("hostIP", Name(Space::Address)),
+    ("hostIP", Name(NameKind::Address)),
 ]);
 const CONTAINER: Keep = Keep::Fields(&[
-    ("name", Name(Space::Container)),
-    ("image", Name(Space::Image)),
+    ("name", Name(NameKind::Container)),
+    ("image", Name(NameKind::Image)),
     ("resources", RESOURCES),
     ("restartPolicy", Plain),
     ("ports", PORTS),
 ]);
 const STATE: Keep = Keep::Fields(&[
-    ("running", There),
+    ("running", Presence),
     ("waiting", Keep::Fields(&[("reason", Plain)])),
     (
         "terminated",
@@ -142,7 +142,7 @@ const STATE: Keep = Keep::Fields(&[
     ),
 ]);
 const CONTAINER_STATUS: Keep = Keep::Fields(&[
-    ("name", Name(Space::Container)),
+    ("name", Name(NameKind::Container)),
     ("ready", Plain),
     ("restartCount", Plain),
     ("state", STATE),
@@ -150,19 +150,19 @@ const CONTAINER_STATUS: Keep = Keep::Fields(&[
     ("resources", RESOURCES),
 ]);
 const CONDITION: Keep = Keep::Fields(&[
-    ("type", Name(Space::Condition)),
+    ("type", Name(NameKind::Condition)),
     ("status", Plain),
     ("reason", Plain),
     ("lastTransitionTime", Plain),
 ]);
 const VOLUME: Keep = Keep::Fields(&[
-    ("name", Name(Space::Part)),
-    ("emptyDir", There),
-    ("hostPath", There),
-    ("ephemeral", There),
+    ("name", Name(NameKind::Part)),
+    ("emptyDir", Presence),
+    ("hostPath", Presence),
+    ("ephemeral", Presence),
     (
         "persistentVolumeClaim",
-        Keep::Fields(&[("claimName", Name(Space::Claim))]),
+        Keep::Fields(&[("claimName", Name(NameKind::Claim))]),
     ),
 ]);
 
@@ -180,19 +180,19 @@ const NODE: Fields = &[
             ("conditions", CONDITION),
             (
                 "images",
-                Keep::Fields(&[("names", Name(Space::Image)), ("sizeBytes", Plain)]),
+                Keep::Fields(&[("names", Name(NameKind::Image)), ("sizeBytes", Plain)]),
             ),
         ]),
     ),
 ];
 const POD_SPEC: Keep = Keep::Fields(&[
-    ("nodeName", Name(Space::Node)),
+    ("nodeName", Name(NameKind::Node)),
     ("priority", Plain),
-    ("priorityClassName", Name(Space::Priority)),
-    ("schedulerName", Name(Space::Scheduler)),
+    ("priorityClassName", Name(NameKind::Priority)),
+    ("schedulerName", Name(NameKind::Scheduler)),
     (
         "schedulingGates",
-        Keep::Fields(&[("name", Name(Space::Part))]),
+        Keep::Fields(&[("name", Name(NameKind::Part))]),
     ),
     ("nodeSelector", Labels),
     ("affinity", AFFINITY),
@@ -205,7 +205,7 @@ const POD_SPEC: Keep = Keep::Fields(&[
     ("resources", RESOURCES),
     (
         "resourceClaims",
-        Keep::Fields(&[("name", Name(Space::Part))]),
+        Keep::Fields(&[("name", Name(NameKind::Part))]),
     ),
     ("restartPolicy", Plain),
     ("hostNetwork", Plain),
@@ -261,8 +261,8 @@ const CLAIM: Fields = &[
     (
         "spec",
         Keep::Fields(&[
-            ("storageClassName", Name(Space::Storage)),
-            ("volumeName", Name(Space::Volume)),
+            ("storageClassName", Name(NameKind::Storage)),
+            ("volumeName", Name(NameKind::Volume)),
             ("accessModes", Plain),
         ]),
     ),
@@ -272,7 +272,7 @@ const PERSISTENT_VOLUME: Fields = &[
     (
         "spec",
         Keep::Fields(&[
-            ("storageClassName", Name(Space::Storage)),
+            ("storageClassName", Name(NameKind::Storage)),
             ("nodeAffinity", Keep::Fields(&[("required", NODE_SELECTOR)])),
         ]),
     ),
@@ -294,26 +294,26 @@ const POD_METRICS: Fields = &[
     ("window", Plain),
     (
         "containers",
-        Keep::Fields(&[("name", Name(Space::Container)), ("usage", Amounts)]),
+        Keep::Fields(&[("name", Name(NameKind::Container)), ("usage", Amounts)]),
     ),
 ];
 
-/// What is kept of a kind, and of which sort its name is; `None` where nothing is kept of it.
-pub(super) fn of(kind: &str) -> Option<(Space, Fields)> {
+/// The kind of an object's name and the fields to keep; `None` for objects that are left out.
+pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, Fields)> {
     Some(match kind {
-        "Node" => (Space::Node, NODE),
-        "Pod" => (Space::Pod, POD),
-        "PodDisruptionBudget" => (Space::Budget, BUDGET),
-        "Namespace" => (Space::Namespace, META_ONLY),
-        "PriorityClass" => (Space::Priority, CLASS),
-        "PersistentVolumeClaim" => (Space::Claim, CLAIM),
-        "PersistentVolume" => (Space::Volume, PERSISTENT_VOLUME),
-        "Service" => (Space::Service, SERVICE),
-        "ReplicaSet" => (Space::ReplicaSet, META_ONLY),
-        "ReplicationController" => (Space::ReplicationController, META_ONLY),
-        "Job" => (Space::Job, META_ONLY),
-        "NodeMetrics" => (Space::Node, NODE_METRICS),
-        "PodMetrics" => (Space::Pod, POD_METRICS),
+        "Node" => (NameKind::Node, NODE),
+        "Pod" => (NameKind::Pod, POD),
+        "PodDisruptionBudget" => (NameKind::Budget, BUDGET),
+        "Namespace" => (NameKind::Namespace, META_ONLY),
+        "PriorityClass" => (NameKind::Priority, CLASS),
+        "PersistentVolumeClaim" => (NameKind::Claim, CLAIM),
+        "PersistentVolume" => (NameKind::Volume, PERSISTENT_VOLUME),
+        "Service" => (NameKind::Service, SERVICE),
+        "ReplicaSet" => (NameKind::ReplicaSet, META_ONLY),
+        "ReplicationController" => (NameKind::ReplicationController, META_ONLY),
+        "Job" => (NameKind::Job, META_ONLY),
+        "NodeMetrics" => (NameKind::Node, NODE_METRICS),
+        "PodMetrics" => (NameKind::Pod, POD_METRICS),
         _ => return None,
     })
 }

@@ -1,21 +1,21 @@
-//! Made-up names: the same for the same, and nothing of the real ones in them.
+//! Scrambled names: equal names stay equal, and nothing of a real name is left.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 
-/// Sorts of names. Two names of one sort that are equal stay equal; those of different sorts have nothing in common.
+/// Kinds of names. Equal names of one kind stay equal; names of different kinds are unrelated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Space {
+pub(super) enum NameKind {
     Node,
     Namespace,
     Pod,
     ReplicaSet,
     ReplicationController,
     Job,
-    /// Deployments, StatefulSets and whatever else owns pods.
+    /// Deployments, StatefulSets and other owners of pods.
     Workload,
-    /// Kinds that are not part of Kubernetes.
+    /// Kinds of custom resources.
     Kind,
     Budget,
     Service,
@@ -31,78 +31,80 @@ pub(super) enum Space {
     Condition,
     Scheduler,
     Address,
-    /// Parts of an object that nothing outside of it refers to.
+    /// Parts of an object that no other object refers to.
     Part,
     Uid,
 }
 
-impl Space {
+impl NameKind {
     const fn prefix(self) -> &'static str {
         match self {
-            Space::Node => "node-",
-            Space::Namespace => "namespace-",
-            Space::Pod => "pod-",
-            Space::ReplicaSet => "replicaset-",
-            Space::ReplicationController => "controller-",
-            Space::Job => "job-",
-            Space::Workload => "workload-",
-            Space::Kind => "Kind",
-            Space::Budget => "budget-",
-            Space::Service => "service-",
-            Space::Priority => "priority-",
-            Space::Storage => "storage-",
-            Space::Claim => "claim-",
-            Space::Volume => "volume-",
-            Space::Container => "container-",
-            Space::Image => "image-",
-            Space::Key => "label-",
-            Space::Value => "value-",
-            Space::Resource => "example.com/resource-",
-            Space::Condition => "example.com/condition-",
-            Space::Scheduler => "scheduler-",
-            Space::Address => "address-",
-            Space::Part => "part-",
-            Space::Uid => "uid-",
+            NameKind::Node => "node-",
+            NameKind::Namespace => "namespace-",
+            NameKind::Pod => "pod-",
+            NameKind::ReplicaSet => "replicaset-",
+            NameKind::ReplicationController => "controller-",
+            NameKind::Job => "job-",
+            NameKind::Workload => "workload-",
+            NameKind::Kind => "Kind",
+            NameKind::Budget => "budget-",
+            NameKind::Service => "service-",
+            NameKind::Priority => "priority-",
+            NameKind::Storage => "storage-",
+            NameKind::Claim => "claim-",
+            NameKind::Volume => "volume-",
+            NameKind::Container => "container-",
+            NameKind::Image => "image-",
+            NameKind::Key => "label-",
+            NameKind::Value => "value-",
+            NameKind::Resource => "example.com/resource-",
+            NameKind::Condition => "example.com/condition-",
+            NameKind::Scheduler => "scheduler-",
+            NameKind::Address => "address-",
+            NameKind::Part => "part-",
+            NameKind::Uid => "uid-",
         }
     }
 
-    /// Names that every cluster has and policies mean something by.
+    /// Whether a name is kept, because every cluster has it and policies refer to it.
     fn keeps(self, name: &str) -> bool {
         match self {
-            Space::Namespace => {
+            NameKind::Namespace => {
                 ["default", "kube-system", "kube-public", "kube-node-lease"].contains(&name)
             }
-            Space::Priority => ["system-cluster-critical", "system-node-critical"].contains(&name),
-            Space::Scheduler => name == "default-scheduler",
-            Space::Address => ["0.0.0.0", "127.0.0.1", "::"].contains(&name),
-            Space::Key => KEYS.contains(&name),
-            Space::Kind => KINDS.contains(&name),
-            // Of the resources and conditions only those of others have a domain.
-            Space::Resource => {
+            NameKind::Priority => {
+                ["system-cluster-critical", "system-node-critical"].contains(&name)
+            }
+            NameKind::Scheduler => name == "default-scheduler",
+            NameKind::Address => ["0.0.0.0", "127.0.0.1", "::"].contains(&name),
+            NameKind::Key => KEYS.contains(&name),
+            NameKind::Kind => KINDS.contains(&name),
+            // Only custom resources and conditions have a domain.
+            NameKind::Resource => {
                 !name.contains('/') || ["nvidia.com/gpu", "amd.com/gpu"].contains(&name)
             }
-            Space::Condition => !name.contains('/'),
-            Space::Node
-            | Space::Pod
-            | Space::ReplicaSet
-            | Space::ReplicationController
-            | Space::Job
-            | Space::Workload
-            | Space::Budget
-            | Space::Service
-            | Space::Storage
-            | Space::Claim
-            | Space::Volume
-            | Space::Container
-            | Space::Image
-            | Space::Value
-            | Space::Part
-            | Space::Uid => false,
+            NameKind::Condition => !name.contains('/'),
+            NameKind::Node
+            | NameKind::Pod
+            | NameKind::ReplicaSet
+            | NameKind::ReplicationController
+            | NameKind::Job
+            | NameKind::Workload
+            | NameKind::Budget
+            | NameKind::Service
+            | NameKind::Storage
+            | NameKind::Claim
+            | NameKind::Volume
+            | NameKind::Container
+            | NameKind::Image
+            | NameKind::Value
+            | NameKind::Part
+            | NameKind::Uid => false,
         }
     }
 }
 
-/// Keys of labels and taints that Kubernetes gives.
+/// Well-known keys of labels and taints: <https://kubernetes.io/docs/reference/labels-annotations-taints/>.
 const KEYS: [&str; 30] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
@@ -136,7 +138,7 @@ const KEYS: [&str; 30] = [
     "apps.kubernetes.io/pod-index",
 ];
 
-/// Kinds of Kubernetes that own others.
+/// Kinds of Kubernetes that own other objects.
 const KINDS: [&str; 9] = [
     "CronJob",
     "DaemonSet",
@@ -149,23 +151,23 @@ const KINDS: [&str; 9] = [
     "StatefulSet",
 ];
 
-/// What becomes of the names in an object.
-pub(super) trait Rename {
-    /// A name of a sort.
-    fn name(&mut self, space: Space, real: &str) -> String;
+/// Replaces the names in an object.
+pub(super) trait Renamer {
+    /// Replaces a name.
+    fn name(&mut self, kind: NameKind, real: &str) -> String;
 
-    /// The value of a label or taint.
+    /// Replaces the value of a label or taint.
     fn value(&mut self, key: &str, real: &str) -> String;
 
-    /// The values of this label are compared as numbers.
-    fn compared(&mut self, key: &str);
+    /// Takes note that the values of this label are compared as numbers.
+    fn compare_as_numbers(&mut self, key: &str);
 }
 
-/// All names stay.
-pub(super) struct Same;
+/// Keeps all names.
+pub(super) struct RealNames;
 
-impl Rename for Same {
-    fn name(&mut self, _space: Space, real: &str) -> String {
+impl Renamer for RealNames {
+    fn name(&mut self, _kind: NameKind, real: &str) -> String {
         real.to_owned()
     }
 
@@ -173,129 +175,127 @@ impl Rename for Same {
         real.to_owned()
     }
 
-    fn compared(&mut self, _key: &str) {}
+    fn compare_as_numbers(&mut self, _key: &str) {}
 }
 
-/// Learns the names that there are.
+/// Collects all names and keeps them.
 #[derive(Default)]
-pub(super) struct Learn {
-    names: BTreeSet<(Space, String)>,
+pub(super) struct NameCollector {
+    names: BTreeSet<(NameKind, String)>,
     compared: BTreeSet<String>,
 }
 
-impl Rename for Learn {
-    fn name(&mut self, space: Space, real: &str) -> String {
-        let _ = self.names.insert((space, plain(space, real)));
+impl Renamer for NameCollector {
+    fn name(&mut self, kind: NameKind, real: &str) -> String {
+        let _ = self.names.insert((kind, normalised(kind, real)));
         real.to_owned()
     }
 
     fn value(&mut self, key: &str, real: &str) -> String {
         for part in parts(key, real) {
-            self.name(space_of(key), part);
+            self.name(value_kind(key), part);
         }
         real.to_owned()
     }
 
-    fn compared(&mut self, key: &str) {
+    fn compare_as_numbers(&mut self, key: &str) {
         self.compared.insert(key.to_owned());
     }
 }
 
-/// Gives each name another.
-pub(super) struct Made {
-    made: BTreeMap<(Space, String), String>,
+/// Replaces each collected name.
+pub(super) struct ScrambledNames {
+    replacements: BTreeMap<(NameKind, String), String>,
     compared: BTreeSet<String>,
 }
 
-impl Learn {
-    /// Numbers the names of each sort in an order that only chance knows: that of the alphabet would tell something.
-    pub(super) fn make(self, chance: u64) -> Made {
-        let mut shuffled: Vec<(Space, u64, String)> = self
+impl NameCollector {
+    /// Numbers the names of each kind in an order that depends on the seed. Alphabetical order would reveal something.
+    pub(super) fn scramble(self, seed: u64) -> ScrambledNames {
+        let mut shuffled: Vec<(NameKind, u64, String)> = self
             .names
             .into_iter()
-            .map(|(space, name)| {
+            .map(|(kind, name)| {
                 let mut hasher = DefaultHasher::new();
-                (chance, space, &name).hash(&mut hasher);
-                (space, hasher.finish(), name)
+                (seed, kind, &name).hash(&mut hasher);
+                (kind, hasher.finish(), name)
             })
             .collect();
         shuffled.sort();
-        let mut made = BTreeMap::new();
-        let mut counts: BTreeMap<Space, usize> = BTreeMap::new();
-        for (space, _, name) in shuffled {
-            let count = counts.entry(space).or_default();
+        let mut replacements = BTreeMap::new();
+        let mut counts: BTreeMap<NameKind, usize> = BTreeMap::new();
+        for (kind, _, name) in shuffled {
+            let count = counts.entry(kind).or_default();
             *count += 1;
-            // A tag, so that no name becomes another by the one that is implied.
-            let tag = if space == Space::Image { ":1" } else { "" };
-            made.insert((space, name), format!("{}{count}{tag}", space.prefix()));
+            // An image without a tag would get the implied tag `latest` and differ from itself.
+            let tag = if kind == NameKind::Image { ":1" } else { "" };
+            replacements.insert((kind, name), format!("{}{count}{tag}", kind.prefix()));
         }
-        Made {
-            made,
+        ScrambledNames {
+            replacements,
             compared: self.compared,
         }
     }
 }
 
-impl Rename for Made {
-    fn name(&mut self, space: Space, real: &str) -> String {
-        if real.is_empty() || space.keeps(real) {
+impl Renamer for ScrambledNames {
+    fn name(&mut self, kind: NameKind, real: &str) -> String {
+        if real.is_empty() || kind.keeps(real) {
             return real.to_owned();
         }
-        // Every name has been learnt; if one had not, it had better be missing than be told.
-        self.made
-            .get(&(space, plain(space, real)))
+        // Every name is collected before. If one were not, a wrong name is better than the real one.
+        self.replacements
+            .get(&(kind, normalised(kind, real)))
             .cloned()
-            .unwrap_or_else(|| format!("{}0", space.prefix()))
+            .unwrap_or_else(|| format!("{}0", kind.prefix()))
     }
 
     fn value(&mut self, key: &str, real: &str) -> String {
         if self.compared.contains(key) && real.parse::<i64>().is_ok() {
             return real.to_owned();
         }
-        let made: Vec<String> = parts(key, real)
+        let replacements: Vec<String> = parts(key, real)
             .into_iter()
-            .map(|part| self.name(space_of(key), part))
+            .map(|part| self.name(value_kind(key), part))
             .collect();
-        made.join(ZONES)
+        replacements.join(ZONE_SEPARATOR)
     }
 
-    fn compared(&mut self, _key: &str) {}
+    fn compare_as_numbers(&mut self, _key: &str) {}
 }
 
-/// Between the zones of a volume that is in several.
-const ZONES: &str = "__";
+/// Separates the zones in the label of a volume that is in several.
+const ZONE_SEPARATOR: &str = "__";
 
 fn parts<'v>(key: &str, value: &'v str) -> Vec<&'v str> {
     if key.ends_with("/zone") || key.ends_with("/region") {
-        value.split(ZONES).collect()
+        value.split(ZONE_SEPARATOR).collect()
     } else {
         vec![value]
     }
 }
 
-/// Labels whose values are names.
-fn space_of(key: &str) -> Space {
+/// The kind of the values of a label.
+fn value_kind(key: &str) -> NameKind {
     match key {
-        "kubernetes.io/hostname" => Space::Node,
-        "kubernetes.io/metadata.name" => Space::Namespace,
-        "statefulset.kubernetes.io/pod-name" => Space::Pod,
-        "batch.kubernetes.io/job-name" => Space::Job,
-        _ => Space::Value,
+        "kubernetes.io/hostname" => NameKind::Node,
+        "kubernetes.io/metadata.name" => NameKind::Namespace,
+        "statefulset.kubernetes.io/pod-name" => NameKind::Pod,
+        "batch.kubernetes.io/job-name" => NameKind::Job,
+        _ => NameKind::Value,
     }
 }
 
-/// Images are compared with the tag that is implied.
-fn plain(space: Space, real: &str) -> String {
-    let bare = |image: &str| {
-        !image
-            .rsplit('/')
-            .next()
-            .unwrap_or_default()
-            .contains([':', '@'])
-    };
-    if space == Space::Image && bare(real) {
+/// A name as it is compared: an image without a tag has the implied tag `latest`.
+fn normalised(kind: NameKind, real: &str) -> String {
+    if kind == NameKind::Image && !has_tag(real) {
         format!("{real}:latest")
     } else {
         real.to_owned()
     }
+}
+
+fn has_tag(image: &str) -> bool {
+    let last = image.rsplit('/').next().unwrap_or_default();
+    last.contains([':', '@'])
 }

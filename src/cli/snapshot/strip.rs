@@ -1,66 +1,60 @@
-//! Objects without what no plan needs, with their names or with made-up ones.
+//! Strips objects of the fields that no plan needs, and scrambles their names.
 
 use serde_json::{Map, Value};
 
 use super::fields::{self, ANNOTATIONS, Fields, Keep, MIRROR, STORAGE_CLASS};
-use super::rename::{Learn, Rename, Same, Space};
+use super::rename::{NameCollector, NameKind, RealNames, Renamer};
 
-/// What is kept of an object; `None` where it is of a kind that no plan needs.
+/// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
 pub(super) fn strip(object: &Value) -> Option<Value> {
-    walk(object, &mut Same)
+    walk(object, &mut RealNames)
 }
 
-/// The objects, stripped and with made-up names, in the order of those.
-pub(super) fn scramble(objects: &[Value], chance: u64) -> Vec<Value> {
-    let mut learnt = Learn::default();
+/// The objects, stripped and with scrambled names, sorted by these.
+pub(super) fn scramble(objects: &[Value], seed: u64) -> Vec<Value> {
+    let mut collector = NameCollector::default();
     for object in objects {
-        walk(object, &mut learnt);
+        walk(object, &mut collector);
     }
-    let mut made = learnt.make(chance);
+    let mut scrambled = collector.scramble(seed);
     let mut all: Vec<Value> = objects
         .iter()
-        .filter_map(|object| walk(object, &mut made))
+        .filter_map(|object| walk(object, &mut scrambled))
         .collect();
     all.sort_by_cached_key(|object| {
-        let word = |pointer| {
-            object
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        };
-        (
-            word("/kind"),
-            word("/metadata/namespace"),
-            word("/metadata/name"),
-        )
+        ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| {
+            let text = object.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        })
     });
     all
 }
 
-fn walk(object: &Value, names: &mut dyn Rename) -> Option<Value> {
-    let word = |key| object.get(key).and_then(Value::as_str);
-    let (kind, version) = (word("kind")?, word("apiVersion")?);
-    let (own, fields) = fields::of(kind)?;
+fn walk(object: &Value, names: &mut dyn Renamer) -> Option<Value> {
+    let kind = object.get("kind")?.as_str()?;
+    let version = object.get("apiVersion")?.as_str()?;
+    let (own_kind, fields) = fields::fields_of_kind(kind)?;
     let mut kept = Map::new();
     kept.insert("apiVersion".to_owned(), version.into());
     kept.insert("kind".to_owned(), kind.into());
-    kept.extend(fields_of(object, fields, &mut Walk { own, names }));
+    kept.extend(fields_of(object, fields, &mut Stripper { own_kind, names }));
     Some(Value::Object(kept))
 }
 
-struct Walk<'w> {
-    /// Of which sort the name of the object itself is.
-    own: Space,
-    names: &'w mut dyn Rename,
+/// Copies the fields to keep, and replaces the names in them.
+struct Stripper<'w> {
+    /// The kind of the object's own name.
+    own_kind: NameKind,
+    names: &'w mut dyn Renamer,
 }
 
-fn fields_of(value: &Value, fields: Fields, walk: &mut Walk<'_>) -> Map<String, Value> {
+fn fields_of(value: &Value, fields: Fields, stripper: &mut Stripper<'_>) -> Map<String, Value> {
     let mut kept = Map::new();
     for (name, keep) in fields {
         if let Some(found) = value.get(name).filter(|v| !v.is_null()) {
             kept.extend(
-                walk.keep(found, *keep)
+                stripper
+                    .keep(found, *keep)
                     .map(|value| ((*name).to_owned(), value)),
             );
         }
@@ -68,7 +62,7 @@ fn fields_of(value: &Value, fields: Fields, walk: &mut Walk<'_>) -> Map<String, 
     kept
 }
 
-impl Walk<'_> {
+impl Stripper<'_> {
     fn keep(&mut self, value: &Value, keep: Keep) -> Option<Value> {
         if let Value::Array(items) = value {
             return Some(
@@ -80,10 +74,10 @@ impl Walk<'_> {
         }
         match keep {
             Keep::Plain => (!value.is_object()).then(|| value.clone()),
-            Keep::There => Some(Value::Object(Map::new())),
-            Keep::Own => self.text(value, self.own),
-            Keep::Name(space) => self.text(value, space),
-            Keep::Key => self.text(value, Space::Key),
+            Keep::Presence => Some(Value::Object(Map::new())),
+            Keep::OwnName => self.text(value, self.own_kind),
+            Keep::Name(kind) => self.text(value, kind),
+            Keep::Key => self.text(value, NameKind::Key),
             Keep::Fields(fields) => value
                 .is_object()
                 .then(|| fields_of(value, fields, self).into()),
@@ -95,7 +89,7 @@ impl Walk<'_> {
                 let fields = &[
                     ("key", Keep::Plain),
                     ("operator", Keep::Plain),
-                    ("values", Keep::Name(Space::Node)),
+                    ("values", Keep::Name(NameKind::Node)),
                 ];
                 Some(fields_of(value, fields, self).into())
             }
@@ -104,23 +98,26 @@ impl Walk<'_> {
         }
     }
 
-    fn text(&mut self, value: &Value, space: Space) -> Option<Value> {
+    fn text(&mut self, value: &Value, kind: NameKind) -> Option<Value> {
         value
             .as_str()
-            .map(|real| self.names.name(space, real).into())
+            .map(|real| self.names.name(kind, real).into())
     }
 
     fn labels(&mut self, labels: &Map<String, Value>) -> Value {
         let pair = |(key, value): (&String, &Value)| {
             let value = self.names.value(key, value.as_str()?);
-            Some((self.names.name(Space::Key, key), value.into()))
+            Some((self.names.name(NameKind::Key, key), value.into()))
         };
         labels.iter().filter_map(pair).collect::<Map<_, _>>().into()
     }
 
     fn amounts(&mut self, amounts: &Map<String, Value>) -> Value {
         let pair = |(resource, amount): (&String, &Value)| {
-            (self.names.name(Space::Resource, resource), amount.clone())
+            (
+                self.names.name(NameKind::Resource, resource),
+                amount.clone(),
+            )
         };
         amounts
             .iter()
@@ -138,7 +135,7 @@ impl Walk<'_> {
         {
             let value = match name {
                 MIRROR => "mirror".to_owned(),
-                STORAGE_CLASS => self.names.name(Space::Storage, value),
+                STORAGE_CLASS => self.names.name(NameKind::Storage, value),
                 _ if ANNOTATIONS.contains(&name) => value.to_owned(),
                 _ => continue,
             };
@@ -147,10 +144,10 @@ impl Walk<'_> {
         kept.into()
     }
 
-    /// A requirement on a label.
+    /// A requirement on a label, in `matchExpressions`.
     fn expression(&mut self, value: &Value) -> Option<Value> {
         let key = value.get("key")?.as_str()?;
-        self.order(key, value);
+        self.note_comparison(key, value);
         let mut kept = fields_of(
             value,
             &[("key", Keep::Key), ("operator", Keep::Plain)],
@@ -169,7 +166,7 @@ impl Walk<'_> {
     fn taint(&mut self, value: &Value) -> Option<Value> {
         value.as_object()?;
         let key = value.get("key").and_then(Value::as_str).unwrap_or_default();
-        self.order(key, value);
+        self.note_comparison(key, value);
         let fields = &[
             ("key", Keep::Key),
             ("operator", Keep::Plain),
@@ -183,30 +180,30 @@ impl Walk<'_> {
         Some(kept.into())
     }
 
-    /// Numbers stay numbers where they are compared.
-    fn order(&mut self, key: &str, value: &Value) {
+    /// Keeps numbers as numbers if an operator compares them.
+    fn note_comparison(&mut self, key: &str, value: &Value) {
         if matches!(
             value.get("operator").and_then(Value::as_str),
             Some("Gt" | "Lt")
         ) {
-            self.names.compared(key);
+            self.names.compare_as_numbers(key);
         }
     }
 
     fn owner(&mut self, value: &Value) -> Option<Value> {
         let kind = value.get("kind")?.as_str()?;
-        let space = match kind {
-            "Node" => Space::Node,
-            "Pod" => Space::Pod,
-            "ReplicaSet" => Space::ReplicaSet,
-            "ReplicationController" => Space::ReplicationController,
-            "Job" => Space::Job,
-            _ => Space::Workload,
+        let kind = match kind {
+            "Node" => NameKind::Node,
+            "Pod" => NameKind::Pod,
+            "ReplicaSet" => NameKind::ReplicaSet,
+            "ReplicationController" => NameKind::ReplicationController,
+            "Job" => NameKind::Job,
+            _ => NameKind::Workload,
         };
         let fields = [
-            ("kind", Keep::Name(Space::Kind)),
-            ("name", Keep::Name(space)),
-            ("uid", Keep::Name(Space::Uid)),
+            ("kind", Keep::Name(NameKind::Kind)),
+            ("name", Keep::Name(kind)),
+            ("uid", Keep::Name(NameKind::Uid)),
             ("controller", Keep::Plain),
         ];
         let mut kept = Map::new();

@@ -1,4 +1,4 @@
-//! What is in a snapshot, and that a plan from it is the same.
+//! The contents of a snapshot, and the plan that is made from it.
 
 use std::collections::BTreeMap;
 
@@ -116,13 +116,13 @@ fn others() -> Vec<Value> {
     .into()
 }
 
-/// An object as decisions see it.
+/// The facts of an object that decisions use.
 fn facts(value: &Value) -> String {
     format!("{:?}", import::object(value).unwrap().unwrap())
 }
 
 #[test]
-fn decisions_see_no_difference_in_what_is_stripped() {
+fn a_stripped_object_has_the_same_facts() {
     for object in others() {
         assert_eq!(facts(&strip(&object).unwrap()), facts(&object));
     }
@@ -131,7 +131,7 @@ fn decisions_see_no_difference_in_what_is_stripped() {
 }
 
 #[test]
-fn what_no_plan_needs_is_not_there() {
+fn fields_and_kinds_that_no_plan_needs_are_left_out() {
     let text = strip(&yaml(RICH)).unwrap().to_string();
     for gone in [
         "PASSWORD",
@@ -158,7 +158,7 @@ fn what_no_plan_needs_is_not_there() {
 }
 
 #[test]
-fn made_up_names_tell_nothing() {
+fn scrambled_names_contain_nothing_of_the_real_ones() {
     let all = scramble(&[yaml(RICH)], 1);
     let text = all[0].to_string();
     for real in ["secret", "10.9.8.7", "rev", "shop"] {
@@ -176,7 +176,7 @@ fn made_up_names_tell_nothing() {
 }
 
 #[test]
-fn what_belongs_together_still_does() {
+fn references_between_objects_survive_scrambling() {
     let mut objects = others();
     objects.push(yaml(RICH));
     objects.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "secret-rs", "namespace": "shop-secret"}}));
@@ -209,7 +209,7 @@ fn what_belongs_together_still_does() {
             .starts_with(zone[0].as_str().unwrap()),
         "{zones:?}"
     );
-    // What is compared as a number stays one.
+    // Values that are compared as numbers stay numbers.
     assert_eq!(of("Pod", "/spec/tolerations/2/value"), [json!("90")]);
     assert_eq!(
         of(
@@ -222,12 +222,12 @@ fn what_belongs_together_still_does() {
 }
 
 #[test]
-fn another_chance_gives_other_names() {
+fn another_seed_gives_other_names() {
     let nodes: Vec<Value> = (0..9)
         .map(|i| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{i}"), "generation": i}}))
         .collect();
-    let order = |chance| {
-        scramble(&nodes, chance)
+    let order = |seed| {
+        scramble(&nodes, seed)
             .iter()
             .map(|n| n["metadata"]["generation"].clone())
             .collect::<Vec<_>>()
@@ -235,18 +235,18 @@ fn another_chance_gives_other_names() {
     assert_ne!(order(1), order(2));
 }
 
-/// The plan that the built-in policy makes of these objects.
+/// The plan of the built-in policy for these objects.
 fn plan(objects: &[Value]) -> Plan {
-    let found = crate::cli::file::parse(&crate::cli::snapshot::text(objects)).unwrap();
-    let now = found.readings.nodes.values().map(|s| s.at).max().unwrap();
+    let cluster = crate::cli::file::parse(&crate::cli::snapshot::text(objects)).unwrap();
+    let now = cluster.newest_metrics().unwrap();
     let policy = crate::cli::policy::read_or_built_in(None).unwrap().policy;
-    let snapshot = Snapshot::join(&found.objects, policy.resources());
+    let snapshot = Snapshot::join(&cluster.objects, policy.resources());
     let mut engine = Engine::new(policy, Ledger::default());
-    engine.observe_steady(&snapshot, &found.readings, now);
+    engine.observe_steady(&snapshot, &cluster.readings, now);
     engine.decide(&snapshot, now)
 }
 
-/// A plan without its names: how many pods leave each node and why, what stays, and what the cluster looks like.
+/// A plan without its names: the moves per node, the refusals per code, and the balance.
 fn shape(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = plan
         .before
@@ -255,13 +255,13 @@ fn shape(plan: &Plan) -> Vec<String> {
         .map(|n| format!("before {:?}", n.ratios))
         .collect();
     let mut left: BTreeMap<&str, usize> = BTreeMap::new();
-    for it in &plan.moves {
-        *left.entry(&it.node).or_default() += 1;
+    for planned in &plan.moves {
+        *left.entry(&planned.node).or_default() += 1;
     }
     lines.extend(left.values().map(|n| format!("leave {n}")));
     let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
-    for it in &plan.kept {
-        *kept.entry(it.refusal.code()).or_default() += 1;
+    for stays in &plan.kept {
+        *kept.entry(stays.refusal.code()).or_default() += 1;
     }
     lines.extend(kept.iter().map(|(code, n)| format!("{code} {n}")));
     lines.extend(
@@ -281,7 +281,7 @@ fn shape(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
-fn the_plan_from_a_snapshot_is_that_from_the_cluster() {
+fn a_plan_from_a_snapshot_equals_the_plan_from_the_cluster() {
     let text = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/examples/late-nodes.yaml"
@@ -296,8 +296,8 @@ fn the_plan_from_a_snapshot_is_that_from_the_cluster() {
         serde_json::to_string(&plan(&stripped)).unwrap(),
         serde_json::to_string(&from_whole).unwrap()
     );
-    for chance in 0..3 {
-        let scrambled = scramble(&stripped, chance);
+    for seed in 0..3 {
+        let scrambled = scramble(&stripped, seed);
         assert_eq!(scrambled.len(), stripped.len());
         assert_eq!(shape(&plan(&scrambled)), shape(&from_whole));
     }

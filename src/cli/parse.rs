@@ -1,0 +1,83 @@
+//! Parsers for the values of flags. Each error says what is expected.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+/// A duration above zero, such as `5m`.
+pub(super) fn positive_duration(text: &str) -> Result<SignedDuration, String> {
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    parsed
+        .filter(SignedDuration::is_positive)
+        .ok_or_else(|| "expected a duration such as 5m".to_owned())
+}
+
+/// A duration for timers, which are never negative, such as `15s`.
+pub(super) fn timer(text: &str) -> Result<Duration, String> {
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    parsed
+        .and_then(|duration| Duration::try_from(duration).ok())
+        .ok_or_else(|| "expected a duration such as 15s".to_owned())
+}
+
+/// The simulated time of a run: from one minute to one year.
+pub(super) fn simulated_time(text: &str) -> Result<SignedDuration, String> {
+    let parsed: Option<SignedDuration> = text.parse().ok();
+    parsed
+        .filter(|duration| (60..=31_536_000).contains(&duration.as_secs()))
+        .ok_or_else(|| "expected a duration from 1m to 8760h, such as 6h".to_owned())
+}
+
+/// The interval between two cycles: `0`, or at least one second.
+pub(super) fn interval(text: &str) -> Result<SignedDuration, String> {
+    let parsed = match text {
+        "0" => Some(SignedDuration::ZERO),
+        text => text.parse().ok(),
+    };
+    parsed
+        .filter(|interval| interval.is_zero() || *interval >= SignedDuration::from_secs(1))
+        .ok_or_else(|| "expected a duration such as 5m, or 0 to run once".to_owned())
+}
+
+/// A time in RFC 3339, or in seconds since 1970.
+pub(super) fn timestamp(text: &str) -> Result<Timestamp, String> {
+    let expected = "expected a time such as 2026-01-31T12:00:00Z, or Unix seconds";
+    if let Ok(timestamp) = text.parse() {
+        return Ok(timestamp);
+    }
+    let seconds = text.parse().map_err(|_| expected.to_owned())?;
+    Timestamp::from_second(seconds).map_err(|_| expected.to_owned())
+}
+
+/// An IP address and a port to listen on.
+pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let parsed = text.parse();
+    parsed.map_err(|_| "expected an address such as 0.0.0.0:8080 or [::]:8080".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_in_go() {
+        assert_eq!(timer("2m17s"), Ok(Duration::from_secs(137)));
+        assert_eq!(timer("500ms"), Ok(Duration::from_millis(500)));
+        assert!(timer("-5s").is_err() && timer("soon").is_err());
+        assert!(positive_duration("0s").is_err());
+    }
+
+    #[test]
+    fn an_interval_is_zero_or_at_least_one_second() {
+        assert_eq!(interval("0"), Ok(SignedDuration::ZERO));
+        assert_eq!(interval("5m"), Ok(SignedDuration::from_mins(5)));
+        assert!(interval("10ms").is_err() && interval("-5m").is_err());
+    }
+
+    #[test]
+    fn a_time_is_rfc_3339_or_unix_seconds() {
+        assert_eq!(timestamp("1767225600"), timestamp("2026-01-01T00:00:00Z"));
+        assert!(timestamp("noon").is_err());
+    }
+}
