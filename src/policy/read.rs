@@ -22,6 +22,9 @@ pub(crate) struct Report {
     pub(crate) asked: BTreeSet<String>,
 }
 
+/// The position of a field in the file, and its path.
+pub(crate) type Place = (Position, String);
+
 /// A field that nobody asked for, and the names that were asked for beside it.
 struct Unknown {
     what: &'static str,
@@ -254,6 +257,7 @@ impl<'r, 't> Spot<'r, 't> {
                 "a map of fields",
             ));
         }
+        let written = self.node.is_some();
         let Spot {
             report,
             path,
@@ -268,6 +272,7 @@ impl<'r, 't> Spot<'r, 't> {
             names: Vec::new(),
             before,
             broken,
+            written,
         };
         let value = read(&mut fields);
         fields.finish();
@@ -379,8 +384,10 @@ pub(crate) struct Fields<'r, 't> {
     names: Vec<&'static str>,
     /// How many problems there were when this map was begun.
     before: usize,
-    /// Something else than a map stands here, so what it lacks is not worth saying.
+    /// The value is not a map, so it is pointless to report missing fields.
     broken: bool,
+    /// The file has this map, even if it is empty.
+    written: bool,
 }
 
 impl<'t> Fields<'_, 't> {
@@ -425,12 +432,55 @@ impl<'t> Fields<'_, 't> {
     }
 
     /// A field that must be there.
-    pub(crate) fn required(&mut self, name: &'static str, what: &str) -> Spot<'_, 't> {
+    pub(crate) fn required(&mut self, name: &'static str, expected: &str) -> Spot<'_, 't> {
+        self.require(name, expected);
+        self.field(name)
+    }
+
+    /// Reports that a field is missing, if it is.
+    pub(crate) fn require(&mut self, name: &str, expected: &str) {
         if !self.has(name) && !self.broken {
-            let sentence = format!("missing, expected {what}");
+            let sentence = format!("missing, expected {expected}");
             self.complain(Code::MissingField, name, sentence);
         }
-        self.field(name)
+    }
+
+    /// Reports that a field is missing in a map that has been read already.
+    pub(crate) fn complain_missing_below(&mut self, map: &Place, name: &str, expected: &str) {
+        let place = (map.0, below(&map.1, name));
+        self.complain_at(
+            Code::MissingField,
+            place,
+            format!("missing, expected {expected}"),
+        );
+    }
+
+    /// Whether the file has this map, even if it is empty.
+    pub(crate) const fn is_written(&self) -> bool {
+        self.written
+    }
+
+    /// The place of this map, unless its value is not a map.
+    pub(crate) fn place(&self) -> Option<Place> {
+        (!self.broken).then(|| (self.at, self.path.clone()))
+    }
+
+    /// The place of a field, or of this map where the field is absent.
+    pub(crate) fn place_of(&self, name: &str) -> Place {
+        let at = self.entry(name).map_or(self.at, |e| e.at);
+        (at, below(&self.path, name))
+    }
+
+    /// Whether a field is a list without items.
+    pub(crate) fn is_empty_list(&self, name: &str) -> bool {
+        self.entry(name)
+            .is_some_and(|e| e.value.value == Value::List(Vec::new()))
+    }
+
+    /// Whether a field is a list with items.
+    pub(crate) fn has_items(&self, name: &str) -> bool {
+        let entry = self.entry(name);
+        entry.is_some_and(|e| matches!(&e.value.value, Value::List(items) if !items.is_empty()))
     }
 
     /// Whether the file has this field.

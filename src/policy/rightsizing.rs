@@ -1,51 +1,66 @@
-//! When a workload's requests count as far from what it uses, and what is suggested in their place.
+//! The section `rightsizing`: which requests are reported as wrong, and what is recommended instead.
 
-use super::problem::Code;
-use super::read::Fields;
-use super::scalar::percent;
+use super::kind::{percent, percentile, whole};
+use super::section::Section;
 use crate::values::Ratio;
 
-/// How requests are suggested; nothing of it evicts or changes anything.
+/// How requests are recommended. Rightsizing neither evicts nor changes anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RightsizingPolicy {
-    /// The share of the samples of cpu that the suggested request covers. Of memory it covers all, for a pod that lacks
-    /// memory is killed, where one that lacks cpu is slow.
+    /// The share of the cpu samples that the recommended request covers. For memory it covers all samples, because a
+    /// pod that lacks memory is killed, while a pod that lacks cpu is only slow.
     pub percentile: Ratio,
-    /// What is put on top of that, as a share of it.
+    /// The margin added to that, as a share of it.
     pub headroom: Ratio,
-    /// The larger of request and suggestion may exceed the smaller by this share of the smaller, and nothing is said.
+    /// No report while the larger of request and recommendation exceeds the smaller by at most this share.
     pub tolerance: Ratio,
-    /// How many workloads the page and the metrics name, the worst first; with 0 nothing is computed at all.
+    /// How many workloads the status page and the metrics list, the worst first; 0 turns rightsizing off.
     pub top: u32,
 }
 
 impl RightsizingPolicy {
-    /// Whether anything is computed.
+    /// Whether recommendations are computed.
     pub const fn is_on(&self) -> bool {
         self.top > 0
     }
 }
 
-/// Reads the section `rightsizing`.
-pub(super) fn rightsizing(f: &mut Fields<'_, '_>) -> RightsizingPolicy {
+/// Declares `rightsizing`.
+pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     let percents = |p| Ratio::percent(p).unwrap_or_default();
-    let percentile = f
-        .field("percentile")
-        .scalar("a percentile from 1 to 100", |node| {
-            percent(node).and_then(|p| {
-                if p.get() < 0.01 {
-                    Err(Code::OutOfRange)
-                } else {
-                    Ok(p)
-                }
-            })
-        });
-    RightsizingPolicy {
-        percentile: percentile.unwrap_or(percents(95.0)),
-        headroom: f.field("headroom").percent().unwrap_or(percents(15.0)),
-        tolerance: f.field("tolerance").percent().unwrap_or(percents(30.0)),
-        top: f.field("top").whole(0).unwrap_or(10),
-    }
+    Section::new(RightsizingPolicy {
+        percentile: percents(95.0),
+        headroom: percents(15.0),
+        tolerance: percents(30.0),
+        top: 10,
+    })
+    .field(
+        "percentile",
+        "For cpu, the recommended request covers this percentile of the samples in `usage.window`, across all pods of \
+         a workload. For memory it covers every sample, because a pod that lacks memory is killed. A longer window \
+         knows more. The recommendation is for a pod: if that has several containers, it is for all of them together.",
+        percentile(),
+        |r| &mut r.percentile,
+    )
+    .field(
+        "headroom",
+        "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the pod's limit.",
+        percent(),
+        |r| &mut r.headroom,
+    )
+    .field(
+        "tolerance",
+        "No report if the larger of request and recommendation exceeds the smaller by at most this.",
+        percent(),
+        |r| &mut r.tolerance,
+    )
+    .field(
+        "top",
+        "How many workloads the status page and the metrics list. Those that are wrong by the largest share of the \
+         cluster come first. With 0, nothing is computed.",
+        whole(0),
+        |r| &mut r.top,
+    )
 }
 
 #[cfg(test)]
@@ -62,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_on_unless_it_is_turned_off() {
+    fn rightsizing_is_on_by_default() {
         let default = parse("{}").unwrap().rightsizing;
         assert!(default.is_on() && default == Policy::default_native().rightsizing);
         assert!(!parse("{top: 0}").unwrap().rightsizing.is_on());
     }
 
     #[test]
-    fn what_is_written_is_what_is_read_again() {
+    fn a_written_section_reads_back_the_same() {
         for text in [
             "{}",
             "{percentile: 50, headroom: 0%}",
@@ -88,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_descheduler_gets_the_default() {
+    fn a_descheduler_policy_gets_the_defaults() {
         let text = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: []}";
         assert_eq!(
             Policy::parse("policy.yaml", text).unwrap().rightsizing,
@@ -97,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn problems_name_their_fields() {
         assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}").unwrap_err(), @"
         policy.yaml:3:22: rightsizing.percentile: found 0, expected a percentile from 1 to 100
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}

@@ -98,6 +98,14 @@ pub struct HighNodeUtilization {
     pub evictable_namespaces: Names,
 }
 
+impl Scope {
+    /// All pods.
+    pub const ALL: Scope = Scope {
+        namespaces: Names::ALL,
+        pods: None,
+    };
+}
+
 impl LowNodeUtilization {
     /// The rule, where it is this one.
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {

@@ -34,20 +34,19 @@ impl Spot<'_, '_> {
         })
     }
 
-    /// A whole number, or the word `none`; by default this.
-    pub(crate) fn limit(self, default: Option<u32>) -> Option<u32> {
-        let limit = self.scalar("a whole number from 0 on, or none for no limit", |node| {
+    /// A whole number, or the word `none`, which is `Some(None)`.
+    pub(crate) fn limit(self) -> Option<Option<u32>> {
+        self.scalar("a whole number from 0 on, or none for no limit", |node| {
             if is_none(node) {
                 Ok(None)
             } else {
                 whole(node, 0).map(Some)
             }
-        });
-        limit.unwrap_or(default)
+        })
     }
 
-    /// A whole number or a percentage, or the word `none`; by default this.
-    pub(crate) fn share(self, default: Option<Share>) -> Option<Share> {
+    /// A whole number or a percentage, or the word `none`, which is `Some(None)`.
+    pub(crate) fn share(self) -> Option<Option<Share>> {
         // A portion is at least one pod, and no portion is none.
         let portion = |p| {
             if p == Ratio::ZERO {
@@ -56,7 +55,7 @@ impl Spot<'_, '_> {
                 Share::Portion(p)
             }
         };
-        let share = self.scalar(
+        self.scalar(
             "a whole number, a percentage from 0% to 100%, or none for no limit",
             |node| match (&node.value, is_none(node)) {
                 (_, true) => Ok(None),
@@ -64,8 +63,7 @@ impl Spot<'_, '_> {
                 (Value::Float(_), _) => Err(Code::WrongType),
                 _ => percent(node).map(|p| Some(portion(p))),
             },
-        );
-        share.unwrap_or(default)
+        )
     }
 
     /// A percentage, with its sign or as a plain number of percents.
@@ -91,7 +89,18 @@ impl Spot<'_, '_> {
         self.scalar("a percentage from 0% to 100%", percent)
     }
 
-    /// So many seconds.
+    /// A percentile from 1 to 100.
+    pub(crate) fn percentile(self) -> Option<Ratio> {
+        self.scalar("a percentile from 1 to 100", |node| {
+            let percentile = percent(node)?;
+            if percentile.get() < 0.01 {
+                return Err(Code::OutOfRange);
+            }
+            Ok(percentile)
+        })
+    }
+
+    /// A whole number of seconds.
     pub(crate) fn seconds(self) -> Option<SignedDuration> {
         self.whole(0)
             .map(|seconds| SignedDuration::from_secs(i64::from(seconds)))

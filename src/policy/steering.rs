@@ -1,28 +1,30 @@
-//! Whether the scheduler is steered by soft taints, and how many nodes at most.
+//! The section `steering`: taints that keep kube-scheduler away from hot and emptying nodes.
 
+use super::kind::{boolean, share};
+use super::problem::Code;
 use super::read::Fields;
+use super::section::Section;
 use super::{HighNodeUtilization, LowNodeUtilization, Policy, Rule, Share};
-use crate::policy::problem::Code;
 use crate::values::Ratio;
 
-/// Which nodes get a taint `PreferNoSchedule`, so that the scheduler takes them only where it finds no other.
+/// Which nodes get a `PreferNoSchedule` taint, so that the scheduler chooses them last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steering {
-    /// Nodes that are hot, until they have cooled.
+    /// Hot nodes, until they have cooled down.
     pub hot: bool,
-    /// Nodes that are to be emptied, and those that are empty and could be switched off.
+    /// Nodes that are being emptied, and empty nodes that could be switched off.
     pub emptying: bool,
-    /// So many nodes at most, in all; `None` is no limit. Where every node is tainted, none is.
+    /// The most nodes that are tainted in total; `None` is no limit. If every node qualifies, none is tainted.
     pub max_nodes: Option<Share>,
 }
 
 impl Steering {
-    /// Whether anything is asked for.
+    /// Whether any nodes are tainted.
     pub const fn is_on(&self) -> bool {
         self.hot || self.emptying
     }
 
-    /// The same with nothing asked for.
+    /// The same section with both kinds of taints turned off.
     #[must_use]
     pub const fn off(&self) -> Self {
         Steering {
@@ -33,38 +35,45 @@ impl Steering {
     }
 }
 
-/// Reads the section `steering`.
-pub(super) fn steering(f: &mut Fields<'_, '_>) -> Steering {
-    Steering {
-        hot: f.field("taintHot").bool().unwrap_or(false),
-        emptying: f.field("taintEmptying").bool().unwrap_or(false),
-        max_nodes: f
-            .field("maxNodes")
-            .share(Ratio::percent(30.0).map(Share::Portion)),
-    }
+/// Declares `steering`.
+pub(super) fn steering() -> Section<Steering> {
+    Section::new(Steering {
+        hot: false,
+        emptying: false,
+        max_nodes: Ratio::percent(30.0).map(Share::Portion),
+    })
+    .field(
+        "taintHot",
+        "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until they are a tenth \
+         below their targets.",
+        boolean(),
+        |s| &mut s.hot,
+    )
+    .field(
+        "taintEmptying",
+        "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are underused.",
+        boolean(),
+        |s| &mut s.emptying,
+    )
+    .field(
+        "maxNodes",
+        "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but at least one. \
+         `none` means no limit. If every node would be tainted, none is.",
+        share(),
+        |s| &mut s.max_nodes,
+    )
 }
 
-/// Tells of a kind of taint that no strategy of the policy leads to.
+/// Warns of taints that no strategy of the policy leads to.
 pub(super) fn check(f: &mut Fields<'_, '_>, policy: &Policy) {
     let has = |wanted: fn(&Rule) -> bool| policy.strategies.iter().any(|s| wanted(&s.rule));
-    let (low, high) = (
-        has(|r| LowNodeUtilization::of(r).is_some()),
-        has(|r| HighNodeUtilization::of(r).is_some()),
-    );
-    let Steering { hot, emptying, .. } = policy.steering;
-    if hot && !low {
-        f.warn(
-            Code::Ignored,
-            "steering",
-            "taintHot has no effect without the strategy lowNodeUtilization",
-        );
+    if policy.steering.hot && !has(|r| LowNodeUtilization::of(r).is_some()) {
+        let sentence = "taintHot has no effect without the strategy lowNodeUtilization";
+        f.warn(Code::Ignored, "steering", sentence);
     }
-    if emptying && !high {
-        f.warn(
-            Code::Ignored,
-            "steering",
-            "taintEmptying has no effect without the strategy highNodeUtilization",
-        );
+    if policy.steering.emptying && !has(|r| HighNodeUtilization::of(r).is_some()) {
+        let sentence = "taintEmptying has no effect without the strategy highNodeUtilization";
+        f.warn(Code::Ignored, "steering", sentence);
     }
 }
 
@@ -85,14 +94,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_off_unless_it_is_asked_for() {
+    fn steering_is_off_by_default() {
         let default = parse("{}").unwrap().steering;
         assert!(!default.is_on() && default == Policy::default_native().steering);
         assert_eq!(default.max_nodes.map(|share| share.of(10)), Some(3));
     }
 
     #[test]
-    fn what_is_written_is_what_is_read_again() {
+    fn a_written_section_reads_back_the_same() {
         for text in [
             "{}",
             "{taintHot: true, maxNodes: none}",
@@ -111,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn problems_name_their_fields() {
         assert_snapshot!(parse("{taintHot: hot, maxNode: 1}").unwrap_err(), @"
         policy.yaml:3:22: steering.taintHot: found hot, expected true or false
           | steering: {taintHot: hot, maxNode: 1}

@@ -1,42 +1,51 @@
-//! How usage is read and smoothed.
+//! The section `usage`: how usage is measured and smoothed.
 
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::Prometheus;
+use super::compare::{ONE_SECOND, named_time, time};
+use super::item::Item;
+use super::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
+use super::problem::Code;
+use super::prometheus::prometheus;
+use super::read::{Bound, Fields, Spot};
+use super::section::Section;
+use super::tree::Value;
 use crate::values::Ratio;
 
-/// How usage is read and smoothed.
+/// How usage is measured and smoothed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UsagePolicy {
-    /// Where readings come from.
+    /// The source of samples.
     pub source: SourceKind,
-    /// Where they come from while those of the source are stale.
+    /// The source of samples while those of `source` are stale.
     pub fallback: Option<SourceKind>,
-    /// How Prometheus is asked; there whenever it is the source or the fallback.
+    /// How Prometheus is queried; present whenever it is the source or the fallback.
     pub prometheus: Option<Prometheus>,
-    /// Time between two readings.
+    /// Time between two polls.
     pub poll: SignedDuration,
     /// How far back samples count.
     pub window: SignedDuration,
-    /// How the samples of a window become one figure.
+    /// How the samples of a window become one value.
     pub smoothing: Smoothing,
-    /// A series whose newest sample is older than this is unknown.
+    /// The age of the newest sample from which on usage is unknown.
     pub stale_after: SignedDuration,
-    /// A series with fewer samples than this in its window is unknown.
+    /// Usage is unknown with fewer samples in the window.
     pub min_samples: u32,
 }
 
-/// Where readings come from.
+/// A source of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// The resource metrics API, metrics.k8s.io, as metrics-server serves it.
     MetricsApi,
-    /// Prometheus, or what answers like it.
+    /// Prometheus, or a server with the same API.
     Prometheus,
 }
 
 impl SourceKind {
-    /// The word for it in a policy, in logs and metrics.
+    /// The word for it in policies, logs and metrics.
     pub const fn label(self) -> &'static str {
         match self {
             SourceKind::MetricsApi => "metricsApi",
@@ -45,10 +54,10 @@ impl SourceKind {
     }
 }
 
-/// How the samples of a window become one figure.
+/// How the samples of a window become one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Smoothing {
-    /// An average in which a sample's weight halves with each such time of age.
+    /// An average in which a sample's weight halves with each such period of age.
     HalfLife(SignedDuration),
     /// All samples count alike.
     Mean,
@@ -67,5 +76,224 @@ impl Smoothing {
             Smoothing::Max => "max",
             Smoothing::Percentile(_) => "percentile",
         }
+    }
+}
+
+const SOURCES: [Choice<SourceKind>; 2] = [
+    (
+        SourceKind::MetricsApi.label(),
+        SourceKind::MetricsApi,
+        "the resource metrics API, metrics.k8s.io, as metrics-server serves it",
+    ),
+    (
+        SourceKind::Prometheus.label(),
+        SourceKind::Prometheus,
+        "Prometheus or a server with the same API (Thanos, Mimir, VictoriaMetrics); set `prometheus` below",
+    ),
+];
+
+/// The same sources, explained once.
+const FALLBACKS: [Choice<SourceKind>; 2] = [
+    (SOURCES[0].0, SOURCES[0].1, ""),
+    (SOURCES[1].0, SOURCES[1].1, ""),
+];
+
+/// Declares `usage`.
+pub(super) fn usage() -> Section<UsagePolicy> {
+    let section = Section::new(UsagePolicy {
+        source: SourceKind::MetricsApi,
+        fallback: None,
+        prometheus: None,
+        poll: SignedDuration::from_secs(15),
+        window: SignedDuration::from_mins(5),
+        smoothing: Smoothing::HalfLife(SignedDuration::from_mins(2)),
+        stale_after: SignedDuration::from_secs(90),
+        min_samples: 3,
+    });
+    samples(sources(section)).check(|f, usage| {
+        if f.sound() {
+            check_sources(f, usage);
+            check_times(f, usage);
+        }
+    })
+}
+
+fn sources(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
+    section
+        .field(
+            "source",
+            "The source of usage samples:",
+            choice(&SOURCES),
+            |u| &mut u.source,
+        )
+        .field(
+            "fallback",
+            "The source to use while the samples of `source` are stale: the other one of the two.",
+            choice(&FALLBACKS).optional(),
+            |u| &mut u.fallback,
+        )
+        .off("prometheus")
+        .optional_section(
+            "prometheus",
+            "How Prometheus is queried. The url is enough if Prometheus scrapes the kubelets, as \
+             kube-prometheus-stack does.",
+            prometheus(),
+            |u| &mut u.prometheus,
+            |p| !p.url.is_empty(),
+        )
+}
+
+fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
+    section
+        .field(
+            "poll",
+            "Time between two polls. Polling more often than the source updates its values has no benefit.",
+            duration(ONE_SECOND),
+            |u| &mut u.poll,
+        )
+        .field(
+            "window",
+            "How far back samples count. A longer window is calmer and slower.",
+            duration(ONE_SECOND),
+            |u| &mut u.window,
+        )
+        .field(
+            "smoothing",
+            "How the samples of a window become one value:",
+            smoothing(),
+            |u| &mut u.smoothing,
+        )
+        .field(
+            "staleAfter",
+            "Usage is unknown if the newest sample is older than this. At least `poll`. A node with unknown usage is \
+             not idle: it neither gives nor takes pods.",
+            duration(ONE_SECOND),
+            |u| &mut u.stale_after,
+        )
+        .field(
+            "minSamples",
+            "Usage is also unknown with fewer samples in the window. The window must be long enough for them.",
+            whole(1),
+            |u| &mut u.min_samples,
+        )
+}
+
+/// How `prometheus` fits `source` and `fallback`.
+fn check_sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
+    if usage.fallback == Some(usage.source) {
+        let sentence = "this is the source already; name the other one, or remove the field";
+        f.complain(Code::Conflict, "fallback", sentence);
+    }
+    let used = [Some(usage.source), usage.fallback].contains(&Some(SourceKind::Prometheus));
+    match (f.has("prometheus"), &usage.prometheus) {
+        (true, None) => f.complain(Code::MissingField, "prometheus", NO_URL),
+        (true, Some(_)) if !used => {
+            let sentence = "unused; write `source: prometheus` or `fallback: prometheus` beside it";
+            f.complain(Code::Conflict, "prometheus", sentence);
+        }
+        (false, _) if used => f.complain(Code::MissingField, "prometheus", NO_URL),
+        (true, Some(_)) | (false, _) => {}
+    }
+}
+
+const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
+
+/// How the durations fit each other: otherwise usage would always be unknown.
+fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
+    let intervals = i32::try_from(usage.min_samples - 1).unwrap_or(i32::MAX);
+    let window = time("window", usage.window);
+    let stale_after = time("staleAfter", usage.stale_after);
+    let field = if f.has("minSamples") {
+        "minSamples"
+    } else {
+        "poll"
+    };
+    let least = usage.poll.saturating_mul(intervals);
+    f.ordered(
+        &named_time(field, "poll × (minSamples − 1)", least),
+        &window,
+    );
+    f.ordered(&time("poll", usage.poll), &stale_after);
+    if let Some(prometheus) = &usage.prometheus {
+        let scrape = prometheus.scrape_interval;
+        f.ordered(
+            &of_prometheus("prometheus.scrapeInterval", scrape),
+            &stale_after,
+        );
+        let least = scrape.saturating_mul(intervals);
+        f.ordered(
+            &of_prometheus("prometheus.scrapeInterval × (minSamples − 1)", least),
+            &window,
+        );
+    }
+    if let Smoothing::HalfLife(half) = usage.smoothing {
+        f.ordered(
+            &named_time("smoothing", "smoothing.halfLife", half),
+            &window,
+        );
+    }
+}
+
+fn of_prometheus(name: &str, value: SignedDuration) -> Bound<'_, SignedDuration> {
+    named_time("prometheus", name, value)
+}
+
+const SMOOTHING: &str = "mean, max, {halfLife: 2m} or {percentile: 95}";
+
+fn smoothing() -> Kind<Smoothing> {
+    let schema = json!({"anyOf": [
+        {"enum": ["mean", "max"]},
+        {"type": "object", "required": ["halfLife"], "additionalProperties": false,
+         "properties": {"halfLife": {"$ref": "#/$defs/duration"}}},
+        {"type": "object", "required": ["percentile"], "additionalProperties": false,
+         "properties": {"percentile": {"$ref": "#/$defs/percentage"}}}]});
+    let write = |smoothing: &Smoothing| {
+        Some(match smoothing {
+            Smoothing::Mean => Item::text("mean"),
+            Smoothing::Max => Item::text("max"),
+            Smoothing::HalfLife(half) => Item::one("halfLife", duration_item(*half)),
+            Smoothing::Percentile(percentile) => Item::one("percentile", ratio_item(*percentile)),
+        })
+    };
+    let words = "`mean`, `max`, `{halfLife: …}` or `{percentile: …}`";
+    let mut kind = Kind::new(words, schema, read_smoothing, write);
+    kind.form.choices = vec![
+        (
+            "{halfLife: 2m}",
+            "an average in which the weight of a sample halves with every two minutes of age",
+        ),
+        ("mean", "all samples count alike"),
+        ("max", "the largest sample: cautious, plans for the peak"),
+        (
+            "{percentile: 95}",
+            "the value that 95 % of the samples do not exceed",
+        ),
+    ];
+    kind
+}
+
+fn read_smoothing(spot: Spot<'_, '_>) -> Option<Smoothing> {
+    let place = spot.place();
+    match &spot.node()?.value {
+        Value::Text(word) if word == "mean" => Some(Smoothing::Mean),
+        Value::Text(word) if word == "max" => Some(Smoothing::Max),
+        Value::Map(_) => spot.section(|f| {
+            let half = f
+                .field("halfLife")
+                .duration(ONE_SECOND)
+                .map(Smoothing::HalfLife);
+            let percentile = f.field("percentile").percentile();
+            if f.has("halfLife") == f.has("percentile") {
+                let sentence = format!("give one way of smoothing: {SMOOTHING}");
+                f.complain_at(Code::Conflict, place, sentence);
+            }
+            half.or(percentile.map(Smoothing::Percentile))
+        }),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_) => spot.refuse(Code::WrongType, SMOOTHING),
     }
 }

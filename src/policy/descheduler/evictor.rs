@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::super::native::SYSTEM_CRITICAL;
+use super::super::evictable::SYSTEM_CRITICAL;
 use super::super::problem::Code;
 use super::super::read::{Fields, Spot};
 use super::super::{Evictable, Names, PriorityThreshold, Protections, StorageClasses};

@@ -1,9 +1,10 @@
 //! Low- and HighNodeUtilization, which descheduler writes otherwise than we do, and its sources of usage.
 
+use super::super::node_utilization::{SUSTAINED, emptying, high_defaults, only_pool};
 use super::super::problem::Code;
 use super::super::read::Fields;
-use super::super::strategies::{SUSTAINED, emptying, only_pool};
-use super::super::{Basis, LowNodeUtilization, Names, Rule};
+use super::super::section::Section;
+use super::super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Rule};
 use super::text;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -128,8 +129,12 @@ pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[Source]) -> Rule {
 }
 
 /// HighNodeUtilization, which weighs requests alone.
-pub(super) fn high(f: &mut Fields<'_, '_>, evictable_namespaces: Names) -> Option<Rule> {
-    emptying(f, Basis::Requests, evictable_namespaces).map(Rule::HighNodeUtilization)
+pub(super) fn high(f: &mut Fields<'_, '_>, evictable_namespaces: Names) -> Rule {
+    let rule = emptying(Section::new(high_defaults(Basis::Requests))).read(f);
+    Rule::HighNodeUtilization(HighNodeUtilization {
+        evictable_namespaces,
+        ..rule
+    })
 }
 
 /// Namespaces that are left alone; descheduler can leave out only.

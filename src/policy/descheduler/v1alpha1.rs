@@ -3,11 +3,16 @@
 //! Each enabled strategy becomes a profile of its own, in the order of the file. The places where older versions kept
 //! a parameter are read as well.
 
-use super::super::arguments::{self, Plugin};
+use super::super::arguments;
+use super::super::plugin::Plugin;
+use super::super::pod_states;
 use super::super::problem::Code;
 use super::super::read::{Fields, Spot};
 use super::super::wording::nearest;
-use super::super::{Basis, Evictable, Names, Policy, Rule, Scope, TopologySpread};
+use super::super::{
+    Basis, Evictable, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
+    RemoveDuplicates, Rule, Scope, TooManyRestarts, TopologySpread,
+};
 use super::evictor::{self, Old};
 use super::utilization;
 use super::{Part, assemble, frame};
@@ -151,7 +156,9 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
     let namespaces = if balanced {
         utilization::evictable_namespaces(f, "namespaces")
     } else {
-        arguments::namespaces(f)
+        f.field("namespaces")
+            .names_in_or_out()
+            .unwrap_or(Names::ALL)
     };
     let scope = Scope {
         namespaces,
@@ -162,8 +169,13 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
             utilization(f, plugin, scope.namespaces)
         }
         Plugin::RemoveDuplicates => {
-            let read = |f: &mut Fields<'_, '_>| arguments::duplicates(f, scope.namespaces);
-            Some(f.field("removeDuplicates").section(read))
+            let rule = f
+                .field("removeDuplicates")
+                .section(|f| arguments::duplicates().read(f));
+            Some(Rule::RemoveDuplicates(RemoveDuplicates {
+                namespaces: scope.namespaces,
+                ..rule
+            }))
         }
         Plugin::TopologySpread => {
             let soft = f.field("includeSoftConstraints").bool().unwrap_or(false);
@@ -176,17 +188,35 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
             Some(Rule::RemovePodsViolatingTopologySpreadConstraint(spread))
         }
         Plugin::AntiAffinity => Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)),
-        Plugin::NodeAffinity => Some(arguments::affinity(f, scope)),
-        Plugin::NodeTaints => Some(arguments::taints(f, scope)),
+        Plugin::NodeAffinity => {
+            let rule = arguments::affinity().read(f);
+            Some(Rule::RemovePodsViolatingNodeAffinity(NodeAffinity {
+                scope,
+                ..rule
+            }))
+        }
+        Plugin::NodeTaints => {
+            let rule = arguments::taints().read(f);
+            Some(Rule::RemovePodsViolatingNodeTaints(NodeTaints {
+                scope,
+                ..rule
+            }))
+        }
         Plugin::TooManyRestarts => {
             let spot = f.required("podsHavingTooManyRestarts", "podRestartThreshold in it");
-            Some(spot.section(|f| arguments::restarts(f, scope)))
+            let rule = spot.section(|f| pod_states::restarts().read(f));
+            Some(Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {
+                scope,
+                ..rule
+            }))
         }
         Plugin::PodLifeTime => Some(life_time(f, scope)),
-        Plugin::FailedPods => Some(
-            f.field("failedPods")
-                .section(|f| arguments::failed(f, scope)),
-        ),
+        Plugin::FailedPods => {
+            let rule = f
+                .field("failedPods")
+                .section(|f| pod_states::failed().read(f));
+            Some(Rule::RemoveFailedPods(FailedPods { scope, ..rule }))
+        }
     }
 }
 
@@ -213,17 +243,20 @@ fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Opt
                 );
             }
         }
-        utilization::high(f, namespaces)
+        Some(utilization::high(f, namespaces))
     })
 }
 
 /// Its age once stood beside what is now around it, and its states were called phases.
 fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     let outer_age = f.field("maxPodLifeTimeSeconds").seconds();
-    let outer_phases = arguments::life_states(f.field("podStatusPhases")).unwrap_or_default();
+    let outer_phases = pod_states::life_states(f.field("podStatusPhases")).unwrap_or_default();
     let mut rule = f.field("podLifeTime").section(|f| {
-        let mut phases = arguments::life_states(f.field("podStatusPhases")).unwrap_or_default();
-        let mut rule = arguments::life(f, scope);
+        let mut phases = pod_states::life_states(f.field("podStatusPhases")).unwrap_or_default();
+        let mut rule = PodLifeTime {
+            scope,
+            ..pod_states::life_time().read(f)
+        };
         phases.append(&mut rule.states);
         rule.states = phases;
         rule
@@ -232,6 +265,6 @@ fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     if rule.states.is_empty() {
         rule.states = outer_phases;
     }
-    arguments::criterion(f, &rule);
+    pod_states::criterion(f, &rule);
     Rule::PodLifeTime(rule)
 }

@@ -1,11 +1,12 @@
 //! `descheduler/v1alpha2`: profiles, each with arguments of plugins and lists of plugins to run.
 
-use super::super::arguments::{self, Plugin};
+use super::super::plugin::Plugin;
 use super::super::problem::{Code, Position};
 use super::super::read::{Fields, Spot};
+use super::super::strategies;
 use super::super::tree::Value;
 use super::super::wording::nearest;
-use super::super::{Evictable, Policy, Rule};
+use super::super::{Basis, Evictable, Policy, Rule};
 use super::utilization::{self, Source};
 use super::{Part, assemble, evictor, frame, text};
 
@@ -163,9 +164,9 @@ fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> O
     }
     if plugin == Plugin::HighNodeUtilization {
         let namespaces = utilization::evictable_namespaces(f, "evictableNamespaces");
-        return utilization::high(f, namespaces);
+        return Some(utilization::high(f, namespaces));
     }
-    Some(arguments::rule(plugin, f))
+    strategies::rule(plugin, Basis::Requests, f)
 }
 
 /// The plugin of this name.

@@ -1,0 +1,371 @@
+//! The section `evictable`: which pods may be evicted at all.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::item::Item;
+use super::kind::{
+    Choice, Kind, boolean, choices, duration, names_in_or_out, selector, texts, whole,
+};
+use super::names::Names;
+use super::problem::Code;
+use super::read::{Fields, Spot};
+use super::section::Section;
+use super::tree::Value;
+use crate::values::selector::Selector;
+
+/// The name of the profile that `evictable` makes.
+pub(super) const DEFAULT_PROFILE: &str = "default";
+/// Priorities from here on belong to the system.
+pub(super) const SYSTEM_CRITICAL: i32 = 2_000_000_000;
+
+/// A named set of rules that strategies refer to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// The name in plans and events.
+    pub name: String,
+    /// The rules.
+    pub evictable: Evictable,
+}
+
+/// Which pods may be evicted at all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evictable {
+    /// Namespaces whose pods may be evicted.
+    pub namespaces: Names,
+    /// Labels that a pod's namespace must have.
+    pub namespace_selector: Option<Selector>,
+    /// Labels that a pod must have.
+    pub pod_selector: Option<Selector>,
+    /// Only pods with a lower priority may be evicted; pods without a priority always may.
+    pub priority_below: PriorityThreshold,
+    /// A workload with fewer replicas is left alone, and a move leaves at least one less than this Ready.
+    pub min_replicas: u32,
+    /// A younger pod is left alone.
+    pub min_pod_age: SignedDuration,
+    /// Protected pods.
+    pub protected: Protections,
+    /// Nodes that count as destinations; all where `None`.
+    pub destinations: Option<Selector>,
+    /// A pod is evicted only if it fits another node. Balancing strategies of native policies always require that.
+    pub node_fit: bool,
+}
+
+/// A priority, or the name of a PriorityClass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PriorityThreshold {
+    /// This value.
+    Value(i32),
+    /// The value of this PriorityClass in the cluster.
+    Class(String),
+}
+
+/// Pods that are protected from eviction. Mirror and static pods always are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent protection of the policy file"
+)]
+pub struct Protections {
+    /// Pods with an emptyDir or hostPath volume.
+    pub local_storage: bool,
+    /// Pods of a DaemonSet.
+    pub daemon_sets: bool,
+    /// Pods with a priority of 2,000,000,000 or more.
+    pub system_critical: bool,
+    /// Failed pods without an owner; other pods without an owner are always protected.
+    pub failed_bare: bool,
+    /// Pods with a persistentVolumeClaim.
+    pub persistent_volumes: Option<StorageClasses>,
+    /// Pods that no PodDisruptionBudget selects.
+    pub without_budget: bool,
+    /// Pods with dynamic resource claims.
+    pub resource_claims: bool,
+    /// Pods with the annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`.
+    pub prefer_no_eviction: bool,
+}
+
+/// The persistent volumes that protect their pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorageClasses {
+    /// All of them.
+    Any,
+    /// Those of these classes, and those whose class is unknown.
+    Named(Vec<String>),
+}
+
+/// Declares `evictable`.
+pub(super) fn evictable() -> Section<Evictable> {
+    let section = Section::new(Evictable {
+        namespaces: Names::ALL,
+        namespace_selector: None,
+        pod_selector: None,
+        priority_below: PriorityThreshold::Value(SYSTEM_CRITICAL),
+        min_replicas: 2,
+        min_pod_age: SignedDuration::from_mins(1),
+        protected: Protections::USUAL,
+        destinations: None,
+        node_fit: true,
+    });
+    destinations(protections(ages(selectors(section))))
+        .check(|f, evictable| storage_classes_need_a_protection(f, &evictable.protected))
+}
+
+fn selectors(section: Section<Evictable>) -> Section<Evictable> {
+    section
+        .field(
+            "namespaces",
+            "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in `include`, such as \
+             {include: [web, batch]}. Not both.",
+            names_in_or_out(),
+            |e| &mut e.namespaces,
+        )
+        .field(
+            "namespaceSelector",
+            "Labels that a pod's namespace must have.",
+            selector(),
+            |e| &mut e.namespace_selector,
+        )
+        .field("podSelector", "Labels that a pod must have.", selector(), |e| &mut e.pod_selector)
+}
+
+fn ages(section: Section<Evictable>) -> Section<Evictable> {
+    section
+        .field(
+            "priorityBelow",
+            "Only pods with a lower priority may be evicted. A number up to 2000000000, where the priorities of the \
+             system begin, or the name of a PriorityClass.",
+            priority_threshold(),
+            |e| &mut e.priority_below,
+        )
+        .field(
+            "minReplicas",
+            "A workload with fewer replicas is left alone.",
+            whole(0),
+            |e| &mut e.min_replicas,
+        )
+        .always_written()
+        .field(
+            "minPodAge",
+            "A younger pod is left alone.",
+            duration(SignedDuration::ZERO),
+            |e| &mut e.min_pod_age,
+        )
+        .always_written()
+}
+
+fn protections(section: Section<Evictable>) -> Section<Evictable> {
+    section
+        .computed(
+            "allow",
+            "Protections to lift. Each of these protects pods unless it is listed here:",
+            choices("protections to lift", &LIFTS),
+            |e| e.protected.lifted(),
+            |e, lifts| lifts.into_iter().for_each(|lift| e.protected.lift(lift)),
+        )
+        .computed(
+            "protect",
+            "Protections to add:",
+            choices("protections to add", &EXTRAS),
+            |e| e.protected.added(),
+            |e, extras| extras.into_iter().for_each(|extra| e.protected.add(extra)),
+        )
+        .computed(
+            "protectedStorageClasses",
+            "With persistentVolumes in `protect`: protect only pods with volumes of these storage classes.",
+            texts(),
+            |e| e.protected.storage_classes(),
+            |e, classes| e.protected.narrow(classes),
+        )
+        .off("[local-ssd]")
+}
+
+fn destinations(section: Section<Evictable>) -> Section<Evictable> {
+    section
+        .field(
+            "destinations",
+            "Only nodes with these labels count as a destination for a pod. An empty selector means all nodes.",
+            selector(),
+            |e| &mut e.destinations,
+        )
+        .field(
+            "nodeFit",
+            "Evict a pod only if it fits another node. Strategies that balance nodes look for a destination in any \
+             case.",
+            boolean(),
+            |e| &mut e.node_fit,
+        )
+}
+
+/// A protection that `allow` lifts.
+#[derive(Clone, Copy, PartialEq)]
+enum Lift {
+    LocalStorage,
+    DaemonSets,
+    SystemCritical,
+    FailedBare,
+    PreferNoEviction,
+}
+
+const LIFTS: [Choice<Lift>; 5] = [
+    (
+        "localStorage",
+        Lift::LocalStorage,
+        "pods with an emptyDir or hostPath volume",
+    ),
+    ("daemonSets", Lift::DaemonSets, "pods of a DaemonSet"),
+    (
+        "systemCritical",
+        Lift::SystemCritical,
+        "pods with a priority of 2000000000 or more",
+    ),
+    (
+        "failedBare",
+        Lift::FailedBare,
+        "failed pods without an owner (other pods without an owner are always protected)",
+    ),
+    (
+        "preferNoEviction",
+        Lift::PreferNoEviction,
+        "pods with the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction",
+    ),
+];
+
+/// A protection that `protect` adds.
+#[derive(Clone, Copy, PartialEq)]
+enum Extra {
+    PersistentVolumes,
+    WithoutBudget,
+    ResourceClaims,
+}
+
+const EXTRAS: [Choice<Extra>; 3] = [
+    (
+        "persistentVolumes",
+        Extra::PersistentVolumes,
+        "pods with a persistentVolumeClaim",
+    ),
+    (
+        "withoutBudget",
+        Extra::WithoutBudget,
+        "pods that no PodDisruptionBudget selects",
+    ),
+    (
+        "resourceClaims",
+        Extra::ResourceClaims,
+        "pods with dynamic resource claims",
+    ),
+];
+
+impl Protections {
+    /// The protections of a native policy that names none.
+    const USUAL: Protections = Protections {
+        local_storage: true,
+        daemon_sets: true,
+        system_critical: true,
+        failed_bare: true,
+        persistent_volumes: None,
+        without_budget: false,
+        resource_claims: false,
+        prefer_no_eviction: true,
+    };
+
+    const fn flag(&mut self, lift: Lift) -> &mut bool {
+        match lift {
+            Lift::LocalStorage => &mut self.local_storage,
+            Lift::DaemonSets => &mut self.daemon_sets,
+            Lift::SystemCritical => &mut self.system_critical,
+            Lift::FailedBare => &mut self.failed_bare,
+            Lift::PreferNoEviction => &mut self.prefer_no_eviction,
+        }
+    }
+
+    const fn lift(&mut self, lift: Lift) {
+        *self.flag(lift) = false;
+    }
+
+    fn lifted(&self) -> Vec<Lift> {
+        let mut protections = self.clone();
+        let lifts = LIFTS.into_iter().map(|(_, lift, _)| lift);
+        lifts.filter(|lift| !*protections.flag(*lift)).collect()
+    }
+
+    fn add(&mut self, extra: Extra) {
+        match extra {
+            Extra::PersistentVolumes => self.persistent_volumes = Some(StorageClasses::Any),
+            Extra::WithoutBudget => self.without_budget = true,
+            Extra::ResourceClaims => self.resource_claims = true,
+        }
+    }
+
+    fn added(&self) -> Vec<Extra> {
+        let has = |extra: &Extra| match extra {
+            Extra::PersistentVolumes => self.persistent_volumes.is_some(),
+            Extra::WithoutBudget => self.without_budget,
+            Extra::ResourceClaims => self.resource_claims,
+        };
+        let extras = EXTRAS.into_iter().map(|(_, extra, _)| extra);
+        extras.filter(has).collect()
+    }
+
+    fn storage_classes(&self) -> Vec<String> {
+        match &self.persistent_volumes {
+            Some(StorageClasses::Named(classes)) => classes.clone(),
+            Some(StorageClasses::Any) | None => Vec::new(),
+        }
+    }
+
+    /// Protects only volumes of these classes, if volumes are protected at all.
+    fn narrow(&mut self, classes: Vec<String>) {
+        if self.persistent_volumes.is_some() && !classes.is_empty() {
+            self.persistent_volumes = Some(StorageClasses::Named(classes));
+        }
+    }
+}
+
+fn storage_classes_need_a_protection(f: &mut Fields<'_, '_>, protected: &Protections) {
+    const FIELD: &str = "protectedStorageClasses";
+    if protected.persistent_volumes.is_none() && f.has(FIELD) && !f.is_empty_list(FIELD) {
+        let sentence =
+            "this narrows persistentVolumes, so `protect` must list persistentVolumes too";
+        f.complain(Code::Conflict, FIELD, sentence);
+    }
+}
+
+fn priority_threshold() -> Kind<PriorityThreshold> {
+    let schema = json!({"anyOf": [
+        {"type": "integer", "maximum": SYSTEM_CRITICAL, "minimum": i32::MIN},
+        {"type": "string", "pattern": "[A-Za-z]"}]});
+    let write = |threshold: &PriorityThreshold| {
+        Some(match threshold {
+            PriorityThreshold::Value(value) => Item::Number(i64::from(*value)),
+            PriorityThreshold::Class(name) => Item::text(name),
+        })
+    };
+    Kind::new(
+        "whole number or PriorityClass",
+        schema,
+        read_priority,
+        write,
+    )
+}
+
+fn read_priority(spot: Spot<'_, '_>) -> Option<PriorityThreshold> {
+    let expected =
+        format!("a whole number up to {SYSTEM_CRITICAL}, or the name of a PriorityClass");
+    spot.scalar(&expected, |node| match &node.value {
+        Value::Int(number) => match i32::try_from(*number) {
+            Ok(number) if number <= SYSTEM_CRITICAL => Ok(PriorityThreshold::Value(number)),
+            _ => Err(Code::OutOfRange),
+        },
+        Value::Text(name) if name.contains(|c: char| c.is_ascii_alphabetic()) => {
+            Ok(PriorityThreshold::Class(name.clone()))
+        }
+        Value::Null
+        | Value::Bool(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Map(_) => Err(Code::WrongType),
+    })
+}

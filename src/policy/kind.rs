@@ -1,0 +1,279 @@
+//! The kinds of values that fields take: each has a reader, a writer, a name for the reference and a JSON Schema.
+
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method path has one lifetime, and a kind reads values of every lifetime"
+)]
+
+use jiff::SignedDuration;
+use serde_json::{Value as Json, json};
+
+use super::item::Item;
+use super::names::Names;
+use super::outline::ValueForm;
+use super::problem::Code;
+use super::read::Spot;
+use super::share::Share;
+use super::wording::either;
+use crate::values::Ratio;
+use crate::values::selector::Selector;
+
+/// A kind of value.
+pub(super) struct Kind<V> {
+    pub(super) form: ValueForm,
+    pub(super) read: Box<dyn Fn(Spot<'_, '_>) -> Option<V>>,
+    /// `None` where the value is written by leaving the field out.
+    pub(super) write: Box<dyn Fn(&V) -> Option<Item>>,
+}
+
+impl<V: 'static> Kind<V> {
+    pub(super) fn new(
+        words: impl Into<String>,
+        schema: Json,
+        read: impl Fn(Spot<'_, '_>) -> Option<V> + 'static,
+        write: impl Fn(&V) -> Option<Item> + 'static,
+    ) -> Self {
+        let words = words.into();
+        let form = ValueForm {
+            words,
+            schema,
+            choices: Vec::new(),
+            blank: None,
+        };
+        Kind {
+            form,
+            read: Box::new(read),
+            write: Box::new(write),
+        }
+    }
+
+    /// The same kind for a value that may be absent.
+    pub(super) fn optional(self) -> Kind<Option<V>> {
+        let Kind { form, read, write } = self;
+        Kind {
+            form,
+            read: Box::new(move |spot| read(spot).map(Some)),
+            write: Box::new(move |value| value.as_ref().and_then(&write)),
+        }
+    }
+
+    /// The same kind; the example shows an absent value so.
+    pub(super) fn shown_empty_as(mut self, blank: &'static str) -> Self {
+        self.form.blank = Some(blank);
+        self
+    }
+}
+
+/// `true` or `false`.
+pub(super) fn boolean() -> Kind<bool> {
+    let write = |flag: &bool| Some(Item::Flag(*flag));
+    Kind::new(
+        "boolean",
+        json!({"type": "boolean"}),
+        |spot| spot.bool(),
+        write,
+    )
+}
+
+/// A whole number.
+pub(super) fn whole(least: u32) -> Kind<u32> {
+    let schema = json!({"type": "integer", "minimum": least, "maximum": u32::MAX});
+    let words = format!("whole number from {least}");
+    let write = |number: &u32| Some(Item::Number(i64::from(*number)));
+    Kind::new(words, schema, move |spot| spot.whole(least), write)
+}
+
+/// A whole number, or `none` for no limit.
+pub(super) fn limit() -> Kind<Option<u32>> {
+    let schema = json!({"anyOf": [{"type": "integer", "minimum": 0}, {"const": "none"}]});
+    let write = |limit: &Option<u32>| Some(limit.map_or(none(), |n| Item::Number(i64::from(n))));
+    Kind::new("whole number or `none`", schema, |spot| spot.limit(), write)
+}
+
+/// A whole number, a percentage, or `none` for no limit.
+pub(super) fn share() -> Kind<Option<Share>> {
+    let schema = json!({"anyOf": [
+        {"type": "integer", "minimum": 0}, {"$ref": "#/$defs/percentText"}, {"const": "none"}]});
+    let write = |share: &Option<Share>| {
+        Some(match share {
+            None => none(),
+            Some(Share::Count(count)) => Item::Number(i64::from(*count)),
+            Some(Share::Portion(ratio)) => ratio_item(*ratio),
+        })
+    };
+    let words = "whole number, percentage or `none`";
+    Kind::new(words, schema, |spot| spot.share(), write)
+}
+
+fn none() -> Item {
+    Item::text("none")
+}
+
+/// A percentage from 0% to 100%.
+pub(super) fn percent() -> Kind<Ratio> {
+    let schema = json!({"$ref": "#/$defs/percentage"});
+    let write = |ratio: &Ratio| Some(ratio_item(*ratio));
+    Kind::new("percentage", schema, |spot| spot.percent(), write)
+}
+
+/// A percentile from 1 to 100.
+pub(super) fn percentile() -> Kind<Ratio> {
+    let write = |ratio: &Ratio| Some(ratio_item(*ratio));
+    let schema = json!({"$ref": "#/$defs/percentage"});
+    Kind::new(
+        "percentile from 1 to 100",
+        schema,
+        |spot| spot.percentile(),
+        write,
+    )
+}
+
+/// The shortest percentage that reads as exactly this ratio.
+pub(super) fn ratio_item(ratio: Ratio) -> Item {
+    let percents = ratio.get() * 100.0;
+    let candidates = (0..=17).map(|digits| format!("{percents:.digits$}"));
+    let mut exact =
+        candidates.filter(|text| text.parse().ok().and_then(Ratio::percent) == Some(ratio));
+    Item::text(format!(
+        "{}%",
+        exact.next().unwrap_or_else(|| percents.to_string())
+    ))
+}
+
+/// A duration such as `1h30m`.
+pub(super) fn duration(least: SignedDuration) -> Kind<SignedDuration> {
+    let words = if least.is_zero() {
+        "duration".to_owned()
+    } else {
+        format!("duration from {least:#}")
+    };
+    let schema = json!({"$ref": "#/$defs/duration"});
+    let write = |duration: &SignedDuration| Some(duration_item(*duration));
+    Kind::new(words, schema, move |spot| spot.duration(least), write)
+}
+
+/// A duration as one word, such as `1m30s`; the reader does not accept spaces between the units.
+pub(super) fn duration_item(duration: SignedDuration) -> Item {
+    Item::text(format!("{duration:#}").replace(' ', ""))
+}
+
+/// A duration as a number of seconds.
+pub(super) fn seconds() -> Kind<SignedDuration> {
+    let write = |duration: &SignedDuration| Some(Item::Number(duration.as_secs()));
+    let schema = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
+    Kind::new("seconds", schema, |spot| spot.seconds(), write)
+}
+
+/// Text that is not empty.
+pub(super) fn text() -> Kind<String> {
+    let schema = json!({"type": "string", "minLength": 1});
+    let write = |text: &String| Some(Item::text(text)).filter(|_| !text.is_empty());
+    Kind::new("text", schema, |spot| spot.name(), write)
+}
+
+/// A list of texts; an empty one is left out.
+pub(super) fn texts() -> Kind<Vec<String>> {
+    let schema = json!({"type": "array", "items": {"type": "string", "minLength": 1}});
+    let write = |texts: &Vec<String>| (!texts.is_empty()).then(|| Item::texts(texts));
+    Kind::new("list of texts", schema, |spot| spot.names(), write)
+}
+
+/// Exit codes of containers.
+pub(super) fn exit_codes() -> Kind<Vec<i32>> {
+    let schema = json!({"type": "array", "items": {"type": "integer"}});
+    let read = |spot: Spot<'_, '_>| spot.list("exit codes", |item| item.exit_code());
+    let write = |codes: &Vec<i32>| {
+        let items = codes.iter().map(|code| Item::Number(i64::from(*code)));
+        (!codes.is_empty()).then(|| Item::List(items.collect()))
+    };
+    Kind::new("list of exit codes", schema, read, write)
+}
+
+/// Names to include or to exclude.
+pub(super) fn names_in_or_out() -> Kind<Names> {
+    let write = |names: &Names| match names {
+        Names::Except(names) if names.is_empty() => None,
+        Names::Except(names) => Some(Item::one("exclude", Item::texts(names))),
+        Names::Only(names) => Some(Item::one("include", Item::texts(names))),
+    };
+    let schema = json!({"$ref": "#/$defs/names"});
+    let words = "`{exclude: […]}` or `{include: […]}`";
+    Kind::new(words, schema, |spot| spot.names_in_or_out(), write).shown_empty_as("{exclude: []}")
+}
+
+/// A label selector; one that selects everything is `None`.
+pub(super) fn selector() -> Kind<Option<Selector>> {
+    let schema = json!({"$ref": "#/$defs/labelSelector"});
+    let write = |selector: &Option<Selector>| selector.as_ref().map(selector_item);
+    Kind::new(
+        "label selector",
+        schema,
+        |spot| Some(spot.selector()),
+        write,
+    )
+    .shown_empty_as("\"\"")
+}
+
+pub(super) fn selector_item(selector: &Selector) -> Item {
+    Item::text(selector.to_string())
+}
+
+/// A word of a choice, its value and what it means.
+pub(super) type Choice<V> = (&'static str, V, &'static str);
+
+/// One of these words.
+pub(super) fn choice<V: Copy + PartialEq + 'static>(choices: &'static [Choice<V>]) -> Kind<V> {
+    let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
+    let schema = json!({"enum": words});
+    let pairs: Vec<(&str, V)> = choices
+        .iter()
+        .map(|(word, value, _)| (*word, *value))
+        .collect();
+    let write = |value: &V| word_of(choices, *value).map(Item::text);
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let words = either(&quoted.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut kind = Kind::new(words, schema, move |spot| spot.one_of(&pairs), write);
+    kind.form.choices = helped(choices);
+    kind
+}
+
+/// A list of some of these words; `what` names them. An empty list is left out.
+pub(super) fn choices<V: Copy + PartialEq + 'static>(
+    what: &'static str,
+    choices: &'static [Choice<V>],
+) -> Kind<Vec<V>> {
+    let words: Vec<&str> = choices.iter().map(|(word, ..)| *word).collect();
+    let schema = json!({"type": "array", "items": {"enum": words}});
+    let pairs: Vec<(&str, V)> = choices
+        .iter()
+        .map(|(word, value, _)| (*word, *value))
+        .collect();
+    let read = move |spot: Spot<'_, '_>| spot.list(what, |item| item.one_of(&pairs));
+    let write = |values: &Vec<V>| {
+        let words = values.iter().filter_map(|value| word_of(choices, *value));
+        (!values.is_empty()).then(|| Item::texts(words))
+    };
+    let mut kind = Kind::new(format!("list of {what}"), schema, read, write);
+    kind.form.choices = helped(choices);
+    kind.shown_empty_as("[]")
+}
+
+fn word_of<V: PartialEq>(choices: &[Choice<V>], value: V) -> Option<&'static str> {
+    choices
+        .iter()
+        .find(|(_, v, _)| *v == value)
+        .map(|(word, ..)| *word)
+}
+
+/// The words with an explanation.
+fn helped<V>(choices: &[Choice<V>]) -> Vec<(&'static str, &'static str)> {
+    let words = choices.iter().map(|(word, _, help)| (*word, *help));
+    words.filter(|(_, help)| !help.is_empty()).collect()
+}
+
+/// A field that has the same value in every policy.
+pub(super) fn constant(word: &'static str) -> Kind<()> {
+    let read = move |spot: Spot<'_, '_>| spot.word(Code::UnsupportedVersion, &[(word, ())]);
+    let write = move |(): &()| Some(Item::text(word));
+    Kind::new(format!("`{word}`"), json!({"const": word}), read, write)
+}

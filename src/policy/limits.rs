@@ -1,0 +1,135 @@
+//! The small sections: `limits`, `cooldown`, `safety` and `forecast`.
+
+use jiff::SignedDuration;
+
+use super::compare::{ONE_SECOND, ordered};
+use super::kind::{duration, limit, percent, share};
+use super::section::Section;
+use super::share::Share;
+use crate::values::Ratio;
+
+/// How much may be evicted; `None` is no limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Evictions in one cycle.
+    pub per_cycle: Option<u32>,
+    /// Evictions from one node in one cycle.
+    pub per_node: Option<u32>,
+    /// Evictions in one namespace in one cycle.
+    pub per_namespace: Option<u32>,
+    /// Pods of one workload that are evicted and whose replacements are not Ready yet.
+    pub per_workload: Option<Share>,
+    /// Evictions in any minute, across cycles and restarts.
+    pub per_minute: Option<u32>,
+}
+
+/// How long a workload is left alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cooldown {
+    /// The rest of a replacement, and of a workload after its first useless move.
+    pub rest: SignedDuration,
+    /// The longest rest that doubling leads to.
+    pub cap: SignedDuration,
+}
+
+/// When the cluster is too unhealthy for evictions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Safety {
+    /// No evictions while more than this share of the nodes is not ready.
+    pub max_not_ready: Ratio,
+    /// No evictions while more than this share of the pods is pending.
+    pub max_pending: Ratio,
+}
+
+/// How certain it must be that a move helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// The accepted probability that the replacement lands where the move gains nothing.
+    pub tolerance: Ratio,
+}
+
+/// Declares `limits`.
+pub(super) fn limits() -> Section<Limits> {
+    Section::new(Limits {
+        per_cycle: Some(20),
+        per_node: Some(5),
+        per_namespace: None,
+        per_workload: Ratio::percent(25.0).map(Share::Portion),
+        per_minute: Some(30),
+    })
+    .field("perCycle", "Evictions in one cycle, in the whole cluster.", limit(), |l| {
+        &mut l.per_cycle
+    })
+    .field("perNode", "Evictions from one node in one cycle.", limit(), |l| &mut l.per_node)
+    .field("perNamespace", "Evictions in one namespace in one cycle.", limit(), |l| {
+        &mut l.per_namespace
+    })
+    .field(
+        "perWorkload",
+        "Pods of one workload that may be away at the same time. An evicted pod is away until its replacement is \
+         ready. A number, or a percentage of the replicas, rounded down but at least one pod.",
+        share(),
+        |l| &mut l.per_workload,
+    )
+    .field(
+        "perMinute",
+        "Evictions in any minute, across cycles and restarts.",
+        limit(),
+        |l| &mut l.per_minute,
+    )
+}
+
+/// Declares `cooldown`.
+pub(super) fn cooldown() -> Section<Cooldown> {
+    Section::new(Cooldown {
+        rest: SignedDuration::from_mins(10),
+        cap: SignedDuration::from_hours(6),
+    })
+    .field(
+        "rest",
+        "How long a pod that replaces an evicted pod is left alone. A workload is left alone for the same time after \
+         a move that did not help; each further useless move in a row doubles it.",
+        duration(ONE_SECOND),
+        |c| &mut c.rest,
+    )
+    .field("cap", "The longest time that doubling leads to.", duration(ONE_SECOND), |c| &mut c.cap)
+    .check(|f, c| {
+        if f.sound() {
+            ordered(f, "rest", c.rest, "cap", c.cap);
+        }
+    })
+}
+
+/// Declares `safety`.
+pub(super) fn safety() -> Section<Safety> {
+    Section::new(Safety {
+        max_not_ready: Ratio::percent(40.0).unwrap_or_default(),
+        max_pending: Ratio::percent(20.0).unwrap_or_default(),
+    })
+    .field(
+        "maxNotReady",
+        "No evictions while more than this share of the nodes is not ready.",
+        percent(),
+        |s| &mut s.max_not_ready,
+    )
+    .field(
+        "maxPending",
+        "No evictions while more than this share of the pods is waiting for a node.",
+        percent(),
+        |s| &mut s.max_pending,
+    )
+}
+
+/// Declares `forecast`.
+pub(super) fn forecast() -> Section<Forecast> {
+    Section::new(Forecast {
+        tolerance: Ratio::ZERO,
+    })
+    .field(
+        "tolerance",
+        "The accepted probability that the replacement lands where nothing is gained: back on its node, or on a node \
+         that would be hot. With 0%, every node that the scheduler may choose must be an improvement.",
+        percent(),
+        |f| &mut f.tolerance,
+    )
+}

@@ -1,0 +1,307 @@
+//! Reading native policies, and the messages for what is wrong with them.
+
+use insta::assert_snapshot;
+
+use super::*;
+
+const STRATEGY: &str =
+    "strategies: [{lowNodeUtilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}}]\n";
+
+/// A whole file around the part that a test is about, which begins in line 3.
+fn parse(part: &str) -> Result<Policy, String> {
+    let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{part}\n{STRATEGY}");
+    Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
+}
+
+fn refused(part: &str) -> String {
+    parse(part).unwrap_err()
+}
+
+#[test]
+fn a_short_file_suffices_and_the_rest_has_defaults() {
+    let policy = parse("").unwrap();
+    let defaults = Policy {
+        strategies: policy.strategies.clone(),
+        ..Policy::default_native()
+    };
+    assert_eq!(policy, defaults);
+    assert_eq!(policy.limits.per_cycle, Some(20));
+    assert!(Policy::default_native().strategies.is_empty());
+}
+
+#[test]
+fn a_section_with_nothing_in_it_has_the_defaults_too() {
+    assert_eq!(parse("usage:\n  # poll: 30s\nlimits: {}"), parse(""));
+}
+
+#[test]
+fn what_is_written_is_what_is_meant() {
+    let policy = parse(
+        "interval: 1h30m
+nodeSelector: {matchLabels: {pool: web}, matchExpressions: [{key: zone, operator: In, values: [a, b]}]}
+usage: {smoothing: {percentile: 95}}
+evictable: {priorityBelow: business, allow: [daemonSets], protect: [persistentVolumes], protectedStorageClasses: [ssd]}
+limits: {perCycle: none, perNode: 0, perWorkload: 2}",
+    )
+    .unwrap();
+    assert_eq!(policy.interval, SignedDuration::from_mins(90));
+    assert_eq!(
+        policy.node_selector.unwrap().to_string(),
+        "pool=web,zone in (a,b)"
+    );
+    assert_eq!(
+        policy.usage.smoothing,
+        Smoothing::Percentile(Ratio::percent(95.0).unwrap())
+    );
+    assert_eq!(
+        (policy.limits.per_cycle, policy.limits.per_node),
+        (None, Some(0))
+    );
+    assert_eq!(policy.limits.per_workload, Some(Share::Count(2)));
+    let evictable = &policy.profiles[0].evictable;
+    assert_eq!(
+        evictable.priority_below,
+        PriorityThreshold::Class("business".into())
+    );
+    assert!(!evictable.protected.daemon_sets && evictable.protected.local_storage);
+    assert_eq!(
+        evictable.protected.persistent_volumes,
+        Some(StorageClasses::Named(vec!["ssd".into()]))
+    );
+}
+
+#[test]
+fn no_share_of_a_workload_is_no_pod_rather_than_at_least_one() {
+    assert_eq!(
+        parse("limits: {perWorkload: 0%}")
+            .unwrap()
+            .limits
+            .per_workload,
+        Some(Share::Count(0))
+    );
+}
+
+#[test]
+fn all_that_is_wrong_is_said_at_once_from_top_to_bottom() {
+    assert_snapshot!(refused("interval: soon\ndryRun: yes\nlimits: {perNode: -1}"), @"
+    policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+      | interval: soon
+      |           ^
+    policy.yaml:4:9: dryRun: found yes, expected true or false
+      | dryRun: yes
+      |         ^
+    policy.yaml:5:19: limits.perNode: found -1, expected a whole number from 0 on, or none for no limit
+      | limits: {perNode: -1}
+      |                   ^
+    ");
+}
+
+#[test]
+fn a_misspelt_field_is_an_error_with_a_suggestion() {
+    assert_snapshot!(refused("cooldown: {rets: 5m}"), @"
+    policy.yaml:3:12: cooldown.rets: unknown field (did you mean `rest`?); allowed here: rest, cap
+      | cooldown: {rets: 5m}
+      |            ^
+    ");
+}
+
+#[test]
+fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
+    assert_snapshot!(refused("staleAfter: 1m"), @"
+    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
+      | staleAfter: 1m
+      | ^
+    ");
+}
+
+#[test]
+fn a_repeated_field_is_an_error_wherever_it_stands() {
+    assert_snapshot!(refused("limits:\n  perNode: 1\n  perCycle: 2\n  perNode: 3"), @"
+    policy.yaml:6:3: limits.perNode: this field stands here a second time; keep one of them
+      |   perNode: 3
+      |   ^
+    ");
+    assert_snapshot!(refused("evictable: {podSelector: {matchLabels: {a: b, a: c}}}"), @"
+    policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field stands here a second time; keep one of them
+      | evictable: {podSelector: {matchLabels: {a: b, a: c}}}
+      |                                               ^
+    ");
+}
+
+#[test]
+fn an_empty_file_is_told_what_every_file_needs() {
+    assert_snapshot!(Policy::parse("policy.yaml", "# nothing yet\n").unwrap_err(), @"
+    policy.yaml:1:1: apiVersion: missing, expected evenkeel/v1alpha1
+      | # nothing yet
+      | ^
+    policy.yaml:1:1: kind: missing, expected Policy
+      | # nothing yet
+      | ^
+    policy.yaml:1:1: strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
+      | # nothing yet
+      | ^
+    ");
+}
+
+#[test]
+fn a_file_that_is_no_map_is_told_only_that() {
+    assert_snapshot!(Policy::parse("policy.yaml", "- interval: 5m").unwrap_err(), @"
+    policy.yaml:1:1: found a list, expected a map of fields
+      | - interval: 5m
+      | ^
+    ");
+}
+
+#[test]
+fn another_version_is_refused_without_a_word_about_its_fields() {
+    let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
+    assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
+    policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
+      | apiVersion: evenkeel/v9
+      |             ^
+    ");
+}
+
+#[test]
+fn another_kind_is_refused() {
+    let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Politics\n{STRATEGY}");
+    assert_snapshot!(Policy::parse("policy.yaml", &text).unwrap_err(), @"
+    policy.yaml:2:7: kind: found Politics, expected Policy
+      | kind: Politics
+      |       ^
+    ");
+}
+
+#[test]
+fn there_must_be_a_strategy() {
+    let text = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: []";
+    assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
+    policy.yaml:3:13: strategies: found an empty list, expected a list with at least one strategy, such as lowNodeUtilization
+      | strategies: []
+      |             ^
+    ");
+}
+
+#[test]
+fn a_value_of_another_type_is_shown_beside_what_is_allowed() {
+    assert_snapshot!(refused("usage: {poll: 15, window: [5m], minSamples: 2.5}"), @"
+    policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+      | usage: {poll: 15, window: [5m], minSamples: 2.5}
+      |               ^
+    policy.yaml:3:27: usage.window: found a list, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
+      | usage: {poll: 15, window: [5m], minSamples: 2.5}
+      |                           ^
+    policy.yaml:3:45: usage.minSamples: found 2.5, expected a whole number from 1 on
+      | usage: {poll: 15, window: [5m], minSamples: 2.5}
+      |                                             ^
+    ");
+    assert_snapshot!(refused("usage: 5m"), @"
+    policy.yaml:3:8: usage: found 5m, expected a map of fields
+      | usage: 5m
+      |        ^
+    ");
+    assert_snapshot!(refused("basis: real"), @"
+    policy.yaml:3:8: basis: found real, expected requests or actual
+      | basis: real
+      |        ^
+    ");
+}
+
+#[test]
+fn a_limit_is_a_number_or_none_and_never_nothing() {
+    assert_snapshot!(refused("limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}"), @"
+    policy.yaml:3:20: limits.perCycle: found 5%, expected a whole number from 0 on, or none for no limit
+      | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
+      |                    ^
+    policy.yaml:3:24: limits.perNode: found nothing, expected a whole number from 0 on, or none for no limit
+      | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
+      |                        ^
+    policy.yaml:3:49: limits.perWorkload: found 101%, expected a whole number, a percentage from 0% to 100%, or none for no limit
+      | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
+      |                                                 ^
+    ");
+}
+
+#[test]
+fn the_window_must_have_room_for_the_samples_and_the_half_life() {
+    assert_snapshot!(refused("usage: {poll: 1m, window: 90s}"), @"
+    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − 1), which is 2m
+      | usage: {poll: 1m, window: 90s}
+      |                   ^
+    policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least smoothing.halfLife, which is 2m by default
+      | usage: {poll: 1m, window: 90s}
+      |                   ^
+    ");
+    assert_snapshot!(refused("usage: {smoothing: {halfLife: 10m}}"), @"
+    policy.yaml:3:9: usage.smoothing: smoothing.halfLife is 10m, but must be at most window, which is 5m by default
+      | usage: {smoothing: {halfLife: 10m}}
+      |         ^
+    ");
+}
+
+#[test]
+fn usage_must_not_go_stale_between_two_polls() {
+    assert_snapshot!(refused("usage: {poll: 2m}"), @"
+    policy.yaml:3:9: usage.poll: poll is 2m, but must be at most staleAfter, which is 1m 30s by default
+      | usage: {poll: 2m}
+      |         ^
+    ");
+}
+
+#[test]
+fn smoothing_is_one_thing() {
+    assert_snapshot!(refused("usage: {smoothing: {halfLife: 1m, percentile: 95}}"), @"
+    policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 2m} or {percentile: 95}
+      | usage: {smoothing: {halfLife: 1m, percentile: 95}}
+      |                    ^
+    ");
+    assert_snapshot!(refused("usage: {smoothing: median}"), @"
+    policy.yaml:3:20: usage.smoothing: found median, expected mean, max, {halfLife: 2m} or {percentile: 95}
+      | usage: {smoothing: median}
+      |                    ^
+    ");
+    assert_snapshot!(refused("usage: {smoothing: {percentile: 0}}"), @"
+    policy.yaml:3:33: usage.smoothing.percentile: found 0, expected a percentile from 1 to 100
+      | usage: {smoothing: {percentile: 0}}
+      |                                 ^
+    ");
+}
+
+#[test]
+fn a_rest_is_not_longer_than_the_longest() {
+    assert_snapshot!(refused("cooldown: {rest: 7h}"), @"
+    policy.yaml:3:12: cooldown.rest: rest is 7h, but must be at most cap, which is 6h by default
+      | cooldown: {rest: 7h}
+      |            ^
+    ");
+}
+
+#[test]
+fn priorities_of_the_system_are_out_of_reach() {
+    assert_snapshot!(refused("evictable: {priorityBelow: 2000001000}"), @"
+    policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to 2000000000, or the name of a PriorityClass
+      | evictable: {priorityBelow: 2000001000}
+      |                            ^
+    ");
+}
+
+#[test]
+fn a_protection_is_called_by_its_name() {
+    assert_snapshot!(refused("evictable: {allow: [localstorage], protect: withoutBudget}"), @"
+    policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, systemCritical, failedBare or preferNoEviction
+      | evictable: {allow: [localstorage], protect: withoutBudget}
+      |                     ^
+    policy.yaml:3:45: evictable.protect: found withoutBudget, expected a list of protections to add
+      | evictable: {allow: [localstorage], protect: withoutBudget}
+      |                                             ^
+    ");
+}
+
+#[test]
+fn storage_classes_narrow_a_protection_that_is_there() {
+    assert_snapshot!(refused("evictable: {protectedStorageClasses: [ssd]}"), @"
+    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must name persistentVolumes too
+      | evictable: {protectedStorageClasses: [ssd]}
+      |             ^
+    ");
+}

@@ -1,0 +1,64 @@
+//! What is declared of the fields of a policy, without their Rust types: the example, the reference and the JSON Schema
+//! are written from it.
+
+use serde_json::Value;
+
+use super::item::Item;
+
+/// One declared field.
+#[derive(Clone)]
+pub(super) struct FieldOutline {
+    pub(super) name: &'static str,
+    /// Sentences for operators. A line break starts a new paragraph.
+    pub(super) help: &'static str,
+    pub(super) required: bool,
+    /// The default as it is written; `None` where leaving the field out is the default.
+    pub(super) default: Option<Item>,
+    pub(super) sample: Sample,
+    pub(super) form: Form,
+}
+
+/// How the example shows a field.
+#[derive(Clone, Copy)]
+pub(super) enum Sample {
+    /// With its default.
+    Default,
+    /// With this value, in force.
+    On(&'static str),
+    /// With this value, commented out.
+    Off(&'static str),
+}
+
+/// What stands behind the name of a field.
+#[derive(Clone)]
+pub(super) enum Form {
+    Value(ValueForm),
+    /// A map of these fields.
+    Section(Vec<FieldOutline>),
+    /// A list of maps, each with these fields.
+    Sections(Vec<FieldOutline>),
+    /// A list in which each item is one of these, with its arguments.
+    Choices(Vec<ChoiceOutline>),
+}
+
+/// A value that is not a map of declared fields.
+#[derive(Clone)]
+pub(super) struct ValueForm {
+    /// The type, for the reference.
+    pub(super) words: String,
+    pub(super) schema: Value,
+    /// Words that are allowed, each with what it means.
+    pub(super) choices: Vec<(&'static str, &'static str)>,
+    /// How the example writes a default that leaves the field out, such as `""` for a selector.
+    pub(super) blank: Option<&'static str>,
+}
+
+/// One strategy with its arguments.
+#[derive(Clone)]
+pub(super) struct ChoiceOutline {
+    pub(super) name: &'static str,
+    pub(super) help: &'static str,
+    pub(super) fields: Vec<FieldOutline>,
+    /// The example shows it commented out.
+    pub(super) off: bool,
+}

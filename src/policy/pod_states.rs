@@ -1,0 +1,274 @@
+//! Arguments of the strategies that look at the state of a pod: its restarts, its age, its failure.
+//!
+//! Native policies and those of descheduler write them alike.
+
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::item::Item;
+use super::kind::{Kind, boolean, exit_codes, names_in_or_out, seconds, text, texts, whole};
+use super::problem::Code;
+use super::read::{Fields, Spot};
+use super::section::Section;
+use super::{ConditionTest, FailedPods, Names, PodLifeTime, Scope, TooManyRestarts};
+
+/// Declares the arguments of removePodsHavingTooManyRestarts, without its scope.
+pub(super) fn restarts() -> Section<TooManyRestarts> {
+    Section::new(TooManyRestarts {
+        scope: Scope::ALL,
+        threshold: 1,
+        including_init_containers: false,
+        states: Vec::new(),
+    })
+    .field(
+        "podRestartThreshold",
+        "The number of restarts, over all containers of a pod, that is too many. There is no default.",
+        whole(1),
+        |r| &mut r.threshold,
+    )
+    .required("the number of restarts that is too many")
+    .always_written()
+    .shown_as("100")
+    .field(
+        "includingInitContainers",
+        "Restarts of init containers count as well.",
+        boolean(),
+        |r| &mut r.including_init_containers,
+    )
+    .field(
+        "states",
+        "Only pods in one of these states: Running, CrashLoopBackOff.",
+        states(&["Running", "CrashLoopBackOff"]),
+        |r| &mut r.states,
+    )
+    .off("[CrashLoopBackOff]")
+    .check(|f, r| {
+        if i32::try_from(r.threshold).is_err() {
+            let sentence = format!("no container restarts more than {} times", i32::MAX);
+            f.complain(Code::OutOfRange, "podRestartThreshold", sentence);
+        }
+    })
+}
+
+/// Some of these states.
+fn states(allowed: &'static [&'static str]) -> Kind<Vec<String>> {
+    let schema = json!({"type": "array", "items": {"enum": allowed}});
+    let write = |states: &Vec<String>| (!states.is_empty()).then(|| Item::texts(states));
+    Kind::new(
+        "list of states",
+        schema,
+        move |spot| read_states(spot, allowed),
+        write,
+    )
+}
+
+fn read_states(spot: Spot<'_, '_>, allowed: &[&'static str]) -> Option<Vec<String>> {
+    let words: Vec<(&str, &str)> = allowed.iter().map(|word| (*word, *word)).collect();
+    spot.list("states", |item| item.one_of(&words).map(str::to_owned))
+}
+
+/// The states that PodLifeTime knows: phases, and reasons of pods and containers.
+const STATES: [&str; 24] = [
+    "Running",
+    "Pending",
+    "Succeeded",
+    "Failed",
+    "Unknown",
+    "NodeAffinity",
+    "NodeLost",
+    "Shutdown",
+    "UnexpectedAdmissionError",
+    "PodInitializing",
+    "ContainerCreating",
+    "ImagePullBackOff",
+    "CrashLoopBackOff",
+    "CreateContainerConfigError",
+    "ErrImagePull",
+    "CreateContainerError",
+    "InvalidImageName",
+    "OOMKilled",
+    "Error",
+    "Completed",
+    "DeadlineExceeded",
+    "Evicted",
+    "ContainerCannotRun",
+    "StartError",
+];
+
+/// Reads states that PodLifeTime knows.
+pub(super) fn life_states(spot: Spot<'_, '_>) -> Option<Vec<String>> {
+    read_states(spot, &STATES)
+}
+
+/// Declares the arguments of podLifeTime, without its scope. They may be empty; [`criterion`] refuses that.
+pub(super) fn life_time() -> Section<PodLifeTime> {
+    let section = Section::new(PodLifeTime {
+        scope: Scope::ALL,
+        max_age: None,
+        states: Vec::new(),
+        conditions: Vec::new(),
+        exit_codes: Vec::new(),
+        owner_kinds: Names::ALL,
+        including_init_containers: false,
+        including_ephemeral_containers: false,
+    });
+    life_time_options(life_time_criteria(section))
+}
+
+fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
+    section
+        .field(
+            "maxPodLifeTimeSeconds",
+            "Pods that are older than this.",
+            seconds().optional(),
+            |r| &mut r.max_age,
+        )
+        .off("86400")
+        .field(
+            "states",
+            "Pods in one of these states: a phase such as Pending, a reason of the pod such as NodeLost, or the reason \
+             why a container waits or terminated, such as ImagePullBackOff.",
+            states(&STATES),
+            |r| &mut r.states,
+        )
+        .off("[Pending, ImagePullBackOff]")
+        .sections(
+            "conditions",
+            "Pods with one of these conditions. All given parts of a condition must match.",
+            "conditions",
+            condition(),
+            |r| &mut r.conditions,
+        )
+        .off("\n- {type: Ready, status: \"False\", reason: ContainersNotReady, minTimeSinceLastTransitionSeconds: 600}")
+        .field(
+            "exitCodes",
+            "Pods with a container that exited with one of these codes.",
+            exit_codes(),
+            |r| &mut r.exit_codes,
+        )
+        .off("[137]")
+}
+
+fn life_time_options(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
+    section
+        .field(
+            "ownerKinds",
+            "Only pods with an owner of one of these kinds (`include`), or without one (`exclude`).",
+            names_in_or_out(),
+            |r| &mut r.owner_kinds,
+        )
+        .off("{include: [Job]}")
+        .field(
+            "includingInitContainers",
+            "States and exit codes of init containers count as well.",
+            boolean(),
+            |r| &mut r.including_init_containers,
+        )
+        .field(
+            "includingEphemeralContainers",
+            "States of ephemeral containers count as well.",
+            boolean(),
+            |r| &mut r.including_ephemeral_containers,
+        )
+}
+
+/// Refuses arguments without any criterion, because every pod would have lived too long.
+pub(super) fn criterion(f: &mut Fields<'_, '_>, rule: &PodLifeTime) {
+    let open = rule.states.is_empty() && rule.conditions.is_empty() && rule.exit_codes.is_empty();
+    if open && rule.max_age.is_none() && f.sound() {
+        let sentence =
+            "missing, expected a number of seconds here, or states, conditions or exitCodes";
+        f.complain(Code::MissingField, "maxPodLifeTimeSeconds", sentence);
+    }
+}
+
+fn condition() -> Section<ConditionTest> {
+    Section::new(ConditionTest {
+        kind: None,
+        status: None,
+        reason: None,
+        for_at_least: None,
+    })
+    .field(
+        "type",
+        "The type of the condition.",
+        text().optional(),
+        |c| &mut c.kind,
+    )
+    .field("status", "Its status.", text().optional(), |c| {
+        &mut c.status
+    })
+    .field("reason", "Its reason.", text().optional(), |c| {
+        &mut c.reason
+    })
+    .field(
+        "minTimeSinceLastTransitionSeconds",
+        "The least time since its status changed.",
+        seconds().optional(),
+        |c| &mut c.for_at_least,
+    )
+    .check(|f, c| {
+        let empty = [&c.kind, &c.status, &c.reason]
+            .iter()
+            .all(|part| part.is_none());
+        if empty && c.for_at_least.is_none() && f.sound() {
+            let sentence =
+                "missing, expected this or status, reason or minTimeSinceLastTransitionSeconds";
+            f.complain(Code::MissingField, "type", sentence);
+        }
+    })
+}
+
+/// Declares the arguments of removeFailedPods, without its scope.
+pub(super) fn failed() -> Section<FailedPods> {
+    let section = Section::new(FailedPods {
+        scope: Scope::ALL,
+        min_age: SignedDuration::from_hours(1),
+        reasons: Vec::new(),
+        exit_codes: Vec::new(),
+        exclude_owner_kinds: Vec::new(),
+        including_init_containers: false,
+    });
+    failed_options(failed_criteria(section))
+}
+
+fn failed_criteria(section: Section<FailedPods>) -> Section<FailedPods> {
+    section
+        .field(
+            "minPodLifetimeSeconds",
+            "Pods that are at least this old.",
+            seconds(),
+            |r| &mut r.min_age,
+        )
+        .field(
+            "reasons",
+            "Pods that failed for one of these reasons, of the pod or of one of its containers.",
+            texts(),
+            |r| &mut r.reasons,
+        )
+        .off("[OutOfcpu, CreateContainerConfigError]")
+        .field(
+            "exitCodes",
+            "Pods with a container that exited with one of these codes.",
+            exit_codes(),
+            |r| &mut r.exit_codes,
+        )
+        .off("[1]")
+}
+
+fn failed_options(section: Section<FailedPods>) -> Section<FailedPods> {
+    section
+        .field(
+            "excludeOwnerKinds",
+            "Pods with an owner of one of these kinds are left alone.",
+            texts(),
+            |r| &mut r.exclude_owner_kinds,
+        )
+        .off("[Job]")
+        .field(
+            "includingInitContainers",
+            "Reasons and exit codes of init containers count as well.",
+            boolean(),
+            |r| &mut r.including_init_containers,
+        )
+}
