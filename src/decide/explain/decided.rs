@@ -80,7 +80,10 @@ impl<'w> Decided<'w> {
             before: &before,
             after: &self.draft,
         };
-        let words = running.words(&turn, pods);
+        let words: Vec<PodVerdict> = pods
+            .iter()
+            .map(|pod| running.verdict(&turn, *pod))
+            .collect();
         self.candidates
             .extend(first.map(|pod| running.candidate(&turn, pod)));
         let name = node.map(|node| self.draft.world.snapshot.node(node).name.as_str());
