@@ -20,11 +20,12 @@ use crate::values::{Ratio, ResourceId};
 use super::per_pod::ClosedNodes;
 use super::{Level, SelectPods, StrategyRun};
 
-use emptying::EmptyingRule;
 use nodes::EmptyingNodes;
+use rule::EmptyingRule;
 
 mod emptying;
 mod nodes;
+mod rule;
 
 /// One cycle of the strategy.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use crate::model::plan::{Class, Idle, SteerValue, Verdict};
 use crate::model::snapshot::NodeId;
 use crate::policy::HighNodeUtilization;
 
-use super::emptying::EmptyingRule;
 use super::is_empty;
+use super::rule::EmptyingRule;
 
 /// Taints by which cluster-autoscaler announces that it will remove a node.
 const AUTOSCALER_TAINTS: [&str; 2] = [
