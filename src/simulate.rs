@@ -9,6 +9,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::decide::engine::Engine;
+use crate::decide::engine::observed::Observed;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
@@ -105,26 +106,27 @@ impl<'s> Run<'s> {
         self.metrics.sample(&self.cluster, &used);
         let now = self.cluster.now;
         recorder.note(now, &snapshot, &used);
-        if let Some(readings) = self.metrics.newest(now) {
-            self.engine.observe(&snapshot, readings, now);
-        }
+        let observed = match self.metrics.newest(now) {
+            Some(readings) => self.engine.observe(&snapshot, readings, now),
+            None => self.engine.observed(&snapshot, now),
+        };
         if now >= self.next_cycle {
             self.next_cycle = after(now, self.engine.policy().interval);
-            self.cycle(&snapshot, recorder);
+            self.cycle(&observed, recorder);
         }
     }
 
     /// One cycle of the daemon: settle, decide, write down, act, write down.
-    fn cycle(&mut self, snapshot: &Snapshot, recorder: &mut Recorder) {
-        let now = self.cluster.now;
-        for settled in self.engine.settle(snapshot, now) {
+    fn cycle(&mut self, observed: &Observed<'_>, recorder: &mut Recorder) {
+        for settled in self.engine.settle_observed(observed) {
             recorder.settled(&settled);
         }
-        let plan = self.engine.decide(snapshot, now);
+        let plan = self.engine.decide_observed(observed);
         recorder.decided(&plan);
         if self.engine.policy().dry_run {
             return;
         }
+        let (snapshot, now) = (observed.snapshot, observed.now);
         self.engine.intend(snapshot, &plan.moves, now);
         self.act(&plan, recorder);
     }

@@ -8,6 +8,7 @@ use crate::cluster::{events, evict};
 use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::telemetry::status::facts::{Remembered, Round};
 use crate::decide::engine::Engine;
+use crate::decide::engine::observed::Observed;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
@@ -63,8 +64,9 @@ impl<'d> Cycle<'d> {
             None => self.daemon.health.ready(),
         }
         let before = self.engine.ledger().clone();
-        let snapshot = spans::settle().in_scope(|| self.settle());
-        let plan = spans::decide().in_scope(|| self.decide(&snapshot));
+        let snapshot = self.snapshot();
+        let observed = spans::settle().in_scope(|| self.settle(&snapshot));
+        let plan = spans::decide().in_scope(|| self.decide(&observed));
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.told.nodes(&plan);
         let outcomes = if self.dry() {
@@ -83,36 +85,36 @@ impl<'d> Cycle<'d> {
         Ok(())
     }
 
-    /// The cluster as it is, with what has become of earlier moves.
-    fn settle(&mut self) -> Snapshot {
-        let snapshot = self
-            .daemon
-            .cluster
-            .snapshot(self.engine.policy().resources());
-        for settled in self.engine.settle(&snapshot, self.started) {
+    fn snapshot(&self) -> Snapshot {
+        let resources = self.engine.policy().resources();
+        self.daemon.cluster.snapshot(resources)
+    }
+
+    /// Joins the snapshot with usage, and finds out how earlier evictions ended.
+    fn settle<'s>(&mut self, snapshot: &'s Snapshot) -> Observed<'s> {
+        let observed = self.engine.observed(snapshot, self.started);
+        for settled in self.engine.settle_observed(&observed) {
             info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
             self.daemon.metrics.settled(&settled);
         }
         self.daemon
             .metrics
             .phase(Phase::Settle, since(self.started));
-        snapshot
+        observed
     }
 
-    fn decide(&self, snapshot: &Snapshot) -> Plan {
+    fn decide(&self, observed: &Observed<'_>) -> Plan {
         let begun = clock();
         let mut last = begun;
-        let plan = self
-            .engine
-            .decide_with_progress(snapshot, self.started, |done| {
-                if let Some(strategy) = done {
-                    let profile = &self.engine.policy().profiles[strategy.profile].name;
-                    self.daemon
-                        .metrics
-                        .strategy(strategy.rule.name(), profile, since(last));
-                }
-                last = clock();
-            });
+        let plan = self.engine.decide_with_progress(observed, |done| {
+            if let Some(strategy) = done {
+                let profile = &self.engine.policy().profiles[strategy.profile].name;
+                self.daemon
+                    .metrics
+                    .strategy(strategy.rule.name(), profile, since(last));
+            }
+            last = clock();
+        });
         self.daemon.metrics.phase(Phase::Decide, since(begun));
         plan
     }

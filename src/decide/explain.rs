@@ -1,13 +1,13 @@
-//! Why: all that can be said now of one pod, one node or one workload, as plain data.
+//! Explanations of one pod, one node or one workload, as plain data.
 //!
-//! Nothing is decided here. The strategies have their turns as in a plan, and then each is asked what it made of the pod;
-//! every gate is asked by itself; and the forecast, the window and the ledger are laid open.
+//! The strategies run as they do for a plan, and then each gives its verdict about the pod. Every gate is asked
+//! separately. The forecast, the usage window and the ledger are shown as they are.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 use crate::decide::draft::World;
-use crate::model::plan::{Class, Halt, PodVerdict, Refusal};
+use crate::model::plan::{Class, Halt, Idle, PodVerdict, Refusal};
 use crate::model::usage::history::History;
 
 mod decided;
@@ -25,48 +25,48 @@ pub use memory::{Eviction, Memory, Useless};
 pub use of_node::{OfNode, OfWorkload, PodLine, Standing, View};
 pub use of_pod::{Answer, Asked, BudgetLine, OfPod};
 
-/// What an explanation is made from.
+/// The input of an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'w> {
-    /// The world.
+    /// The cluster, the policy and the memory.
     pub world: World<'w>,
-    /// The windows.
+    /// The usage samples.
     pub history: &'w History,
-    /// Why nothing at all is considered, if so.
+    /// Why no eviction is considered; `None` if evictions are.
     pub halted: Option<&'w Halt>,
 }
 
-/// All that can be said of one thing now.
+/// The explanation of one object.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Explanation {
-    /// Of a pod.
+    /// A pod.
     Pod(Box<OfPod>),
-    /// Of a node.
+    /// A node.
     Node(Box<OfNode>),
-    /// Of a workload.
+    /// A workload.
     Workload(Box<OfWorkload>),
 }
 
 impl Explanation {
-    /// When it was made.
+    /// The time of the explanation.
     pub fn at(&self) -> Timestamp {
         match self {
-            Explanation::Pod(it) => it.at,
-            Explanation::Node(it) => it.at,
-            Explanation::Workload(it) => it.at,
+            Explanation::Pod(pod) => pod.at,
+            Explanation::Node(node) => node.at,
+            Explanation::Workload(workload) => workload.at,
         }
     }
 }
 
-/// A stable label, a sentence, and what would have to change, if anything.
+/// A stable code, a sentence and, if there is one, a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Told {
-    /// The label.
+    /// The stable code.
     pub code: &'static str,
     /// The sentence.
     pub message: String,
-    /// What would have to change.
+    /// What to change for a different result.
     pub remedy: Option<String>,
 }
 
@@ -87,6 +87,14 @@ impl Told {
         }
     }
 
+    fn idle(idle: &Idle) -> Self {
+        Told {
+            code: idle.code(),
+            message: idle.to_string(),
+            remedy: Some(idle.remedy()),
+        }
+    }
+
     fn halt(halt: &Halt) -> Self {
         Told {
             code: "halted",
@@ -96,14 +104,14 @@ impl Told {
     }
 }
 
-/// What one strategy says of one pod.
+/// The verdict of one strategy about one pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// The strategy.
     pub strategy: &'static str,
-    /// The profile of the policy that it stands in.
+    /// The profile of the policy that contains it.
     pub profile: String,
-    /// What it says.
+    /// The verdict.
     pub word: PodVerdict,
 }
 
@@ -126,7 +134,7 @@ impl Serialize for Said {
     }
 }
 
-/// The word that matters most of those that strategies say of one pod: that it goes, else why it stays, else the first.
+/// The most important verdict about a pod: the one that moves it, otherwise one that keeps it, otherwise the first.
 pub fn foremost(said: &[Said]) -> Option<&Said> {
     let rank = |said: &&Said| match said.word {
         PodVerdict::Moved { .. } => 0,
@@ -136,13 +144,13 @@ pub fn foremost(said: &[Said]) -> Option<&Said> {
     said.iter().min_by_key(rank)
 }
 
-/// Explains one thing; an error names what is alike where there is no such thing.
+/// Explains one object. The error lists similar names.
 pub fn explain(case: &Case<'_>, subject: &Subject) -> Result<Explanation, NotFound> {
     let snapshot = case.world.snapshot;
     Ok(match find::find(snapshot, subject)? {
-        find::Found::Pod(pod) => Explanation::Pod(Box::new(of_pod::of_pod(case, pod))),
-        find::Found::Node(node) => Explanation::Node(Box::new(of_node::of_node(case, node))),
-        find::Found::Workload(workload) => {
+        find::Match::Pod(pod) => Explanation::Pod(Box::new(of_pod::of_pod(case, pod))),
+        find::Match::Node(node) => Explanation::Node(Box::new(of_node::of_node(case, node))),
+        find::Match::Workload(workload) => {
             Explanation::Workload(Box::new(of_node::of_workload(case, workload)))
         }
     })

@@ -1,7 +1,7 @@
-//! The gates: each may refuse a candidate, in words. All must admit it.
+//! Gates: each may refuse a candidate and says why. Every gate must admit it.
 //!
-//! What lies in the pod comes first, what lies in the moment last: so a refusal names the reason that will outlive the
-//! others, and only pods that could go use up a limit.
+//! Properties of the pod are checked first, limits of the moment last. So a refusal names the reason that lasts longest,
+//! and only pods that could be evicted use up a limit.
 
 use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::scheduler::Forecast;
@@ -18,23 +18,23 @@ mod limits;
 
 use landing::Flaw;
 
-/// A gate, in the order in which they are asked.
+/// A gate; the variants are in the order in which they decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// Whether the pod may go at all.
+    /// The pod may be evicted at all.
     Evictable,
-    /// Whether its PodDisruptionBudget lets it go.
+    /// Its PodDisruptionBudget allows the eviction.
     Disruption,
-    /// Whether it rests.
+    /// It is not in its cooldown.
     Cooldown,
-    /// Whether its replacement would land where it helps.
+    /// Its replacement would land on a node where it helps.
     Landing,
-    /// Whether so many may go.
+    /// No limit of evictions is reached.
     Limits,
 }
 
 impl Gate {
-    /// All of them, in order.
+    /// All gates, in order.
     pub const ALL: [Gate; 5] = [
         Gate::Evictable,
         Gate::Disruption,
@@ -43,7 +43,7 @@ impl Gate {
         Gate::Limits,
     ];
 
-    /// The stable label.
+    /// The stable code in JSON.
     pub const fn code(self) -> &'static str {
         match self {
             Gate::Evictable => "evictable",
@@ -54,7 +54,7 @@ impl Gate {
         }
     }
 
-    /// Asks this gate alone, whatever the others say. Only [`Gate::Landing`] tells of a landing.
+    /// Asks this gate only. The landing is empty except for [`Gate::Landing`].
     pub fn ask(self, candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
         match self {
             Gate::Evictable => evictable::admit(candidate, draft)?,
@@ -67,7 +67,7 @@ impl Gate {
     }
 }
 
-/// Asks every gate in turn.
+/// Asks the gates in order, up to the first refusal.
 pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     let mut landing = Landing::default();
     for gate in Gate::ALL {
@@ -79,17 +79,17 @@ pub fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusa
     Ok(landing)
 }
 
-/// Whether a pod may go at all, by what it is: for strategies that count only such pods.
+/// Asks [`Gate::Evictable`] about a pod, for strategies that count only such pods.
 pub fn evictable(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
     evictable::admit(&Candidate::counted(pod, strategy), draft)
 }
 
-/// Whether the budgets let a pod go.
+/// Asks [`Gate::Disruption`] about a pod.
 pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), Refusal> {
     disruption::admit(&Candidate::counted(pod, strategy), draft)
 }
 
-/// Where a candidate would land, whatever the moment says: for strategies that move some pods together or not at all.
+/// Asks [`Gate::Landing`] only, for strategies that move several pods together or none of them.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     if draft.world.policy.exact {
         exact_landing::find(candidate, draft)
@@ -98,7 +98,7 @@ pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refu
     }
 }
 
-/// Whether a node stays below what the policy holds to be hot by usage, once the pod has landed there, as far as is known.
+/// Whether a node stays below the policy's usage targets once the pod has landed there. Unknown usage counts as below.
 pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
     let pod = Candidate::counted(pod, strategy);
     !matches!(
@@ -107,8 +107,9 @@ pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) 
     )
 }
 
-/// What becomes of the nodes that could take the replacement, if it landed there: how full the node would be, or why
-/// nothing would be gained. In the order of the forecast; empty in the exact mode, which does not ask.
+/// For each node that can take the replacement: how full it would be, or why the move would gain nothing.
+///
+/// The order is that of the forecast. The result is empty in the exact mode, which makes no forecast.
 pub fn landings(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -121,7 +122,7 @@ pub fn landings(
     }
 }
 
-/// What draws the replacement to the node of its pod, where that is as likely to win as any other; `None` where it is not.
+/// Why the scheduler would place the replacement on the pod's own node; `None` if that node would not win.
 pub fn pull_home(
     candidate: &Candidate,
     draft: &Draft<'_>,

@@ -1,16 +1,17 @@
-//! Which nodes the scheduler is steered around, by soft taints: pure, from the cluster and what strategies make of it.
+//! Steering: soft taints that tell the scheduler to avoid hot nodes and nodes that are being emptied.
 //!
-//! The scheduler places by requests, so the replacement of an evicted pod may go straight back to a hot node, or to the
-//! one that has just been emptied. A taint `PreferNoSchedule` makes a node its last choice without closing it; Kubernetes'
-//! own TaintToleration gives it the weight 3. cluster-autoscaler marks candidates for deletion in the same way.
+//! The scheduler places pods by requests, so the replacement of an evicted pod may return to a hot node, or to a node
+//! that was just emptied. A taint with the effect `PreferNoSchedule` makes a node the last choice without closing it.
+//! kube-scheduler's plugin TaintToleration has the weight 3 by default. cluster-autoscaler marks candidates for deletion
+//! in the same way.
 //!
-//! Two phases make it safe: this only says which taints there should be, and everything else that is decided looks at
-//! the taints that the nodes have. A taint that could not be set makes no decision wrong. One that could is there before the
-//! replacements look for a place: so a node that the plan counts on to take pods is not closed to them by the same plan.
+//! Two phases make steering safe. This module only decides which taints there should be, and every other decision looks
+//! at the taints that the nodes have. So a taint that could not be set makes no decision wrong. Taints are set before
+//! the replacements are scheduled. Therefore a node on which the plan expects replacements gets no taint from that plan.
 //!
-//! A node has cooled when every ratio is a tenth of its target below that target. The margin keeps a node that hovers
-//! about its target from getting and losing the taint in turns; in contrast to a time it needs no memory, so that after a
-//! restart the same is decided.
+//! A node has cooled when every ratio is below its target by a tenth of that target. The margin keeps a node near its
+//! target from gaining and losing the taint repeatedly. Unlike a waiting time it needs no memory, so a restart decides
+//! the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,55 +26,51 @@ use crate::values::Ratio;
 
 mod emptying;
 
-/// A node that had the taint keeps it as long as a ratio is above this share of its target.
+/// A node keeps the taint as long as a ratio is above this share of its target.
 const COOL: f64 = 0.9;
 
-/// A node that should have the taint, and how much it matters: the first come first.
+/// A node that should have the taint.
 #[derive(Debug)]
 struct Wish {
     node: NodeId,
     value: SteerValue,
     why: SteerReason,
-    /// How far it is above its target.
+    /// The distance above its target.
     distance: Ratio,
 }
 
-/// What is to be done about the taints, by node, in a plan with these verdicts and with moves that may land on `goals`.
+/// The changes of taints, by node. Moves of the same plan may land on `destinations`.
 pub fn steer(
     world: World<'_>,
     verdicts: &[Verdict],
-    goals: &BTreeSet<NodeId>,
+    destinations: &BTreeSet<NodeId>,
     halted: Option<&Halt>,
 ) -> Vec<Steer> {
     let tainted = tainted(world.snapshot);
-    let asked = world.policy.steering.clone();
-    if tainted.is_empty() && !asked.is_on() {
+    let policy = &world.policy.steering;
+    if tainted.is_empty() && !policy.is_on() {
         return Vec::new();
     }
-    let mut wishes = if halted.is_some() {
-        Vec::new()
-    } else {
-        wishes(world, &asked, verdicts, &tainted)
-    };
-    let stays = |wish: &Wish| tainted.get(&wish.node).copied().flatten() == Some(wish.value);
+    let mut wishes = Vec::new();
+    if halted.is_none() {
+        wishes = self::wishes(world, policy, verdicts, &tainted);
+    }
+    let has_taint = |wish: &Wish| tainted.get(&wish.node) == Some(&Some(wish.value));
     wishes.retain(|wish| {
-        stays(wish) || wish.value != SteerValue::Emptying || !goals.contains(&wish.node)
+        has_taint(wish) || wish.value != SteerValue::Emptying || !destinations.contains(&wish.node)
     });
-    let most = asked
+    let most = policy
         .max_nodes
         .map_or(u32::MAX, |share| share.of(selected(world)));
-    let withheld = wishes.split_off(
-        wishes
-            .len()
-            .min(usize::try_from(most).unwrap_or(usize::MAX)),
-    );
+    let limit = usize::try_from(most).unwrap_or(usize::MAX);
+    let withheld = wishes.split_off(wishes.len().min(limit));
     let mut steering: BTreeMap<NodeId, (SteerAction, SteerReason)> = BTreeMap::new();
     for (node, value) in &tainted {
         let why = why_not(world, *node, *value, verdicts, halted);
         steering.insert(*node, (SteerAction::Remove, why));
     }
     for wish in wishes {
-        let action = if stays(&wish) {
+        let action = if has_taint(&wish) {
             SteerAction::Keep(wish.value)
         } else {
             SteerAction::Add(wish.value)
@@ -88,18 +85,22 @@ pub fn steer(
         };
         steering.insert(node, (action, SteerReason::Enough(most)));
     }
-    let named = |node: NodeId| world.snapshot.node(node).name.clone();
-    steering
-        .into_iter()
-        .map(|(node, (action, why))| Steer {
-            node: named(node),
-            action,
-            why,
-        })
-        .collect()
+    named(world.snapshot, steering)
 }
 
-/// What has to be done so that no taint of ours is left.
+fn named(
+    snapshot: &Snapshot,
+    steering: BTreeMap<NodeId, (SteerAction, SteerReason)>,
+) -> Vec<Steer> {
+    let mut named = Vec::new();
+    for (node, (action, why)) in steering {
+        let node = snapshot.node(node).name.clone();
+        named.push(Steer { node, action, why });
+    }
+    named
+}
+
+/// The removal of every steering taint.
 pub fn release(snapshot: &Snapshot) -> Vec<Steer> {
     let nodes = tainted(snapshot)
         .into_keys()
@@ -113,7 +114,7 @@ pub fn release(snapshot: &Snapshot) -> Vec<Steer> {
         .collect()
 }
 
-/// The nodes with a taint of our key, and its value where it is one that we give.
+/// The nodes with the steering taint, and its value if it is a known one.
 fn tainted(snapshot: &Snapshot) -> BTreeMap<NodeId, Option<SteerValue>> {
     let ours = |node: NodeId| {
         snapshot
@@ -128,7 +129,7 @@ fn tainted(snapshot: &Snapshot) -> BTreeMap<NodeId, Option<SteerValue>> {
         .collect()
 }
 
-/// How many nodes the policy is about.
+/// The number of nodes that the policy selects.
 fn selected(world: World<'_>) -> u32 {
     let selects = |node: &NodeId| {
         let labels = &world.snapshot.node(*node).labels;
@@ -141,16 +142,18 @@ fn selected(world: World<'_>) -> u32 {
     u32::try_from(world.snapshot.node_ids().filter(selects).count()).unwrap_or(u32::MAX)
 }
 
-/// Hot nodes before those to be emptied; among each, those that have the taint first, so that it does not wander.
+/// The nodes that should have the taint: hot nodes first, then nodes to be emptied.
+///
+/// In both groups, nodes that have the taint come first, so that it does not wander.
 fn wishes(
     world: World<'_>,
-    asked: &Steering,
+    policy: &Steering,
     verdicts: &[Verdict],
     tainted: &BTreeMap<NodeId, Option<SteerValue>>,
 ) -> Vec<Wish> {
     let now = Draft::new(world);
     let has = |node: NodeId, value| tainted.get(&node).copied().flatten() == Some(value);
-    let mut hot = if asked.hot {
+    let mut hot = if policy.hot {
         hot(&now, verdicts, |node| has(node, SteerValue::Hot))
     } else {
         Vec::new()
@@ -162,7 +165,7 @@ fn wishes(
             .then(b.distance.order(a.distance))
             .then(a.node.cmp(&b.node))
     });
-    if asked.emptying {
+    if policy.emptying {
         let taken: BTreeSet<NodeId> = hot.iter().map(|wish| wish.node).collect();
         let chosen = emptying::choose(&now, verdicts, |node| has(node, SteerValue::Emptying));
         let open = chosen.into_iter().filter(|(node, _)| !taken.contains(node));
@@ -176,68 +179,35 @@ fn wishes(
     hot
 }
 
-/// Nodes that are hot for long enough, and those that had the taint for it and have not cooled yet, or are left by pods
-/// whose replacements have no node yet.
-fn hot(now: &Draft<'_>, verdicts: &[Verdict], has: impl Fn(NodeId) -> bool) -> Vec<Wish> {
+/// Nodes that have been hot for long enough, and nodes with the taint that keep it.
+///
+/// A node keeps the taint until it has cooled, and until the replacements of its evicted pods have a node.
+fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
-    let mut wishes: BTreeMap<NodeId, (SteerReason, Ratio)> = BTreeMap::new();
-    for rule in now
-        .world
-        .policy
-        .strategies
-        .iter()
-        .filter_map(|s| LowNodeUtilization::of(&s.rule))
-    {
-        for (node, warm) in low_node_utilization::above_share(now, rule, COOL)
-            .into_iter()
-            .filter(|(n, _)| has(*n))
-        {
-            let resource = snapshot.resources.name(warm.resource).to_owned();
-            wishes.insert(
-                node,
-                (
-                    SteerReason::Cooling {
-                        resource,
-                        ratio: warm.ratio,
-                        cool: warm.mark,
-                    },
-                    Ratio::ZERO,
-                ),
-            );
-        }
-    }
+    let mut reasons = cooling(now, &has_taint);
     for verdict in verdicts {
-        if let (
-            Class::Hot {
-                resource,
-                ratio,
-                target,
-            },
-            Some(node),
-        ) = (&verdict.class, snapshot.find_node(&verdict.node))
+        if let Class::Hot {
+            resource,
+            ratio,
+            target,
+        } = &verdict.class
+            && let Some(node) = snapshot.find_node(&verdict.node)
         {
             let why = SteerReason::Hot {
                 resource: resource.clone(),
                 ratio: *ratio,
                 target: *target,
             };
-            wishes.insert(node, (why, ratio.minus(*target)));
+            reasons.insert(node, (why, ratio.minus(*target)));
         }
     }
-    // A StatefulSet makes the replacement when the pod has ended, which may take minutes: it would come back.
-    let open = |node: &NodeId| {
-        now.world
-            .ledger
-            .is_left_open(snapshot, &snapshot.node(*node).name)
-    };
-    let trusted = |node: &NodeId| unsure(verdicts, &snapshot.node(*node).name).is_none();
-    for node in snapshot
-        .node_ids()
-        .filter(|node| has(*node) && trusted(node) && open(node))
-    {
-        wishes
-            .entry(node)
-            .or_insert((SteerReason::Unlanded, Ratio::ZERO));
+    for node in snapshot.node_ids().filter(|node| has_taint(*node)) {
+        let name = &snapshot.node(node).name;
+        // A StatefulSet creates the replacement when the pod has ended, which may take minutes. It would return here.
+        if unsure(verdicts, name).is_none() && now.world.ledger.is_left_open(snapshot, name) {
+            let unlanded = (SteerReason::Unlanded, Ratio::ZERO);
+            reasons.entry(node).or_insert(unlanded);
+        }
     }
     let wish = |(node, (why, distance))| Wish {
         node,
@@ -245,10 +215,34 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has: impl Fn(NodeId) -> bool) -> V
         why,
         distance,
     };
-    wishes.into_iter().map(wish).collect()
+    reasons.into_iter().map(wish).collect()
 }
 
-/// The verdict by which a node is left alone, if there is one.
+/// The nodes with the taint that have not cooled.
+fn cooling(
+    now: &Draft<'_>,
+    has_taint: impl Fn(NodeId) -> bool,
+) -> BTreeMap<NodeId, (SteerReason, Ratio)> {
+    let resources = &now.world.snapshot.resources;
+    let strategies = now.world.policy.strategies.iter();
+    let mut cooling = BTreeMap::new();
+    for rule in strategies.filter_map(|s| LowNodeUtilization::of(&s.rule)) {
+        for (node, warm) in low_node_utilization::above_share(now, rule, COOL) {
+            if !has_taint(node) {
+                continue;
+            }
+            let why = SteerReason::Cooling {
+                resource: resources.name(warm.resource).to_owned(),
+                ratio: warm.ratio,
+                cool: warm.mark,
+            };
+            cooling.insert(node, (why, Ratio::ZERO));
+        }
+    }
+    cooling
+}
+
+/// The verdict because of which a node is not touched; `None` if there is none.
 fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
     let unsure = |class: &Class| {
         matches!(
@@ -259,7 +253,7 @@ fn unsure<'v>(verdicts: &'v [Verdict], node: &str) -> Option<&'v Verdict> {
     verdicts.iter().find(|v| v.node == node && unsure(&v.class))
 }
 
-/// Why a node that has the taint should not have it.
+/// Why a node loses the taint.
 fn why_not(
     world: World<'_>,
     node: NodeId,
@@ -267,12 +261,12 @@ fn why_not(
     verdicts: &[Verdict],
     halted: Option<&Halt>,
 ) -> SteerReason {
-    let asked = match value {
+    let wanted = match value {
         Some(SteerValue::Hot) => world.policy.steering.hot,
         Some(SteerValue::Emptying) => world.policy.steering.emptying,
         None => false,
     };
-    if !asked {
+    if !wanted {
         return SteerReason::NotAsked;
     }
     if let Some(halt) = halted {

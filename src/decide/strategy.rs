@@ -1,129 +1,137 @@
-//! The strategies: each names one candidate at a time, given the draft, until it has no more to ask.
+//! Strategies: each selects the pods that it would move, one candidate at a time.
+
+use std::fmt::Debug;
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::policy::{Names, Rule};
+use crate::model::plan::NotSelected;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::{Basis, Names, Rule};
+use crate::values::{Ratio, ResourceId};
 
-mod exact_marks;
-mod exact_spread;
-pub mod exact_utilization;
-pub mod failed_pods;
+use exact_utilization::ExactUtilizationRun;
+use high_node_utilization::HighNodeUtilizationRun;
+use inter_pod_anti_affinity::InterPodAntiAffinityRun;
+use node_affinity::NodeAffinityRule;
+use per_pod::PerPodRun;
+use remove_duplicates::RemoveDuplicatesRun;
+use topology_spread::TopologySpreadRun;
+
+mod exact_utilization;
+mod failed_pods;
 pub mod high_node_utilization;
-pub mod inter_pod_anti_affinity;
+mod importance;
+mod inter_pod_anti_affinity;
 mod listing;
 pub mod low_node_utilization;
-pub mod node_affinity;
-pub mod node_taints;
-pub mod pod_life_time;
-pub mod remove_duplicates;
-pub mod too_many_restarts;
-pub mod topology_spread;
+mod node_affinity;
+mod node_taints;
+mod per_pod;
+mod pod_life_time;
+mod remove_duplicates;
+mod too_many_restarts;
+mod topology_spread;
 mod run;
 
-pub use run::{Level, StrategyRun, run};
+pub use run::{FinishedRun, StrategyRun, run};
 
-/// A strategy at work.
-#[derive(Debug)]
-pub enum Running {
-    /// LowNodeUtilization or HighNodeUtilization as descheduler would choose.
-    Exact(exact_utilization::Running),
-    /// LowNodeUtilization.
-    LowNodeUtilization(low_node_utilization::Running),
-    /// HighNodeUtilization.
-    HighNodeUtilization(high_node_utilization::Running),
-    /// RemoveDuplicates.
-    RemoveDuplicates(remove_duplicates::Running),
-    /// RemovePodsViolatingTopologySpreadConstraint.
-    RemovePodsViolatingTopologySpreadConstraint(topology_spread::Running),
-    /// RemovePodsViolatingInterPodAntiAffinity.
-    RemovePodsViolatingInterPodAntiAffinity(inter_pod_anti_affinity::Running),
-    /// RemovePodsViolatingNodeAffinity.
-    RemovePodsViolatingNodeAffinity(node_affinity::Running),
-    /// RemovePodsViolatingNodeTaints.
-    RemovePodsViolatingNodeTaints(node_taints::Running),
-    /// RemovePodsHavingTooManyRestarts.
-    RemovePodsHavingTooManyRestarts(too_many_restarts::Running),
-    /// PodLifeTime.
-    PodLifeTime(pod_life_time::Running),
-    /// RemoveFailedPods.
-    RemoveFailedPods(failed_pods::Running),
+/// A strategy in one cycle.
+///
+/// Each strategy decides about a pod in one function, usually called `judge`. Both the candidates and the explanations
+/// follow from it, so that they cannot contradict each other.
+pub trait SelectPods: Debug {
+    /// The next pod that the strategy would move; `None` if there is no more. Each pod comes at most once.
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
+
+    /// Why a pod did not become a candidate. Call it when the run has ended.
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected;
+
+    /// The pod as a candidate, with the destinations that the strategy would allow.
+    fn candidate(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> Candidate {
+        Candidate::counted(pod, run.position)
+    }
+
+    /// A node's ratios beside the strategy's thresholds; empty if the strategy does not weigh the node.
+    fn levels(&self, _run: &StrategyRun<'_, '_>, _node: NodeId) -> Vec<Level> {
+        Vec::new()
+    }
 }
 
-impl Running {
-    /// Looks at the nodes, and writes down in the draft what it makes of each.
-    pub fn start(draft: &mut Draft<'_>, position: usize) -> Self {
-        let exact = draft.world.policy.exact;
-        match &draft.strategy(position).rule {
-            Rule::LowNodeUtilization(rule) if exact => {
-                Running::Exact(exact_utilization::Running::low(draft, position, rule))
-            }
-            Rule::HighNodeUtilization(rule) if exact => {
-                Running::Exact(exact_utilization::Running::high(draft, position, rule))
-            }
-            Rule::LowNodeUtilization(rule) => Running::LowNodeUtilization(
-                low_node_utilization::Running::start(draft, position, rule),
-            ),
-            Rule::HighNodeUtilization(rule) => Running::HighNodeUtilization(
-                high_node_utilization::Running::start(draft, position, rule),
-            ),
-            Rule::RemoveDuplicates(rule) => {
-                Running::RemoveDuplicates(remove_duplicates::Running::start(draft, position, rule))
-            }
-            Rule::RemovePodsViolatingTopologySpreadConstraint(rule) => {
-                Running::RemovePodsViolatingTopologySpreadConstraint(
-                    topology_spread::Running::start(draft, position, rule),
-                )
-            }
-            Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => {
-                Running::RemovePodsViolatingInterPodAntiAffinity(
-                    inter_pod_anti_affinity::Running::start(draft, position, rule),
-                )
-            }
-            Rule::RemovePodsViolatingNodeAffinity(rule) => {
-                Running::RemovePodsViolatingNodeAffinity(node_affinity::Running::start(
-                    draft, position, rule,
-                ))
-            }
-            Rule::RemovePodsViolatingNodeTaints(rule) => Running::RemovePodsViolatingNodeTaints(
-                node_taints::Running::start(draft, position, rule),
-            ),
-            Rule::RemovePodsHavingTooManyRestarts(rule) => {
-                Running::RemovePodsHavingTooManyRestarts(too_many_restarts::Running::start(
-                    draft, position, rule,
-                ))
-            }
-            Rule::PodLifeTime(rule) => {
-                Running::PodLifeTime(pod_life_time::Running::start(draft, position, rule))
-            }
-            Rule::RemoveFailedPods(rule) => {
-                Running::RemoveFailedPods(failed_pods::Running::start(draft, position, rule))
-            }
+/// A node's ratio in one resource beside a strategy's thresholds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// The resource.
+    pub resource: ResourceId,
+    /// Whether usage or requests are weighed.
+    pub basis: Basis,
+    /// The node's ratio; `None` if it is unknown.
+    pub ratio: Option<Ratio>,
+    /// The threshold: a node at or below all of these is cold, or underused.
+    pub low: Option<Ratio>,
+    /// The target: a node above one of these is hot.
+    pub high: Option<Ratio>,
+}
+
+/// Starts the strategy at a position of the policy, and records in the draft how it classifies the nodes.
+fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w> {
+    let exact = draft.world.policy.exact;
+    match &draft.strategy(position).rule {
+        Rule::LowNodeUtilization(rule) if exact => {
+            Box::new(ExactUtilizationRun::low(draft, position, rule))
+        }
+        Rule::HighNodeUtilization(rule) if exact => {
+            Box::new(ExactUtilizationRun::high(draft, position, rule))
+        }
+        Rule::LowNodeUtilization(rule) => {
+            Box::new(low_node_utilization::Running::start(draft, position, rule))
+        }
+        Rule::HighNodeUtilization(rule) => {
+            Box::new(HighNodeUtilizationRun::start(draft, position, rule))
+        }
+        Rule::RemoveDuplicates(rule) => Box::new(RemoveDuplicatesRun::start(draft, position, rule)),
+        Rule::RemovePodsViolatingTopologySpreadConstraint(rule) => {
+            Box::new(TopologySpreadRun::start(draft, position, rule))
+        }
+        Rule::RemovePodsViolatingInterPodAntiAffinity(scope) => {
+            Box::new(InterPodAntiAffinityRun::start(draft, position, scope))
+        }
+        Rule::RemovePodsViolatingNodeAffinity(rule) => {
+            let rule = NodeAffinityRule::new(draft, rule);
+            Box::new(PerPodRun::start(draft, position, rule))
+        }
+        Rule::RemovePodsViolatingNodeTaints(rule) => {
+            Box::new(PerPodRun::start(draft, position, rule))
+        }
+        Rule::RemovePodsHavingTooManyRestarts(rule) => {
+            Box::new(PerPodRun::start(draft, position, rule))
+        }
+        Rule::PodLifeTime(rule) => Box::new(PerPodRun::start(draft, position, rule)),
+        Rule::RemoveFailedPods(rule) => Box::new(PerPodRun::start(draft, position, rule)),
+    }
+}
+
+impl SelectPods for low_node_utilization::Running {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        self.next(draft)
+    }
+
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        match &run.before.strategy(run.position).rule {
+            Rule::LowNodeUtilization(rule) => self.not_selected(run, rule, pod),
+            _ => run.late(pod),
         }
     }
 
-    /// The next pod that it would move; `None` when it is done. Each pod is asked for once.
-    pub fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        match self {
-            Running::Exact(running) => running.next(draft),
-            Running::LowNodeUtilization(running) => running.next(draft),
-            Running::HighNodeUtilization(running) => running.next(draft),
-            Running::RemoveDuplicates(running) => running.next(draft),
-            Running::RemovePodsViolatingTopologySpreadConstraint(running) => running.next(draft),
-            Running::RemovePodsViolatingInterPodAntiAffinity(running) => running.next(draft),
-            Running::RemovePodsViolatingNodeAffinity(running) => running.next(draft),
-            Running::RemovePodsViolatingNodeTaints(running) => running.next(draft),
-            Running::RemovePodsHavingTooManyRestarts(running) => running.next(draft),
-            Running::PodLifeTime(running) => running.next(draft),
-            Running::RemoveFailedPods(running) => running.next(draft),
-        }
+    fn candidate(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> Candidate {
+        self.candidate(run, pod)
+    }
+
+    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
+        self.levels(run, node)
     }
 }
 
 impl Rule {
-    /// The namespaces whose pods the strategy may move.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the others look only at pods of their scope in the first place"
-    )]
+    /// The namespaces whose pods the strategy may evict; `None` if its scope already limits them.
     pub const fn evictable_namespaces(&self) -> Option<&Names> {
         match self {
             Rule::LowNodeUtilization(rule) => Some(&rule.evictable_namespaces),
@@ -132,7 +140,7 @@ impl Rule {
         }
     }
 
-    /// The strategy's own limit of evictions from one node in one cycle.
+    /// The strategy's own limit of evictions per node and cycle.
     pub const fn per_node(&self) -> Option<u32> {
         if let Rule::LowNodeUtilization(rule) = self {
             rule.per_node

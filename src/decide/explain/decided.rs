@@ -1,4 +1,4 @@
-//! The strategies' turns as in a plan, with what each says of the pods that are asked about.
+//! Runs the strategies as for a plan, and collects their verdicts about some pods and a node.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::strategy::{self, Level, StrategyRun};
@@ -8,155 +8,141 @@ use crate::policy::{HighNodeUtilization, LowNodeUtilization, Strategy};
 
 use super::{Case, Said};
 
-/// What the strategies have decided, and what they say.
+/// The verdicts of all strategies.
 pub(super) struct Decided<'w> {
-    /// When all is decided.
+    /// The draft after all strategies.
     pub(super) draft: Draft<'w>,
-    /// By strategy, what it says of each pod asked about.
+    /// By strategy, its verdict about each pod.
     pub(super) said: Vec<Vec<Said>>,
-    /// By strategy, what it makes of the node asked about.
+    /// By strategy, its verdict about the node.
     pub(super) made: Vec<Made>,
-    /// Each time that the first pod was asked for: the candidate, and the draft of that moment.
-    heard: Vec<(Candidate, Draft<'w>)>,
-    /// By strategy, the first pod as its candidate, whether or not it asked.
+    /// Each time that the first pod became a candidate: the candidate, and the draft at that moment.
+    asked: Vec<(Candidate, Draft<'w>)>,
+    /// By strategy, the first pod as its candidate, whether or not the strategy selected it.
     candidates: Vec<Candidate>,
 }
 
-/// What a strategy makes of a node.
+/// The verdict of a strategy about a node.
 pub(super) struct Made {
     pub(super) strategy: usize,
     pub(super) class: Option<Class>,
-    /// Why it does nothing, by pool.
+    /// Why the strategy does nothing, by pool.
     pub(super) idle: Vec<(String, Idle)>,
     pub(super) levels: Vec<Level>,
 }
 
 impl<'w> Decided<'w> {
-    /// Decides as the engine does, and asks about these pods and this node.
+    /// Decides as the engine does, and collects the verdicts about these pods and this node.
     pub(super) fn new(case: &Case<'w>, pods: &[PodId], node: Option<NodeId>) -> Self {
-        let draft = Draft::new(case.world);
-        let (said, made, heard, candidates) = Default::default();
         let mut decided = Decided {
-            draft,
-            said,
-            made,
-            heard,
-            candidates,
+            draft: Draft::new(case.world),
+            said: Vec::new(),
+            made: Vec::new(),
+            asked: Vec::new(),
+            candidates: Vec::new(),
         };
         for position in 0..case.world.policy.strategies.len() {
-            match case.halted {
-                Some(halt) => {
-                    let word = PodVerdict::NotSelected(NotSelected::Halted(halt.clone()));
-                    decided.said.push(
-                        pods.iter()
-                            .map(|_| decided.says(position, word.clone()))
-                            .collect(),
-                    );
-                    decided.made.push(Made {
-                        strategy: position,
-                        class: None,
-                        idle: Vec::new(),
-                        levels: Vec::new(),
-                    });
-                }
-                None => decided.turn(position, pods, node),
+            if let Some(halt) = case.halted {
+                let verdict = PodVerdict::NotSelected(NotSelected::Halted(halt.clone()));
+                let said = decided.says(position, verdict);
+                decided.said.push(vec![said; pods.len()]);
+                decided.made.push(Made {
+                    strategy: position,
+                    class: None,
+                    idle: Vec::new(),
+                    levels: Vec::new(),
+                });
+            } else {
+                decided.run(position, pods, node);
             }
         }
         decided
     }
 
-    fn turn(&mut self, position: usize, pods: &[PodId], node: Option<NodeId>) {
+    /// Runs one strategy.
+    fn run(&mut self, position: usize, pods: &[PodId], node: Option<NodeId>) {
         let first = pods.first().copied();
         let before = self.draft.trial();
         let (verdicts, notes) = (self.draft.verdicts().len(), self.draft.notes().len());
-        let heard = &mut self.heard;
-        let running = strategy::run(&mut self.draft, position, |candidate, draft| {
+        let asked = &mut self.asked;
+        let finished = strategy::run(&mut self.draft, position, |candidate, draft| {
             if Some(candidate.pod) == first {
-                heard.push((candidate.clone(), draft.trial()));
+                asked.push((candidate.clone(), draft.trial()));
             }
         });
-        let turn = StrategyRun {
+        let run = StrategyRun {
             position,
             before: &before,
             after: &self.draft,
         };
-        let words = running.words(&turn, pods);
-        self.candidates
-            .extend(first.map(|pod| running.candidate(&turn, pod)));
+        let candidate = first.map(|pod| finished.candidate(&run, pod));
+        self.candidates.extend(candidate);
+        let pods = pods.iter().map(|pod| finished.verdict(&run, *pod));
+        let said = pods.map(|verdict| self.says(position, verdict)).collect();
+        self.said.push(said);
         let name = node.map(|node| self.draft.world.snapshot.node(node).name.as_str());
-        let verdict = self.draft.verdicts()[verdicts..]
-            .iter()
-            .find(|v| Some(v.node.as_str()) == name);
-        let notes = self.draft.notes()[notes..]
-            .iter()
-            .map(|note| (note.pool.clone(), note.why.clone()));
+        let mut new_verdicts = self.draft.verdicts()[verdicts..].iter();
+        let verdict = new_verdicts.find(|v| Some(v.node.as_str()) == name);
+        let new_notes = self.draft.notes()[notes..].iter();
         self.made.push(Made {
             strategy: position,
             class: verdict.map(|v| v.class.clone()),
-            idle: notes.collect(),
-            levels: node
-                .map(|node| running.levels(&turn, node))
-                .unwrap_or_default(),
+            idle: new_notes.map(|n| (n.pool.clone(), n.why.clone())).collect(),
+            levels: node.map_or_else(Vec::new, |node| finished.levels(&run, node)),
         });
-        self.said.push(
-            words
-                .into_iter()
-                .map(|word| self.says(position, word))
-                .collect(),
-        );
     }
 
     fn says(&self, position: usize, word: PodVerdict) -> Said {
-        let strategy: &Strategy = self.draft.strategy(position);
-        let profile = self.draft.world.policy.profiles[strategy.profile]
-            .name
-            .clone();
+        let strategy = self.draft.strategy(position);
+        let profile = &self.draft.world.policy.profiles[strategy.profile];
         Said {
             strategy: strategy.rule.name(),
-            profile,
+            profile: profile.name.clone(),
             word,
         }
     }
 
-    /// What all strategies say of one of the pods.
+    /// The verdicts of all strategies about the pod at a position.
     pub(super) fn of(&self, pod: usize) -> Vec<Said> {
-        self.said
-            .iter()
-            .filter_map(|of_strategy| of_strategy.get(pod).cloned())
+        let strategies = self.said.iter();
+        strategies
+            .filter_map(|said| said.get(pod).cloned())
             .collect()
     }
 
-    /// The first pod as a candidate: of the strategy that moves it, else of one that would have, else of the first that
-    /// balances, else of the first; with the draft in which the gates were, or would be, asked. `None` where the policy has no strategy.
+    /// The first pod as a candidate, and the draft in which the gates decide about it. `None` if there is no strategy.
+    ///
+    /// The candidate is that of the strategy that moves the pod, otherwise of one that selected it, otherwise of the
+    /// first that balances nodes, otherwise of the first.
     pub(super) fn candidate(&self, pod: PodId) -> Option<(Candidate, &Draft<'w>)> {
-        let by = |wanted: fn(&PodVerdict) -> bool| {
-            self.said
-                .iter()
-                .position(|words| words.first().is_some_and(|said| wanted(&said.word)))
-        };
-        let named = by(|word| matches!(word, PodVerdict::Moved { .. }))
-            .or_else(|| by(|word| matches!(word, PodVerdict::Kept(_))));
-        if let Some(position) = named
-            && let Some((candidate, draft)) = self
-                .heard
-                .iter()
-                .find(|(candidate, _)| candidate.strategy == position)
-        {
-            return Some((candidate.clone(), draft));
+        let selected_by = self
+            .first_that(|verdict| matches!(verdict, PodVerdict::Moved { .. }))
+            .or_else(|| self.first_that(|verdict| matches!(verdict, PodVerdict::Kept(_))));
+        if let Some(position) = selected_by {
+            let asked = self.asked.iter().find(|(c, _)| c.strategy == position);
+            if let Some((candidate, draft)) = asked {
+                return Some((candidate.clone(), draft));
+            }
         }
         let strategies = &self.draft.world.policy.strategies;
-        let balances = |strategy: &Strategy| {
-            LowNodeUtilization::of(&strategy.rule).is_some()
-                || HighNodeUtilization::of(&strategy.rule).is_some()
-        };
-        let position = named
+        let position = selected_by
             .or_else(|| strategies.iter().position(balances))
             .unwrap_or(0);
         strategies.get(position)?;
         let candidate = self.candidates.get(position).cloned();
-        Some((
-            candidate.unwrap_or_else(|| Candidate::counted(pod, position)),
-            &self.draft,
-        ))
+        let candidate = candidate.unwrap_or_else(|| Candidate::counted(pod, position));
+        Some((candidate, &self.draft))
     }
+
+    /// The first strategy with such a verdict about the first pod.
+    fn first_that(&self, wanted: fn(&PodVerdict) -> bool) -> Option<usize> {
+        let mut strategies = self.said.iter();
+        strategies.position(|said| said.first().is_some_and(|first| wanted(&first.word)))
+    }
+}
+
+/// Whether a strategy balances the load of nodes.
+fn balances(strategy: &Strategy) -> bool {
+    LowNodeUtilization::of(&strategy.rule).is_some()
+        || HighNodeUtilization::of(&strategy.rule).is_some()
 }

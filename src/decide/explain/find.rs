@@ -1,4 +1,4 @@
-//! Which pod, node or workload is meant; and what is alike, where there is none.
+//! Finds a pod, node or workload by name, and suggests similar names.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -6,17 +6,17 @@ use std::fmt;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{NodeId, PodId, Snapshot, WorkloadId};
 
-/// So many names that are alike are told.
+/// The largest number of similar names in an error.
 const MOST_NEAR: usize = 4;
 
-/// What is to be explained.
+/// The object to explain, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// A pod: `namespace/name`, or its name alone where no other namespace has it.
+    /// A pod: `namespace/name`, or its name alone if it is unique.
     Pod(String),
-    /// A node, by its name.
+    /// A node: its name.
     Node(String),
-    /// What controls pods at the top: `namespace/name`, `namespace/kind/name`, `kind/name`, or its name alone.
+    /// A top controller: `namespace/name`, `namespace/kind/name`, `kind/name`, or its name alone.
     Workload(String),
 }
 
@@ -36,18 +36,18 @@ impl Subject {
     }
 }
 
-/// There is no such thing, or more than one.
+/// No object has the name, or several have it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct NotFound {
     /// `pod`, `node` or `workload`.
     pub kind: &'static str,
-    /// As it was asked for.
+    /// The name as the user gave it.
     pub asked: String,
-    /// Whether all of `near` are meant, rather than alike.
+    /// Whether `near` lists objects with this name, instead of similar names.
     pub several: bool,
-    /// Names that are alike, the likeliest first.
+    /// Names, the most similar first.
     pub near: Vec<String>,
-    /// What it may be instead.
+    /// The object of another kind that has this name.
     pub hint: Option<String>,
 }
 
@@ -83,69 +83,66 @@ impl fmt::Display for NotFound {
     }
 }
 
-/// Where it is in the snapshot.
-pub(super) enum Found {
+/// The object in the snapshot.
+pub(super) enum Match {
     Pod(PodId),
     Node(NodeId),
     Workload(WorkloadId),
 }
 
-pub(super) fn find(snapshot: &Snapshot, subject: &Subject) -> Result<Found, NotFound> {
-    let asked = subject.name();
+pub(super) fn find(snapshot: &Snapshot, subject: &Subject) -> Result<Match, NotFound> {
     match subject {
-        Subject::Node(_) => {
-            let names = || snapshot.nodes.iter().map(|n| n.name.clone()).collect();
-            snapshot
-                .find_node(asked)
-                .map(Found::Node)
-                .ok_or_else(|| unknown(subject, names(), None))
-        }
-        Subject::Pod(_) => {
-            let meant = |pod: &PodId| {
-                name_of_pod(snapshot, *pod) == asked || snapshot.pod(*pod).name == asked
-            };
-            let name = |pod: PodId| name_of_pod(snapshot, pod);
-            let found: Vec<(PodId, String)> = snapshot
-                .pod_ids()
-                .filter(meant)
-                .map(|pod| (pod, name(pod)))
-                .collect();
-            only(subject, &found, || {
-                let hint = workloads(snapshot, asked)
-                    .first()
-                    .map(|id| instead(snapshot, *id));
-                unknown(subject, snapshot.pod_ids().map(name).collect(), hint)
-            })
-            .map(Found::Pod)
-        }
-        Subject::Workload(_) => {
-            let name = |id: WorkloadId| snapshot.workload(id).key.to_string();
-            let found: Vec<_> = workloads(snapshot, asked)
-                .into_iter()
-                .map(|id| (id, name(id)))
-                .collect();
-            only(subject, &found, || {
-                let pod = snapshot
-                    .pod_ids()
-                    .find(|pod| name_of_pod(snapshot, *pod) == asked);
-                let hint = pod.map(|_| format!("{asked} is a pod: `explain pod {asked}`"));
-                let short = snapshot
-                    .workloads
-                    .iter()
-                    .map(|w| format!("{}/{}", w.key.namespace, w.key.name));
-                unknown(subject, short.collect(), hint)
-            })
-            .map(Found::Workload)
-        }
+        Subject::Node(name) => find_node(snapshot, subject, name),
+        Subject::Pod(name) => find_pod(snapshot, subject, name),
+        Subject::Workload(name) => find_workload(snapshot, subject, name),
     }
 }
 
-fn name_of_pod(snapshot: &Snapshot, pod: PodId) -> String {
-    let it = snapshot.pod(pod);
-    format!("{}/{}", it.namespace, it.name)
+fn find_node(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match, NotFound> {
+    snapshot.find_node(name).map(Match::Node).ok_or_else(|| {
+        let names = snapshot.nodes.iter().map(|n| n.name.clone());
+        unknown(subject, names.collect(), None)
+    })
 }
 
-fn instead(snapshot: &Snapshot, id: WorkloadId) -> String {
+fn find_pod(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match, NotFound> {
+    let with_name = |pod: PodId| (pod, name_of_pod(snapshot, pod));
+    let found: Vec<(PodId, String)> = snapshot
+        .pod_ids()
+        .map(with_name)
+        .filter(|(pod, full)| full == name || snapshot.pod(*pod).name == name)
+        .collect();
+    let pod = only(subject, &found, || {
+        let workloads = workloads(snapshot, name);
+        let hint = workloads.first().map(|id| workload_hint(snapshot, *id));
+        let names = snapshot.pod_ids().map(|pod| name_of_pod(snapshot, pod));
+        unknown(subject, names.collect(), hint)
+    });
+    pod.map(Match::Pod)
+}
+
+fn find_workload(snapshot: &Snapshot, subject: &Subject, name: &str) -> Result<Match, NotFound> {
+    let found: Vec<(WorkloadId, String)> = workloads(snapshot, name)
+        .into_iter()
+        .map(|id| (id, snapshot.workload(id).key.to_string()))
+        .collect();
+    let workload = only(subject, &found, || {
+        let mut pods = snapshot.pod_ids();
+        let is_pod = pods.any(|pod| name_of_pod(snapshot, pod) == name);
+        let hint = is_pod.then(|| format!("{name} is a pod: `explain pod {name}`"));
+        let keys = snapshot.workloads.iter().map(|w| &w.key);
+        let names = keys.map(|key| format!("{}/{}", key.namespace, key.name));
+        unknown(subject, names.collect(), hint)
+    });
+    workload.map(Match::Workload)
+}
+
+fn name_of_pod(snapshot: &Snapshot, pod: PodId) -> String {
+    let facts = snapshot.pod(pod);
+    format!("{}/{}", facts.namespace, facts.name)
+}
+
+fn workload_hint(snapshot: &Snapshot, id: WorkloadId) -> String {
     let OwnerKey {
         namespace,
         kind,
@@ -154,7 +151,7 @@ fn instead(snapshot: &Snapshot, id: WorkloadId) -> String {
     format!("{namespace}/{name} is a {kind}: `explain workload {namespace}/{name}`")
 }
 
-/// The one that is found, where it is one.
+/// The single match.
 fn only<T: Copy>(
     subject: &Subject,
     found: &[(T, String)],
@@ -173,7 +170,7 @@ fn only<T: Copy>(
     }
 }
 
-/// The workloads that a text may mean.
+/// The workloads that have this name.
 fn workloads(snapshot: &Snapshot, asked: &str) -> Vec<WorkloadId> {
     let parts: Vec<&str> = asked.split('/').collect();
     let means = |key: &OwnerKey| match parts[..] {
@@ -190,7 +187,7 @@ fn workloads(snapshot: &Snapshot, asked: &str) -> Vec<WorkloadId> {
         .collect()
 }
 
-/// Whether a word is the kind, as kubectl takes it: in any case, in the plural, or by its short name.
+/// Whether a word names the kind as kubectl accepts it: in any case, in the plural, or by its short name.
 fn is_kind(kind: &str, word: &str) -> bool {
     const SHORT: [(&str, &str); 6] = [
         ("deploy", "deployment"),
@@ -208,7 +205,7 @@ fn is_kind(kind: &str, word: &str) -> bool {
     kind == long || long.strip_suffix('s') == Some(kind.as_str())
 }
 
-/// Names that begin like what was asked for; where there is none, those that are a few letters away.
+/// The error with names that begin like the given one, or otherwise differ from it by a few letters.
 fn unknown(subject: &Subject, names: BTreeSet<String>, hint: Option<String>) -> NotFound {
     let asked = subject.name();
     let begins = |name: &str| {

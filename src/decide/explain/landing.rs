@@ -1,4 +1,4 @@
-//! Where a replacement would land, and why.
+//! Where the scheduler would place a replacement, and why.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::model::snapshot::NodeId;
 use crate::policy::ScorePlugin;
 use crate::values::Ratio;
 
-/// Where a replacement would land, and why.
+/// Where the scheduler would place a replacement, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct Landing {
-    /// Whether it is known how the pod's scheduler scores nodes; if not, any that can take it may win.
+    /// Whether the scores of the pod's scheduler are known. If not, any node that can take the replacement may win.
     pub scores_known: bool,
     /// The nodes that can take it, the best score first.
     pub nodes: Vec<Fit>,
-    /// The others, by the reason why they cannot.
+    /// The other nodes, by the reason why they cannot take it.
     pub misfits: Vec<Misfits>,
-    /// What draws it back to its own node; `None` where it would not win there.
+    /// Why the scheduler would choose the pod's own node; `None` if it would not.
     pub pull_home: Option<String>,
 }
 
@@ -30,15 +30,15 @@ pub struct Landing {
 pub struct Fit {
     /// The node.
     pub node: String,
-    /// Whether it is where the pod is.
+    /// Whether it is the pod's own node.
     pub home: bool,
-    /// How likely it wins.
+    /// The probability that it wins.
     pub chance: Ratio,
     /// Its score.
     pub score: i64,
-    /// What each plugin adds to the score.
+    /// The contribution of each plugin to the score.
     pub parts: BTreeMap<&'static str, i64>,
-    /// How full it would be in the resource that counts most; or why nothing is gained there. `None` where nobody asks.
+    /// The node's largest ratio afterwards, or why the move gains nothing. `None` in the exact mode, which does not check.
     pub gain: Option<Result<Ratio, Refusal>>,
 }
 
@@ -52,7 +52,7 @@ pub struct Misfits {
 }
 
 impl Fit {
-    /// Why nothing would be gained there, likely or not; `None` where something would, or nobody asks.
+    /// Why a landing on this node gains nothing; `None` if it gains something, or in the exact mode.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "no other refusal is about a landing"
@@ -127,7 +127,7 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Landing {
         gain: gains.get(&scored.node).cloned(),
     };
     let mut nodes: Vec<Fit> = forecast.scored.iter().map(fit).collect();
-    // Who may win comes first, though another has the better score in the case that does not come true.
+    // Nodes that may win come first. Another node may have a better score in the case that does not occur.
     nodes.sort_by(|a, b| {
         (b.chance > Ratio::ZERO)
             .cmp(&(a.chance > Ratio::ZERO))

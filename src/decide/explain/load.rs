@@ -1,4 +1,4 @@
-//! What a pod or a node uses: the samples of the window, what they come to, and what is requested.
+//! The usage of a pod or a node: the samples of the window, the smoothed value, and the requests.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -23,31 +23,31 @@ pub struct Use {
 /// One sample of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
-    /// When it was taken, by the source's clock.
+    /// The time of the sample by the source's clock.
     pub at: Timestamp,
-    /// What was used.
+    /// The usage.
     #[serde(flatten)]
     pub used: Use,
 }
 
-/// What is used, and what is requested.
+/// The usage and the requests.
 #[derive(Clone, Debug, Serialize)]
 pub struct Load {
-    /// How long the window is, in seconds.
+    /// The length of the window in seconds.
     pub window_seconds: i64,
     /// How the samples are smoothed: `mean`, `max`, `half_life` or `percentile`.
     pub smoothing: &'static str,
     /// The samples, the oldest first.
     pub samples: Vec<Point>,
-    /// What decisions go by; `None` where it is not known.
+    /// The value that decisions use; `None` if it is unknown.
     pub smoothed: Option<Use>,
-    /// Whether that is taken from its siblings or its requests, since it is too new to have samples.
+    /// Whether the value comes from the pod's siblings or its requests, because the pod is too new to have samples.
     pub estimated: bool,
-    /// Why it is not known.
+    /// Why it is unknown.
     pub unknown: Option<Told>,
-    /// What is requested: by the pod, or by the pods of the node that stay.
+    /// The requests of the pod, or of the pods of the node that stay.
     pub requests: Use,
-    /// What a node has for its pods.
+    /// The allocatable amounts of a node.
     pub allocatable: Option<Use>,
 }
 

@@ -1,4 +1,4 @@
-//! What the ledger remembers of a workload.
+//! The evictions of a workload in the ledger.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -10,54 +10,54 @@ use crate::model::snapshot::{PodId, WorkloadId};
 
 use super::{Case, Told};
 
-/// What the ledger remembers of a workload.
+/// The evictions of a workload in the ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct Memory {
-    /// What it is kept under: the workload, or the pod itself where it has none.
+    /// The key in the ledger: the workload, or the pod itself if it has none.
     pub workload: OwnerKey,
     /// The evictions that still matter, the oldest first.
     pub evictions: Vec<Eviction>,
-    /// Moves in a row that did not help, and how long the workload rests for it.
+    /// Consecutive moves that did not help, and until when the workload rests because of them.
     pub useless: Option<Useless>,
-    /// How many of its pods are away: evicted, and the replacement not yet seen to be Ready.
+    /// The number of evicted pods without a Ready replacement.
     pub away: u32,
-    /// How many may be; `None` where there is no limit.
+    /// The largest number allowed; `None` if there is no limit.
     pub most_away: Option<u32>,
-    /// Why the pod that is explained rests.
+    /// Why the explained pod rests.
     pub rest: Option<Told>,
 }
 
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Eviction {
-    /// When it was decided.
+    /// The time of the decision.
     pub at: Timestamp,
     /// The pod.
     pub pod: String,
-    /// Where it was.
+    /// Its node.
     pub from: String,
-    /// Where its replacement is, where that is known and still there.
+    /// The node of its replacement, if that is known and still exists.
     pub to: Option<String>,
-    /// What it was for: `move`, `renew` or `clear`.
+    /// The aim: `move`, `renew` or `clear`.
     pub aim: &'static str,
-    /// How far it has come: `intended`, `evicted`, or the label of its ending.
+    /// The state: `intended`, `evicted`, or the code of its ending.
     pub code: &'static str,
-    /// The same as a sentence.
+    /// The state as a sentence.
     pub message: String,
     /// Until when the replacement rests.
     pub rests_until: Option<Timestamp>,
 }
 
-/// Moves in a row that did not help.
+/// Consecutive moves that did not help.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Useless {
-    /// How many.
+    /// The number of moves.
     pub times: u32,
-    /// Until when the workload rests, or rested.
+    /// The end of the workload's rest, which may be past.
     pub until: Timestamp,
 }
 
-/// What is remembered under this key. Of a pod, also whether it rests.
+/// The evictions under this key. With a pod, also whether that pod rests.
 pub(super) fn memory(
     case: &Case<'_>,
     key: &OwnerKey,
@@ -101,11 +101,11 @@ fn eviction(case: &Case<'_>, entry: &Entry) -> Eviction {
     let (code, message) = match entry.state {
         State::Intended => (
             "intended",
-            "written down; whether it was made is not known yet".to_owned(),
+            "recorded before the eviction; the outcome is not known yet".to_owned(),
         ),
         State::Evicted => (
             "evicted",
-            "evicted; a replacement that is Ready is awaited".to_owned(),
+            "evicted; waiting for a Ready replacement".to_owned(),
         ),
         State::Settled(ending) => (ending.code(), ending.to_string()),
     };

@@ -1,4 +1,4 @@
-//! All that can be said of a node, and of a workload.
+//! The explanation of a node, and of a workload.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::decide::draft::Draft;
 use crate::decide::steering;
-use crate::model::plan::{Idle, Steer};
+use crate::decide::strategy::Level;
+use crate::model::plan::{Class, Steer};
 use crate::model::snapshot::facts::OwnerKey;
-use crate::model::snapshot::{NodeId, PodId, WorkloadId};
+use crate::model::snapshot::{BudgetId, NodeId, PodId, WorkloadId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
@@ -19,10 +21,10 @@ use super::memory::{self, Memory};
 use super::of_pod::BudgetLine;
 use super::{Case, Said, Told};
 
-/// All that can be said of a node.
+/// The explanation of a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfNode {
-    /// When.
+    /// The time of the explanation.
     pub at: Timestamp,
     /// Its name.
     pub name: String,
@@ -34,242 +36,219 @@ pub struct OfNode {
     pub labels: BTreeMap<String, String>,
     /// Its taints, as kubectl writes them.
     pub taints: Vec<String>,
-    /// Why what is known of it may be wrong.
+    /// Why its data may be wrong.
     pub doubt: Option<Told>,
-    /// Why nothing at all is considered, if so.
+    /// Why no eviction is considered; `None` if evictions are.
     pub halted: Option<Told>,
-    /// What it uses, and what its pods request.
+    /// Its usage, and the requests of its pods.
     pub load: Load,
-    /// What each strategy that looks at nodes as a whole makes of it.
+    /// How each strategy that classifies nodes sees it.
     pub views: Vec<View>,
-    /// What is done about its soft taint.
+    /// What happens with its steering taint.
     pub steering: Option<Steer>,
-    /// Pods of other nodes that are to land on it, as `namespace/name`.
+    /// Pods of other nodes whose replacements are expected on it, as `namespace/name`.
     pub arriving: Vec<String>,
-    /// What is on it, the heaviest first.
+    /// Its pods, those with the highest usage first.
     pub pods: Vec<PodLine>,
 }
 
-/// What one strategy makes of a node.
+/// How one strategy sees a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct View {
     /// The strategy.
     pub strategy: &'static str,
-    /// The profile of the policy that it stands in.
+    /// The profile of the policy that contains it.
     pub profile: String,
-    /// What it takes the node for.
+    /// The class of the node.
     pub class: Told,
-    /// Why it does nothing, by pool; empty where it does something.
+    /// Why the strategy does nothing, by pool; empty if it does something.
     pub idle: BTreeMap<String, Told>,
-    /// How the node stands, by resource.
+    /// The node's ratios and thresholds, by resource.
     pub standing: BTreeMap<String, Standing>,
 }
 
-/// How a node stands in one resource.
+/// A node's ratio in one resource, beside the strategy's thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Standing {
-    /// What is weighed.
+    /// Whether usage or requests are weighed.
     pub basis: Basis,
-    /// Its ratio; `None` where that is not known.
+    /// The ratio; `None` if it is unknown.
     pub ratio: Option<Ratio>,
-    /// The same once the moves of this cycle are made and have landed as foreseen.
+    /// The ratio after the moves of this cycle, if they land as expected.
     pub after: Option<Ratio>,
     /// The threshold.
     pub low: Option<Ratio>,
     /// The target.
     pub high: Option<Ratio>,
-    /// What it is over the target by, in base units: nanocores, bytes or pieces.
+    /// The amount above the target in base units: nanocores, bytes or counts.
     pub over: Option<Amount>,
 }
 
-/// One pod of a node or a workload, in a line.
+/// One pod of a node or a workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct PodLine {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// What controls it at the top.
+    /// Its top controller.
     pub workload: Option<OwnerKey>,
-    /// Where it is.
+    /// Its node.
     pub node: Option<String>,
     /// Whether it is Ready.
     pub ready: bool,
-    /// What it uses, smoothed or estimated; `None` where it is not known.
+    /// Its usage, smoothed or estimated; `None` if it is unknown.
     pub used: Option<Use>,
-    /// What it requests.
+    /// Its requests.
     pub requests: Use,
-    /// What each strategy says of it.
+    /// The verdict of each strategy.
     pub words: Vec<Said>,
 }
 
-/// All that can be said of a workload.
+/// The explanation of a workload.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfWorkload {
-    /// When.
+    /// The time of the explanation.
     pub at: Timestamp,
     /// Its namespace, kind and name.
     pub workload: OwnerKey,
-    /// How many pods it has that stay.
+    /// The number of its pods that stay.
     pub replicas: u32,
-    /// How many of them are Ready.
+    /// The number of them that are Ready.
     pub ready: u32,
     /// The budgets that cover any of its pods.
     pub budgets: Vec<BudgetLine>,
-    /// Why nothing at all is considered, if so.
+    /// Why no eviction is considered; `None` if evictions are.
     pub halted: Option<Told>,
-    /// What is remembered of it.
+    /// Its evictions in the ledger.
     pub ledger: Memory,
-    /// Its pods, the heaviest first.
+    /// Its pods, those with the highest usage first.
     pub pods: Vec<PodLine>,
 }
 
 pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
     let snapshot = case.world.snapshot;
-    let it = snapshot.node(node);
-    let pods = heaviest_first(case, it.pods.clone());
+    let facts = snapshot.node(node);
+    let pods = heaviest_first(case, facts.pods.clone());
     let decided = Decided::new(case, &pods, Some(node));
-    let steering = steering::steer(
-        case.world,
-        decided.draft.verdicts(),
-        &decided.draft.goals(),
-        case.halted,
-    );
-    let doubt = it
-        .doubt
-        .as_ref()
-        .map(|doubt| Told::class(&crate::model::plan::Class::Doubtful(doubt.clone())));
-    let lands = |pod: &PodId| decided.draft.landing(*pod) == Some(node);
+    let (verdicts, destinations) = (decided.draft.verdicts(), decided.draft.goals());
+    let steering = steering::steer(case.world, verdicts, &destinations, case.halted);
+    let doubt = facts.doubt.clone().map(Class::Doubtful);
+    let arriving = snapshot
+        .pod_ids()
+        .filter(|pod| decided.draft.landing(*pod) == Some(node));
+    let views = decided.made.iter();
     OfNode {
         at: case.world.now,
-        name: it.name.clone(),
-        ready: it.ready,
-        cordoned: it.cordoned,
-        labels: it.labels.clone(),
-        taints: it.taints.iter().map(ToString::to_string).collect(),
-        doubt,
+        name: facts.name.clone(),
+        ready: facts.ready,
+        cordoned: facts.cordoned,
+        labels: facts.labels.clone(),
+        taints: facts.taints.iter().map(ToString::to_string).collect(),
+        doubt: doubt.as_ref().map(Told::class),
         halted: case.halted.map(Told::halt),
         load: load::of_node(case, node),
-        views: decided
-            .made
-            .iter()
+        views: views
             .filter_map(|made| view(&decided, made, node))
             .collect(),
-        steering: steering.into_iter().find(|steer| steer.node == it.name),
-        arriving: snapshot
-            .pod_ids()
-            .filter(lands)
-            .map(|pod| name_of(case, pod))
-            .collect(),
+        steering: steering.into_iter().find(|s| s.node == facts.name),
+        arriving: arriving.map(|pod| name_of(case, pod)).collect(),
         pods: lines(case, &decided, &pods),
     }
 }
 
 pub(super) fn of_workload(case: &Case<'_>, id: WorkloadId) -> OfWorkload {
     let snapshot = case.world.snapshot;
-    let it = snapshot.workload(id);
-    let pods = heaviest_first(case, it.pods.clone());
+    let workload = snapshot.workload(id);
+    let pods = heaviest_first(case, workload.pods.clone());
     let decided = Decided::new(case, &pods, None);
-    let budgets: BTreeSet<_> = pods
-        .iter()
-        .flat_map(|pod| &snapshot.pod(*pod).budgets)
-        .map(|id| id.0)
-        .collect();
-    let ready = pods
-        .iter()
-        .filter(|pod| snapshot.pod(**pod).serves())
-        .count();
+    let facts = || pods.iter().map(|pod| snapshot.pod(*pod));
+    let budgets: BTreeSet<usize> = facts().flat_map(|p| &p.budgets).map(|id| id.0).collect();
+    let ready = facts().filter(|pod| pod.serves()).count();
     OfWorkload {
         at: case.world.now,
-        workload: it.key.clone(),
+        workload: workload.key.clone(),
         replicas: snapshot.replicas(id),
         ready: u32::try_from(ready).unwrap_or(u32::MAX),
         budgets: budgets
             .into_iter()
-            .map(|id| BudgetLine::of(snapshot, crate::model::snapshot::BudgetId(id)))
+            .map(|id| BudgetLine::of(snapshot, BudgetId(id)))
             .collect(),
         halted: case.halted.map(Told::halt),
-        ledger: memory::memory(case, &it.key, Some(id), None),
+        ledger: memory::memory(case, &workload.key, Some(id), None),
         pods: lines(case, &decided, &pods),
     }
 }
 
 fn name_of(case: &Case<'_>, pod: PodId) -> String {
-    let it = case.world.snapshot.pod(pod);
-    format!("{}/{}", it.namespace, it.name)
+    let facts = case.world.snapshot.pod(pod);
+    format!("{}/{}", facts.namespace, facts.name)
 }
 
-/// By cpu, then by memory; what is unknown comes last.
+/// Sorts by cpu usage, then by memory usage. Pods with unknown usage come last.
 fn heaviest_first(case: &Case<'_>, mut pods: Vec<PodId>) -> Vec<PodId> {
     pods.sort_by_key(|pod| {
-        (
-            Reverse(
-                case.world
-                    .usage
-                    .pod(*pod)
-                    .map(|used| (used.cpu, used.memory)),
-            ),
-            *pod,
-        )
+        let used = case.world.usage.pod(*pod);
+        (Reverse(used.map(|used| (used.cpu, used.memory))), *pod)
     });
     pods
 }
 
 fn lines(case: &Case<'_>, decided: &Decided<'_>, pods: &[PodId]) -> Vec<PodLine> {
     let snapshot = case.world.snapshot;
-    let line = |(position, pod): (usize, &PodId)| {
-        let it = snapshot.pod(*pod);
-        PodLine {
-            namespace: it.namespace.clone(),
-            name: it.name.clone(),
-            workload: it
-                .workload
-                .map(|workload| snapshot.workload(workload).key.clone()),
-            node: it.node.map(|node| snapshot.node(node).name.clone()),
-            ready: it.ready,
+    let mut lines = Vec::new();
+    for (position, pod) in pods.iter().enumerate() {
+        let facts = snapshot.pod(*pod);
+        lines.push(PodLine {
+            namespace: facts.namespace.clone(),
+            name: facts.name.clone(),
+            workload: facts.workload.map(|id| snapshot.workload(id).key.clone()),
+            node: facts.node.map(|node| snapshot.node(node).name.clone()),
+            ready: facts.ready,
             used: case.world.usage.pod(*pod).map(Use::from),
-            requests: Use::from(&it.requests),
+            requests: Use::from(&facts.requests),
             words: decided.of(position),
-        }
-    };
-    pods.iter().enumerate().map(line).collect()
+        });
+    }
+    lines
 }
 
-/// `None` of a strategy that does not look at nodes as a whole.
+/// How a strategy sees a node; `None` if it does not classify nodes.
 fn view(decided: &Decided<'_>, made: &Made, node: NodeId) -> Option<View> {
     let draft = &decided.draft;
     let strategy = draft.strategy(made.strategy);
-    let snapshot = draft.world.snapshot;
-    let told = |idle: &Idle| Told {
-        code: idle.code(),
-        message: idle.to_string(),
-        remedy: Some(idle.remedy()),
-    };
-    let standing = made.levels.iter().map(|level| {
-        let whole = snapshot.node(node).allocatable[level.resource];
-        let beyond = level
-            .ratio
-            .zip(level.high)
-            .filter(|(ratio, high)| ratio > high);
-        let standing = Standing {
-            basis: level.basis,
-            ratio: level.ratio,
-            after: draft.ratio(node, level.resource, level.basis),
-            low: level.low,
-            high: level.high,
-            over: beyond.map(|(ratio, high)| whole.times(ratio.minus(high))),
-        };
-        (snapshot.resources.name(level.resource).to_owned(), standing)
-    });
+    let (policy, resources) = (draft.world.policy, &draft.world.snapshot.resources);
+    let idle = made.idle.iter();
+    let levels = made.levels.iter();
     Some(View {
         strategy: strategy.rule.name(),
-        profile: draft.world.policy.profiles[strategy.profile].name.clone(),
+        profile: policy.profiles[strategy.profile].name.clone(),
         class: Told::class(made.class.as_ref()?),
-        idle: made
-            .idle
-            .iter()
-            .map(|(pool, idle)| (pool.clone(), told(idle)))
+        idle: idle
+            .map(|(pool, idle)| (pool.clone(), Told::idle(idle)))
             .collect(),
-        standing: standing.collect(),
+        standing: levels
+            .map(|level| {
+                let name = resources.name(level.resource).to_owned();
+                (name, standing(draft, node, level))
+            })
+            .collect(),
     })
+}
+
+/// A node's ratio in one resource, before and after the moves of this cycle.
+fn standing(draft: &Draft<'_>, node: NodeId, level: &Level) -> Standing {
+    let whole = draft.world.snapshot.node(node).allocatable[level.resource];
+    let above = match (level.ratio, level.high) {
+        (Some(ratio), Some(high)) if ratio > high => Some(ratio.minus(high)),
+        _ => None,
+    };
+    Standing {
+        basis: level.basis,
+        ratio: level.ratio,
+        after: draft.ratio(node, level.resource, level.basis),
+        low: level.low,
+        high: level.high,
+        over: above.map(|above| whole.times(above)),
+    }
 }

@@ -1,8 +1,9 @@
-//! All that can be said of a pod.
+//! The explanation of a pod.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate::Gate;
 use crate::model::ledger::key_of;
 use crate::model::plan::Refusal;
@@ -15,24 +16,24 @@ use super::load::{self, Load};
 use super::memory::{self, Memory};
 use super::{Case, Said, Told};
 
-/// All that can be said of a pod.
+/// The explanation of a pod.
 #[derive(Clone, Debug, Serialize)]
 pub struct OfPod {
-    /// When.
+    /// The time of the explanation.
     pub at: Timestamp,
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its identity.
+    /// Its uid.
     pub uid: String,
-    /// Where it is.
+    /// Its node.
     pub node: Option<String>,
-    /// What controls it at the top.
+    /// Its top controller.
     pub workload: Option<OwnerKey>,
     /// Its own owners.
     pub owners: Vec<Owner>,
-    /// Where it is in its life.
+    /// Its phase.
     pub phase: &'static str,
     /// Whether it is Ready.
     pub ready: bool,
@@ -42,35 +43,35 @@ pub struct OfPod {
     pub priority: Option<i32>,
     /// The budgets that cover it.
     pub budgets: Vec<BudgetLine>,
-    /// Why nothing at all is considered, if so.
+    /// Why no eviction is considered; `None` if evictions are.
     pub halted: Option<Told>,
-    /// What it uses and requests.
+    /// Its usage and requests.
     pub load: Load,
-    /// What each strategy of the policy says of it, in order.
+    /// The verdict of each strategy of the policy, in order.
     pub words: Vec<Said>,
-    /// What each gate says of it; `None` where the policy has no strategy.
+    /// The verdict of each gate; `None` if the policy has no strategy.
     pub gates: Option<Asked>,
-    /// Where its replacement would land; `None` where the policy has no strategy.
+    /// Where its replacement would land; `None` if the policy has no strategy.
     pub landing: Option<Landing>,
-    /// What is remembered of its workload.
+    /// The evictions of its workload in the ledger.
     pub ledger: Memory,
 }
 
-/// What the gates say of a pod as a candidate of one strategy.
+/// The verdicts of the gates about a pod as a candidate of one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Asked {
     /// The strategy.
     pub strategy: &'static str,
-    /// By gate, in order; each is asked whatever the others say.
+    /// One verdict per gate, in order. A refusal of one gate does not keep the others from being asked.
     pub answers: Vec<Answer>,
 }
 
-/// What one gate says.
+/// The verdict of one gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The gate.
     pub gate: Gate,
-    /// Why it refuses; `None` where it admits.
+    /// Why it refuses; `None` if it admits the pod.
     pub refusal: Option<Refusal>,
 }
 
@@ -92,11 +93,11 @@ impl Serialize for Answer {
 pub struct BudgetLine {
     /// Its name.
     pub name: String,
-    /// How many disruptions it allows now.
+    /// The number of disruptions that it allows now.
     pub allowed: u32,
-    /// How many of its pods are healthy.
+    /// The number of its healthy pods.
     pub healthy: u32,
-    /// How many must be.
+    /// The number of pods that must be healthy.
     pub desired: u32,
     /// Whether its status is older than its spec.
     pub stale: bool,
@@ -104,55 +105,57 @@ pub struct BudgetLine {
 
 impl BudgetLine {
     pub(super) fn of(snapshot: &Snapshot, id: BudgetId) -> Self {
-        let it = &snapshot.budgets[id.0];
+        let budget = &snapshot.budgets[id.0];
         BudgetLine {
-            name: it.name.clone(),
-            allowed: it.allowed,
-            healthy: it.healthy,
-            desired: it.desired,
-            stale: it.stale,
+            name: budget.name.clone(),
+            allowed: budget.allowed,
+            healthy: budget.healthy,
+            desired: budget.desired,
+            stale: budget.stale,
         }
     }
 }
 
 pub(super) fn of_pod(case: &Case<'_>, pod: PodId) -> OfPod {
     let snapshot = case.world.snapshot;
-    let it = snapshot.pod(pod);
-    let decided = Decided::new(case, &[pod], it.node);
+    let facts = snapshot.pod(pod);
+    let decided = Decided::new(case, &[pod], facts.node);
     let candidate = decided.candidate(pod);
-    let asked = candidate.as_ref().map(|(candidate, draft)| Asked {
-        strategy: draft.strategy(candidate.strategy).rule.name(),
-        answers: Gate::ALL
-            .map(|gate| Answer {
-                gate,
-                refusal: gate.ask(candidate, draft).err(),
-            })
-            .to_vec(),
-    });
+    let gates = candidate.as_ref().map(|(c, draft)| ask_gates(c, draft));
+    let landing = candidate
+        .as_ref()
+        .map(|(c, draft)| landing::landing(c, draft));
+    let budgets = facts.budgets.iter();
     OfPod {
         at: case.world.now,
-        namespace: it.namespace.clone(),
-        name: it.name.clone(),
-        uid: it.uid.clone(),
-        node: it.node.map(|node| snapshot.node(node).name.clone()),
-        workload: it
-            .workload
-            .map(|workload| snapshot.workload(workload).key.clone()),
-        owners: it.owners.clone(),
-        phase: it.phase.name(),
-        ready: it.ready,
-        created: it.created,
-        priority: it.priority,
-        budgets: it
-            .budgets
-            .iter()
-            .map(|id| BudgetLine::of(snapshot, *id))
-            .collect(),
+        namespace: facts.namespace.clone(),
+        name: facts.name.clone(),
+        uid: facts.uid.clone(),
+        node: facts.node.map(|node| snapshot.node(node).name.clone()),
+        workload: facts.workload.map(|id| snapshot.workload(id).key.clone()),
+        owners: facts.owners.clone(),
+        phase: facts.phase.name(),
+        ready: facts.ready,
+        created: facts.created,
+        priority: facts.priority,
+        budgets: budgets.map(|id| BudgetLine::of(snapshot, *id)).collect(),
         halted: case.halted.map(Told::halt),
         load: load::of_pod(case, pod),
         words: decided.of(0),
-        gates: asked,
-        landing: candidate.map(|(candidate, draft)| landing::landing(&candidate, draft)),
-        ledger: memory::memory(case, &key_of(snapshot, it), it.workload, Some(pod)),
+        gates,
+        landing,
+        ledger: memory::memory(case, &key_of(snapshot, facts), facts.workload, Some(pod)),
+    }
+}
+
+/// Asks every gate about a candidate.
+fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> Asked {
+    let answer = |gate: Gate| Answer {
+        gate,
+        refusal: gate.ask(candidate, draft).err(),
+    };
+    Asked {
+        strategy: draft.strategy(candidate.strategy).rule.name(),
+        answers: Gate::ALL.map(answer).to_vec(),
     }
 }

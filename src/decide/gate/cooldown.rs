@@ -1,4 +1,4 @@
-//! The ledger's word: what replaces an evicted pod rests, and so does a workload whose moves do not help.
+//! The cooldown: a replacement is not evicted again for a while, and a workload rests if its moves do not help.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{MOST_ENTRIES, Rest};
@@ -6,27 +6,21 @@ use crate::model::plan::Refusal;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
-    // descheduler has no memory.
+    // Descheduler has no memory between cycles.
     if world.policy.exact {
         return Ok(());
     }
-    // Clearing away what has finished moves nothing, so there is nothing to rest from.
-    let moves = !world.snapshot.pod(candidate.pod).finished();
-    let rest = || {
-        world.ledger.rest(
-            world.snapshot,
-            candidate.pod,
-            &world.policy.cooldown,
-            world.now,
-        )
-    };
-    match moves.then(rest).flatten() {
-        Some(Rest::Replacement(left)) => return Err(Refusal::Resting(left)),
-        Some(Rest::Useless { times, left }) => return Err(Refusal::Useless { times, left }),
-        None => {}
+    // A finished pod has no replacement that could rest.
+    if !world.snapshot.pod(candidate.pod).finished() {
+        let cooldown = &world.policy.cooldown;
+        let ledger = world.ledger;
+        match ledger.rest(world.snapshot, candidate.pod, cooldown, world.now) {
+            Some(Rest::Replacement(left)) => return Err(Refusal::Resting(left)),
+            Some(Rest::Useless { times, left }) => return Err(Refusal::Useless { times, left }),
+            None => {}
+        }
     }
-    let full = world.ledger.is_full(draft.accepted().count());
-    if full {
+    if world.ledger.is_full(draft.accepted().count()) {
         Err(Refusal::LedgerFull(MOST_ENTRIES))
     } else {
         Ok(())

@@ -1,6 +1,6 @@
-//! PodDisruptionBudgets, counted ahead: the API server is the judge, and this spares it the call.
+//! PodDisruptionBudgets, checked in advance. The API server decides, and this check spares it the request.
 //!
-//! The rules are those of the eviction handler of kube-apiserver.
+//! The rules are those of kube-apiserver's eviction handler.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
@@ -45,7 +45,7 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a pod that is not Ready may go without using the budget up.
+/// Whether the eviction of a pod that is not Ready does not use up the budget (`unhealthyPodEvictionPolicy`).
 fn free_to_leave(budget: &Budget) -> bool {
     budget.always_unhealthy
         || (budget.desired > 0 && budget.healthy >= budget.desired && !budget.stale)

@@ -1,9 +1,12 @@
-//! Whether a pod may go at all: what it is, and what the policy says of such pods.
+//! Whether a pod may be evicted at all: by what it is, and by the policy.
 //!
-//! The checks are those of descheduler's DefaultEvictor, with its defects mended: the evict annotation never overrides
-//! mirror, static and terminating pods and honours `false`; the priority threshold holds whether or not
-//! system-critical pods are protected; replicas are counted over the top controller, and only those that stay. These
-//! stay mended in exact mode as well. What else differs there is said where it does.
+//! The checks are those of descheduler's DefaultEvictor plugin, with three defects corrected:
+//!
+//! - The evict annotation never overrides mirror, static and terminating pods, and the value `false` protects a pod.
+//! - The priority threshold applies whether or not system-critical pods are protected.
+//! - Replicas are counted over the top controller, and only those that stay.
+//!
+//! The exact mode keeps these corrections. Comments name its other differences.
 
 use jiff::SignedDuration;
 
@@ -13,7 +16,7 @@ use crate::model::snapshot::facts::Phase;
 use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
-/// Priorities from here on are the system's own (`system-cluster-critical` and above).
+/// The priority of `system-cluster-critical`; higher ones are the system's own as well.
 const SYSTEM_CRITICAL: i32 = 2_000_000_000;
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
@@ -41,7 +44,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         None => {}
     }
     if exact {
-        // descheduler's annotation overrides its labelSelector.
+        // In descheduler the annotation overrides the labelSelector.
         selected(pod, rules)?;
     }
     protected(pod, &rules.protected, snapshot)?;
@@ -52,7 +55,7 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     })
 }
 
-/// Nothing is decided about a pod by figures that are not known, or on a node of which they may be wrong.
+/// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be read.
 fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
@@ -72,7 +75,7 @@ fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// What no policy may override.
+/// Refuses the pods that no policy may evict.
 fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.terminating {
         return Err(Refusal::Terminating);
@@ -89,7 +92,7 @@ fn by_nature(pod: &Pod) -> Result<(), Refusal> {
 
 fn in_namespace(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Refusal> {
     let labels = snapshot.namespaces.get(&pod.namespace);
-    // A namespace whose labels are not known meets no selector.
+    // A namespace with unknown labels matches no selector.
     let selected = rules
         .namespace_selector
         .as_ref()
@@ -143,7 +146,7 @@ fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) ->
             let claim = snapshot
                 .claims
                 .get(&(pod.namespace.clone(), (*claim).clone()));
-            // A claim that is not there, or has no class, may be of any.
+            // A claim that is missing or has no class may be of any class.
             claim
                 .and_then(|c| c.class.as_ref())
                 .is_none_or(|class| names.contains(class))
@@ -193,8 +196,9 @@ fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether descheduler sees no more of a pod: one that had ended is gone as soon as it is evicted. It counts when it
-/// lists the pods of a node, save for PodLifeTime, which lists those of all nodes before it evicts one.
+/// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.
+///
+/// Descheduler counts when it lists the pods of a node. PodLifeTime lists the pods of all nodes before it evicts one.
 fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     let snapshot = draft.world.snapshot;
     let node = |p: PodId| snapshot.pod(p).node;
@@ -222,9 +226,9 @@ fn replicas(
     let least = rules.min_replicas;
     let finished = snapshot.pod(pod).finished();
     let have = match (finished, exact) {
-        // What has finished takes nothing away by going.
+        // The workload loses nothing with a finished pod.
         (true, false) => return Ok(()),
-        // descheduler asks it of finished pods too, and then counts them.
+        // Descheduler checks finished pods as well, and then counts them.
         (true, true) => {
             let there = snapshot
                 .workload(workload)
@@ -250,7 +254,7 @@ fn replicas(
     let (planned, left): (Vec<PodId>, Vec<PodId>) = others.partition(|p| draft.moves(**p));
     let count = |pods: &[PodId]| u32::try_from(pods.len()).unwrap_or(u32::MAX);
     let (planned, left, least) = (count(&planned), count(&left), least.saturating_sub(1));
-    // A pod that does not serve takes nothing away by going.
+    // The workload loses nothing with a pod that does not serve.
     if !snapshot.pod(pod).serves() || left >= least {
         return Ok(());
     }

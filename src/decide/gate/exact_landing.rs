@@ -1,4 +1,4 @@
-//! What descheduler asks in place of a forecast: that some other node has room for the pod.
+//! Descheduler's check instead of a forecast: another node has room for the pod (`nodeFit`).
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,9 @@ use crate::values::{Amount, Ratio, ResourceId};
 
 use super::landing::{rules, summary};
 
-/// The node that is least loaded afterwards among those with room. Where the strategy does not say which nodes may take
-/// the replacement, the profile says whether any has to.
+/// The node with room that is least loaded afterwards.
+///
+/// If the strategy does not limit the destinations, the profile decides whether a node with room is required.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     let best = match &candidate.room {
         Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
@@ -21,7 +22,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
         }
         None => return Ok(Landing::default()),
     };
-    // What descheduler evicts is foreseen to land only by those of its strategies that count the room that is left.
+    // Only those strategies of descheduler that count the remaining room expect the pod to land somewhere.
     let counts = candidate
         .room
         .as_ref()
@@ -53,7 +54,7 @@ fn best(
         .ok_or_else(|| Refusal::NoRoom(summary(&misfits)))
 }
 
-/// How loaded a node that can take the replacement would be, in the resource that it would have least of.
+/// The largest ratio of a node with the replacement, or why the node cannot take it.
 fn load_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, String> {
     let rules = rules(candidate, draft);
     let excludes = rules.destinations.as_ref().filter(|_| rules.node_fit);
@@ -92,7 +93,7 @@ fn below_ceiling(
     Ok(most)
 }
 
-/// Without a ceiling there is no basis but the scheduler's own.
+/// The larger ratio of cpu and memory requests with the replacement. Without a ceiling, requests are the only basis.
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
     let after = |resource: ResourceId| {
         let more = draft

@@ -1,4 +1,4 @@
-//! How much may go: in this cycle, from a node, in a namespace, of a workload, and in time.
+//! Limits of evictions: per cycle, per minute, per node, per namespace and per workload.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::key_of;
@@ -39,7 +39,7 @@ fn workload(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let Some((share, workload)) = world.policy.limits.per_workload.zip(pod.workload) else {
         return Ok(());
     };
-    // What has finished is not one of the replicas that are to stay; and descheduler does not know workloads.
+    // A finished pod is not one of the replicas that stay. Descheduler does not limit evictions per workload.
     if pod.finished() || world.policy.exact {
         return Ok(());
     }

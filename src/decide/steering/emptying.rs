@@ -1,83 +1,113 @@
-//! The nodes that are to be emptied: those that HighNodeUtilization finds underused, as far as what is on them has room
-//! elsewhere.
+//! The nodes to empty: nodes that HighNodeUtilization finds underused, if their pods have room elsewhere.
 //!
-//! It asks for room alone, not for where the scheduler would put the pods: without the taint they might well come back,
-//! and that is what the taint is for. A node on which something has to stay, or that cluster-autoscaler may not take away,
-//! is passed over: half an emptied node saves nothing. An emptied node stays chosen as long as it is underused, so that it
-//! stays empty until it is switched off.
+//! Only room matters here, not where the scheduler would place the pods. Without the taint they might return, which is
+//! what the taint prevents. A node is skipped if a pod on it has to stay, or if cluster-autoscaler may not remove it,
+//! because half an emptied node saves nothing. An emptied node stays chosen as long as it is underused, so that it stays
+//! empty until it is removed.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::gate;
 use crate::decide::scheduler;
 use crate::decide::strategy::high_node_utilization;
-use crate::model::plan::{Class, Reason, Refusal, SteerReason, Verdict};
+use crate::model::plan::{Class, Refusal, SteerReason, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{Basis, HighNodeUtilization};
 use crate::values::{Ratio, ResourceId};
 
-/// The nodes, those that have the taint first and then the emptiest.
+/// The nodes to empty: those with the taint first, then the emptiest.
 pub(super) fn choose(
     now: &Draft<'_>,
     verdicts: &[Verdict],
-    has: impl Fn(NodeId) -> bool,
+    has_taint: impl Fn(NodeId) -> bool,
 ) -> Vec<(NodeId, SteerReason)> {
-    let strategies = now.world.policy.strategies.iter().enumerate();
-    let rules =
-        strategies.filter_map(|(position, s)| Some((position, HighNodeUtilization::of(&s.rule)?)));
-    let mut ahead = now.trial();
-    let mut chosen: Vec<(NodeId, SteerReason)> = Vec::new();
-    for (position, rule) in rules {
-        let named = |class: &Class| of_class(now, verdicts, class);
-        let mut sources = named(&Class::Underused);
-        if u32::try_from(sources.len()).is_ok_and(|n| n <= rule.number_of_nodes) {
-            continue;
+    let mut chosen = Chosen {
+        ahead: now.trial(),
+        nodes: Vec::new(),
+    };
+    for (position, strategy) in now.world.policy.strategies.iter().enumerate() {
+        if let Some(rule) = HighNodeUtilization::of(&strategy.rule) {
+            chosen.add(now, verdicts, &has_taint, (position, rule));
         }
-        let taken =
-            |chosen: &[(NodeId, SteerReason)], node: NodeId| chosen.iter().any(|(n, _)| *n == node);
-        let mut takers = named(&Class::InUse);
-        takers.retain(|node| !taken(&chosen, *node));
-        sources.sort_by(|a, b| {
-            has(*b)
-                .cmp(&has(*a))
-                .then(fullness(now, *a).order(fullness(now, *b)))
-                .then(a.cmp(b))
-        });
-        let is_bare = |n: &NodeId| high_node_utilization::is_empty(now.world.snapshot, *n);
-        let bare: BTreeSet<NodeId> = sources.iter().copied().filter(is_bare).collect();
+    }
+    chosen.nodes
+}
+
+/// The nodes chosen so far, and the draft in which they are empty.
+struct Chosen<'w> {
+    ahead: Draft<'w>,
+    nodes: Vec<(NodeId, SteerReason)>,
+}
+
+impl Chosen<'_> {
+    /// Adds the nodes of one HighNodeUtilization.
+    fn add(
+        &mut self,
+        now: &Draft<'_>,
+        verdicts: &[Verdict],
+        has_taint: &impl Fn(NodeId) -> bool,
+        (position, rule): (usize, &HighNodeUtilization),
+    ) {
+        let sources = sources(now, verdicts, has_taint);
+        if u32::try_from(sources.len()).is_ok_and(|n| n <= rule.number_of_nodes) {
+            return;
+        }
+        let mut takers = of_class(now, verdicts, &Class::InUse);
+        takers.retain(|node| !self.contains(*node));
         let mut filled: Vec<NodeId> = Vec::new();
         for (behind, source) in sources.iter().copied().enumerate() {
-            if filled.contains(&source) || taken(&chosen, source) {
+            if filled.contains(&source) || self.contains(source) {
                 continue;
             }
-            // Nodes in use first, and then those that are underused, but less so. Those that have the taint come last, for
-            // who is filled is not emptied: the taints would go round.
-            let mut later: Vec<NodeId> = sources[behind + 1..]
-                .iter()
-                .copied()
-                .filter(|n| !bare.contains(n))
-                .collect();
-            later.sort_by_key(|n| has(*n));
-            let goals: Vec<NodeId> = takers.iter().chain(&later).copied().collect();
-            if let Some((after, landed)) =
-                empty(&ahead, position, rule, (source, has(source)), &goals)
-            {
-                let why = if landed.is_empty() {
+            // Nodes in use come first, then fuller underused nodes. Nodes with the taint come last: a node that receives
+            // pods is not emptied, so the taints would wander.
+            let mut fuller = sources[behind + 1..].to_vec();
+            fuller.retain(|n| !high_node_utilization::is_empty(now.world.snapshot, *n));
+            fuller.sort_by_key(|n| has_taint(*n));
+            let destinations: Vec<NodeId> = takers.iter().chain(&fuller).copied().collect();
+            let source_with_taint = (source, has_taint(source));
+            let emptied = empty(
+                &self.ahead,
+                (position, rule),
+                source_with_taint,
+                &destinations,
+            );
+            if let Some((after, landings)) = emptied {
+                let why = if landings.is_empty() {
                     SteerReason::Empty
                 } else {
                     SteerReason::Emptying
                 };
-                chosen.push((source, why));
-                filled.extend(landed);
-                ahead = after;
+                self.nodes.push((source, why));
+                self.ahead = after;
+                filled.extend(landings);
             }
         }
     }
-    chosen
+
+    fn contains(&self, node: NodeId) -> bool {
+        self.nodes.iter().any(|(n, _)| *n == node)
+    }
 }
 
+/// The underused nodes: those with the taint first, then the emptiest.
+fn sources(
+    now: &Draft<'_>,
+    verdicts: &[Verdict],
+    has_taint: impl Fn(NodeId) -> bool,
+) -> Vec<NodeId> {
+    let mut sources = of_class(now, verdicts, &Class::Underused);
+    sources.sort_by(|a, b| {
+        has_taint(*b)
+            .cmp(&has_taint(*a))
+            .then(fullness(now, *a).order(fullness(now, *b)))
+            .then(a.cmp(b))
+    });
+    sources
+}
+
+/// The nodes of a class by the verdicts of HighNodeUtilization.
 fn of_class(now: &Draft<'_>, verdicts: &[Verdict], class: &Class) -> Vec<NodeId> {
     let these = verdicts
         .iter()
@@ -87,20 +117,19 @@ fn of_class(now: &Draft<'_>, verdicts: &[Verdict], class: &Class) -> Vec<NodeId>
         .collect()
 }
 
-/// By requests, in the resource that the node has least left of.
+/// The larger ratio of cpu and memory requests.
 fn fullness(now: &Draft<'_>, node: NodeId) -> Ratio {
     let ratio = |r| now.ratio(node, r, Basis::Requests).unwrap_or(Ratio::ONE);
     let (cpu, memory) = (ratio(ResourceId::CPU), ratio(ResourceId::MEMORY));
     if cpu > memory { cpu } else { memory }
 }
 
-/// The draft as it would be with the node empty, and where its pods would go; `None` where one has to stay.
+/// The draft with the node empty, and the nodes that its pods go to; `None` if a pod has to stay.
 fn empty<'w>(
     ahead: &Draft<'w>,
-    position: usize,
-    rule: &HighNodeUtilization,
+    (position, rule): (usize, &HighNodeUtilization),
     (source, has_taint): (NodeId, bool),
-    goals: &[NodeId],
+    destinations: &[NodeId],
 ) -> Option<(Draft<'w>, Vec<NodeId>)> {
     let snapshot = ahead.world.snapshot;
     if high_node_utilization::unremovable(ahead, source).is_some() {
@@ -114,61 +143,53 @@ fn empty<'w>(
     {
         return None;
     }
-    // The large ones first, for the small ones find a gap.
+    // Large pods first, because small ones fit into the remaining gaps.
     pods.sort_by_key(|p| (Reverse(snapshot.pod(*p).requests[ResourceId::CPU]), *p));
-    let (mut after, mut landed) = (ahead.trial(), Vec::new());
+    let (mut after, mut landings) = (ahead.trial(), Vec::new());
     for pod in pods {
-        let goal = goals
-            .iter()
-            .copied()
-            .find(|goal| takes(&after, (position, rule), pod, *goal))?;
-        let candidate = Candidate {
-            pod,
-            strategy: position,
-            reason: Reason::Counted,
-            room: None,
+        let mut nodes = destinations.iter().copied();
+        let node = nodes.find(|node| takes(&after, (position, rule), pod, *node))?;
+        let landing = Landing {
+            on: Some(node),
+            among: Vec::new(),
         };
-        after.accept(
-            candidate,
-            Landing {
-                on: Some(goal),
-                among: Vec::new(),
-            },
-        );
-        landed.push(goal);
+        after.accept(Candidate::counted(pod, position), landing);
+        landings.push(node);
     }
-    Some((after, landed))
+    Some((after, landings))
 }
 
-/// Whether a node has room for a pod, without being filled above what the strategy, or another of the policy, allows by
-/// what it uses.
+/// Whether a node has room for a pod, and its usage stays below the limits of this strategy and of the others.
 fn takes(
     after: &Draft<'_>,
     (position, rule): (usize, &HighNodeUtilization),
     pod: PodId,
-    goal: NodeId,
+    node: NodeId,
 ) -> bool {
-    let below = |name: &str, ceiling: Ratio| {
-        let Some(resource) = after.world.snapshot.resources.find(name) else {
-            return true;
-        };
-        let more = after
-            .weight(pod, resource, Basis::Actual)
-            .unwrap_or_default();
-        after
-            .ratio_with(goal, resource, Basis::Actual, more)
-            .is_none_or(|ratio| ratio <= ceiling)
-    };
-    let cool = rule
-        .ceilings
-        .iter()
-        .all(|(name, ceiling)| below(name, *ceiling));
-    cool && gate::stays_cool(pod, position, after, goal)
-        && scheduler::fits(after, pod, goal).is_ok()
+    let mut ceilings = rule.ceilings.iter();
+    ceilings.all(|(name, ceiling)| stays_below(after, pod, node, (name, *ceiling)))
+        && gate::stays_cool(pod, position, after, node)
+        && scheduler::fits(after, pod, node).is_ok()
 }
 
-/// Whether a pod may go, now or later. While the replacements of those that have left a node are on their way, others may
-/// have to wait for them: a node that has the taint keeps it meanwhile.
+/// Whether the node's usage with the pod is at most a ceiling. Unknown usage counts as below.
+fn stays_below(
+    after: &Draft<'_>,
+    pod: PodId,
+    node: NodeId,
+    (name, ceiling): (&str, Ratio),
+) -> bool {
+    let Some(resource) = after.world.snapshot.resources.find(name) else {
+        return true;
+    };
+    let more = after.weight(pod, resource, Basis::Actual);
+    let ratio = after.ratio_with(node, resource, Basis::Actual, more.unwrap_or_default());
+    ratio.is_none_or(|ratio| ratio <= ceiling)
+}
+
+/// Whether a pod may be evicted now or later.
+///
+/// Other pods may have to wait until the replacements of earlier evictions are Ready. A node keeps its taint meanwhile.
 fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
     let awaits = |why: &Refusal| {
         matches!(

@@ -1,7 +1,8 @@
-//! RemovePodsViolatingInterPodAntiAffinity: parts pods that required anti-affinity keeps apart.
+//! RemovePodsViolatingInterPodAntiAffinity: separates pods whose required anti-affinity forbids one topology domain.
 //!
-//! The pod that carries the rule goes, and only while a pod that it avoids is to stay in the same place: of two that
-//! avoid each other one goes.
+//! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same topology domain. Of
+//! two pods that avoid each other only one is evicted. Descheduler's strategy of this name sets the rule; the exact mode
+//! also copies the three points in which descheduler differs, named below.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,83 +10,111 @@ use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::facts::Neighbours;
-use crate::model::snapshot::{NodeId, PodId, Snapshot};
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::policy::Scope;
 use crate::values::selector::Selector;
 
-use super::listing::{Closed, least_important, looked_at, nodes};
-use super::run::StrategyRun;
+use super::importance::importance;
+use super::listing::{in_scope, ready_nodes};
+use super::per_pod::ClosedNodes;
+use super::{SelectPods, StrategyRun};
 
-/// The strategy at work.
+/// One cycle of the strategy.
 #[derive(Debug)]
-pub struct Running {
+pub(super) struct InterPodAntiAffinityRun<'w> {
     position: usize,
-    waiting: VecDeque<Carrier>,
+    scope: &'w Scope,
+    /// Pods with required anti-affinity that are not asked for yet.
+    waiting: VecDeque<PodId>,
+    /// For each term of such a pod, the position of the pods that it avoids in `groups`.
+    avoids: BTreeMap<PodId, Vec<usize>>,
     groups: Vec<Vec<PodId>>,
-    closed: Closed,
+    closed: ClosedNodes,
 }
 
-/// A pod with a rule, and for each term of it the group of pods that it avoids.
-#[derive(Debug)]
-struct Carrier {
-    pod: PodId,
-    avoids: Vec<usize>,
+/// The groups of avoided pods found so far. Replicas have equal terms, which mean equal groups in one namespace.
+#[derive(Default)]
+struct Groups<'w> {
+    known: BTreeMap<TermKey<'w>, usize>,
+    groups: Vec<Vec<PodId>>,
 }
 
-/// Replicas have equal terms, and those mean the same pods where the namespace is the same.
-type Meaning = (Option<Selector>, Vec<String>, Option<Selector>, String);
+/// The parts of a term that decide which pods it means, and the namespace of the pod that has the term.
+type TermKey<'w> = (
+    &'w Option<Selector>,
+    &'w [String],
+    &'w Option<Selector>,
+    &'w str,
+);
 
-impl Running {
-    pub(super) fn start(draft: &mut Draft<'_>, position: usize, scope: &Scope) -> Self {
+impl<'w> InterPodAntiAffinityRun<'w> {
+    pub(super) fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
         let snapshot = draft.world.snapshot;
-        let near = neighbours(draft, position, scope);
-        let mut carriers: Vec<PodId> = near
-            .iter()
-            .copied()
-            .filter(|p| !snapshot.pod(*p).avoids.is_empty())
-            .collect();
-        carriers.retain(|p| !snapshot.pod(*p).terminating && !draft.moves(*p));
-        carriers.sort_by_key(|p| (snapshot.pod(*p).node, least_important(snapshot.pod(*p)), *p));
-        let mut places: BTreeMap<Meaning, usize> = BTreeMap::new();
-        let mut groups = Vec::new();
-        let mut group_of = |term: &Neighbours, pod: PodId| {
-            let namespace = snapshot.pod(pod).namespace.clone();
-            let meaning = (
-                term.pods.clone(),
-                term.namespaces.clone(),
-                term.namespace_selector.clone(),
-                namespace,
-            );
-            *places.entry(meaning).or_insert_with(|| {
-                groups.push(group(snapshot, term, pod, &near));
-                groups.len() - 1
-            })
-        };
-        let carrier = |pod: PodId| {
+        let neighbours = neighbours(draft, position, scope);
+        let mut carriers = neighbours.clone();
+        carriers.retain(|pod| carrier(draft, scope, *pod).is_ok());
+        carriers.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
+        let (mut groups, mut avoids) = (Groups::default(), BTreeMap::new());
+        for &pod in &carriers {
             let terms = snapshot.pod(pod).avoids.iter();
-            Carrier {
-                pod,
-                avoids: terms.map(|term| group_of(term, pod)).collect(),
-            }
-        };
-        let waiting = carriers.into_iter().map(carrier).collect();
-        Running {
+            let positions = terms.map(|term| groups.position(snapshot, term, pod, &neighbours));
+            avoids.insert(pod, positions.collect());
+        }
+        InterPodAntiAffinityRun {
             position,
-            waiting,
-            groups,
-            closed: Closed::default(),
+            scope,
+            waiting: carriers.into(),
+            avoids,
+            groups: groups.groups,
+            closed: ClosedNodes::default(),
         }
     }
 
-    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+    /// Decides about a pod, given the moves so far.
+    fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Reason, NotSelected> {
+        let (node, facts) = carrier(draft, self.scope, pod)?;
+        let groups = self.avoids.get(&pod).into_iter().flatten();
+        facts
+            .avoids
+            .iter()
+            .zip(groups)
+            .find_map(|(term, group)| self.violated(draft, (node, pod), term, *group))
+            .ok_or(NotSelected::NoNeighbour)
+    }
+
+    /// The first pod that the term avoids and that stays in the same topology domain.
+    fn violated(
+        &self,
+        draft: &Draft<'_>,
+        (node, pod): (NodeId, PodId),
+        term: &Neighbours,
+        group: usize,
+    ) -> Option<Reason> {
+        let snapshot = draft.world.snapshot;
+        let is_near = |other: &&PodId| {
+            let other_node = snapshot.pod(**other).node;
+            **other != pod
+                && stays(draft, self.position, **other)
+                && other_node.is_some_and(|n| same_domain(draft, &term.topology_key, node, n))
+        };
+        let other = snapshot.pod(*self.groups[group].iter().find(is_near)?);
+        Some(Reason::Neighbour {
+            pod: format!("{}/{}", other.namespace, other.name),
+            topology_key: term.topology_key.clone(),
+        })
+    }
+}
+
+impl SelectPods for InterPodAntiAffinityRun<'_> {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
-            let carrier = self.waiting.pop_front()?;
-            let Some(reason) = self.violated(draft, &carrier) else {
+            let pod = self.waiting.pop_front()?;
+            let Ok(reason) = self.judge(draft, pod) else {
                 continue;
             };
-            if self.closed.opens(draft, self.position, carrier.pod) {
+            if self.closed.is_open_for(draft, self.position, pod) {
                 return Some(Candidate {
-                    pod: carrier.pod,
+                    pod,
                     strategy: self.position,
                     reason,
                     room: None,
@@ -94,124 +123,112 @@ impl Running {
         }
     }
 
-    pub(super) fn not_selected(
-        turn: &StrategyRun<'_, '_>,
-        scope: &Scope,
-        pod: PodId,
-    ) -> NotSelected {
-        let draft = turn.before;
-        let it = draft.world.snapshot.pod(pod);
-        if let Err(why) = looked_at(draft, scope, pod) {
-            return why;
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        match (self.judge(run.before, pod), self.judge(run.after, pod)) {
+            (Err(why), _) => why,
+            (Ok(_), Err(_)) => NotSelected::Parted,
+            (Ok(_), Ok(_)) => run.late(pod),
         }
-        if it.finished() {
-            return NotSelected::Finished;
-        }
-        if it.avoids.is_empty() {
-            return NotSelected::NoAntiAffinity;
-        }
-        let near = neighbours(draft, turn.position, scope);
-        let groups = it
-            .avoids
-            .iter()
-            .map(|term| group(draft.world.snapshot, term, pod, &near))
-            .collect();
-        let carrier = Carrier {
-            pod,
-            avoids: (0..it.avoids.len()).collect(),
-        };
-        let alone = Running {
-            position: turn.position,
-            waiting: VecDeque::new(),
-            groups,
-            closed: Closed::default(),
-        };
-        match (
-            alone.violated(draft, &carrier),
-            alone.violated(turn.after, &carrier),
-        ) {
-            (None, _) => NotSelected::NoNeighbour,
-            (Some(_), None) => NotSelected::Parted,
-            (Some(_), Some(_)) => turn.late(pod),
-        }
-    }
-
-    /// The first neighbour that the pod avoids and that is to stay.
-    fn violated(&self, draft: &Draft<'_>, carrier: &Carrier) -> Option<Reason> {
-        let snapshot = draft.world.snapshot;
-        let it = snapshot.pod(carrier.pod);
-        let home = it.node.filter(|_| !draft.moves(carrier.pod))?;
-        it.avoids
-            .iter()
-            .zip(&carrier.avoids)
-            .find_map(|(term, group)| {
-                let stays = |p: &&PodId| **p != carrier.pod && stays(draft, self.position, **p);
-                let near = |p: &&PodId| {
-                    snapshot
-                        .pod(**p)
-                        .node
-                        .is_some_and(|n| together(draft, &term.topology_key, home, n))
-                };
-                let other = snapshot.pod(*self.groups[*group].iter().filter(stays).find(near)?);
-                let pod = format!("{}/{}", other.namespace, other.name);
-                Some(Reason::Neighbour {
-                    pod,
-                    topology_key: term.topology_key.clone(),
-                })
-            })
     }
 }
 
-/// The pods that are compared: those of the scope alone, on the nodes that are looked at.
+impl<'w> Groups<'w> {
+    fn position(
+        &mut self,
+        snapshot: &'w Snapshot,
+        term: &'w Neighbours,
+        pod: PodId,
+        neighbours: &[PodId],
+    ) -> usize {
+        let key = (
+            &term.pods,
+            term.namespaces.as_slice(),
+            &term.namespace_selector,
+            snapshot.pod(pod).namespace.as_str(),
+        );
+        *self.known.entry(key).or_insert_with(|| {
+            self.groups.push(group(snapshot, term, pod, neighbours));
+            self.groups.len() - 1
+        })
+    }
+}
+
+/// A pod with required anti-affinity and its node, or why the strategy does not move the pod.
+fn carrier<'w>(
+    draft: &Draft<'w>,
+    scope: &Scope,
+    pod: PodId,
+) -> Result<(NodeId, &'w Pod), NotSelected> {
+    let node = in_scope(draft, scope, pod)?;
+    let facts = draft.world.snapshot.pod(pod);
+    if facts.finished() {
+        Err(NotSelected::Finished)
+    } else if facts.avoids.is_empty() {
+        Err(NotSelected::NoAntiAffinity)
+    } else {
+        Ok((node, facts))
+    }
+}
+
+/// The pods that are compared, in the order of their namespaces: those in scope, on the nodes that are looked at.
 fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
     let snapshot = draft.world.snapshot;
-    // descheduler takes a neighbour that is on its way out for one that stays.
+    // Difference: for descheduler a terminating neighbour is one that stays.
     let counts = |p: &PodId| draft.world.policy.exact || !snapshot.pod(*p).terminating;
-    let on = nodes(draft)
+    let mut pods: Vec<PodId> = ready_nodes(draft)
         .into_iter()
-        .flat_map(|n| snapshot.node(n).pods.iter().copied());
-    let near =
-        |p: &PodId| counts(p) && stays(draft, position, *p) && scope.admits(snapshot.pod(*p));
-    let mut pods: Vec<PodId> = on.filter(near).collect();
+        .flat_map(|n| snapshot.node(n).pods.iter().copied())
+        .filter(counts)
+        .filter(|p| stays(draft, position, *p) && scope.admits(snapshot.pod(*p)))
+        .collect();
     pods.sort_unstable();
     pods
 }
 
-/// Whether a pod stays a neighbour. To descheduler what another strategy has evicted is on its way out, and so one still.
+/// Whether a pod stays a neighbour.
+///
+/// Difference: for descheduler a pod that another strategy evicted is still there, because it is only terminating.
 fn stays(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-    let elsewhere =
+    let of_another =
         |(by, _): (&Candidate, &Landing)| draft.world.policy.exact && by.strategy != position;
-    draft.move_of(pod).is_none_or(elsewhere)
+    draft.move_of(pod).is_none_or(of_another)
 }
 
-/// Those of `near`, which are sorted by namespace, that a term of this pod means.
-fn group(snapshot: &Snapshot, term: &Neighbours, pod: PodId, near: &[PodId]) -> Vec<PodId> {
+/// The neighbours that a term of this pod means.
+fn group(snapshot: &Snapshot, term: &Neighbours, pod: PodId, neighbours: &[PodId]) -> Vec<PodId> {
     let own = snapshot.pod(pod);
-    let by_label = snapshot.namespaces.iter().filter(|(_, labels)| {
-        term.namespace_selector
-            .as_ref()
-            .is_some_and(|s| s.matches(labels))
-    });
-    let mut names: Vec<&str> = by_label.map(|(name, _)| name.as_str()).collect();
+    let name_of = |p: &PodId| snapshot.pod(*p).namespace.as_str();
+    let mut pods = Vec::new();
+    // The names only narrow the search. The scheduler's rule decides whether the term means a pod.
+    for name in namespaces(snapshot, term, &own.namespace) {
+        let first = neighbours.partition_point(|p| name_of(p) < name);
+        let end = neighbours.partition_point(|p| name_of(p) <= name);
+        let within = neighbours[first..end].iter();
+        pods.extend(within.filter(|p| scheduler::avoids(snapshot, term, own, snapshot.pod(**p))));
+    }
+    pods
+}
+
+/// The namespaces that a term may mean, each once.
+fn namespaces<'n>(snapshot: &'n Snapshot, term: &'n Neighbours, own: &'n str) -> Vec<&'n str> {
+    let selector = term.namespace_selector.as_ref();
+    let mut names = vec![own];
     names.extend(term.namespaces.iter().map(String::as_str));
-    names.push(&own.namespace);
+    for (name, labels) in &snapshot.namespaces {
+        if selector.is_some_and(|s| s.matches(labels)) {
+            names.push(name);
+        }
+    }
     names.sort_unstable();
     names.dedup();
-    let within = |name: &str| {
-        let first = near.partition_point(|p| snapshot.pod(*p).namespace.as_str() < name);
-        let after = near.partition_point(|p| snapshot.pod(*p).namespace.as_str() <= name);
-        near[first..after].iter().copied()
-    };
-    // The names only say where to look; whether the pod is meant is the scheduler's to say.
-    let meant = |p: &PodId| scheduler::avoids(snapshot, term, own, snapshot.pod(*p));
-    names.into_iter().flat_map(within).filter(meant).collect()
+    names
 }
 
-fn together(draft: &Draft<'_>, topology_key: &str, one: NodeId, other: NodeId) -> bool {
-    let place = |n: NodeId| draft.world.snapshot.node(n).labels.get(topology_key);
-    match (place(one), place(other)) {
-        (Some(place), Some(that)) => place == that,
-        // descheduler takes one and the same node for one place even without the label; the scheduler does not.
+fn same_domain(draft: &Draft<'_>, topology_key: &str, one: NodeId, other: NodeId) -> bool {
+    let domain = |n: NodeId| draft.world.snapshot.node(n).labels.get(topology_key);
+    match (domain(one), domain(other)) {
+        (Some(a), Some(b)) => a == b,
+        // Difference: for descheduler a node is one domain with itself even without the label. Not for the scheduler.
         _ => one == other && draft.world.policy.exact,
     }
 }

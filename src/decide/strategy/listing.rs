@@ -1,175 +1,141 @@
-//! What the strategies have in common that judge pods one by one: which pods they look at, and how they ask for them.
+//! The pods and nodes that a strategy looks at.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft};
-use crate::model::plan::{Class, NotSelected, Reach, Reason};
+use crate::decide::draft::{DestinationLimits, Draft};
+use crate::model::plan::{Class, NotSelected};
 use crate::model::snapshot::facts::{Container, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, WorkloadId};
-use crate::policy::Scope;
+use crate::policy::{Basis, Scope};
 
-/// The nodes that the policy selects and that are ready; cordoned ones are among them.
-pub(super) fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
-    let (snapshot, selector) = (
-        draft.world.snapshot,
-        draft.world.policy.node_selector.as_ref(),
-    );
-    let listed = |n: &NodeId| {
-        let node = snapshot.node(*n);
-        node.ready && selector.is_none_or(|s| s.matches(&node.labels))
-    };
-    snapshot.node_ids().filter(listed).collect()
+use super::low_node_utilization::unfit;
+
+/// The Ready nodes that the policy selects, cordoned ones included.
+pub(super) fn ready_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
+    let nodes = draft.world.snapshot.node_ids();
+    nodes.filter(|n| ready_node(draft, *n).is_ok()).collect()
 }
 
-/// The pods of the scope that are bound to such a node and are not on their way out, finished ones included; by node,
-/// then the workloads in turn, so that a limit that cuts the list short does not fall on one of them alone. Who is to go
-/// already need not be asked for again.
-pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<(NodeId, PodId)> {
-    let snapshot = draft.world.snapshot;
-    let listed: BTreeSet<NodeId> = nodes(draft).into_iter().collect();
-    let mut pods: Vec<(NodeId, PodId)> = snapshot
-        .pod_ids()
-        .filter_map(|id| Some((snapshot.pod(id).node.filter(|n| listed.contains(n))?, id)))
-        .filter(|(_, id)| !draft.moves(*id) && passed_over(snapshot.pod(*id), scope).is_none())
-        .collect();
-    pods.sort_unstable();
-    let mut turns: BTreeMap<(NodeId, WorkloadId), usize> = BTreeMap::new();
-    let mut turn = |node: NodeId, pod: PodId| {
-        let next = snapshot
-            .pod(pod)
-            .workload
-            .map(|workload| turns.entry((node, workload)).or_default());
-        next.map_or(0, |next| std::mem::replace(next, *next + 1))
-    };
-    let mut in_turn: Vec<_> = pods
-        .into_iter()
-        .map(|(node, pod)| (node, turn(node, pod), pod))
-        .collect();
-    in_turn.sort_unstable();
-    in_turn
-        .into_iter()
-        .map(|(node, _, pod)| (node, pod))
-        .collect()
-}
-
-/// Why a pod is not looked at, whatever its node.
-fn passed_over(pod: &Pod, scope: &Scope) -> Option<NotSelected> {
-    if pod.terminating {
-        Some(NotSelected::Terminating)
+fn ready_node(draft: &Draft<'_>, node: NodeId) -> Result<(), Class> {
+    let facts = draft.world.snapshot.node(node);
+    let selector = draft.world.policy.node_selector.as_ref();
+    if !facts.ready {
+        Err(Class::NotReady)
+    } else if selector.is_some_and(|s| !s.matches(&facts.labels)) {
+        Err(Class::NotSelected)
     } else {
-        scope.leaves_out(pod)
+        Ok(())
     }
 }
 
-/// The node of a pod that is looked at, or why it is not.
-pub(super) fn looked_at(
+/// The nodes that a strategy may weigh by requests: selected, Ready, and fully understood.
+pub(super) fn fit_nodes(draft: &Draft<'_>) -> Vec<NodeId> {
+    let nodes = draft.world.snapshot.node_ids();
+    nodes
+        .filter(|n| unfit(draft, Basis::Requests, *n).is_none())
+        .collect()
+}
+
+/// The fit node on which a pod stays, or why the pod does not count.
+pub(super) fn stays_on(draft: &Draft<'_>, pod: PodId) -> Result<NodeId, NotSelected> {
+    let facts = draft.world.snapshot.pod(pod);
+    let node = facts.node.ok_or(NotSelected::Nowhere)?;
+    match unfit(draft, Basis::Requests, node) {
+        Some(class) => Err(NotSelected::Node(class)),
+        None if facts.terminating => Err(NotSelected::Terminating),
+        None if facts.finished() => Err(NotSelected::Finished),
+        None => Ok(node),
+    }
+}
+
+/// Refuses a pod that a strategy earlier in the policy already moves.
+pub(super) fn not_moved(draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
+    match draft.move_of(pod) {
+        Some((by, _)) => Err(NotSelected::MovedBefore(
+            draft.strategy(by.strategy).rule.name(),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The node of a pod that a strategy with this scope looks at, or why it does not look at the pod.
+///
+/// Finished pods are in scope, terminating ones are not.
+pub(super) fn in_scope(
     draft: &Draft<'_>,
     scope: &Scope,
     pod: PodId,
 ) -> Result<NodeId, NotSelected> {
-    let it = draft.world.snapshot.pod(pod);
-    let node = it.node.ok_or(NotSelected::Nowhere)?;
-    if !nodes(draft).contains(&node) {
-        let ready = draft.world.snapshot.node(node).ready;
-        return Err(NotSelected::Node(if ready {
-            Class::NotSelected
-        } else {
-            Class::NotReady
-        }));
+    let facts = draft.world.snapshot.pod(pod);
+    let node = facts.node.ok_or(NotSelected::Nowhere)?;
+    ready_node(draft, node).map_err(NotSelected::Node)?;
+    if facts.terminating {
+        return Err(NotSelected::Terminating);
     }
-    passed_over(it, scope).map_or(Ok(node), Err)
+    if let Some(why) = scope.leaves_out(facts) {
+        return Err(why);
+    }
+    not_moved(draft, pod)?;
+    Ok(node)
+}
+
+/// The pods in scope: node by node, and on each node the workloads in turn.
+///
+/// The turns keep a limit that cuts the list short from falling on one workload alone.
+pub(super) fn pods(draft: &Draft<'_>, scope: &Scope) -> Vec<PodId> {
+    let snapshot = draft.world.snapshot;
+    let in_scope = |pod| Some((in_scope(draft, scope, pod).ok()?, pod));
+    let by_node: BTreeSet<(NodeId, PodId)> = snapshot.pod_ids().filter_map(in_scope).collect();
+    let mut seen: BTreeMap<(NodeId, WorkloadId), usize> = BTreeMap::new();
+    let mut in_turn = Vec::new();
+    for (node, pod) in by_node {
+        let mut turn = 0;
+        if let Some(workload) = snapshot.pod(pod).workload {
+            let count = seen.entry((node, workload)).or_default();
+            turn = *count;
+            *count += 1;
+        }
+        in_turn.push((node, turn, pod));
+    }
+    in_turn.sort_unstable();
+    in_turn.into_iter().map(|(_, _, pod)| pod).collect()
 }
 
 impl Scope {
-    /// Whether the strategy looks at this pod.
+    /// Whether a strategy with this scope looks at a pod.
     pub fn admits(&self, pod: &Pod) -> bool {
         self.leaves_out(pod).is_none()
     }
 
-    /// Why the strategy does not look at this pod; `None` where it does.
+    /// Why a strategy with this scope does not look at a pod; `None` if it does.
     pub fn leaves_out(&self, pod: &Pod) -> Option<NotSelected> {
         if !self.namespaces.admit(&pod.namespace) {
             return Some(NotSelected::Namespace);
         }
-        self.pods
-            .as_ref()
+        let selector = self.pods.as_ref();
+        selector
             .is_some_and(|s| !s.matches(&pod.labels))
             .then_some(NotSelected::Labels)
     }
 }
 
-/// The containers that do the pod's work, and those of the other sorts that the policy asks for.
+/// The main containers of a pod, and those with the roles that the policy adds.
 pub(super) fn containers<'p>(
     pod: &'p Pod,
-    with: &'p [Role],
+    added: &'p [Role],
 ) -> impl Iterator<Item = &'p Container> {
     pod.containers
         .iter()
-        .filter(|c| c.role == Role::Main || with.contains(&c.role))
+        .filter(|c| c.role == Role::Main || added.contains(&c.role))
 }
 
-/// Who may go first: low priority before high, the weaker quality of service before the stronger, and who prefers to
-/// stay last.
-pub(super) fn least_important(pod: &Pod) -> impl Ord + use<> {
-    (pod.priority, pod.qos, pod.marks.prefer_no_eviction)
-}
-
-/// Candidates in the order in which they are asked for.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    position: usize,
-    waiting: VecDeque<(PodId, Reason, Option<DestinationLimits>)>,
-    closed: Closed,
-}
-
-impl Queue {
-    pub(super) fn new(
-        position: usize,
-        asked: impl IntoIterator<Item = (PodId, Reason, Option<DestinationLimits>)>,
-    ) -> Self {
-        Queue {
-            position,
-            waiting: asked.into_iter().collect(),
-            closed: Closed::default(),
-        }
-    }
-
-    /// The next that may still go.
-    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let (pod, reason, room) = self.waiting.pop_front()?;
-            if self.closed.opens(draft, self.position, pod) {
-                return Some(Candidate {
-                    pod,
-                    strategy: self.position,
-                    reason,
-                    room,
-                });
-            }
-        }
-    }
-}
-
-/// The nodes of which a gate has refused everything, such as by the limit of a node.
-#[derive(Debug, Default)]
-pub(super) struct Closed {
-    nodes: BTreeSet<NodeId>,
-    last: Option<PodId>,
-}
-
-impl Closed {
-    /// Whether it is worth asking for this pod, after what the gates said to the one before.
-    pub(super) fn opens(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-        let home = |pod: PodId| draft.world.snapshot.pod(pod).node;
-        if let Some(last) = self.last.take()
-            && draft
-                .refusal(position, last)
-                .is_some_and(|why| why.reach() == Reach::Node)
-        {
-            self.nodes.extend(home(last));
-        }
-        let open = home(pod).is_none_or(|node| !self.nodes.contains(&node));
-        self.last = open.then_some(pod);
-        open
+/// Limits a replacement to these nodes, however full they become.
+pub(super) fn only_on(nodes: Rc<[NodeId]>) -> DestinationLimits {
+    DestinationLimits {
+        nodes,
+        ceiling: Rc::new([]),
+        basis: Basis::Requests,
+        cool: Rc::default(),
     }
 }

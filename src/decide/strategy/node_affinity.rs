@@ -1,122 +1,118 @@
-//! RemovePodsViolatingNodeAffinity: to the nodes that a pod's node affinity asks for.
+//! RemovePodsViolatingNodeAffinity: evicts pods whose node does not match their node affinity.
 //!
-//! The gates find out whether one of them can take the pod. A node that is merely preferred counts only if it can:
-//! otherwise a pod would be evicted again and again for the sake of a node that is full (descheduler's issue 1707).
+//! Required affinity: the pod's own node does not match, and the gates check that another node can take the pod.
+//! Preferred affinity: a node with a higher weight exists, and only such a node counts as destination. Without that
+//! condition a pod would be evicted again and again in favour of a node that is full (descheduler issue 1707).
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::draft::Draft;
 use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
-use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::{AffinityKind, Basis, NodeAffinity};
+use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::policy::{AffinityKind, NodeAffinity, Scope};
 
-use super::listing::{Queue, looked_at, nodes, pods};
-use super::run::StrategyRun;
+use super::listing::{only_on, ready_nodes};
+use super::per_pod::{JudgePod, Selected};
 
-/// The strategy at work.
+/// The rule, and the nodes that may be destinations.
 #[derive(Debug)]
-pub struct Running(Queue);
+pub(super) struct NodeAffinityRule<'w> {
+    rule: &'w NodeAffinity,
+    nodes: Rc<[NodeId]>,
+}
 
-impl Running {
-    pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &NodeAffinity) -> Self {
-        let listed: Rc<[NodeId]> = nodes(draft).into();
-        let living: Vec<_> = pods(draft, &rule.scope)
-            .into_iter()
-            .filter(|(_, id)| !draft.world.snapshot.pod(*id).finished())
-            .collect();
-        let mut named: BTreeSet<PodId> = BTreeSet::new();
-        let mut asked = Vec::new();
-        for kind in &rule.kinds {
-            for &(home, id) in living.iter().filter(|(_, id)| !named.contains(id)) {
-                let wanted = match kind {
-                    AffinityKind::Required => {
-                        required(draft, home, id).then(|| (Reason::WrongNode, Rc::clone(&listed)))
-                    }
-                    AffinityKind::Preferred => preferred(draft, home, id, &listed),
-                };
-                asked.extend(wanted.map(|(reason, nodes)| (id, reason, Some(room(nodes)))));
+impl<'w> NodeAffinityRule<'w> {
+    pub(super) fn new(draft: &Draft<'w>, rule: &'w NodeAffinity) -> Self {
+        NodeAffinityRule {
+            rule,
+            nodes: ready_nodes(draft).into(),
+        }
+    }
+
+    /// Why a pod should leave its node because of one kind of affinity; `None` if it may stay.
+    fn violated(
+        &self,
+        draft: &Draft<'_>,
+        node: NodeId,
+        pod: &Pod,
+        kind: AffinityKind,
+    ) -> Option<Selected> {
+        let (reason, destinations) = match kind {
+            AffinityKind::Required => {
+                let mismatch = required(draft, node, pod);
+                mismatch.then(|| (Reason::WrongNode, Rc::clone(&self.nodes)))
             }
-            named.extend(asked.iter().map(|(id, ..)| *id));
-        }
-        Running(Queue::new(position, asked))
-    }
-
-    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        self.0.next(draft)
-    }
-
-    pub(super) fn not_selected(
-        turn: &StrategyRun<'_, '_>,
-        rule: &NodeAffinity,
-        pod: PodId,
-    ) -> NotSelected {
-        let draft = turn.before;
-        let it = draft.world.snapshot.pod(pod);
-        let home = match looked_at(draft, &rule.scope, pod) {
-            Err(why) => return why,
-            Ok(_) if it.finished() => return NotSelected::Finished,
-            Ok(home) => home,
-        };
-        let violated = |kind: &AffinityKind| match kind {
-            AffinityKind::Required => required(draft, home, pod),
-            AffinityKind::Preferred => preferred(draft, home, pod, &nodes(draft)).is_some(),
-        };
-        let has = |kind: &AffinityKind| match kind {
-            AffinityKind::Required => it.required_nodes.is_some(),
-            AffinityKind::Preferred => !it.preferred_nodes.is_empty(),
-        };
-        if rule.kinds.iter().any(violated) {
-            turn.late(pod)
-        } else if rule.kinds.iter().any(has) {
-            NotSelected::SuitableNode
-        } else {
-            NotSelected::NoNodeAffinity
-        }
+            AffinityKind::Preferred => preferred(draft, node, pod, &self.nodes),
+        }?;
+        Some(Selected {
+            reason,
+            destinations: Some(only_on(destinations)),
+        })
     }
 }
 
-fn room(nodes: Rc<[NodeId]>) -> DestinationLimits {
-    DestinationLimits {
-        nodes,
-        ceiling: Rc::new([]),
-        basis: Basis::Requests,
-        cool: Rc::default(),
+impl JudgePod for NodeAffinityRule<'_> {
+    fn scope(&self) -> &Scope {
+        &self.rule.scope
+    }
+
+    fn judge(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Result<Selected, NotSelected> {
+        let (pod, kinds) = (draft.world.snapshot.pod(pod), &self.rule.kinds);
+        if pod.finished() {
+            return Err(NotSelected::Finished);
+        }
+        let violated = |kind: &AffinityKind| self.violated(draft, node, pod, *kind);
+        kinds.iter().find_map(violated).ok_or_else(|| {
+            if kinds.iter().any(|kind| has_affinity(pod, *kind)) {
+                NotSelected::SuitableNode
+            } else {
+                NotSelected::NoNodeAffinity
+            }
+        })
+    }
+
+    /// All pods of the first kind of affinity that the policy names come before those of the second.
+    fn sort(&self, _draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
+        let kind_of = |reason: &Reason| {
+            if *reason == Reason::WrongNode {
+                AffinityKind::Required
+            } else {
+                AffinityKind::Preferred
+            }
+        };
+        let kinds = &self.rule.kinds;
+        selected.sort_by_key(|(_, s)| kinds.iter().position(|kind| *kind == kind_of(&s.reason)));
     }
 }
 
-/// Whether the node is not one that the pod may run on. A node selector alone is no affinity, but counts along with it.
-fn required(draft: &Draft<'_>, home: NodeId, pod: PodId) -> bool {
-    let (it, home) = (
-        draft.world.snapshot.pod(pod),
-        draft.world.snapshot.node(home),
-    );
-    it.required_nodes.is_some() && !scheduler::admits(it, home)
+fn has_affinity(pod: &Pod, kind: AffinityKind) -> bool {
+    match kind {
+        AffinityKind::Required => pod.required_nodes.is_some(),
+        AffinityKind::Preferred => !pod.preferred_nodes.is_empty(),
+    }
+}
+
+/// Whether the pod's own node does not match. A node selector alone is no affinity, but counts together with one.
+fn required(draft: &Draft<'_>, node: NodeId, pod: &Pod) -> bool {
+    pod.required_nodes.is_some() && !scheduler::admits(pod, draft.world.snapshot.node(node))
 }
 
 /// The nodes that the pod prefers to its own.
 fn preferred(
     draft: &Draft<'_>,
-    home: NodeId,
-    pod: PodId,
-    listed: &[NodeId],
+    node: NodeId,
+    pod: &Pod,
+    nodes: &[NodeId],
 ) -> Option<(Reason, Rc<[NodeId]>)> {
-    let snapshot = draft.world.snapshot;
-    let it = snapshot.pod(pod);
-    if it.preferred_nodes.is_empty() {
+    if pod.preferred_nodes.is_empty() {
         return None;
     }
-    let weight_of = |n: NodeId| scheduler::preference(it, snapshot.node(n));
-    let weight = weight_of(home);
-    let better: Vec<(i64, NodeId)> = listed
-        .iter()
-        .map(|n| (weight_of(*n), *n))
-        .filter(|(w, _)| *w > weight)
-        .collect();
+    let weight_of = |n: NodeId| scheduler::preference(pod, draft.world.snapshot.node(n));
+    let weight = weight_of(node);
+    let weights = nodes.iter().map(|n| (weight_of(*n), *n));
+    let better: Vec<(i64, NodeId)> = weights.filter(|(w, _)| *w > weight).collect();
     let best = better.iter().map(|(w, _)| *w).max()?;
-    Some((
-        Reason::LessPreferred { weight, best },
-        better.into_iter().map(|(_, n)| n).collect(),
-    ))
+    let destinations = better.into_iter().map(|(_, n)| n).collect();
+    Some((Reason::LessPreferred { weight, best }, destinations))
 }

@@ -1,51 +1,31 @@
-//! RemovePodsViolatingNodeTaints: from nodes with taints that a pod does not tolerate.
+//! RemovePodsViolatingNodeTaints: evicts pods from nodes with a taint that they do not tolerate.
 //!
-//! NoExecute is not its business: Kubernetes itself throws such pods out.
+//! Only the effects `NoSchedule` and, on request, `PreferNoSchedule` count, as in descheduler. Kubernetes itself evicts
+//! pods because of `NoExecute`.
 
-use crate::decide::draft::{Candidate, Draft};
+use crate::decide::draft::Draft;
 use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason, STEERING_KEY};
 use crate::model::snapshot::facts::{Effect, Taint};
-use crate::model::snapshot::{Node, Pod, PodId};
-use crate::policy::{Names, NodeTaints};
+use crate::model::snapshot::{Node, NodeId, Pod, PodId};
+use crate::policy::{Names, NodeTaints, Scope};
 
-use super::listing::{Queue, looked_at, pods};
-use super::run::StrategyRun;
+use super::per_pod::{JudgePod, Selected};
 
-/// The strategy at work.
-#[derive(Debug)]
-pub struct Running(Queue);
+impl JudgePod for NodeTaints {
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
 
-impl Running {
-    pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &NodeTaints) -> Self {
+    fn judge(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Result<Selected, NotSelected> {
         let snapshot = draft.world.snapshot;
-        let asked = pods(draft, &rule.scope)
-            .into_iter()
-            .filter_map(|(node, id)| {
-                let taint = rule.violated(snapshot.pod(id), snapshot.node(node)).ok()?;
-                Some((id, Reason::Taint(taint.clone()), None))
-            });
-        Running(Queue::new(position, asked))
-    }
-
-    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        self.0.next(draft)
-    }
-
-    pub(super) fn not_selected(
-        turn: &StrategyRun<'_, '_>,
-        rule: &NodeTaints,
-        pod: PodId,
-    ) -> NotSelected {
-        let snapshot = turn.before.world.snapshot;
-        let violated = looked_at(turn.before, &rule.scope, pod)
-            .and_then(|node| rule.violated(snapshot.pod(pod), snapshot.node(node)));
-        violated.map_or_else(|why| why, |_| turn.late(pod))
+        let taint = self.violated(snapshot.pod(pod), snapshot.node(node))?;
+        Ok(Selected::anywhere(Reason::Taint(taint.clone())))
     }
 }
 
 impl NodeTaints {
-    /// The first taint of the node that counts and that the pod does not tolerate, or why there is none.
+    /// The first taint of the node that counts and that the pod does not tolerate.
     fn violated<'n>(&self, pod: &Pod, node: &'n Node) -> Result<&'n Taint, NotSelected> {
         if pod.finished() {
             return Err(NotSelected::Finished);
@@ -57,21 +37,24 @@ impl NodeTaints {
             .ok_or(NotSelected::Tolerated)
     }
 
-    /// Whether the policy asks to look at this taint.
+    /// Whether the strategy acts on a taint.
     fn counts(&self, taint: &Taint) -> bool {
         let effect = match taint.effect {
             Effect::NoSchedule => true,
             Effect::PreferNoSchedule => self.include_prefer_no_schedule,
             Effect::NoExecute => false,
         };
-        // Our own keeps nobody from staying where he is.
-        let foreign = taint.key != STEERING_KEY;
+        // Ignore our own steering taint: it only discourages new pods.
+        effect && taint.key != STEERING_KEY && self.names(taint)
+    }
+
+    /// Whether the policy names a taint, by its key or as `key=value`.
+    fn names(&self, taint: &Taint) -> bool {
         let pair = format!("{}={}", taint.key, taint.value);
         let is = |name: &String| *name == taint.key || (!taint.value.is_empty() && *name == pair);
-        let named = match &self.taints {
+        match &self.taints {
             Names::Except(names) => !names.iter().any(is),
             Names::Only(names) => names.iter().any(is),
-        };
-        effect && foreign && named
+        }
     }
 }

@@ -1,94 +1,56 @@
-//! PodLifeTime: ends pods that are old, or in a state that they do not leave; the oldest first, whatever their node.
+//! PodLifeTime: evicts pods that are too old or stuck in a state, the oldest first, on all nodes together.
+//!
+//! The conditions are those of descheduler's `PodLifeTime`. All that the policy sets must hold.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::decide::draft::{Candidate, Draft};
+use crate::decide::draft::Draft;
 use crate::model::plan::{Finding, NotSelected, Reason};
 use crate::model::snapshot::facts::{Condition, Role};
-use crate::model::snapshot::{Pod, PodId};
-use crate::policy::{ConditionTest, Names, PodLifeTime};
+use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::policy::{ConditionTest, Names, PodLifeTime, Scope};
 
-use super::listing::{Queue, containers, looked_at, pods};
-use super::run::StrategyRun;
+use super::listing::containers;
+use super::per_pod::{JudgePod, Selected};
 
-/// The strategy at work.
-#[derive(Debug)]
-pub struct Running(Queue);
-
-impl Running {
-    pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &PodLifeTime) -> Self {
-        let (snapshot, now) = (draft.world.snapshot, draft.world.now);
-        let mut asked: Vec<_> = pods(draft, &rule.scope)
-            .into_iter()
-            .filter_map(|(_, id)| {
-                Some((
-                    id,
-                    Reason::Found(rule.findings(snapshot.pod(id), now).ok()?),
-                    None,
-                ))
-            })
-            .collect();
-        asked.sort_by_key(|(id, ..)| (snapshot.pod(*id).created, *id));
-        Running(Queue::new(position, asked))
+impl JudgePod for PodLifeTime {
+    fn scope(&self) -> &Scope {
+        &self.scope
     }
 
-    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        self.0.next(draft)
+    fn judge(&self, draft: &Draft<'_>, _node: NodeId, pod: PodId) -> Result<Selected, NotSelected> {
+        let facts = draft.world.snapshot.pod(pod);
+        let findings = self.findings(facts, draft.world.now)?;
+        Ok(Selected::anywhere(Reason::Found(findings)))
     }
 
-    pub(super) fn not_selected(
-        turn: &StrategyRun<'_, '_>,
-        rule: &PodLifeTime,
-        pod: PodId,
-    ) -> NotSelected {
-        let world = turn.before.world;
-        let found = looked_at(turn.before, &rule.scope, pod)
-            .and_then(|_| rule.findings(world.snapshot.pod(pod), world.now));
-        found.map_or_else(|why| why, |_| turn.late(pod))
+    fn sort(&self, draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
+        selected.sort_by_key(|(pod, _)| (draft.world.snapshot.pod(*pod).created, *pod));
     }
 }
 
 impl PodLifeTime {
-    /// What is found for each thing that the policy asks for, or the first of them that does not hold.
+    /// One finding for each condition of the policy, or the first condition that does not hold.
     fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, NotSelected> {
-        let mut found = Vec::new();
+        let mut findings = Vec::new();
         if let Some(most) = self.max_age {
-            let age = now.duration_since(pod.created);
-            // In whole seconds, as descheduler counts.
-            if age.as_secs() <= most.as_secs() {
-                return Err(NotSelected::NotOld { age, least: most });
-            }
-            found.push(Finding::Age { age, most });
+            findings.push(too_old(pod, now, most)?);
         }
         if !self.states.is_empty() {
-            found.push(self.state(pod).ok_or(NotSelected::OtherState)?);
+            findings.push(self.state(pod).ok_or(NotSelected::OtherState)?);
         }
         if !self.conditions.is_empty() {
-            found.push(
-                self.condition(pod, now)
-                    .ok_or(NotSelected::OtherCondition)?,
-            );
+            let condition = self.condition(pod, now);
+            findings.push(condition.ok_or(NotSelected::OtherCondition)?);
         }
         if !self.exit_codes.is_empty() {
-            found.push(self.exit_code(pod).ok_or(NotSelected::OtherExitCode)?);
+            findings.push(self.exit_code(pod).ok_or(NotSelected::OtherExitCode)?);
         }
-        match &self.owner_kinds {
-            Names::Only(kinds) => {
-                let owner = pod
-                    .owners
-                    .iter()
-                    .find(|o| kinds.contains(&o.kind))
-                    .ok_or(NotSelected::OwnerKind)?;
-                found.push(Finding::Owner(owner.kind.clone()));
-            }
-            Names::Except(kinds) if pod.owners.iter().any(|o| kinds.contains(&o.kind)) => {
-                return Err(NotSelected::OwnerKind);
-            }
-            Names::Except(_) => {}
-        }
-        Ok(found)
+        findings.extend(self.owner(pod)?);
+        Ok(findings)
     }
 
+    /// The state of the pod, or of a container, that the policy lists.
     fn state(&self, pod: &Pod) -> Option<Finding> {
         let roles: &[Role] = match (
             self.including_init_containers,
@@ -100,60 +62,80 @@ impl PodLifeTime {
             (false, false) => &[],
         };
         let of_containers = containers(pod, roles).flat_map(|c| {
-            c.waiting
-                .iter()
-                .chain(c.ended.as_ref().map(|(reason, _)| reason))
-                .map(String::as_str)
+            let ended = c.ended.as_ref().map(|(reason, _)| reason);
+            c.waiting.iter().chain(ended).map(String::as_str)
         });
-        let mut states = [pod.phase.name()]
-            .into_iter()
-            .chain(pod.reason.as_deref())
-            .chain(of_containers);
+        let of_pod = [pod.phase.name()].into_iter().chain(pod.reason.as_deref());
+        let mut states = of_pod.chain(of_containers);
         let listed = states.find(|state| self.states.iter().any(|s| s == state))?;
         Some(Finding::State(listed.to_owned()))
     }
 
+    /// The condition of the pod that the policy lists.
     fn condition(&self, pod: &Pod, now: Timestamp) -> Option<Finding> {
-        let held = pod
-            .conditions
-            .iter()
-            .find(|c| self.conditions.iter().any(|test| test.holds(c, now)))?;
+        let listed = |c: &&Condition| self.conditions.iter().any(|test| test.holds(c, now));
+        let condition = pod.conditions.iter().find(listed)?;
         Some(Finding::Condition {
-            kind: held.kind.clone(),
-            status: held.status.clone(),
-            reason: held.reason.clone(),
+            kind: condition.kind.clone(),
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
         })
     }
 
+    /// The exit code of a container that the policy lists.
     fn exit_code(&self, pod: &Pod) -> Option<Finding> {
         let roles: &[Role] = if self.including_init_containers {
             &[Role::Init]
         } else {
             &[]
         };
-        let codes = containers(pod, roles)
+        containers(pod, roles)
             .filter_map(|c| c.ended.as_ref())
-            .map(|(_, code)| *code);
-        codes
-            .into_iter()
+            .map(|(_, code)| *code)
             .find(|code| self.exit_codes.contains(code))
             .map(Finding::ExitCode)
+    }
+
+    /// The owner whose kind the policy asks for; `None` if the policy asks for no kind.
+    fn owner(&self, pod: &Pod) -> Result<Option<Finding>, NotSelected> {
+        let (Names::Only(kinds) | Names::Except(kinds)) = &self.owner_kinds;
+        let listed = pod.owners.iter().find(|o| kinds.contains(&o.kind));
+        match (&self.owner_kinds, listed) {
+            (Names::Only(_), Some(owner)) => Ok(Some(Finding::Owner(owner.kind.clone()))),
+            (Names::Only(_), None) | (Names::Except(_), Some(_)) => Err(NotSelected::OwnerKind),
+            (Names::Except(_), None) => Ok(None),
+        }
+    }
+}
+
+/// Compares whole seconds, as descheduler does.
+fn too_old(pod: &Pod, now: Timestamp, most: SignedDuration) -> Result<Finding, NotSelected> {
+    let age = now.duration_since(pod.created);
+    if age.as_secs() > most.as_secs() {
+        Ok(Finding::Age { age, most })
+    } else {
+        Err(NotSelected::NotOld { age, least: most })
     }
 }
 
 impl ConditionTest {
     fn holds(&self, condition: &Condition, now: Timestamp) -> bool {
-        let is =
-            |wanted: &Option<String>, found: &String| wanted.as_ref().is_none_or(|w| w == found);
-        // A condition that does not say since when is not known to have lasted.
-        let lasted = |least| {
-            condition
-                .since
-                .is_some_and(|since| now.duration_since(since) >= least)
-        };
-        is(&self.kind, &condition.kind)
-            && is(&self.status, &condition.status)
-            && is(&self.reason, &condition.reason)
-            && self.for_at_least.is_none_or(lasted)
+        equals(self.kind.as_ref(), &condition.kind)
+            && equals(self.status.as_ref(), &condition.status)
+            && equals(self.reason.as_ref(), &condition.reason)
+            && self
+                .for_at_least
+                .is_none_or(|least| lasts(condition, least, now))
     }
+}
+
+/// Whether a value is the wanted one; no wanted value means any.
+fn equals(wanted: Option<&String>, value: &String) -> bool {
+    wanted.is_none_or(|w| w == value)
+}
+
+/// Whether a condition has held this long. Without a transition time its duration is unknown, so it has not.
+fn lasts(condition: &Condition, least: SignedDuration, now: Timestamp) -> bool {
+    let since = condition.since;
+    since.is_some_and(|since| now.duration_since(since) >= least)
 }

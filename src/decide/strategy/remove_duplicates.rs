@@ -1,115 +1,154 @@
-//! RemoveDuplicates: equal pods of one owner, spread over the nodes that may take them.
+//! RemoveDuplicates: spreads equal pods of one owner over the nodes that may take them.
 //!
-//! Pods are equal that have the same owners and the same images. No node keeps more of them than the average over
-//! the nodes that may take them, rounded up; the least important go, each at most once, however many owners it has.
-//! In the exact mode pods that may not go are not counted, as in descheduler, and any node will do for a replacement.
+//! Pods are equal if they have the same owners and the same images. No node keeps more of them than the average over
+//! the nodes that may take them, rounded up. The least important pods go. A pod with several owners goes only once.
+//!
+//! The rule is that of descheduler's `RemoveDuplicates`. The exact mode also copies two details: pods that may not be
+//! evicted are not counted, and a replacement may land on any node.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::rc::Rc;
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
-use crate::decide::scheduler;
-use crate::model::plan::{NotSelected, Reach, Reason};
+use crate::model::plan::{NotSelected, Reach, Refusal};
 use crate::model::snapshot::facts::{Owner, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
-use crate::policy::{Basis, RemoveDuplicates};
+use crate::policy::RemoveDuplicates;
 
-use super::low_node_utilization::unfit;
+use super::importance::eviction_order;
+use super::listing::{fit_nodes, not_moved, only_on, stays_on};
+use super::{SelectPods, StrategyRun};
 
-mod word;
+use group::ReplicaGroup;
 
-/// The strategy at work.
+mod group;
+
+/// One cycle of the strategy.
 #[derive(Debug)]
-pub struct Running {
+pub(super) struct RemoveDuplicatesRun<'w> {
     position: usize,
-    queue: VecDeque<Surplus>,
-    groups: Vec<Group>,
-    asked: Option<Surplus>,
+    rule: &'w RemoveDuplicates,
+    groups: BTreeMap<GroupKey<'w>, ReplicaGroup>,
+    queue: VecDeque<Duplicate<'w>>,
+    /// Every pod that was ever in the queue.
+    chosen: BTreeSet<PodId>,
+    last: Option<Duplicate<'w>>,
 }
 
-/// Pods of one owner with the same images.
-#[derive(Debug)]
-struct Group {
-    all: usize,
-    share: usize,
-    here: BTreeMap<NodeId, usize>,
-    targets: Vec<NodeId>,
-}
+/// An owner and the images of its pods: namespace, kind, name, images in order.
+type GroupKey<'w> = (&'w str, &'w str, &'w str, Vec<&'w str>);
 
-/// A pod that is one too many on its node.
-#[derive(Clone, Copy, Debug)]
-struct Surplus {
-    group: usize,
+/// The pods of one group by node. On each node, pods with the same set of owners are together.
+type ByNode<'w> = BTreeMap<NodeId, BTreeMap<Vec<GroupKey<'w>>, Vec<PodId>>>;
+
+/// A pod above the share of its node.
+#[derive(Clone, Debug)]
+struct Duplicate<'w> {
+    group: GroupKey<'w>,
     node: NodeId,
     pod: PodId,
 }
 
-/// An owner, and the images of its pods: namespace, kind, name, images in order.
-type Key<'s> = (&'s str, &'s str, &'s str, Vec<&'s str>);
-
-/// Pods of one key by node: those of each node that have the same set of owners are behind one another.
-type Table<'s> = BTreeMap<Key<'s>, BTreeMap<NodeId, BTreeMap<Vec<Key<'s>>, Vec<PodId>>>>;
-
-impl Running {
-    pub(super) fn start(draft: &mut Draft<'_>, position: usize, rule: &RemoveDuplicates) -> Self {
-        let nodes = nodes(draft);
-        let (mut queue, mut groups, mut taken) = (VecDeque::new(), Vec::new(), BTreeSet::new());
-        for by_node in table(draft, position, rule, &nodes).into_values() {
-            let Some(group) = Group::new(draft, &nodes, &by_node) else {
-                continue;
-            };
-            for (node, equals) in by_node {
-                let duplicates = duplicates(draft, position, equals.into_values().collect());
-                let keep = group.share - 1;
-                let surplus = duplicates.into_iter().skip(keep).rev();
-                let surplus = surplus.filter(|pod| !draft.moves(*pod) && taken.insert(*pod));
-                queue.extend(surplus.map(|pod| Surplus {
-                    group: groups.len(),
-                    node,
-                    pod,
-                }));
-            }
-            groups.push(group);
-        }
-        Running {
+impl<'w> RemoveDuplicatesRun<'w> {
+    pub(super) fn start(draft: &Draft<'w>, position: usize, rule: &'w RemoveDuplicates) -> Self {
+        let nodes = fit_nodes(draft);
+        let mut run = RemoveDuplicatesRun {
             position,
-            queue,
-            groups,
-            asked: None,
-        }
-    }
-
-    pub(super) fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        if let Some(last) = self.asked.take() {
-            self.settle(draft, last);
-        }
-        let surplus = self.queue.pop_front()?;
-        self.asked = Some(surplus);
-        let group = &self.groups[surplus.group];
-        let here = group.here.get(&surplus.node).copied().unwrap_or_default();
-        let reason = Reason::Duplicate {
-            here,
-            of: group.all,
-            share: group.share,
+            rule,
+            groups: BTreeMap::new(),
+            queue: VecDeque::new(),
+            chosen: BTreeSet::new(),
+            last: None,
         };
-        let room = (!draft.world.policy.exact).then(|| group.room());
-        Some(Candidate {
-            pod: surplus.pod,
-            strategy: self.position,
-            reason,
-            room,
-        })
+        for (key, by_node) in run.replicas(draft, &nodes) {
+            let group = ReplicaGroup::new(draft, &nodes, &by_node);
+            if let Some(share) = group.share() {
+                run.choose(draft, &key, by_node, share);
+            }
+            run.groups.insert(key, group);
+        }
+        run
     }
 
-    /// Takes in what came of the pod that was asked for last.
-    fn settle(&mut self, draft: &Draft<'_>, last: Surplus) {
+    /// All pods that count, by owner and images, node and equality.
+    fn replicas(&self, draft: &Draft<'w>, nodes: &[NodeId]) -> BTreeMap<GroupKey<'w>, ByNode<'w>> {
+        let mut groups: BTreeMap<GroupKey<'w>, ByNode<'w>> = BTreeMap::new();
+        for &node in nodes {
+            for pod in draft.pods_on(node) {
+                if self.counts(draft, pod).is_err() {
+                    continue;
+                }
+                let keys = keys(draft.world.snapshot.pod(pod));
+                for key in &keys {
+                    let equals = groups.entry(key.clone()).or_default().entry(node);
+                    let equals = equals.or_default().entry(keys.clone()).or_default();
+                    equals.push(pod);
+                }
+            }
+        }
+        groups
+    }
+
+    /// Queues the pods of a group that are above the share of their nodes.
+    fn choose(&mut self, draft: &Draft<'_>, key: &GroupKey<'w>, by_node: ByNode<'w>, share: usize) {
+        for (node, equals) in by_node {
+            let duplicates = duplicates(draft, self.position, equals);
+            for pod in duplicates.into_iter().skip(share - 1).rev() {
+                if !draft.moves(pod) && self.chosen.insert(pod) {
+                    self.queue.push_back(Duplicate {
+                        group: key.clone(),
+                        node,
+                        pod,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Decides about a pod, given the draft in which the strategy began.
+    fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
+        let node = stays_on(draft, pod)?;
+        self.counts(draft, pod)?;
+        let keys = keys(draft.world.snapshot.pod(pod));
+        let groups = keys.iter().filter_map(|key| self.groups.get(key));
+        // Of several owners, the one by which the pod came nearest to being selected decides.
+        let group = groups.max_by_key(|group| group.nearness(node));
+        group.ok_or(NotSelected::NoOwner)?.judge(node)?;
+        if self.chosen.contains(&pod) {
+            Ok(())
+        } else {
+            Err(NotSelected::OthersFirst)
+        }
+    }
+
+    /// Whether a pod is one of the replicas that are compared.
+    fn counts(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
+        let facts = draft.world.snapshot.pod(pod);
+        let excluded = &self.rule.exclude_owner_kinds;
+        if facts.owners.iter().any(|o| excluded.contains(&o.kind)) {
+            return Err(NotSelected::OwnerKind);
+        }
+        if !self.rule.namespaces.admit(&facts.namespace) {
+            return Err(NotSelected::Namespace);
+        }
+        if draft.world.policy.exact {
+            return may_go_exactly(draft, self.position, pod);
+        }
+        if facts.terminating {
+            return Err(NotSelected::Terminating);
+        }
+        if facts.finished() {
+            return Err(NotSelected::Finished);
+        }
+        Ok(())
+    }
+
+    /// Updates the counts after the gates' answer about the last candidate.
+    fn settle(&mut self, draft: &Draft<'_>, last: &Duplicate<'w>) {
         if draft.moves(last.pod) {
-            let group = &mut self.groups[last.group];
-            group.here.entry(last.node).and_modify(|n| *n -= 1);
-            if let Some(to) = draft.landing(last.pod) {
-                *group.here.entry(to).or_default() += 1;
+            if let Some(group) = self.groups.get_mut(&last.group) {
+                group.moved(last.node, draft.landing(last.pod));
             }
         } else if draft
             .refusal(self.position, last.pod)
@@ -120,197 +159,80 @@ impl Running {
     }
 }
 
-impl Group {
-    /// `None` where there is nothing to spread, or nowhere to spread it.
-    fn new(
-        draft: &Draft<'_>,
-        nodes: &[NodeId],
-        by_node: &BTreeMap<NodeId, BTreeMap<Vec<Key<'_>>, Vec<PodId>>>,
-    ) -> Option<Self> {
-        let here: BTreeMap<NodeId, usize> = by_node
-            .iter()
-            .map(|(node, equals)| (*node, equals.values().map(Vec::len).sum()))
-            .collect();
-        let all = here.values().sum();
-        let doubled = || doubled(by_node);
-        doubled().next()?;
-        // Once they are spread, other pods are doubled or none: so all of them have a say, else the share would change.
-        let all_pods = by_node.values().flat_map(BTreeMap::values).flatten();
-        let targets = if draft.world.policy.exact {
-            targets(draft, nodes, doubled().copied())
-        } else {
-            targets(draft, nodes, all_pods.copied())
+impl SelectPods for RemoveDuplicatesRun<'_> {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        if let Some(last) = self.last.take() {
+            self.settle(draft, &last);
+        }
+        let duplicate = self.queue.pop_front()?;
+        let group = self.groups.get(&duplicate.group)?;
+        let candidate = Candidate {
+            pod: duplicate.pod,
+            strategy: self.position,
+            reason: group.reason(duplicate.node),
+            room: (!draft.world.policy.exact).then(|| only_on(group.below_share())),
         };
-        (targets.len() > 1).then(|| Group {
-            all,
-            share: usize::div_ceil(all, targets.len()),
-            here,
-            targets,
-        })
+        self.last = Some(duplicate);
+        Some(candidate)
     }
 
-    /// The nodes that have less than their share.
-    fn room(&self) -> DestinationLimits {
-        let few = |n: &&NodeId| self.here.get(n).copied().unwrap_or_default() < self.share;
-        DestinationLimits {
-            nodes: self.targets.iter().filter(few).copied().collect(),
-            ceiling: Rc::new([]),
-            basis: Basis::Requests,
-            cool: Rc::default(),
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        match self.judge(run.before, pod) {
+            Ok(()) => run.late(pod),
+            Err(why) => why,
         }
     }
 }
 
-fn nodes(draft: &Draft<'_>) -> Vec<NodeId> {
-    draft
-        .world
-        .snapshot
-        .node_ids()
-        .filter(|n| unfit(draft, Basis::Requests, *n).is_none())
-        .collect()
-}
-
-/// Pods that have an equal on their node.
-fn doubled<'t>(
-    by_node: &'t BTreeMap<NodeId, BTreeMap<Vec<Key<'_>>, Vec<PodId>>>,
-) -> impl Iterator<Item = &'t PodId> {
-    by_node
-        .values()
-        .flat_map(BTreeMap::values)
-        .filter(|pods| pods.len() > 1)
-        .flatten()
-}
-
-/// Why a pod is none of those that the strategy looks at; `None` where it is one.
-fn left_out(rule: &RemoveDuplicates, pod: &Pod) -> Option<NotSelected> {
-    if pod
-        .owners
-        .iter()
-        .any(|o| rule.exclude_owner_kinds.contains(&o.kind))
-    {
-        return Some(NotSelected::OwnerKind);
-    }
-    (!rule.namespaces.admit(&pod.namespace)).then_some(NotSelected::Namespace)
-}
-
-/// All pods that count, by owner, node and equality.
-fn table<'s>(
-    draft: &Draft<'s>,
-    position: usize,
-    rule: &RemoveDuplicates,
-    nodes: &[NodeId],
-) -> Table<'s> {
-    let snapshot = draft.world.snapshot;
-    let mut table = Table::new();
-    for &node in nodes {
-        for pod in draft.pods_on(node) {
-            let it = snapshot.pod(pod);
-            if left_out(rule, it).is_some() || !counts(draft, position, pod) {
-                continue;
-            }
-            let keys = keys(it);
-            for key in &keys {
-                let equals = table
-                    .entry(key.clone())
-                    .or_default()
-                    .entry(node)
-                    .or_default();
-                equals.entry(keys.clone()).or_default().push(pod);
-            }
-        }
-    }
-    table
-}
-
-/// Whether a pod is one of those that are spread.
-fn counts(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
-    if !draft.world.policy.exact {
-        return draft.world.snapshot.pod(pod).stays();
-    }
-    if draft.moves(pod) {
-        return false;
-    }
-    let as_it_is = || Candidate {
-        pod,
-        strategy: position,
-        reason: Reason::Counted,
-        room: None,
-    };
-    gate::evictable(pod, position, draft).is_ok() && gate::landing(&as_it_is(), draft).is_ok()
+/// Descheduler counts a pod only if it may be evicted, and if another node can take it.
+fn may_go_exactly(draft: &Draft<'_>, position: usize, pod: PodId) -> Result<(), NotSelected> {
+    not_moved(draft, pod)?;
+    let may_not_go = |why: Refusal| NotSelected::MayNotGo(Box::new(why));
+    gate::evictable(pod, position, draft).map_err(may_not_go)?;
+    gate::landing(&Candidate::counted(pod, position), draft).map_err(may_not_go)?;
+    Ok(())
 }
 
 /// The owners of a pod, each with the pod's images.
-fn keys(pod: &Pod) -> Vec<Key<'_>> {
+fn keys(pod: &Pod) -> Vec<GroupKey<'_>> {
     let main = pod.containers.iter().filter(|c| c.role == Role::Main);
     let mut images: Vec<&str> = main.map(|c| c.image.as_str()).collect();
     images.sort_unstable();
-    let mut keys: Vec<Key<'_>> = pod
-        .owners
-        .iter()
-        .map(|Owner { kind, name, .. }| {
-            (
-                pod.namespace.as_str(),
-                kind.as_str(),
-                name.as_str(),
-                images.clone(),
-            )
-        })
-        .collect();
+    let mut keys = Vec::new();
+    for Owner { kind, name, .. } in &pod.owners {
+        keys.push((
+            pod.namespace.as_str(),
+            kind.as_str(),
+            name.as_str(),
+            images.clone(),
+        ));
+    }
     keys.sort_unstable();
     keys.dedup();
     keys
 }
 
-/// Of each set of equal pods all but the first, the most important ones in front.
-fn duplicates(draft: &Draft<'_>, position: usize, equals: Vec<Vec<PodId>>) -> Vec<PodId> {
+/// All but the first of each set of equal pods, the most important in front.
+fn duplicates(
+    draft: &Draft<'_>,
+    position: usize,
+    equals: BTreeMap<Vec<GroupKey<'_>>, Vec<PodId>>,
+) -> Vec<PodId> {
     let rank = |p: &PodId| {
-        let it = draft.world.snapshot.pod(*p);
-        // What cannot go had best be among those that stay; what is yet to land here cannot.
+        // Pods that may not go come first, so that they are among those that stay. That includes moved pods that have
+        // not landed here yet.
         let may_go = !draft.moves(*p) && gate::evictable(*p, position, draft).is_ok();
         (
             may_go,
-            Reverse(it.priority),
-            Reverse(it.qos),
-            !it.marks.prefer_no_eviction,
-            it.created,
-            Reverse(it.marks.deletion_cost),
+            Reverse(eviction_order(draft.world.snapshot.pod(*p))),
             *p,
         )
     };
     let mut duplicates = Vec::new();
-    for mut pods in equals {
+    for mut pods in equals.into_values() {
         pods.sort_by_cached_key(rank);
         duplicates.extend(pods.into_iter().skip(1));
     }
     duplicates.sort_by_cached_key(rank);
     duplicates
-}
-
-/// The nodes that one or another of the pods may go to.
-fn targets(draft: &Draft<'_>, nodes: &[NodeId], pods: impl Iterator<Item = PodId>) -> Vec<NodeId> {
-    let snapshot = draft.world.snapshot;
-    let mut seen: Vec<&Pod> = Vec::new();
-    let mut targets = BTreeSet::new();
-    for it in pods.map(|p| snapshot.pod(p)) {
-        let alike = |other: &&Pod| {
-            other.tolerations == it.tolerations
-                && other.node_selector == it.node_selector
-                && other.required_nodes == it.required_nodes
-        };
-        if seen.iter().any(alike) {
-            continue;
-        }
-        seen.push(it);
-        let admits = |n: &NodeId| {
-            let node = snapshot.node(*n);
-            let open = draft.world.policy.exact || !node.cordoned;
-            open && scheduler::tolerates_all(it, node) && scheduler::admits(it, node)
-        };
-        let own: Vec<NodeId> = nodes.iter().copied().filter(admits).collect();
-        // A pod that is bound to one node has no say in where the others go.
-        if own.len() > 1 {
-            targets.extend(own);
-        }
-    }
-    targets.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Usage and thresholds in the units, and with the rounding, that descheduler's utilization strategies have.
+//! Usage and thresholds with the units and the rounding of descheduler's utilization strategies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,24 +10,24 @@ use crate::model::usage::{Measure, PodUsage};
 use crate::policy::{Basis, Thresholds};
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::Level;
+use crate::decide::strategy::Level;
 
-/// One node, measured once.
-pub(super) struct Measured {
+/// A node's usage, read once.
+pub(super) struct MeasuredNode {
     pub(super) node: NodeId,
     pub(super) usage: BTreeMap<ResourceId, Amount>,
     pub(super) percent: BTreeMap<ResourceId, f64>,
 }
 
-/// What the nodes of a pool are measured by, in percent.
-pub(super) struct Marks {
+/// The thresholds of a pool of nodes, in percent.
+pub(super) struct PercentThresholds {
     pub(super) basis: Basis,
     resources: Vec<ResourceId>,
     pub(super) low: BTreeMap<ResourceId, f64>,
     high: BTreeMap<ResourceId, f64>,
 }
 
-impl Marks {
+impl PercentThresholds {
     pub(super) fn new(
         draft: &Draft<'_>,
         basis: Basis,
@@ -49,7 +49,7 @@ impl Marks {
             .find(|r| basis == Basis::Actual && !always.contains(r))
         {
             Some(other) => Err(Idle::Unmeasurable(known.name(*other).to_owned())),
-            None => Ok(Marks {
+            None => Ok(PercentThresholds {
                 basis,
                 resources: resources.into_iter().collect(),
                 low,
@@ -58,8 +58,8 @@ impl Marks {
         }
     }
 
-    /// Thresholds are distances from the mean of the nodes.
-    pub(super) fn around_the_mean(&mut self, nodes: &[Measured]) {
+    /// Replaces thresholds that are distances from the mean of the nodes.
+    pub(super) fn around_the_mean(&mut self, nodes: &[MeasuredNode]) {
         for (resource, low) in &mut self.low {
             let known: Vec<f64> = nodes
                 .iter()
@@ -74,54 +74,54 @@ impl Marks {
         }
     }
 
-    pub(super) fn measure(&self, draft: &Draft<'_>, node: NodeId) -> Measured {
+    pub(super) fn measure(&self, draft: &Draft<'_>, node: NodeId) -> MeasuredNode {
         let whole = &draft.world.snapshot.node(node).allocatable;
         let usage: BTreeMap<ResourceId, Amount> = self
             .resources
             .iter()
             .map(|r| (*r, used(draft, self.basis, node, *r)))
             .collect();
-        let had = usage.iter().filter(|(r, _)| has(draft, node, **r));
-        let percent = had
+        let existing = usage.iter().filter(|(r, _)| has(draft, node, **r));
+        let percent = existing
             .map(|(r, used)| (*r, percent(counted(*r, *used), counted(*r, whole[*r]))))
             .collect();
-        Measured {
+        MeasuredNode {
             node,
             usage,
             percent,
         }
     }
 
-    pub(super) fn is_under(&self, it: &Measured) -> bool {
+    pub(super) fn is_under(&self, node: &MeasuredNode) -> bool {
         self.low
             .iter()
-            .all(|(r, low)| it.percent.get(r).copied().unwrap_or(0.0) <= *low)
+            .all(|(r, low)| node.percent.get(r).copied().unwrap_or(0.0) <= *low)
     }
 
-    /// How a node stands against the marks.
-    pub(super) fn levels(&self, it: &Measured) -> Vec<Level> {
+    /// A node's ratios beside the thresholds.
+    pub(super) fn levels(&self, node: &MeasuredNode) -> Vec<Level> {
         let level = |(resource, low): (&ResourceId, &f64)| Level {
             resource: *resource,
             basis: self.basis,
-            ratio: it.percent.get(resource).map(|percent| to_ratio(*percent)),
+            ratio: node.percent.get(resource).map(|percent| to_ratio(*percent)),
             low: Some(to_ratio(*low)),
             high: self.high.get(resource).map(|high| to_ratio(*high)),
         };
         self.low.iter().map(level).collect()
     }
 
-    /// The resource furthest above its mark, and by how much.
-    pub(super) fn over(&self, it: &Measured) -> Option<(ResourceId, f64, f64)> {
+    /// The resource furthest above its target, the node's percentage and the target.
+    pub(super) fn over(&self, node: &MeasuredNode) -> Option<(ResourceId, f64, f64)> {
         let above = self
             .high
             .iter()
-            .filter_map(|(r, high)| Some((*r, *it.percent.get(r)?, *high)));
+            .filter_map(|(r, high)| Some((*r, *node.percent.get(r)?, *high)));
         above
             .filter(|(_, p, high)| p > high)
             .max_by(|(_, p, x), (_, q, y)| (p - x).total_cmp(&(q - y)))
     }
 
-    /// How much the node may carry; a resource without a target may be used up.
+    /// How much of each resource may be used on a node. A resource without a target may be used up.
     pub(super) fn ceiling(&self, draft: &Draft<'_>, node: NodeId) -> BTreeMap<ResourceId, i128> {
         let whole = &draft.world.snapshot.node(node).allocatable;
         let of = |r: &ResourceId| match self.high.get(r) {
@@ -134,25 +134,25 @@ impl Marks {
             .collect()
     }
 
-    /// The room that the nodes have together.
+    /// The room that the destinations have together.
     pub(super) fn room(
         &self,
         draft: &Draft<'_>,
-        nodes: &[&Measured],
+        nodes: &[&MeasuredNode],
     ) -> BTreeMap<ResourceId, i128> {
         let mut room: BTreeMap<ResourceId, i128> = self.resources.iter().map(|r| (*r, 0)).collect();
-        for it in nodes {
-            for (resource, most) in self.ceiling(draft, it.node) {
+        for node in nodes {
+            for (resource, most) in self.ceiling(draft, node.node) {
                 room.entry(resource)
-                    .and_modify(|sum| *sum += most - i128::from(it.usage[&resource].get()));
+                    .and_modify(|sum| *sum += most - i128::from(node.usage[&resource].get()));
             }
         }
         room
     }
 }
 
-impl Measured {
-    /// Millicores, bytes and counts in one sum.
+impl MeasuredNode {
+    /// The sum of millicores, bytes and counts, as descheduler sorts nodes.
     pub(super) fn raw_sum(&self) -> u128 {
         self.usage
             .iter()
@@ -161,7 +161,7 @@ impl Measured {
     }
 }
 
-/// What a node uses: a reading, or what its pods request, those on their way out included.
+/// The latest reading of a node, or the requests of its pods including the terminating ones.
 fn used(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: ResourceId) -> Amount {
     let reading = || draft.world.usage.reading(node).unwrap_or_default();
     match (basis, resource) {
@@ -179,7 +179,7 @@ fn used(draft: &Draft<'_>, basis: Basis, node: NodeId, resource: ResourceId) -> 
     }
 }
 
-/// What a pod uses by its own readings, or requests.
+/// The measured usage of a pod, or its requests. Estimates do not count.
 pub(super) fn weight(
     draft: &Draft<'_>,
     basis: Basis,
@@ -197,13 +197,14 @@ pub(super) fn weight(
     }
 }
 
+/// Whether the node has the resource at all.
 fn has(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> bool {
     let facts: &NodeFacts = draft.world.snapshot.node(node);
     let name = draft.world.snapshot.resources.name(resource);
     facts.allocatable.iter().any(|(n, _)| n == name)
 }
 
-/// In the unit that descheduler counts in: millicores, rounded up, else the base unit.
+/// The amount in the unit in which descheduler counts: cpu in millicores, rounded up; otherwise the base unit.
 const fn counted(resource: ResourceId, amount: Amount) -> Amount {
     match resource {
         ResourceId::CPU => Amount::new(amount.get().div_ceil(MILLI)),
@@ -211,7 +212,7 @@ const fn counted(resource: ResourceId, amount: Amount) -> Amount {
     }
 }
 
-/// This share of the whole, rounded down in the unit that descheduler counts in, and multiplied in its order.
+/// A percentage of the whole, rounded down in descheduler's unit. The order of the factors is descheduler's as well.
 fn part(resource: ResourceId, whole: Amount, percent: f64) -> Amount {
     let part = Amount::from_f64((percent * 0.01 * counted(resource, whole).as_f64()).floor());
     if resource == ResourceId::CPU {
@@ -229,7 +230,7 @@ fn percent(used: Amount, whole: Amount) -> f64 {
     }
 }
 
-/// The figure that stood in the policy: a ratio multiplied by 100 may be off in the last digit.
+/// The percentage as written in the policy. A ratio multiplied by 100 may be off in the last digit.
 fn in_percent(ratio: Ratio) -> f64 {
     (ratio.get() * 100.0 * 1e9).round() / 1e9
 }

@@ -1,0 +1,56 @@
+//! Nothing is evicted while the cluster itself is unhealthy.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::plan::Halt;
+use crate::model::snapshot::Snapshot;
+use crate::policy::Policy;
+use crate::values::Ratio;
+
+/// A younger pod may still find a node, so it does not count as waiting for one.
+const PENDING_GRACE: SignedDuration = SignedDuration::from_secs(60);
+
+/// Why no eviction is considered; `None` if the cluster is healthy.
+pub(super) fn halt(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
+    few_nodes(policy, snapshot)
+        .or_else(|| not_ready(policy, snapshot))
+        .or_else(|| pending(policy, snapshot, now))
+}
+
+/// With fewer than two nodes there is nowhere to move a pod.
+fn few_nodes(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
+    let selector = policy.node_selector.as_ref();
+    let nodes = snapshot.nodes.iter().filter(|n| n.ready);
+    let selected = nodes.filter(|n| selector.is_none_or(|s| s.matches(&n.labels)));
+    let ready = selected.count();
+    (ready < 2).then_some(Halt::FewNodes(ready))
+}
+
+fn not_ready(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
+    let not_ready = snapshot.nodes.iter().filter(|n| !n.ready).count();
+    let (of, most) = (snapshot.nodes.len(), policy.safety.max_not_ready);
+    (share(not_ready, of) > most).then_some(Halt::NotReady {
+        not_ready,
+        of,
+        most,
+    })
+}
+
+fn pending(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
+    // A pod with scheduling gates does not wait for room. It waits for whoever set the gates, for example a job queue.
+    let open = || snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
+    let pending = open()
+        .filter(|p| p.facts().node.is_none() && now.duration_since(p.created) > PENDING_GRACE)
+        .count();
+    let (of, most) = (open().count(), policy.safety.max_pending);
+    (share(pending, of) > most).then_some(Halt::Pending { pending, of, most })
+}
+
+/// A part of a whole; zero of an empty whole.
+fn share(part: usize, whole: usize) -> Ratio {
+    Ratio::new(count(part) / count(whole.max(1))).unwrap_or_default()
+}
+
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}

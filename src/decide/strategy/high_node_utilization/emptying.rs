@@ -1,0 +1,180 @@
+//! How nodes are emptied: every pod of a node gets a destination, or none is evicted.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::gate;
+use crate::decide::strategy::importance::eviction_order;
+use crate::model::plan::{NotSelected, Reason, Refusal};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::nodes::EmptyingNodes;
+use super::rule::EmptyingRule;
+use super::unremovable;
+
+/// Pods that stay, and why.
+type Refusals = Vec<(Candidate, Refusal)>;
+
+impl EmptyingRule<'_> {
+    /// Empties one source after the other on a copy of the draft, until no more can be emptied.
+    pub(super) fn empty_all(
+        &self,
+        draft: &mut Draft<'_>,
+        nodes: &mut EmptyingNodes,
+    ) -> VecDeque<Candidate> {
+        let mut queue = VecDeque::new();
+        let mut ahead = draft.trial();
+        let mut left: Vec<NodeId> = nodes.sources.clone();
+        loop {
+            let mut stuck = Vec::new();
+            for source in &left {
+                if nodes.filled.contains(source) {
+                    continue;
+                }
+                let destinations = nodes.destinations(&ahead, *source);
+                match self.empty(&ahead, *source, &destinations) {
+                    Ok((after, moves)) => {
+                        if !moves.is_empty() {
+                            let landings = moves.iter().filter_map(|c| after.landing(c.pod));
+                            nodes.emptied(*source, landings);
+                        }
+                        ahead = after;
+                        queue.extend(moves);
+                    }
+                    Err(refusals) => stuck.push((*source, refusals)),
+                }
+            }
+            if stuck.len() == left.len() || stuck.is_empty() {
+                for (candidate, why) in stuck.into_iter().flat_map(|(_, refusals)| refusals) {
+                    draft.refuse(&candidate, why);
+                }
+                return queue;
+            }
+            // An emptied node changes the destinations of the others, so they get another try.
+            left = stuck.iter().map(|(source, _)| *source).collect();
+        }
+    }
+
+    /// The draft with the node empty and the moves that empty it, or why each of its pods stays.
+    fn empty<'d>(
+        &self,
+        ahead: &Draft<'d>,
+        source: NodeId,
+        destinations: &[NodeId],
+    ) -> Result<(Draft<'d>, Vec<Candidate>), Refusals> {
+        let snapshot = ahead.world.snapshot;
+        let reason = self.reason(ahead, source);
+        let candidate = |pod: PodId| self.candidate(pod, &reason, destinations);
+        let (mut pods, held) = self.pods(ahead, source);
+        // Large pods first, because small ones fit into the remaining gaps.
+        pods.sort_by_cached_key(|p| (Reverse(self.size(ahead, source, *p)), *p));
+        if let Some(why) = unremovable(ahead, source) {
+            let why = Refusal::Unremovable(why);
+            return Err(pods.iter().map(|p| (candidate(*p), why.clone())).collect());
+        }
+        if let Some((held, why)) = held.filter(|_| !pods.is_empty()) {
+            let mut refusals = not_alone(&snapshot.pod(held).name, &pods, candidate);
+            refusals.push((candidate(held), why));
+            return Err(refusals);
+        }
+        let (mut after, mut moves) = (ahead.trial(), Vec::new());
+        for &pod in &pods {
+            let candidate_of_pod = candidate(pod);
+            match land(&after, &candidate_of_pod) {
+                Ok(landing) => {
+                    after.accept(candidate_of_pod.clone(), landing);
+                    moves.push(candidate_of_pod);
+                }
+                Err(why) => {
+                    let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
+                    let own = refusals.iter_mut().find(|(c, _)| c.pod == pod);
+                    own.into_iter()
+                        .for_each(|(_, refusal)| *refusal = why.clone());
+                    return Err(refusals);
+                }
+            }
+        }
+        Ok(in_eviction_order(ahead, moves, after))
+    }
+
+    /// Why the pods of a node are evicted: the resource that is nearest to its threshold.
+    fn reason(&self, draft: &Draft<'_>, node: NodeId) -> Reason {
+        let ratio = |r: ResourceId| draft.ratio(node, r, self.basis()).unwrap_or_default();
+        let left = |(r, threshold): &(ResourceId, Ratio)| threshold.minus(ratio(*r));
+        let thresholds = self.thresholds().iter();
+        let nearest = thresholds.min_by(|a, b| left(a).order(left(b))).copied();
+        let (resource, threshold) = nearest.unwrap_or((ResourceId::CPU, Ratio::ZERO));
+        Reason::UnderusedNode {
+            resource: draft.world.snapshot.resources.name(resource).to_owned(),
+            ratio: ratio(resource),
+            threshold,
+            basis: self.basis(),
+        }
+    }
+
+    /// The pods that have to leave a node before it is empty, and the first that may not leave, with the reason.
+    fn pods(&self, ahead: &Draft<'_>, source: NodeId) -> (Vec<PodId>, Option<(PodId, Refusal)>) {
+        let (mut leaving, mut held) = (Vec::new(), None);
+        for &pod in &ahead.world.snapshot.node(source).pods {
+            match self.judge(ahead, pod) {
+                Ok(()) => leaving.push(pod),
+                Err(NotSelected::MayNotGo(why)) => held = held.or(Some((pod, *why))),
+                Err(_) => {}
+            }
+        }
+        (leaving, held)
+    }
+
+    /// The largest share of its node that a pod takes of any resource with a threshold, in millionths.
+    fn size(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> u64 {
+        let whole = &draft.world.snapshot.node(node).allocatable;
+        let shares = self.thresholds().iter().filter_map(|(r, _)| {
+            let weight = draft.weight(pod, *r, self.basis()).unwrap_or_default();
+            weight.share_of(whole[*r])
+        });
+        let largest = shares.max_by(|a, b| a.order(*b)).unwrap_or_default();
+        Amount::new(1_000_000).times(largest).get()
+    }
+}
+
+/// Refuses every pod, because the named one stays and the node would not become empty.
+fn not_alone(name: &str, pods: &[PodId], candidate: impl Fn(PodId) -> Candidate) -> Refusals {
+    let why = Refusal::NotAlone(name.to_owned());
+    pods.iter().map(|p| (candidate(*p), why.clone())).collect()
+}
+
+/// Where a candidate would land. A pod that only has to wait for a limit counts as moved.
+fn land(draft: &Draft<'_>, candidate: &Candidate) -> Result<Landing, Refusal> {
+    match gate::admit(candidate, draft) {
+        Err(why) if why.is_temporary() => gate::landing(candidate, draft),
+        verdict => verdict,
+    }
+}
+
+/// The same moves with the least important pods first, if they all still land.
+///
+/// Where pods affect each other, for example by topology spread, not every order is possible.
+fn in_eviction_order<'d>(
+    ahead: &Draft<'d>,
+    moves: Vec<Candidate>,
+    after: Draft<'d>,
+) -> (Draft<'d>, Vec<Candidate>) {
+    let mut sorted = moves.clone();
+    sorted.sort_by_key(|c| (eviction_order(ahead.world.snapshot.pod(c.pod)), c.pod));
+    match replay(ahead, &sorted) {
+        Some(after) => (after, sorted),
+        None => (after, moves),
+    }
+}
+
+/// The draft after these moves in this order; `None` if one of them has no destination then.
+fn replay<'d>(ahead: &Draft<'d>, moves: &[Candidate]) -> Option<Draft<'d>> {
+    let mut after = ahead.trial();
+    for candidate in moves {
+        let landing = gate::landing(candidate, &after).ok()?;
+        after.accept(candidate.clone(), landing);
+    }
+    Some(after)
+}

@@ -1,0 +1,136 @@
+//! Which nodes may be emptied, and which may receive pods.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::decide::draft::Draft;
+use crate::decide::strategy::low_node_utilization::unfit;
+use crate::model::plan::{Class, Idle, SteerValue, Verdict};
+use crate::model::snapshot::NodeId;
+use crate::policy::HighNodeUtilization;
+
+use super::is_empty;
+use super::rule::EmptyingRule;
+
+/// Taints by which cluster-autoscaler announces that it will remove a node.
+const AUTOSCALER_TAINTS: [&str; 2] = [
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+];
+
+/// Sources and destinations, and the changes made while nodes are emptied.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EmptyingNodes {
+    /// Nodes below the thresholds that are not emptied yet, the emptiest first.
+    pub(super) sources: Vec<NodeId>,
+    /// Nodes in use, which may receive pods.
+    takers: Vec<NodeId>,
+    /// Sources that receive pods, so that they are not emptied.
+    pub(super) filled: BTreeSet<NodeId>,
+    /// Sources that were empty from the beginning.
+    empty: BTreeSet<NodeId>,
+}
+
+/// The class of each node; also recorded as verdicts.
+pub(super) fn classify(draft: &mut Draft<'_>, rule: &EmptyingRule<'_>) -> BTreeMap<NodeId, Class> {
+    let snapshot = draft.world.snapshot;
+    let mut classes = BTreeMap::new();
+    for node in snapshot.node_ids() {
+        let class = class(draft, rule, node);
+        draft.judge(Verdict {
+            node: snapshot.node(node).name.clone(),
+            strategy: HighNodeUtilization::NAME,
+            class: class.clone(),
+        });
+        classes.insert(node, class);
+    }
+    classes
+}
+
+fn class(draft: &Draft<'_>, rule: &EmptyingRule<'_>, node: NodeId) -> Class {
+    match unfit(draft, rule.basis(), node) {
+        Some(class) => class,
+        None if rule.is_under(draft, node) => Class::Underused,
+        None if draft.world.snapshot.node(node).cordoned => Class::InUseCordoned,
+        None if is_leaving(draft, node) => Class::Leaving,
+        None => Class::InUse,
+    }
+}
+
+impl EmptyingNodes {
+    pub(super) fn new(
+        draft: &Draft<'_>,
+        rule: &EmptyingRule<'_>,
+        classes: &BTreeMap<NodeId, Class>,
+    ) -> Self {
+        let of_class = |wanted: &Class| -> Vec<NodeId> {
+            let nodes = classes.iter().filter(|(_, class)| *class == wanted);
+            nodes.map(|(node, _)| *node).collect()
+        };
+        let mut sources = of_class(&Class::Underused);
+        rule.sort_emptiest_first(draft, &mut sources);
+        // Nodes that are already being emptied or removed come first.
+        sources.sort_by_key(|n| !(is_leaving(draft, *n) || is_steered(draft, *n)));
+        let snapshot = draft.world.snapshot;
+        let empty = sources.iter().copied().filter(|n| is_empty(snapshot, *n));
+        EmptyingNodes {
+            empty: empty.collect(),
+            sources,
+            takers: of_class(&Class::InUse),
+            filled: BTreeSet::new(),
+        }
+    }
+
+    /// Why nothing is done; `None` if something is.
+    pub(super) fn idle(&self, rule: &HighNodeUtilization) -> Option<Idle> {
+        let cold = self.sources.len();
+        if cold == 0 {
+            return Some(Idle::NothingUnderused);
+        }
+        if u32::try_from(cold).is_ok_and(|n| n <= rule.number_of_nodes) {
+            return Some(Idle::FewCold {
+                cold,
+                more_than: rule.number_of_nodes,
+            });
+        }
+        (self.takers.is_empty() && cold == 1).then_some(Idle::NoDestination)
+    }
+
+    /// The nodes to which the pods of a source may go: nodes in use, fuller sources, and sources that already receive
+    /// pods. A move to an emptier node would gain nothing.
+    pub(super) fn destinations(&self, draft: &Draft<'_>, source: NodeId) -> Vec<NodeId> {
+        let position = self.sources.iter().position(|n| *n == source);
+        let behind = position.unwrap_or_default();
+        let stays = |n: &NodeId| !is_leaving(draft, *n) && !is_steered(draft, *n);
+        // Nodes that were empty from the beginning stay empty.
+        let fuller = self.sources.iter().skip(behind + 1);
+        let fuller = fuller.filter(|n| stays(n) && !self.empty.contains(n));
+        let ahead = self.sources.get(behind..).unwrap_or_default();
+        let filled = self.filled.iter().filter(|n| !ahead.contains(n));
+        let all = self.takers.iter().chain(fuller).chain(filled).copied();
+        all.filter(|n| *n != source && !draft.world.snapshot.node(*n).cordoned)
+            .collect()
+    }
+
+    /// Records that a source is emptied, and that its pods go to these nodes.
+    pub(super) fn emptied(&mut self, source: NodeId, landings: impl Iterator<Item = NodeId>) {
+        let sources = &self.sources;
+        self.filled.extend(landings.filter(|n| sources.contains(n)));
+        self.sources.retain(|n| *n != source);
+    }
+}
+
+/// Whether cluster-autoscaler is about to remove a node.
+fn is_leaving(draft: &Draft<'_>, node: NodeId) -> bool {
+    let taints = &draft.world.snapshot.node(node).taints;
+    taints
+        .iter()
+        .any(|t| AUTOSCALER_TAINTS.contains(&t.key.as_str()))
+}
+
+/// Whether a steering taint keeps pods away from a node so that it can be emptied.
+fn is_steered(draft: &Draft<'_>, node: NodeId) -> bool {
+    let taints = &draft.world.snapshot.node(node).taints;
+    taints
+        .iter()
+        .any(|t| SteerValue::of(t) == Some(SteerValue::Emptying))
+}

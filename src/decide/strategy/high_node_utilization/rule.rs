@@ -1,0 +1,122 @@
+//! The rule of HighNodeUtilization, with the resources of this cluster.
+
+use std::rc::Rc;
+
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::gate;
+use crate::decide::strategy::listing::not_moved;
+use crate::model::plan::{NotSelected, Reason};
+use crate::model::snapshot::facts::Role;
+use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::policy::{Basis, HighNodeUtilization, Thresholds};
+use crate::values::{Ratio, ResourceId};
+
+use super::goes_with_its_node;
+
+/// The rule, with the resources of this cluster.
+#[derive(Debug)]
+pub(super) struct EmptyingRule<'w> {
+    position: usize,
+    rule: &'w HighNodeUtilization,
+    thresholds: Vec<(ResourceId, Ratio)>,
+    /// No destination may be fuller than this by the rule's basis.
+    ceiling: Rc<[(ResourceId, Ratio)]>,
+    /// No destination may use more than this.
+    cool: Rc<[(ResourceId, Ratio)]>,
+}
+
+impl<'w> EmptyingRule<'w> {
+    pub(super) fn new(draft: &Draft<'_>, position: usize, rule: &'w HighNodeUtilization) -> Self {
+        let thresholds = known(draft, &rule.thresholds);
+        EmptyingRule {
+            position,
+            rule,
+            ceiling: thresholds.iter().map(|(r, _)| (*r, Ratio::ONE)).collect(),
+            thresholds,
+            cool: known(draft, &rule.ceilings).into(),
+        }
+    }
+
+    pub(super) const fn basis(&self) -> Basis {
+        self.rule.basis
+    }
+
+    pub(super) fn thresholds(&self) -> &[(ResourceId, Ratio)] {
+        &self.thresholds
+    }
+
+    /// Whether a node is at or below every threshold.
+    pub(super) fn is_under(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        self.thresholds.iter().all(|(r, threshold)| {
+            let ratio = draft.ratio(node, *r, self.basis());
+            ratio.is_some_and(|ratio| ratio <= *threshold)
+        })
+    }
+
+    pub(super) fn sort_emptiest_first(&self, draft: &Draft<'_>, nodes: &mut [NodeId]) {
+        nodes.sort_by(|a, b| {
+            let (fullness_a, fullness_b) = (self.fullness(draft, *a), self.fullness(draft, *b));
+            fullness_a.order(fullness_b).then(b.cmp(a))
+        });
+    }
+
+    /// The largest ratio of a node.
+    fn fullness(&self, draft: &Draft<'_>, node: NodeId) -> Ratio {
+        let resources = self.thresholds.iter();
+        let ratios = resources.filter_map(|(r, _)| draft.ratio(node, *r, self.basis()));
+        ratios.max_by(|a, b| a.order(*b)).unwrap_or_default()
+    }
+
+    /// Decides about a pod on a node that is to be emptied.
+    pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
+        let facts = draft.world.snapshot.pod(pod);
+        if goes_with_its_node(facts) {
+            return Err(NotSelected::GoesWithNode);
+        }
+        if self.rule.only_thresholding_resources && !self.requests_any(facts) {
+            return Err(NotSelected::RequestsNothing);
+        }
+        not_moved(draft, pod)?;
+        match gate::evictable(pod, self.position, draft) {
+            Err(why) if !why.is_temporary() => Err(NotSelected::MayNotGo(Box::new(why))),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Whether a pod requests one of the resources that have a threshold.
+    fn requests_any(&self, pod: &Pod) -> bool {
+        let containers = pod.containers.iter().filter(|c| c.role != Role::Ephemeral);
+        let mut requested = containers.flat_map(|c| &c.requested);
+        let thresholds = &self.rule.thresholds;
+        requested.any(|name| thresholds.iter().any(|(threshold, _)| threshold == name))
+    }
+
+    /// A pod as a candidate for these destinations.
+    pub(super) fn candidate(
+        &self,
+        pod: PodId,
+        reason: &Reason,
+        destinations: &[NodeId],
+    ) -> Candidate {
+        Candidate {
+            pod,
+            strategy: self.position,
+            reason: reason.clone(),
+            room: Some(DestinationLimits {
+                nodes: destinations.into(),
+                ceiling: Rc::clone(&self.ceiling),
+                basis: self.basis(),
+                cool: Rc::clone(&self.cool),
+            }),
+        }
+    }
+}
+
+/// The thresholds of resources that the cluster has.
+fn known(draft: &Draft<'_>, thresholds: &Thresholds) -> Vec<(ResourceId, Ratio)> {
+    let resources = &draft.world.snapshot.resources;
+    thresholds
+        .iter()
+        .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
+        .collect()
+}

@@ -1,0 +1,136 @@
+//! Strategies that judge every pod by itself: the state of other pods does not matter.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::fmt::Debug;
+
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::model::plan::{NotSelected, Reach, Reason};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Scope;
+
+use super::listing::{in_scope, pods};
+use super::{SelectPods, StrategyRun};
+
+/// Why a strategy moves a pod, and where the replacement has to land.
+#[derive(Debug)]
+pub(super) struct Selected {
+    pub(super) reason: Reason,
+    /// `None` where any node will do.
+    pub(super) destinations: Option<DestinationLimits>,
+}
+
+impl Selected {
+    /// A selected pod whose replacement may land on any node.
+    pub(super) const fn anywhere(reason: Reason) -> Self {
+        Selected {
+            reason,
+            destinations: None,
+        }
+    }
+}
+
+/// The rule of a strategy that judges every pod by itself.
+pub(super) trait JudgePod: Debug {
+    /// The pods that the strategy looks at.
+    fn scope(&self) -> &Scope;
+
+    /// Decides about a pod in scope, given its node.
+    fn judge(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Result<Selected, NotSelected>;
+
+    /// Puts the selected pods into the order in which the gates are asked.
+    ///
+    /// They come node by node, and on each node the workloads in turn.
+    fn sort(&self, _draft: &Draft<'_>, _selected: &mut Vec<(PodId, Selected)>) {}
+}
+
+impl<J: JudgePod> JudgePod for &J {
+    fn scope(&self) -> &Scope {
+        (**self).scope()
+    }
+
+    fn judge(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Result<Selected, NotSelected> {
+        (**self).judge(draft, node, pod)
+    }
+
+    fn sort(&self, draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
+        (**self).sort(draft, selected);
+    }
+}
+
+/// One cycle of a strategy that judges every pod by itself.
+#[derive(Debug)]
+pub(super) struct PerPodRun<J> {
+    position: usize,
+    rule: J,
+    waiting: VecDeque<(PodId, Selected)>,
+    closed: ClosedNodes,
+}
+
+impl<J: JudgePod> PerPodRun<J> {
+    pub(super) fn start(draft: &Draft<'_>, position: usize, rule: J) -> Self {
+        let mut selected: Vec<(PodId, Selected)> = pods(draft, rule.scope())
+            .into_iter()
+            .filter_map(|pod| Some((pod, judge(&rule, draft, pod).ok()?)))
+            .collect();
+        rule.sort(draft, &mut selected);
+        PerPodRun {
+            position,
+            rule,
+            waiting: selected.into(),
+            closed: ClosedNodes::default(),
+        }
+    }
+}
+
+/// Decides about any pod.
+fn judge<J: JudgePod>(rule: &J, draft: &Draft<'_>, pod: PodId) -> Result<Selected, NotSelected> {
+    let node = in_scope(draft, rule.scope(), pod)?;
+    rule.judge(draft, node, pod)
+}
+
+impl<J: JudgePod> SelectPods for PerPodRun<J> {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        loop {
+            let (pod, selected) = self.waiting.pop_front()?;
+            if self.closed.is_open_for(draft, self.position, pod) {
+                return Some(Candidate {
+                    pod,
+                    strategy: self.position,
+                    reason: selected.reason,
+                    room: selected.destinations,
+                });
+            }
+        }
+    }
+
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        match judge(&self.rule, run.before, pod) {
+            Ok(_) => run.late(pod),
+            Err(why) => why,
+        }
+    }
+}
+
+/// Nodes on which a gate refuses every further pod, for example because of a limit per node.
+#[derive(Debug, Default)]
+pub(super) struct ClosedNodes {
+    nodes: BTreeSet<NodeId>,
+    last: Option<PodId>,
+}
+
+impl ClosedNodes {
+    /// Whether to ask the gates about a pod, after their answer about the previous one.
+    pub(super) fn is_open_for(&mut self, draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
+        let snapshot = draft.world.snapshot;
+        if let Some(last) = self.last.take() {
+            let refusal = draft.refusal(position, last);
+            if refusal.is_some_and(|why| why.reach() == Reach::Node) {
+                self.nodes.extend(snapshot.pod(last).node);
+            }
+        }
+        let node = snapshot.pod(pod).node;
+        let open = node.is_none_or(|node| !self.nodes.contains(&node));
+        self.last = open.then_some(pod);
+        open
+    }
+}

@@ -1,0 +1,152 @@
+//! Topology spread constraints that the strategy keeps, each once in its namespace.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::decide::draft::Draft;
+use crate::decide::gate;
+use crate::decide::scheduler;
+use crate::decide::strategy::listing::not_moved;
+use crate::model::plan::NotSelected;
+use crate::model::snapshot::facts::Spread;
+use crate::model::snapshot::{NodeId, Pod, PodId};
+use crate::policy::TopologySpread;
+
+/// A constraint of the pods in one namespace.
+#[derive(Clone, Debug)]
+pub(super) struct Constraint {
+    /// The first pod that carries it.
+    pod: PodId,
+    /// Its position among the constraints of that pod.
+    position: usize,
+    /// The pods of the namespace that count, if the constraint selects them.
+    pub(super) pods: Rc<[PodId]>,
+}
+
+impl Constraint {
+    pub(super) fn spread<'w>(&self, draft: &Draft<'w>) -> &'w Spread {
+        &draft.world.snapshot.pod(self.pod).spread[self.position]
+    }
+
+    /// Whether the constraint counts a pod, if the pod's node has a domain.
+    pub(super) fn selects(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        let selector = self.spread(draft).pods.as_ref();
+        let labels = &draft.world.snapshot.pod(pod).labels;
+        self.pods.contains(&pod) && selector.is_some_and(|s| s.matches(labels))
+    }
+
+    /// Whether the constraint counts a node, by its `nodeAffinityPolicy` and `nodeTaintsPolicy`.
+    pub(super) fn admits(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        let snapshot = draft.world.snapshot;
+        let (spread, pod, node) = (
+            self.spread(draft),
+            snapshot.pod(self.pod),
+            snapshot.node(node),
+        );
+        (!spread.honours_affinity || scheduler::admits(pod, node))
+            && (!spread.honours_taints || scheduler::tolerates_all(pod, node))
+    }
+
+    /// Whether two constraints of one namespace demand the same.
+    fn is_same(&self, other: &Self, draft: &Draft<'_>) -> bool {
+        let (a, b) = (self.spread(draft), other.spread(draft));
+        let snapshot = draft.world.snapshot;
+        let (pod_a, pod_b) = (snapshot.pod(self.pod), snapshot.pod(other.pod));
+        let same_affinity = pod_a.node_selector == pod_b.node_selector
+            && pod_a.required_nodes == pod_b.required_nodes;
+        numbers(a) == numbers(b)
+            && a.topology_key == b.topology_key
+            && a.pods == b.pods
+            && (!a.honours_affinity || same_affinity)
+            && (!a.honours_taints || pod_a.tolerations == pod_b.tolerations)
+    }
+}
+
+const fn numbers(spread: &Spread) -> (u32, Option<u32>, bool, bool) {
+    (
+        spread.max_skew,
+        spread.min_domains,
+        spread.honours_affinity,
+        spread.honours_taints,
+    )
+}
+
+/// The constraints to keep, in the order of their namespaces.
+pub(super) fn collect(
+    draft: &Draft<'_>,
+    position: usize,
+    rule: &TopologySpread,
+    nodes: &[NodeId],
+) -> Vec<Constraint> {
+    let snapshot = draft.world.snapshot;
+    let mut by_namespace: BTreeMap<&str, Vec<PodId>> = BTreeMap::new();
+    for pod in nodes.iter().flat_map(|n| draft.pods_on(*n)) {
+        if counts(draft, position, rule, pod).is_ok() {
+            let namespace = &snapshot.pod(pod).namespace;
+            by_namespace.entry(namespace).or_default().push(pod);
+        }
+    }
+    let namespaces = by_namespace.into_values();
+    namespaces
+        .flat_map(|pods| in_namespace(draft, rule, pods))
+        .collect()
+}
+
+/// The constraints of the pods of one namespace.
+fn in_namespace(draft: &Draft<'_>, rule: &TopologySpread, mut pods: Vec<PodId>) -> Vec<Constraint> {
+    pods.sort_unstable();
+    let pods: Rc<[PodId]> = pods.into();
+    let mut constraints: Vec<Constraint> = Vec::new();
+    for &pod in pods.iter() {
+        let facts = draft.world.snapshot.pod(pod);
+        if !rule.scope.admits(facts) {
+            continue;
+        }
+        for (position, spread) in facts.spread.iter().enumerate() {
+            let constraint = Constraint {
+                pod,
+                position,
+                pods: Rc::clone(&pods),
+            };
+            let kept = if spread.hard { rule.hard } else { rule.soft };
+            if kept && !constraints.iter().any(|c| c.is_same(&constraint, draft)) {
+                constraints.push(constraint);
+            }
+        }
+    }
+    constraints
+}
+
+/// Whether a pod counts when domains are compared.
+///
+/// The scheduler counts every pod that stays. Descheduler counts only pods that it may evict.
+pub(super) fn counts(
+    draft: &Draft<'_>,
+    position: usize,
+    rule: &TopologySpread,
+    pod: PodId,
+) -> Result<(), NotSelected> {
+    let facts = draft.world.snapshot.pod(pod);
+    if draft.world.policy.exact {
+        if let Some(why) = rule.scope.leaves_out(facts) {
+            return Err(why);
+        }
+        not_moved(draft, pod)?;
+        return gate::evictable(pod, position, draft)
+            .map_err(|why| NotSelected::MayNotGo(Box::new(why)));
+    }
+    if facts.terminating {
+        Err(NotSelected::Terminating)
+    } else if facts.finished() {
+        Err(NotSelected::Finished)
+    } else if !rule.scope.namespaces.admit(&facts.namespace) {
+        Err(NotSelected::Namespace)
+    } else {
+        Ok(())
+    }
+}
+
+/// Whether a pod asks for certain nodes, so that it has fewer destinations than others.
+pub(super) fn prefers_nodes(pod: &Pod) -> bool {
+    !pod.node_selector.is_empty() || pod.required_nodes.is_some() || !pod.preferred_nodes.is_empty()
+}

@@ -1,0 +1,142 @@
+//! Topology spread as descheduler calculates it, for policies in the exact mode.
+//!
+//! All moves are chosen before the first pod is evicted. One detail is deliberately not copied: of several pods that may
+//! go, descheduler takes those of the highest priority first, against its own documentation. Here the lowest goes first.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::decide::draft::Draft;
+use crate::decide::scheduler;
+use crate::model::plan::Reason;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::TopologySpread;
+
+use super::constraint::{Constraint, prefers_nodes};
+use super::domain::{Domain, domains, skewed};
+
+/// The pods to move, each once, with the first reason found.
+pub(super) fn choose(
+    draft: &Draft<'_>,
+    rule: &TopologySpread,
+    constraints: &[Constraint],
+    nodes: &[NodeId],
+) -> VecDeque<(PodId, Reason)> {
+    let (mut chosen, mut seen) = (VecDeque::new(), BTreeSet::new());
+    for constraint in constraints {
+        let mut domains = domains(draft, constraint, nodes, false);
+        let skew = i64::from(constraint.spread(draft).max_skew);
+        let sizes = || domains.iter().map(|d| count(&d.pods));
+        if sizes().max().unwrap_or(0) - sizes().min().unwrap_or(0) <= skew {
+            continue;
+        }
+        for domain in &mut domains {
+            domain.pods.sort_by_key(|p| order(draft, *p));
+        }
+        domains.sort_by_key(|d| d.pods.len());
+        let moves = balance(draft, rule, constraint, domains);
+        chosen.extend(moves.into_iter().filter(|(pod, _)| seen.insert(*pod)));
+    }
+    chosen
+}
+
+/// Moves pods from the fullest domains to the emptiest, never past the average and never closer than `maxSkew`.
+fn balance(
+    draft: &Draft<'_>,
+    rule: &TopologySpread,
+    constraint: &Constraint,
+    mut domains: Vec<Domain>,
+) -> Vec<(PodId, Reason)> {
+    let spread = constraint.spread(draft);
+    let average = Average::of(&domains);
+    let destinations: Vec<NodeId> = domains
+        .iter()
+        .filter(|d| average.compare(d).is_lt())
+        .flat_map(|d| d.nodes.iter().copied())
+        .collect();
+    let mut moves = Vec::new();
+    let (mut low, mut high) = (0, domains.len() - 1);
+    while low < high {
+        if average.compare(&domains[high]).is_le() {
+            high -= 1;
+        }
+        let given = average.given(&domains[low], &domains[high], i64::from(spread.max_skew));
+        if given <= 0 {
+            low += 1;
+            continue;
+        }
+        let fits = |pod: PodId| fits_any(draft, pod, &destinations);
+        domains[high].pods.sort_by_cached_key(|p| fits(*p));
+        let reason = skewed(spread, &domains[high], &domains[low]);
+        let rest = count(&domains[high].pods) - given;
+        let rest = usize::try_from(rest).unwrap_or_default();
+        let leaving = domains[high].pods.split_off(rest);
+        // The least important pod is the last.
+        let going = leaving.iter().rev().filter(|p| !rule.node_fit || fits(**p));
+        moves.extend(going.map(|p| (*p, reason.clone())));
+        domains[low].pods.extend(leaving);
+        (domains[low].size, domains[high].size) =
+            (domains[low].pods.len(), domains[high].pods.len());
+    }
+    moves
+}
+
+/// The average size of a domain, as a fraction.
+struct Average {
+    pods: i64,
+    domains: i64,
+}
+
+impl Average {
+    fn of(domains: &[Domain]) -> Self {
+        Average {
+            pods: domains.iter().map(|d| count(&d.pods)).sum(),
+            domains: i64::try_from(domains.len()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Compares a domain to the average.
+    fn compare(&self, domain: &Domain) -> std::cmp::Ordering {
+        (count(&domain.pods) * self.domains).cmp(&self.pods)
+    }
+
+    /// How many pods the large domain gives to the small one; none if the result is not positive.
+    fn given(&self, small: &Domain, large: &Domain, max_skew: i64) -> i64 {
+        let (small, large) = (count(&small.pods), count(&large.pods));
+        if large - small <= max_skew {
+            return 0;
+        }
+        let above = ceil(large * self.domains - self.pods, self.domains);
+        let below = ceil(self.pods - small * self.domains, self.domains);
+        above.min(below).min(ceil(large - small - max_skew, 2))
+    }
+}
+
+/// Whether a node other than the pod's own can take the pod today.
+fn fits_any(draft: &Draft<'_>, pod: PodId, nodes: &[NodeId]) -> bool {
+    let own = draft.world.snapshot.pod(pod).node;
+    let mut others = nodes.iter().filter(|n| own != Some(**n));
+    others.any(|n| scheduler::fits_today(draft, pod, *n).is_ok())
+}
+
+/// Pods that ask for certain nodes go last, then those of higher priority.
+///
+/// The rest of the order is chance in descheduler, except that the pods of one node stay together.
+fn order(draft: &Draft<'_>, pod: PodId) -> impl Ord + use<> {
+    let facts = draft.world.snapshot.pod(pod);
+    (
+        !prefers_nodes(facts),
+        Reverse(facts.priority),
+        Reverse(facts.node),
+        Reverse(pod),
+    )
+}
+
+fn count(pods: &[PodId]) -> i64 {
+    i64::try_from(pods.len()).unwrap_or(i64::MAX)
+}
+
+/// The quotient, rounded up; `by` is positive.
+const fn ceil(number: i64, by: i64) -> i64 {
+    -(-number).div_euclid(by)
+}
