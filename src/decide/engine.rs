@@ -128,7 +128,7 @@ impl Engine {
             }
         }
         let after = balance_report(&draft);
-        let (world, goals) = (draft.world, draft.goals());
+        let (world, goals) = (draft.world, draft.destinations());
         let (moves, kept, verdicts, notes) = draft.finish();
         let steering = steering::steer(world, &verdicts, &goals, halted.as_ref());
         let rightsizing = self.rightsizing(world);

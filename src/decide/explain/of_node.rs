@@ -132,7 +132,7 @@ pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
     let steering = steering::steer(
         case.world,
         decided.draft.verdicts(),
-        &decided.draft.goals(),
+        &decided.draft.destinations(),
         case.halted,
     );
     let doubt = it
