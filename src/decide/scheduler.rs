@@ -71,16 +71,16 @@ impl fmt::Display for Misfit {
             Misfit::NotReady => "not ready",
             Misfit::Cordoned => "cordoned",
             Misfit::Taint => "tainted",
-            Misfit::Affinity => "not selected by the pod's node affinity",
-            Misfit::Port => "using a port that the pod takes",
-            Misfit::Full(resource) => return write!(f, "without enough {resource} to request"),
-            Misfit::Claim => "barred while another pod uses the pod's volume claim",
-            Misfit::Volume => "out of reach of the pod's volumes",
-            Misfit::Spread => "ruled out by the pod's topology spread",
-            Misfit::Lonely => "not near a pod that this one must be near",
-            Misfit::AntiAffinity => "taken by a pod that this one avoids",
-            Misfit::Avoided => "taken by a pod that avoids this one",
-            Misfit::Gated => "closed to a pod with scheduling gates",
+            Misfit::Affinity => "not matching its node affinity",
+            Misfit::Port => "already using one of its host ports",
+            Misfit::Full(resource) => return write!(f, "short of {resource} by requests"),
+            Misfit::Claim => "blocked by another pod that uses its volume claim",
+            Misfit::Volume => "unable to reach its volumes",
+            Misfit::Spread => "excluded by its topology spread constraints",
+            Misfit::Lonely => "without a pod that it must run near",
+            Misfit::AntiAffinity => "occupied by a pod that it avoids",
+            Misfit::Avoided => "occupied by a pod that avoids it",
+            Misfit::Gated => "closed because it has scheduling gates",
         })
     }
 }
@@ -212,26 +212,26 @@ pub fn fitting<'q, 'w>(
 /// behaviours of descheduler are not copied: it treats pods of one name as one pod, and it ignores
 /// namespace selectors.
 pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
-    let (it, there) = (
+    let (pod_facts, node_facts) = (
         draft.world.snapshot.pod(pod),
         draft.world.snapshot.node(node),
     );
-    if !there.ready {
+    if !node_facts.ready {
         return Err(Misfit::NotReady);
     }
-    if there.cordoned {
+    if node_facts.cordoned {
         return Err(Misfit::Cordoned);
     }
-    if !taints::tolerated(&there.taints, &it.tolerations) {
+    if !taints::tolerated(&node_facts.taints, &pod_facts.tolerations) {
         return Err(Misfit::Taint);
     }
-    if !node_affinity::admits(it, there) {
+    if !node_affinity::admits(pod_facts, node_facts) {
         return Err(Misfit::Affinity);
     }
     if pod_affinity::avoids_on(draft, pod, node) {
         return Err(Misfit::AntiAffinity);
     }
-    match node_resources::lacking(&it.requests, |r| draft.free_today(node, r)) {
+    match node_resources::lacking(&pod_facts.requests, |r| draft.free_today(node, r)) {
         Some(resource) => Err(Misfit::Full(
             draft.world.snapshot.resources.name(resource).to_owned(),
         )),

@@ -20,14 +20,14 @@ pub type Pods = Rc<[PodId]>;
 #[derive(Debug)]
 pub struct Index<'w> {
     snapshot: &'w Snapshot,
-    alike: Vec<Alike<'w>>,
+    alike: Vec<LabelGroup<'w>>,
     alike_of: Vec<usize>,
     siblings: Vec<Pods>,
     siblings_of: Vec<Option<usize>>,
     terms: Vec<Term<'w>>,
     terms_of: BTreeMap<PodId, Vec<usize>>,
     with_ports: Vec<PodId>,
-    images: OnceCell<BTreeMap<&'w str, Stored>>,
+    images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotation: OnceCell<Vec<NodeId>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
     selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
@@ -35,7 +35,7 @@ pub struct Index<'w> {
 
 /// Pods of one namespace with equal labels. A selector matches all of them or none.
 #[derive(Debug)]
-struct Alike<'w> {
+struct LabelGroup<'w> {
     namespace: &'w str,
     labels: &'w Labels,
     pods: Vec<PodId>,
@@ -84,7 +84,7 @@ pub enum Want {
 
 /// An image that nodes have.
 #[derive(Debug, Default)]
-pub struct Stored {
+pub struct NodeImage {
     /// The size in bytes, as the first node reports it.
     pub size: u64,
     /// The nodes that have the image.
@@ -243,7 +243,7 @@ impl<'w> Index<'w> {
     }
 
     /// Returns an image by name, if any node has it.
-    pub fn image(&self, name: &str) -> Option<&Stored> {
+    pub fn image(&self, name: &str) -> Option<&NodeImage> {
         self.images.get_or_init(|| images(self.snapshot)).get(name)
     }
 
@@ -253,7 +253,7 @@ impl<'w> Index<'w> {
         self.rotation.get_or_init(|| rotation(self.snapshot))
     }
 
-    fn means(&self, term: &Term<'w>, alike: &Alike<'w>) -> bool {
+    fn means(&self, term: &Term<'w>, alike: &LabelGroup<'w>) -> bool {
         term.whom.mean(
             &self.snapshot.namespaces,
             term.namespace,
@@ -273,9 +273,9 @@ fn pair((key, value): (&String, &String)) -> (String, String) {
     (key.clone(), value.clone())
 }
 
-fn alike(snapshot: &Snapshot) -> (Vec<Alike<'_>>, Vec<usize>) {
+fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
     let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
-    let (mut all, mut of): (Vec<Alike<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
+    let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
     for (position, pod) in snapshot.pods.iter().enumerate() {
         let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
         // Pods of one workload are adjacent.
@@ -286,7 +286,7 @@ fn alike(snapshot: &Snapshot) -> (Vec<Alike<'_>>, Vec<usize>) {
             .copied()
             .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
         if place == all.len() {
-            all.push(Alike {
+            all.push(LabelGroup {
                 namespace,
                 labels,
                 pods: Vec::new(),
@@ -364,18 +364,18 @@ fn terms(snapshot: &Snapshot) -> (Vec<Term<'_>>, BTreeMap<PodId, Vec<usize>>) {
     (all, of)
 }
 
-fn images(snapshot: &Snapshot) -> BTreeMap<&str, Stored> {
+fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
     let containers = snapshot
         .pods
         .iter()
         .flat_map(|p| &p.containers)
         .filter(|c| c.role != Role::Ephemeral);
     let asked: std::collections::BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
-    let mut all: BTreeMap<&str, Stored> = BTreeMap::new();
+    let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
     for node in snapshot.node_ids() {
         for image in &snapshot.node(node).images {
             for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
-                let stored = all.entry(name).or_insert_with(|| Stored {
+                let stored = all.entry(name).or_insert_with(|| NodeImage {
                     size: image.size,
                     nodes: Vec::new(),
                 });
