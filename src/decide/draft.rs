@@ -332,8 +332,7 @@ impl<'w> Draft<'w> {
             .accepted
             .iter()
             .filter(|(_, landing)| landing.among.len() > 1);
-        tied
-            .flat_map(|(_, landing)| landing.among.iter().copied())
+        tied.flat_map(|(_, landing)| landing.among.iter().copied())
             .collect()
     }
 

@@ -137,7 +137,11 @@ impl fmt::Display for Unmeasured {
             Unmeasured::Missing => f.write_str("no samples"),
             Unmeasured::Stale(age) => write!(f, "the latest sample is {:#} old", whole(*age)),
             Unmeasured::Future(lead) => {
-                write!(f, "the latest sample is {:#} ahead of the local clock", whole(*lead))
+                write!(
+                    f,
+                    "the latest sample is {:#} ahead of the local clock",
+                    whole(*lead)
+                )
             }
             Unmeasured::Few { have, need } => write!(f, "{have} of {need} required samples"),
         }

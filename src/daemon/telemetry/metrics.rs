@@ -361,7 +361,8 @@ impl Metrics {
                 .set(count(entries));
         }
         it.resting.set(count(ledger.resting(now)));
-        it.repeat_offenders.set(count(ledger.repeatedly_ineffective()));
+        it.repeat_offenders
+            .set(count(ledger.repeatedly_ineffective()));
     }
 
     /// Takes in a cycle, and how long it took.

@@ -32,7 +32,11 @@ pub(super) fn smooth(
 
 /// Returns an average in which the weight of a sample halves with each such period of age; zero
 /// without samples.
-fn weighted_by_age(samples: impl Iterator<Item = Sample>, half: SignedDuration, now: Timestamp) -> Measure {
+fn weighted_by_age(
+    samples: impl Iterator<Item = Sample>,
+    half: SignedDuration,
+    now: Timestamp,
+) -> Measure {
     let (mut cpu, mut memory, mut sum) = (0.0, 0.0, 0.0);
     for sample in samples {
         let age = now.duration_since(sample.at).as_secs_f64().max(0.0);

@@ -59,11 +59,7 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
     let (labels, taints) = (labels(f.field("labels")), taints(f.field("taints")));
     let begin = fails.max(drains);
     if recovers.is_some() && begin.is_none() {
-        f.complain(
-            Code::Conflict,
-            "recovers",
-            "requires fails or drains",
-        );
+        f.complain(Code::Conflict, "recovers", "requires fails or drains");
     } else if recovers
         .zip(begin)
         .is_some_and(|(recovers, begin)| recovers <= begin)

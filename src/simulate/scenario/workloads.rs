@@ -129,11 +129,7 @@ fn toleration(f: &mut Fields<'_, '_>) -> Option<Toleration> {
         .one_of(&[("Exists", true), ("Equal", false)])
         .unwrap_or(false);
     if any && value.is_some() {
-        f.complain(
-            Code::Conflict,
-            "value",
-            "not allowed with operator Exists",
-        );
+        f.complain(Code::Conflict, "value", "not allowed with operator Exists");
     }
     if !any && key.is_none() {
         f.complain(

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::model::usage::Sample;
 
-use super::{History, Remainder, beside, series_of};
+use super::History;
+use super::alignment::order;
+use super::series::Remainder;
 
 impl History {
     /// Returns the samples of each pod of a snapshot by position, oldest first; `None` for a pod
@@ -22,11 +24,11 @@ impl History {
         let pod = snapshot.pod(pod);
         let position = self
             .pods
-            .binary_search_by(|s| beside::order((&s.pod.namespace, &s.pod.name), pod));
+            .binary_search_by(|s| order((&s.pod.namespace, &s.pod.name), pod));
         let series = position
             .ok()
             .map(|position| &self.pods[position])
-            .filter(|series| series_of(series, pod));
+            .filter(|series| series.belongs_to(pod));
         series
             .map(|series| series.samples.iter().copied().collect())
             .unwrap_or_default()
