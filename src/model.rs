@@ -1,4 +1,4 @@
-//! The world that decisions are made in, and the plan that they result in: plain data without I/O.
+//! The input of a decision (cluster, usage, ledger) and its result (the plan): plain data without I/O.
 
 pub mod snapshot;
 pub mod usage;

@@ -1,10 +1,13 @@
-//! A cluster in memory, driven by the same [`Engine`] and the same scheduler as a real one.
+//! A cluster in memory, driven by the same [`Engine`] and the same scheduler forecast as a real
+//! one.
 //!
-//! A [`Scenario`] says what there is, what it really uses and what happens to it; [`run`] drives it through hours in
-//! moments and returns a [`Trace`]. The same scenario, policy and seed give the same trace, byte for byte.
+//! A [`Scenario`] describes the cluster, its real usage and its events. [`run`] simulates hours of
+//! it within moments and returns a [`Trace`]. Equal scenarios, policies and seeds give equal
+//! traces, byte for byte.
 //!
-//! What is simulated: controllers that replace pods, budgets, evictions, nodes that join, fail and are drained, metrics
-//! that come late. What is not: preemption, volumes, rollouts, and memory that runs out.
+//! Simulated: controllers that replace pods, budgets, evictions, nodes that join, fail and are
+//! drained, and delayed metrics. Not simulated: preemption, volumes, rollouts and memory
+//! exhaustion.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -34,8 +37,8 @@ mod scheduling;
 mod setting;
 pub mod trace;
 
-/// Drives a scenario under a policy from its start to its end. `policy_name` is for the trace; `watch` is told how far it
-/// has come, after every step of simulated time.
+/// Runs a scenario under a policy from start to end. `policy_name` appears in the trace. `watch`
+/// receives the progress after each step of simulated time.
 pub fn run(
     scenario: &Scenario,
     mut policy: Policy,
@@ -45,7 +48,8 @@ pub fn run(
     if let Some(strategy) = &scenario.scheduler {
         policy.scheduler.fit.strategy = strategy.clone();
     }
-    // Nobody reads it here, and it would take time in each of thousands of cycles.
+    // The simulation does not show recommendations, and computing them would cost time in thousands
+    // of cycles.
     policy.rightsizing.top = 0;
     let tick = policy.usage.poll;
     let mut run = Run::new(scenario, policy);
@@ -64,7 +68,7 @@ pub fn run(
     }
 }
 
-/// The cluster of a scenario as it is at its start, and what it uses then.
+/// Returns the snapshot and the usage of a scenario at its start.
 pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
     let mut cluster = setting::begin(scenario, policy);
     cluster.settle_down(policy);
@@ -95,7 +99,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// One tick: what happens by itself, then what the daemon does, in its order.
+    /// Runs one tick: first the cluster's own events, then the steps of the daemon, in its order.
     fn pass(&mut self, last: SignedDuration, recorder: &mut Recorder) {
         self.cluster.live_through_agenda();
         controllers::nodes(&mut self.cluster, self.scenario, last);
@@ -116,7 +120,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// One cycle of the daemon: settle, decide, write down, act, write down.
+    /// Runs one cycle of the daemon: settle, decide, save the ledger, evict, save again.
     fn cycle(&mut self, observed: &Observed<'_>, recorder: &mut Recorder) {
         for settled in self.engine.settle_observed(observed) {
             recorder.settled(&settled);
@@ -131,9 +135,9 @@ impl<'s> Run<'s> {
         self.act(&plan, recorder);
     }
 
-    /// What a plan asks of the cluster is done here, and nowhere else.
+    /// Applies a plan to the cluster. No other code does.
     fn act(&mut self, plan: &Plan, recorder: &mut Recorder) {
-        // In the order of the daemon: a move may count on a taint that goes.
+        // Same order as in the daemon: a move may depend on the removal of a taint.
         let (removed, added): (Vec<&Steer>, Vec<&Steer>) = plan
             .steering
             .iter()
@@ -165,7 +169,7 @@ impl<'s> Run<'s> {
 }
 
 impl Cluster {
-    /// Controllers and scheduler, until neither has anything to do.
+    /// Runs controllers and scheduler until neither has work left.
     fn settle_down(&mut self, policy: &Policy) {
         controllers::workloads(self);
         scheduling::schedule(self, policy);

@@ -1,4 +1,4 @@
-//! Numbers that mean something: amounts, ratios, and a value for each resource.
+//! Amounts, ratios and resources: numbers that carry their unit.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
@@ -10,7 +10,8 @@ pub mod quantity;
 pub mod selector;
 pub mod text;
 
-/// How much of one resource, in its base unit: nanocores of cpu, bytes of memory, a count of anything else.
+/// An amount of one resource in its base unit: nanocores of cpu, bytes of memory, a count of any
+/// other resource.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -18,41 +19,42 @@ pub mod text;
 pub struct Amount(u64);
 
 impl Amount {
-    /// None of it.
+    /// Zero.
     pub const ZERO: Amount = Amount(0);
-    /// One of a countable resource, such as a pod.
+    /// One unit of a countable resource, such as a pod.
     pub const ONE: Amount = Amount(1);
-    /// Nanocores in one core.
+    /// Nanocores per core.
     pub const NANOS: u64 = 1_000_000_000;
 
-    /// An amount of so many base units.
+    /// Creates an amount from base units.
     pub const fn new(base_units: u64) -> Self {
         Amount(base_units)
     }
 
-    /// So many thousandths of a core.
+    /// Creates an amount of cpu from millicores.
     pub const fn millicores(milli: u64) -> Self {
         Amount(milli.saturating_mul(1_000_000))
     }
 
-    /// Base units: nanocores, bytes or a count.
+    /// Returns the amount in base units: nanocores, bytes or a count.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The sum; saturates, for no real amount comes near the limit.
+    /// Returns the sum. It saturates, because no real amount comes near the limit.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Amount(self.0.saturating_add(other.0))
     }
 
-    /// The difference, or zero where `other` is larger.
+    /// Returns the difference, or zero if `other` is larger.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Amount(self.0.saturating_sub(other.0))
     }
 
-    /// This amount as a share of `whole`; `None` where `whole` is zero, since no share of nothing is known.
+    /// Returns this amount as a share of `whole`; `None` if `whole` is zero, because the share is
+    /// undefined.
     pub fn share_of(self, whole: Self) -> Option<Ratio> {
         if whole.0 == 0 {
             None
@@ -61,7 +63,8 @@ impl Amount {
         }
     }
 
-    /// For statistics only: exact up to 2^53 base units, which is 9 million cores or 8 PiB.
+    /// Converts to a float for statistics: exact up to 2^53 base units, which is 9 million cores or
+    /// 8 PiB.
     #[expect(
         clippy::cast_precision_loss,
         reason = "the doc comment states the bound"
@@ -70,7 +73,8 @@ impl Amount {
         self.0 as f64
     }
 
-    /// The nearest amount to a statistic; negative values and not-a-number become zero.
+    /// Returns the amount that is closest to a statistic. Negative values and not-a-number become
+    /// zero.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -80,7 +84,7 @@ impl Amount {
         Amount(base_units.round().max(0.0) as u64)
     }
 
-    /// This share of the amount, rounded down.
+    /// Returns this share of the amount, rounded down.
     #[must_use]
     pub fn times(self, ratio: Ratio) -> Self {
         Amount::from_f64((self.as_f64() * ratio.get()).floor())
@@ -93,66 +97,68 @@ impl std::iter::Sum for Amount {
     }
 }
 
-/// A share of allocatable: finite and not negative; above 1 where more is used than there is.
+/// A share of allocatable: finite and not negative. Above 1 if usage or requests exceed
+/// allocatable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Ratio(f64);
 
 impl Serialize for Ratio {
-    /// To four decimals, a hundredth of a percent: what is beyond is noise of the arithmetic.
+    /// Writes four decimals, which is a hundredth of a percent. Further digits are arithmetic
+    /// noise.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64((self.0 * 10_000.0).round() / 10_000.0)
     }
 }
 
 impl Ratio {
-    /// Nothing used.
+    /// 0%.
     pub const ZERO: Ratio = Ratio(0.0);
-    /// A quarter of it used.
+    /// 25%.
     pub const QUARTER: Ratio = Ratio(0.25);
-    /// All of it used.
+    /// 100%.
     pub const ONE: Ratio = Ratio(1.0);
 
-    /// `None` where the value is negative, infinite or not a number.
+    /// Creates a ratio; `None` if the value is negative, infinite or not a number.
     pub fn new(share: f64) -> Option<Self> {
         (share.is_finite() && share >= 0.0).then_some(Ratio(share))
     }
 
-    /// From a percentage; `None` as for [`Ratio::new`].
+    /// Creates a ratio from a percentage; `None` as for [`Ratio::new`].
     pub fn percent(percent: f64) -> Option<Self> {
         Ratio::new(percent / 100.0)
     }
 
-    /// The share: 0.5 is half.
+    /// Returns the share: 0.5 is half.
     pub const fn get(self) -> f64 {
         self.0
     }
 
-    /// The sum of two shares.
+    /// Returns the sum of two shares.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Ratio(self.0 + other.0)
     }
 
-    /// The difference, or zero where `other` is larger.
+    /// Returns the difference, or zero if `other` is larger.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Ratio((self.0 - other.0).max(0.0))
     }
 
-    /// No more than `most`.
+    /// Returns the smaller of the two.
     #[must_use]
     pub fn at_most(self, most: Self) -> Self {
         Ratio(self.0.min(most.0))
     }
 
-    /// A total order, for sorting: a ratio is never not-a-number.
+    /// Compares two ratios. The order is total, because a ratio is never not-a-number.
     pub fn order(self, other: Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)
     }
 }
 
 impl fmt::Display for Ratio {
-    /// Whole percents, or a tenth where there is one to show below ten percent.
+    /// Writes whole percents, with one decimal below ten percent if it is not zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
         let text = if percent < 9.95 && (percent - percent.round()).abs() > 0.05 {
@@ -164,25 +170,25 @@ impl fmt::Display for Ratio {
     }
 }
 
-/// Position of a resource in the tables of one snapshot.
+/// The position of a resource in the tables of one snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceId(pub usize);
 
 impl ResourceId {
-    /// `cpu`, in every snapshot.
+    /// `cpu`, the same in every snapshot.
     pub const CPU: ResourceId = ResourceId(0);
-    /// `memory`, in every snapshot.
+    /// `memory`, the same in every snapshot.
     pub const MEMORY: ResourceId = ResourceId(1);
-    /// `pods`, in every snapshot: each pod uses one.
+    /// `pods`, the same in every snapshot: each pod uses one.
     pub const PODS: ResourceId = ResourceId(2);
 }
 
-/// The resources of one snapshot, by position: cpu, memory and pods, then all others by name.
+/// The resources of one snapshot by position: cpu, memory and pods, then all others by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources(Vec<String>);
 
 impl Resources {
-    /// The three that every cluster has, and those named.
+    /// Creates the list of cpu, memory, pods and these other resources.
     pub fn with<'a>(others: impl IntoIterator<Item = &'a str>) -> Self {
         let basic = ["cpu", "memory", "pods"];
         let others: std::collections::BTreeSet<&str> =
@@ -190,22 +196,22 @@ impl Resources {
         Resources(basic.into_iter().chain(others).map(str::to_owned).collect())
     }
 
-    /// How many.
+    /// Returns the number of resources.
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// The position of a name, if the snapshot knows it.
+    /// Returns the position of a name, if the snapshot knows the resource.
     pub fn find(&self, name: &str) -> Option<ResourceId> {
         self.0.iter().position(|n| n == name).map(ResourceId)
     }
 
-    /// The name at a position.
+    /// Returns the name at a position.
     pub fn name(&self, id: ResourceId) -> &str {
         &self.0[id.0]
     }
 
-    /// All positions, in order.
+    /// Returns all positions, in order.
     pub fn ids(&self) -> impl Iterator<Item = ResourceId> + use<> {
         (0..self.0.len()).map(ResourceId)
     }
@@ -216,19 +222,19 @@ impl Resources {
 pub struct PerResource<T>(SmallVec<[T; 4]>);
 
 impl<T: Clone> PerResource<T> {
-    /// The same value for each of `count` resources.
+    /// Returns a table with the same value for each of `count` resources.
     pub fn all(count: usize, value: T) -> Self {
         PerResource(SmallVec::from_elem(value, count))
     }
 }
 
 impl<T> PerResource<T> {
-    /// A value computed for each of `count` resources.
+    /// Returns a table with a computed value for each of `count` resources.
     pub fn from_fn(count: usize, f: impl FnMut(ResourceId) -> T) -> Self {
         PerResource((0..count).map(ResourceId).map(f).collect())
     }
 
-    /// Positions and values, in order.
+    /// Returns positions and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (ResourceId, &T)> {
         self.0.iter().enumerate().map(|(i, v)| (ResourceId(i), v))
     }
@@ -247,7 +253,7 @@ impl<T> IndexMut<ResourceId> for PerResource<T> {
     }
 }
 
-/// How an amount of a named resource reads to a person: `1.5 cores`, `3.2 GiB`, `4 nvidia.com/gpu`.
+/// Formats an amount of a named resource for people: `1.50 cores`, `3.2 GiB`, `4 nvidia.com/gpu`.
 pub fn show(resource: &str, amount: Amount) -> String {
     match resource {
         "cpu" => format!(
@@ -275,20 +281,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_of_nothing_is_unknown() {
+    fn a_share_of_zero_is_undefined() {
         assert_eq!(Amount::new(5).share_of(Amount::ZERO), None);
         assert_eq!(Amount::new(5).share_of(Amount::new(10)), Ratio::new(0.5));
     }
 
     #[test]
-    fn a_ratio_is_never_negative_nor_infinite_nor_unknown() {
+    fn negative_infinite_and_nan_values_are_not_ratios() {
         for bad in [-0.1, f64::NAN, f64::INFINITY] {
             assert_eq!(Ratio::new(bad), None);
         }
     }
 
     #[test]
-    fn ratios_read_as_percentages() {
+    fn ratios_are_shown_as_percentages() {
         let shown: Vec<_> = [0.0, 0.005, 0.04, 0.0955, 0.836, 1.2]
             .map(|r| Ratio(r).to_string())
             .into();
@@ -296,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_written_to_four_decimals() {
+    fn ratios_serialise_with_four_decimals() {
         let text: Vec<_> = [1.0 / 3.0, 0.1 + 0.2, 1.0]
             .map(|r| serde_json::to_string(&Ratio(r)).unwrap())
             .into();
@@ -304,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_begin_with_the_three_that_every_cluster_has() {
+    fn resources_start_with_cpu_memory_and_pods() {
         let resources = Resources::with(["nvidia.com/gpu", "memory", "ephemeral-storage"]);
         let names: Vec<_> = resources
             .ids()

@@ -1,4 +1,5 @@
-//! The world as it is, and the draft of a plan: the world plus what is decided so far.
+//! The world as the input of a decision, and the draft of a plan: the world plus the decisions so
+//! far.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,41 +20,42 @@ use self::index::Index;
 mod finish;
 pub mod index;
 
-/// Since when a node has been above a target of the strategy at this position, by node name.
+/// The time since when a node has been above a target, by strategy position and node name.
 pub type HotSince = BTreeMap<(usize, String), Timestamp>;
 
-/// All that a decision is made from.
+/// The complete input of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct World<'w> {
-    /// What the operator asks for.
+    /// The policy.
     pub policy: &'w Policy,
-    /// The cluster.
+    /// The nodes, pods and budgets of the cluster.
     pub snapshot: &'w Snapshot,
-    /// What it uses.
+    /// The usage of nodes and pods.
     pub usage: &'w Usage,
-    /// What was evicted before.
+    /// Past evictions.
     pub ledger: &'w Ledger,
-    /// For how long nodes have been hot.
+    /// The time since when nodes have been hot.
     pub hot_since: &'w HotSince,
-    /// The time.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// A pod that a strategy would move, and why.
+/// A pod that a strategy proposes to move.
 #[derive(Clone, Debug)]
 pub struct Candidate {
     /// The pod.
     pub pod: PodId,
-    /// Position of the strategy in the policy.
+    /// The position of the strategy in the policy.
     pub strategy: usize,
-    /// Why.
+    /// The reason of the strategy.
     pub reason: Reason,
-    /// Where its replacement would have to fit for the move to help; `None` where any node will do.
+    /// Limits that the replacement's node must keep for the move to help; `None` if any node is
+    /// fine.
     pub room: Option<DestinationLimits>,
 }
 
 impl Candidate {
-    /// A pod that nobody would move, to ask what the gates would say of it.
+    /// Creates a candidate that is not moved. It only asks the gates for their answer.
     pub const fn counted(pod: PodId, strategy: usize) -> Self {
         Candidate {
             pod,
@@ -64,32 +66,32 @@ impl Candidate {
     }
 }
 
-/// Nodes that may take a replacement, and how full it may make them.
+/// The nodes that may take a replacement, and how full it may make them.
 #[derive(Clone, Debug)]
 pub struct DestinationLimits {
     /// The nodes.
     pub nodes: Rc<[NodeId]>,
-    /// No node may be above this afterwards.
+    /// Limits for each node after the move.
     pub ceiling: Rc<[(ResourceId, Ratio)]>,
-    /// What the ceiling weighs.
+    /// Whether the ceiling applies to usage or requests.
     pub basis: Basis,
-    /// No node may be above this by what it uses, where that is known.
+    /// Limits for the usage of each node, if known.
     pub cool: Rc<[(ResourceId, Ratio)]>,
 }
 
-/// Where a replacement is foreseen to land.
+/// The nodes where the forecast expects a replacement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landing {
-    /// The node that its load is booked on from now on; `None` where nobody asked.
+    /// The node that the draft adds the load to; `None` without a forecast.
     pub on: Option<NodeId>,
-    /// Every node that may win it, the likeliest first.
+    /// Every node that may win, the most likely first.
     pub among: Vec<NodeId>,
 }
 
-/// The world plus what is decided so far: loads are as they will be once the moves are made.
+/// The world plus the decisions so far. Loads are those after the moves.
 #[derive(Debug)]
 pub struct Draft<'w> {
-    /// What it is drafted from.
+    /// The input of the decision.
     pub world: World<'w>,
     actual: Vec<Option<Measure>>,
     requested: Vec<PerResource<Amount>>,
@@ -101,7 +103,8 @@ pub struct Draft<'w> {
     landed: BTreeMap<NodeId, Vec<PodId>>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
-    /// The same, but that replacements for which the scheduler draws lots have not landed anywhere.
+    /// The same draft, except that replacements with several possible nodes have not landed
+    /// anywhere.
     open: Option<Box<Draft<'w>>>,
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
@@ -109,7 +112,7 @@ pub struct Draft<'w> {
 }
 
 impl<'w> Draft<'w> {
-    /// Nothing decided.
+    /// Creates a draft without decisions.
     pub fn new(world: World<'w>) -> Self {
         let snapshot = world.snapshot;
         let sum = |id: NodeId, counts: fn(&Pod) -> bool| {
@@ -151,7 +154,7 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// The same draft without the answers so far, to try on it what a few more moves would lead to.
+    /// Returns a copy without refusals and verdicts, to try the effect of a few more moves.
     #[must_use]
     pub fn trial(&self) -> Self {
         Draft {
@@ -173,8 +176,9 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// What a node carries of a resource: used, or requested, by the pods that stay and those that are to land.
-    /// Resources other than cpu and memory are always weighed by requests. `None` where usage is unknown.
+    /// Returns the load of a node: the usage or requests of the pods that stay and of those
+    /// expected to land. Resources other than cpu and memory always count by requests. `None` if
+    /// the usage is unknown.
     pub fn load(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Amount> {
         match (basis, resource) {
             (Basis::Actual, ResourceId::CPU) => self.actual[node.0].map(|m| m.cpu),
@@ -183,7 +187,7 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// What a pod would take along. `None` where its usage is unknown.
+    /// Returns the load that a pod takes along. `None` if its usage is unknown.
     pub fn weight(&self, pod: PodId, resource: ResourceId, basis: Basis) -> Option<Amount> {
         match (basis, resource) {
             (Basis::Actual, ResourceId::CPU) => self.world.usage.pod(pod).map(|m| m.cpu),
@@ -192,12 +196,13 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// The load as a share of allocatable. Nothing of a resource that the node does not have is a share of zero.
+    /// Returns the load as a share of allocatable. A load of zero is a share of zero even if the
+    /// node lacks the resource.
     pub fn ratio(&self, node: NodeId, resource: ResourceId, basis: Basis) -> Option<Ratio> {
         self.ratio_with(node, resource, basis, Amount::ZERO)
     }
 
-    /// The share that the load would be with so much more.
+    /// Returns the load plus `more` as a share of allocatable.
     pub fn ratio_with(
         &self,
         node: NodeId,
@@ -214,37 +219,39 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// What kube-scheduler holds to be free on a node: pods on their way out still count.
+    /// Returns the free amount as kube-scheduler counts it: terminating pods still occupy their
+    /// requests.
     pub fn free(&self, node: NodeId, resource: ResourceId) -> Amount {
         self.world.snapshot.node(node).allocatable[resource].minus(self.reserved[node.0][resource])
     }
 
-    /// What all pods of a node request, those on their way out included.
+    /// Returns the requests of all pods of a node, including terminating ones.
     pub fn reserved(&self, node: NodeId) -> &PerResource<Amount> {
         &self.reserved[node.0]
     }
 
-    /// What kube-scheduler takes the pods of a node to use where it scores nodes, those on their way out included.
+    /// Returns the requests of all pods of a node, including terminating ones, as kube-scheduler
+    /// counts them for scores: with a default for containers without requests.
     pub fn presumed(&self, node: NodeId) -> Presumed {
         self.presumed[node.0]
     }
 
-    /// Where a pod is, or where its replacement is foreseen to land once it is to be moved.
+    /// Returns the node of a pod, or the expected node of its replacement if it moves.
     pub fn place(&self, pod: PodId) -> Option<NodeId> {
         self.places[pod.0]
     }
 
-    /// What of the snapshot is looked up again and again.
+    /// Returns the lookup tables of the snapshot.
     pub fn index(&self) -> &Index<'w> {
         self.index.get_or_init(|| Index::new(self.world.snapshot))
     }
 
-    /// What is free on a node now, whatever is decided.
+    /// Returns the free amount of a node now, ignoring planned moves.
     pub fn free_today(&self, node: NodeId, resource: ResourceId) -> Amount {
         self.world.snapshot.node(node).allocatable[resource].minus(self.occupied[node.0][resource])
     }
 
-    /// The pods that are on a node and stay, and those that are to land there.
+    /// Returns the pods that stay on a node and those expected to land there.
     pub fn pods_on(&self, node: NodeId) -> impl Iterator<Item = PodId> + use<'_, 'w> {
         let staying = self
             .world
@@ -258,29 +265,29 @@ impl<'w> Draft<'w> {
             .copied()
     }
 
-    /// The strategy at a position of the policy.
+    /// Returns the strategy at a position of the policy.
     pub fn strategy(&self, position: usize) -> &'w Strategy {
         &self.world.policy.strategies[position]
     }
 
-    /// Whether a pod is already to be moved.
+    /// Returns true if the draft moves the pod.
     pub fn moves(&self, pod: PodId) -> bool {
         self.moves.contains_key(&pod)
     }
 
-    /// Where a pod that is to be moved is foreseen to land.
+    /// Returns the expected node of a moved pod's replacement.
     pub fn landing(&self, pod: PodId) -> Option<NodeId> {
         self.moves
             .get(&pod)
             .and_then(|position| self.accepted[*position].1.on)
     }
 
-    /// The moves so far, in order.
+    /// Returns the moves so far, in order.
     pub fn accepted(&self) -> impl Iterator<Item = &Candidate> {
         self.accepted.iter().map(|(candidate, _)| candidate)
     }
 
-    /// How many moves so far are of such pods.
+    /// Counts the moves so far that match a condition.
     pub fn count(&self, counts: impl Fn(&Candidate, &Pod) -> bool) -> u32 {
         let counted = self
             .accepted()
@@ -289,12 +296,12 @@ impl<'w> Draft<'w> {
         u32::try_from(counted).unwrap_or(u32::MAX)
     }
 
-    /// What the gates answered to a strategy about a pod.
+    /// Returns the refusal of a pod for a strategy.
     pub fn refusal(&self, strategy: usize, pod: PodId) -> Option<&Refusal> {
         self.kept.get(&(strategy, pod))
     }
 
-    /// All that the gates answered to a strategy, by pod.
+    /// Returns all refusals for a strategy, by pod.
     pub fn refusals(&self, strategy: usize) -> impl Iterator<Item = (PodId, &Refusal)> {
         let first = (strategy, PodId(0));
         self.kept
@@ -303,7 +310,7 @@ impl<'w> Draft<'w> {
             .map(|((_, pod), why)| (*pod, why))
     }
 
-    /// The move of a pod, if it is to be moved: who asked and why, and where it is foreseen to land.
+    /// Returns the move of a pod and its expected landing, if the draft moves it.
     pub fn move_of(&self, pod: PodId) -> Option<(&Candidate, &Landing)> {
         self.moves
             .get(&pod)
@@ -311,45 +318,46 @@ impl<'w> Draft<'w> {
             .map(|(candidate, landing)| (candidate, landing))
     }
 
-    /// Where lots were drawn for earlier moves, the draft in which those have not landed anywhere: whatever the lots,
-    /// the scheduler will find each node as it is in this one, as it is there, or in between.
+    /// Returns the draft in which moves with several possible nodes have not landed anywhere;
+    /// `None` without such moves.
+    ///
+    /// The scheduler will find each node as in this draft, as in that one, or in between.
     pub fn open(&self) -> Option<&Draft<'w>> {
         self.open.as_deref()
     }
 
-    /// The nodes for which the scheduler draws lots among earlier moves.
-    pub fn lots(&self) -> Vec<NodeId> {
-        let drawn = self
+    /// Returns the nodes that may take the replacement of a move with several possible nodes.
+    pub fn tied_landings(&self) -> Vec<NodeId> {
+        let tied = self
             .accepted
             .iter()
             .filter(|(_, landing)| landing.among.len() > 1);
-        drawn
-            .flat_map(|(_, landing)| landing.among.iter().copied())
+        tied.flat_map(|(_, landing)| landing.among.iter().copied())
             .collect()
     }
 
-    /// The nodes that moves so far may land on.
-    pub fn goals(&self) -> BTreeSet<NodeId> {
+    /// Returns the nodes where the moves so far may land.
+    pub fn destinations(&self) -> BTreeSet<NodeId> {
         self.accepted
             .iter()
             .flat_map(|(_, landing)| landing.among.iter().copied().chain(landing.on))
             .collect()
     }
 
-    /// Writes down a move, and shifts the pod's load.
+    /// Records a move and shifts the load of the pod.
     pub fn accept(&mut self, candidate: Candidate, landing: Landing) {
         if landing.among.len() > 1 && self.open.is_none() {
             self.open = Some(Box::new(self.trial()));
         }
         if let Some(open) = &mut self.open {
-            let lot = Landing {
+            let nowhere = Landing {
                 on: None,
                 among: Vec::new(),
             };
             open.accept(
                 candidate.clone(),
                 if landing.among.len() > 1 {
-                    lot
+                    nowhere
                 } else {
                     landing.clone()
                 },
@@ -358,7 +366,7 @@ impl<'w> Draft<'w> {
         let pod = candidate.pod;
         let snapshot = self.world.snapshot;
         let used = self.world.usage.pod(pod).unwrap_or_default();
-        // What has finished takes nothing along: it was not counted where it is.
+        // A finished pod takes no load along: the load of its node does not include it.
         let counted = !snapshot.pod(pod).finished();
         if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
@@ -373,7 +381,7 @@ impl<'w> Draft<'w> {
         self.accepted.push((candidate, landing));
     }
 
-    /// Writes down that the scheduler has put a waiting pod on a node.
+    /// Records that the scheduler put a pending pod on a node.
     pub fn bind(&mut self, pod: PodId, node: NodeId) {
         let used = self
             .world
@@ -408,27 +416,27 @@ impl<'w> Draft<'w> {
         }
     }
 
-    /// Writes down why a pod stays.
+    /// Records the refusal of a candidate.
     pub fn refuse(&mut self, candidate: &Candidate, why: Refusal) {
         self.kept.insert((candidate.strategy, candidate.pod), why);
     }
 
-    /// Writes down what a strategy takes a node for.
+    /// Records the verdict of a strategy on a node.
     pub fn judge(&mut self, verdict: Verdict) {
         self.verdicts.push(verdict);
     }
 
-    /// What strategies have taken nodes for so far.
+    /// Returns the verdicts so far.
     pub fn verdicts(&self) -> &[Verdict] {
         &self.verdicts
     }
 
-    /// Why strategies do nothing, so far.
+    /// Returns the notes so far.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// Writes down why a strategy does nothing.
+    /// Records the reason why a strategy does nothing.
     pub fn note(&mut self, note: Note) {
         self.notes.push(note);
     }

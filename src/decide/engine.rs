@@ -144,7 +144,7 @@ impl Engine {
             }
         }
         let after = balance_report(&draft);
-        let (world, destinations) = (draft.world, draft.goals());
+        let (world, destinations) = (draft.world, draft.destinations());
         let (moves, kept, verdicts, notes) = draft.finish();
         Plan {
             at: observed.now,

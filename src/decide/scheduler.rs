@@ -1,9 +1,11 @@
-//! Where kube-scheduler would put a pod, as a pure function of the draft: its filters, its scores and its choice among the
-//! best, by the profile that the policy holds.
+//! A forecast of kube-scheduler: where it would put a pod, as a pure function of the draft. It
+//! applies the filters, the scores and the choice among ties of the scheduler profile in the
+//! policy.
 //!
 //! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.36. See
-//! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Left out are preemption, dynamic resources,
-//! limits of volumes per node, and room for volumes that are still to be made.
+//! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
+//! preemption, dynamic resources, volume limits per node, and capacity for volumes that are not
+//! provisioned yet.
 
 use std::fmt;
 use std::ops::Index;
@@ -32,34 +34,34 @@ mod volumes;
 use filters::Filters;
 use question::Question;
 
-/// Why a node cannot take a pod.
+/// The reason why a node cannot run a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Misfit {
-    /// It is not ready.
+    /// The node is not Ready.
     NotReady,
-    /// It is cordoned.
+    /// The node is cordoned.
     Cordoned,
-    /// It has a taint that the pod does not tolerate.
+    /// The node has a taint that the pod does not tolerate.
     Taint,
-    /// The pod's node selector or required node affinity does not match it.
+    /// The node does not match the pod's node selector or required node affinity.
     Affinity,
-    /// A port of the node that the pod takes is in use.
+    /// A host port of the pod is in use on the node.
     Port,
-    /// Too little of this resource is free.
+    /// The node has too little of this resource free.
     Full(String),
-    /// Another pod has a claim in use that one pod alone may use.
+    /// Another pod uses a ReadWriteOncePod claim of this pod.
     Claim,
-    /// A volume of the pod cannot be reached from it.
+    /// A volume of the pod is not accessible from the node.
     Volume,
-    /// Too many pods like this one would be in its place.
+    /// The pod would exceed the maxSkew of a topology spread constraint.
     Spread,
-    /// No pod that this one must be near is in its place.
+    /// The node's domain has no pod that the required pod affinity asks for.
     Lonely,
-    /// A pod on it, or in its zone, is one that this pod avoids.
+    /// The node's domain has a pod that this pod's required anti-affinity excludes.
     AntiAffinity,
-    /// A pod on it, or in its zone, avoids this one.
+    /// The node's domain has a pod whose required anti-affinity excludes this pod.
     Avoided,
-    /// The pod has scheduling gates, and no node takes it.
+    /// The pod has scheduling gates, so no node can run it.
     Gated,
 }
 
@@ -69,29 +71,32 @@ impl fmt::Display for Misfit {
             Misfit::NotReady => "not ready",
             Misfit::Cordoned => "cordoned",
             Misfit::Taint => "tainted",
-            Misfit::Affinity => "not selected by the pod's node affinity",
-            Misfit::Port => "using a port that the pod takes",
-            Misfit::Full(resource) => return write!(f, "without enough {resource} to request"),
-            Misfit::Claim => "barred while another pod uses the pod's volume claim",
-            Misfit::Volume => "out of reach of the pod's volumes",
-            Misfit::Spread => "ruled out by the pod's topology spread",
-            Misfit::Lonely => "not near a pod that this one must be near",
-            Misfit::AntiAffinity => "taken by a pod that this one avoids",
-            Misfit::Avoided => "taken by a pod that avoids this one",
-            Misfit::Gated => "closed to a pod with scheduling gates",
+            Misfit::Affinity => "not matching its node affinity",
+            Misfit::Port => "already using one of its host ports",
+            Misfit::Full(resource) => return write!(f, "short of {resource} by requests"),
+            Misfit::Claim => "blocked by another pod that uses its volume claim",
+            Misfit::Volume => "unable to reach its volumes",
+            Misfit::Spread => "excluded by its topology spread constraints",
+            Misfit::Lonely => "without a pod that it must run near",
+            Misfit::AntiAffinity => "occupied by a pod that it avoids",
+            Misfit::Avoided => "occupied by a pod that avoids it",
+            Misfit::Gated => "closed because it has scheduling gates",
         })
     }
 }
 
-/// Where the scheduler would put a pod.
+/// The nodes where the scheduler may put a pod.
 #[derive(Clone, Debug, Default)]
 pub struct Forecast {
-    /// The nodes that may win, the likeliest first; their chances add up to one. Empty where no node takes the pod. What
-    /// is left out of a cluster so large that the scheduler looks at a part of it is less likely than 1 % together.
+    /// The nodes that may win with their probabilities, the most likely first. The probabilities
+    /// add up to one. Empty if no node is feasible.
+    ///
+    /// In a cluster so large that the scheduler scores only a part of the nodes, nodes that
+    /// together are less likely than 1% are omitted.
     pub winners: Vec<Winner>,
-    /// Every node that could take it, with its score, the best first.
+    /// Every feasible node with its score, the best first.
     pub scored: Vec<Scored>,
-    /// Every other node, and why it could not.
+    /// Every other node with the reason why it is not feasible.
     pub misfits: Vec<(NodeId, Misfit)>,
 }
 
@@ -100,27 +105,27 @@ pub struct Forecast {
 pub struct Winner {
     /// The node.
     pub node: NodeId,
-    /// How likely.
+    /// The probability.
     pub chance: Ratio,
 }
 
-/// What a node scores.
+/// The score of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scored {
     /// The node.
     pub node: NodeId,
-    /// The sum; zero where the pod has another scheduler, of which nothing is known.
+    /// The sum of the plugin scores; zero if the scheduler of the pod is unknown.
     pub total: i64,
-    /// What each plugin adds to it.
+    /// The weighted score of each plugin.
     pub parts: Parts,
 }
 
-/// What each plugin adds to the score of a node, weighted.
+/// The weighted score of each plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts([i64; ScorePlugin::ALL.len()]);
 
 impl Parts {
-    /// The sum.
+    /// Returns the sum of the plugin scores.
     pub fn total(&self) -> i64 {
         self.0.iter().sum()
     }
@@ -133,10 +138,12 @@ impl Index<ScorePlugin> for Parts {
     }
 }
 
-/// Where the scheduler would put a pod that waits, or the replacement of one that leaves, given the draft.
+/// Forecasts where the scheduler puts a pending pod, or the replacement of a pod that leaves, given
+/// the draft.
 ///
-/// A replacement is mostly placed while the pod that it replaces still ends, and then that one still takes room; it may
-/// also have gone by then, as always with a StatefulSet. Both are forecast, and who wins in either may win.
+/// Usually the replaced pod still terminates and occupies its node when the scheduler places the
+/// replacement. It may also be gone by then, as always with a StatefulSet. The forecast covers both
+/// cases: a node that wins in either may win.
 pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
     let after = || choice::forecast(&Question::after(draft, pod));
     if draft.place(pod).is_none() || question::in_turn(draft.world.snapshot.pod(pod)) {
@@ -145,14 +152,16 @@ pub fn forecast(draft: &Draft<'_>, pod: PodId) -> Forecast {
     choice::either(choice::forecast(&Question::during(draft, pod)), after())
 }
 
-/// The nodes that score best among those that the scheduler looks at when it begins at this position, and the position
-/// at which it begins for the next pod. Meant for pods that wait: of a large cluster it looks only at so many nodes that
-/// could take the pod (`percentageOfNodesToScore`), and goes on from there with the next one.
+/// Returns the nodes with the best score among those that the scheduler visits from position
+/// `start`, and the start position for the next pod.
+///
+/// Meant for pending pods. In a large cluster the scheduler visits only some feasible nodes
+/// (`percentageOfNodesToScore`) and continues from there with the next pod.
 pub fn choose(draft: &Draft<'_>, pod: PodId, start: usize) -> (Vec<NodeId>, usize) {
     choice::choose(&Question::after(draft, pod), start)
 }
 
-/// Whether it is known how the scheduler of a pod scores nodes.
+/// Returns true if the scores of the pod's scheduler are known.
 pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
     let pod = draft.world.snapshot.pod(pod);
     scores::ours(
@@ -161,7 +170,8 @@ pub fn is_known(draft: &Draft<'_>, pod: PodId) -> bool {
     )
 }
 
-/// What makes one node at least as good as another to the scheduler: the plugin that speaks for it most.
+/// Returns the reason why the scheduler rates `home` at least as high as `other`: the plugin that
+/// favours it most.
 pub fn pull(home: &Scored, other: &Scored) -> PlacementCause {
     let lead = |plugin: &ScorePlugin| home.parts[*plugin] - other.parts[*plugin];
     let strongest = ScorePlugin::ALL
@@ -173,12 +183,12 @@ pub fn pull(home: &Scored, other: &Scored) -> PlacementCause {
     }
 }
 
-/// Whether the scheduler could put a pod on a node, given the draft.
+/// Returns an error if the scheduler could not put a pod on a node, given the draft.
 pub fn fits(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
     fitting(draft, pod)(node)
 }
 
-/// The same for one node after another: what depends on the pod alone is looked up once.
+/// Returns the same check for many nodes. It computes the data that depends only on the pod once.
 pub fn fitting<'q, 'w>(
     draft: &'q Draft<'w>,
     pod: PodId,
@@ -195,30 +205,33 @@ pub fn fitting<'q, 'w>(
     }
 }
 
-/// Whether descheduler's `nodeFit` would say so: by the cluster as it is, so that many pods may go for the room of one,
-/// and with anti-affinity looked for on this node alone rather than in its zone. Both are kept for exact mode, where the
-/// same pods have to go. Its taking pods of one name for one pod, and its passing over namespace selectors, are not.
+/// Checks a node as descheduler's `nodeFit` does.
+///
+/// It uses the current cluster, so several pods may move to room for one. It evaluates
+/// anti-affinity per node, not per zone. Exact mode needs both rules to select the same pods. Two
+/// behaviours of descheduler are not copied: it treats pods of one name as one pod, and it ignores
+/// namespace selectors.
 pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Misfit> {
-    let (it, there) = (
+    let (pod_facts, node_facts) = (
         draft.world.snapshot.pod(pod),
         draft.world.snapshot.node(node),
     );
-    if !there.ready {
+    if !node_facts.ready {
         return Err(Misfit::NotReady);
     }
-    if there.cordoned {
+    if node_facts.cordoned {
         return Err(Misfit::Cordoned);
     }
-    if !taints::tolerated(&there.taints, &it.tolerations) {
+    if !taints::tolerated(&node_facts.taints, &pod_facts.tolerations) {
         return Err(Misfit::Taint);
     }
-    if !node_affinity::admits(it, there) {
+    if !node_affinity::admits(pod_facts, node_facts) {
         return Err(Misfit::Affinity);
     }
     if pod_affinity::avoids_on(draft, pod, node) {
         return Err(Misfit::AntiAffinity);
     }
-    match node_resources::lacking(&it.requests, |r| draft.free_today(node, r)) {
+    match node_resources::lacking(&pod_facts.requests, |r| draft.free_today(node, r)) {
         Some(resource) => Err(Misfit::Full(
             draft.world.snapshot.resources.name(resource).to_owned(),
         )),
@@ -226,27 +239,27 @@ pub fn fits_today(draft: &Draft<'_>, pod: PodId, node: NodeId) -> Result<(), Mis
     }
 }
 
-/// Whether a pod tolerates a taint.
+/// Returns true if a pod tolerates a taint.
 pub fn tolerates(pod: &Pod, taint: &Taint) -> bool {
     pod.tolerations.iter().any(|by| taints::covers(by, taint))
 }
 
-/// Whether a pod tolerates every taint of a node that keeps new pods out.
+/// Returns true if a pod tolerates every taint of a node that keeps new pods away.
 pub fn tolerates_all(pod: &Pod, node: &Node) -> bool {
     taints::tolerated(&node.taints, &pod.tolerations)
 }
 
-/// Whether a pod's node selector and required node affinity admit a node.
+/// Returns true if a node matches the pod's node selector and required node affinity.
 pub fn admits(pod: &Pod, node: &Node) -> bool {
     node_affinity::admits(pod, node)
 }
 
-/// How much a pod prefers a node: the sum of the weights of its preferred terms that match.
+/// Returns how much a pod prefers a node: the sum of the weights of its matching preferred terms.
 pub fn preference(pod: &Pod, node: &Node) -> i64 {
     node_affinity::preference(&pod.preferred_nodes, node)
 }
 
-/// Whether a term of required anti-affinity of one pod means another, wherever the two are.
+/// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.
 pub fn avoids(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
     term.mean(
         &snapshot.namespaces,

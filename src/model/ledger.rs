@@ -1,266 +1,131 @@
-//! Which workload was evicted when, how it went, and how long it rests.
+//! The ledger: past evictions of each workload, their outcomes, and how long the workload rests.
 //!
-//! The ledger keeps the same pod from being evicted again too soon, although its replacement has another name. It
-//! follows the workload, and it is written down before an eviction is made, so that a crash forgets none.
+//! The ledger prevents evicting a replacement too soon although it has a new name, because it tracks workloads. It is
+//! saved before an eviction is requested, so a crash loses none.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::model::snapshot::facts::OwnerKey;
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::{Pod, PodId, Snapshot};
 use crate::policy::Cooldown;
 
+mod counts;
+mod entry;
 mod settle;
-mod tally;
 
+pub use entry::{Aim, Ending, Entry, Landed, State};
 pub use settle::Settled;
 
-/// More entries than this are not kept, so that the ledger fits a ConfigMap (1 MiB) with room to spare.
+use entry::may_be_newer;
+
+/// The most entries that the ledger keeps, so that it fits a ConfigMap (1 MiB) with room to spare.
 pub const MOST_ENTRIES: usize = 1500;
-const MOST_STANDINGS: usize = 1500;
-/// A forecast of more nodes than this says too little to be kept.
+const MOST_STREAKS: usize = 1500;
+/// A forecast of more nodes than this is too vague to store.
 const MOST_FORESEEN: usize = 16;
-/// More bytes of node names than this are not kept of all forecasts together, for the same reason as [`MOST_ENTRIES`].
+/// The most bytes of node names that all stored forecasts may have, for the same reason as [`MOST_ENTRIES`].
 pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
-/// The format of the written form.
+/// The version of the stored format.
 const VERSION: u32 = 1;
-/// How long an eviction whose call may have been lost in a crash is taken for made although its pod is still there.
+/// Time for which an eviction counts as requested although its pod still runs: a crash may have lost the response.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
-/// A replacement that is not Ready after this long, or the rest if that is longer, did not help.
+/// A replacement that is not Ready after this time, or after the rest if that is longer, did not help.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
-/// Evictions that still matter, and workloads whose moves did not help.
+/// Evictions that still matter, and streaks of moves that did not help.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: Vec<Entry>,
-    standings: BTreeMap<OwnerKey, Standing>,
+    streaks: BTreeMap<OwnerKey, Streak>,
 }
 
-/// One eviction.
+/// Consecutive moves of one workload that did not help.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// What controls the pod at the top; a bare pod stands for itself.
-    pub workload: OwnerKey,
-    /// The evicted pod's name.
-    pub pod: String,
-    /// The evicted pod's identity.
-    pub uid: String,
-    /// Where it was.
-    pub node: String,
-    /// What it is for.
-    #[serde(default, skip_serializing_if = "Aim::is_move")]
-    pub aim: Aim,
-    /// When it was decided, by our clock.
-    pub at: Timestamp,
-    /// Creation of the workload's newest pod at that time, by the API server's clock: what is newer is a replacement.
-    pub newest: Timestamp,
-    /// Siblings made in the same second as the newest, where that is the second of the decision: they are no
-    /// replacements. No controller makes more than some dozens in a second.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub twins: Vec<String>,
-    /// How far it has come.
-    pub state: State,
-    /// The pod taken for its replacement, by identity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replacement: Option<String>,
-    /// Every node that was foreseen for its replacement, for as long as that matters; empty where nobody asked, or where
-    /// they were too many to be kept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub foreseen: Vec<String>,
-}
-
-/// What an eviction is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Aim {
-    /// A replacement on another node.
-    #[default]
-    Move,
-    /// A replacement, wherever it is.
-    Renew,
-    /// No replacement, for the pod has finished: that it is gone.
-    Clear,
-}
-
-impl Aim {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn is_move(&self) -> bool {
-        *self == Aim::Move
-    }
-}
-
-/// How far an eviction has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum State {
-    /// Written down; whether the call was made has to be seen.
-    Intended,
-    /// The pod went; its replacement is awaited.
-    Evicted,
-    /// It is known how it went.
-    Settled(Ending),
-}
-
-/// How an eviction went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Ending {
-    /// The replacement is Ready on another node that is not hot.
-    Helped,
-    /// The replacement is Ready, and nothing else was asked for.
-    Renewed,
-    /// It came back to the node that it left.
-    SameNode,
-    /// It went to another hot node.
-    HotNode,
-    /// It was not Ready in time.
-    NeverReady,
-    /// Nothing replaced it: the workload shrank or is gone, or the pod had finished.
-    NotReplaced,
-}
-
-impl Ending {
-    /// The stable label.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Ending::Helped => "helped",
-            Ending::Renewed => "renewed",
-            Ending::SameNode => "same-node",
-            Ending::HotNode => "hot-node",
-            Ending::NeverReady => "never-ready",
-            Ending::NotReplaced => "not-replaced",
-        }
-    }
-
-    /// Whether the workload should rest for it.
-    pub const fn useless(self) -> bool {
-        matches!(
-            self,
-            Ending::SameNode | Ending::HotNode | Ending::NeverReady
-        )
-    }
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Ending::Helped => "the replacement is Ready on another node that is not hot",
-            Ending::Renewed => "the replacement is Ready",
-            Ending::SameNode => "the replacement came back to the same node",
-            Ending::HotNode => "the replacement went to another hot node",
-            Ending::NeverReady => "the replacement was not Ready in time",
-            Ending::NotReplaced => "nothing replaced the pod",
-        })
-    }
-}
-
-/// Where a replacement came to be, against the forecast.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Landed {
-    /// On a node that had been named for the pod, or for one that it may as well have replaced.
-    AsForeseen,
-    /// On another node.
-    Elsewhere,
-    /// Nobody had asked where it would go.
-    Unknown,
-}
-
-impl Landed {
-    /// The stable label.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Landed::AsForeseen => "as_foreseen",
-            Landed::Elsewhere => "elsewhere",
-            Landed::Unknown => "unknown",
-        }
-    }
-}
-
-/// A workload whose last moves did not help.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Standing {
-    /// How many useless moves in a row.
-    useless: u32,
-    /// Until when it rests.
+struct Streak {
+    /// The number of moves.
+    #[serde(rename = "useless")]
+    moves: u32,
+    /// The end of the rest.
     until: Timestamp,
-    /// When the last of them was decided: pods evicted together are one attempt.
+    /// The time of the last decision. Pods evicted together count as one attempt.
     attempt: Timestamp,
 }
 
-/// Why a pod rests.
+/// The reason why a pod rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// It replaces an evicted pod, for so much longer.
+    /// The pod replaced an evicted pod; holds the remaining time.
     Replacement(SignedDuration),
-    /// Its workload's last moves did not help.
+    /// The last moves of its workload did not help.
     Useless {
-        /// How many in a row.
+        /// The number of consecutive moves.
         times: u32,
-        /// For how much longer.
+        /// The remaining time.
         left: SignedDuration,
     },
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct StoredLedger {
     version: u32,
     entries: Vec<Entry>,
-    resting: BTreeMap<OwnerKey, Standing>,
+    resting: BTreeMap<OwnerKey, Streak>,
 }
 
-/// Why a written ledger cannot be read.
+/// A stored ledger that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// It is not what we write.
+    /// The text does not have the stored format.
     #[error("not a ledger: {0}")]
     Form(#[from] serde_json::Error),
-    /// A later evenkeel has written it.
-    #[error("found version {0}, expected version {VERSION}")]
+    /// A newer evenkeel wrote the ledger.
+    #[error("unsupported version {0}, expected {VERSION}")]
     Version(u32),
 }
 
 impl Ledger {
-    /// Reads the written form.
+    /// Reads the stored format.
+    ///
+    /// Returns an error if the text is not a ledger, or has another version.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
-        let written: Written = serde_json::from_str(text)?;
-        if written.version != VERSION {
-            return Err(LedgerError::Version(written.version));
+        let stored: StoredLedger = serde_json::from_str(text)?;
+        if stored.version != VERSION {
+            return Err(LedgerError::Version(stored.version));
         }
         Ok(Ledger {
-            entries: written.entries,
-            standings: written.resting,
+            entries: stored.entries,
+            streaks: stored.resting,
         })
     }
 
-    /// The written form; the same ledger gives the same text.
+    /// Returns the stored format. Equal ledgers give equal texts.
     pub fn write(&self) -> String {
-        let written = Written {
+        let stored = StoredLedger {
             version: VERSION,
             entries: self.entries.clone(),
-            resting: self.standings.clone(),
+            resting: self.streaks.clone(),
         };
-        // A value keeps its fields by name, and each of them is text, a number or a list of such: this cannot fail.
-        serde_json::json!(written).to_string()
+        // This cannot fail: every key is text, and every value is text, a number or a list.
+        serde_json::json!(stored).to_string()
     }
 
-    /// The evictions that still matter, oldest first.
+    /// Returns the evictions that still matter, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Whether another eviction can be written down.
+    /// Returns true if the ledger has no room for another eviction after `planned` ones.
     pub fn is_full(&self, planned: usize) -> bool {
         self.entries.len() + planned >= MOST_ENTRIES
     }
 
-    /// Writes down that this pod is to be evicted, and where its replacement may land. Call before the eviction is made,
-    /// and save.
+    /// Records that this pod is about to be evicted, and where its replacement may land. Save the ledger before the
+    /// eviction request.
     pub fn intend(
         &mut self,
         snapshot: &Snapshot,
@@ -268,8 +133,8 @@ impl Ledger {
         (aim, foreseen): (Aim, &[String]),
         now: Timestamp,
     ) {
-        let it = snapshot.pod(pod);
-        let siblings = it
+        let pod = snapshot.pod(pod);
+        let siblings = pod
             .workload
             .map(|w| snapshot.workload(w).pods.as_slice())
             .unwrap_or_default();
@@ -277,16 +142,16 @@ impl Ledger {
             .iter()
             .map(|p| snapshot.pod(*p).created)
             .max()
-            .unwrap_or(it.created);
+            .unwrap_or(pod.created);
         let twins = siblings
             .iter()
             .map(|p| snapshot.pod(*p))
-            .filter(|p| p.created == newest && just_then(now, newest));
+            .filter(|p| p.created == newest && may_be_newer(now, newest));
         self.entries.push(Entry {
-            workload: key_of(snapshot, it),
-            pod: it.name.clone(),
-            uid: it.uid.clone(),
-            node: it
+            workload: key_of(snapshot, pod),
+            pod: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: pod
                 .node
                 .map(|n| snapshot.node(n).name.clone())
                 .unwrap_or_default(),
@@ -310,7 +175,7 @@ impl Ledger {
         foreseen.len() <= MOST_FORESEEN && kept + bytes(foreseen) <= MOST_FORESEEN_BYTES
     }
 
-    /// The API server accepted the eviction of this pod.
+    /// Records that the API server accepted the eviction of this pod.
     pub fn evicted(&mut self, uid: &str) {
         for entry in self
             .entries
@@ -321,25 +186,25 @@ impl Ledger {
         }
     }
 
-    /// The pod was certainly not evicted by us: the entry is withdrawn.
+    /// Removes the entry of a pod that was certainly not evicted.
     pub fn withdraw(&mut self, uid: &str) {
         self.entries
             .retain(|e| e.uid != uid || e.state != State::Intended);
     }
 
-    /// How many of a workload's pods are away: evicted, and the replacement not yet seen to be Ready.
+    /// Returns the number of evicted pods of a workload whose replacements are not known to be Ready.
     pub fn away(&self, workload: &OwnerKey) -> u32 {
         let open = |e: &&Entry| e.workload == *workload && !matches!(e.state, State::Settled(_));
         u32::try_from(self.entries.iter().filter(open).count()).unwrap_or(u32::MAX)
     }
 
-    /// How many evictions were decided in the minute before `now`.
+    /// Returns the number of evictions decided in the minute before `now`.
     pub fn in_last_minute(&self, now: Timestamp) -> u32 {
         let recent = |e: &&Entry| now.duration_since(e.at) < SignedDuration::from_mins(1);
         u32::try_from(self.entries.iter().filter(recent).count()).unwrap_or(u32::MAX)
     }
 
-    /// Whether a pod must be left alone, and why.
+    /// Returns the reason why a pod rests; `None` if it may move.
     pub fn rest(
         &self,
         snapshot: &Snapshot,
@@ -347,94 +212,74 @@ impl Ledger {
         cooldown: &Cooldown,
         now: Timestamp,
     ) -> Option<Rest> {
-        let it = snapshot.pod(pod);
-        let key = key_of(snapshot, it);
-        if let Some(standing) = self.standings.get(&key).filter(|s| s.until > now) {
+        let pod = snapshot.pod(pod);
+        let key = key_of(snapshot, pod);
+        if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
             return Some(Rest::Useless {
-                times: standing.useless,
-                left: standing.until.duration_since(now),
+                times: streak.moves,
+                left: streak.until.duration_since(now),
             });
         }
-        let until = |e: &Entry| e.at.max(it.created).saturating_add(cooldown.rest).ok();
+        let until = |e: &Entry| e.at.max(pod.created).saturating_add(cooldown.rest).ok();
         let replaces = self
             .entries
             .iter()
-            .filter(|e| e.workload == key && e.is_replaced_by(it));
+            .filter(|e| e.workload == key && e.is_replaced_by(pod));
         let until = replaces.filter_map(until).max()?;
         (until > now).then(|| Rest::Replacement(until.duration_since(now)))
     }
 
     fn remember(&mut self, entry: &Entry, ending: Ending, cooldown: &Cooldown, now: Timestamp) {
         if matches!(ending, Ending::Helped | Ending::Renewed) {
-            self.standings.remove(&entry.workload);
+            self.streaks.remove(&entry.workload);
         }
-        let standing = self.standings.get(&entry.workload);
-        if !ending.useless() || standing.is_some_and(|s| s.attempt == entry.at) {
+        let streak = self.streaks.get(&entry.workload);
+        if !ending.is_ineffective() || streak.is_some_and(|s| s.attempt == entry.at) {
             return;
         }
-        let useless = standing.map_or(0, |s| s.useless).saturating_add(1);
+        let moves = streak.map_or(0, |s| s.moves).saturating_add(1);
         let until = now
-            .saturating_add(rest_after(useless, cooldown))
+            .saturating_add(rest_after(moves, cooldown))
             .unwrap_or(Timestamp::MAX);
-        self.standings.insert(
+        self.streaks.insert(
             entry.workload.clone(),
-            Standing {
-                useless,
+            Streak {
+                moves,
                 until,
                 attempt: entry.at,
             },
         );
     }
 
-    /// Forgets what no longer matters, so that the ledger stays small.
+    /// Removes entries and streaks that no longer matter, so that the ledger stays small.
     fn prune(&mut self, cooldown: &Cooldown, now: Timestamp) {
         let keep_for = cooldown
             .rest
             .saturating_add(cooldown.rest)
             .max(SignedDuration::from_mins(2));
-        let over =
+        let expired =
             |e: &Entry| matches!(e.state, State::Settled(_)) && now.duration_since(e.at) > keep_for;
-        self.entries.retain(|e| !over(e));
+        self.entries.retain(|e| !expired(e));
         self.forget_forecasts();
-        // A streak is forgotten once the workload has been free to move for as long as the longest rest.
-        let forgotten = |s: &Standing| now.duration_since(s.until) > cooldown.cap;
-        self.standings.retain(|_, s| !forgotten(s));
-        while self.standings.len() > MOST_STANDINGS {
+        // A streak ends once the workload has been free to move for as long as the longest rest.
+        let ended = |s: &Streak| now.duration_since(s.until) > cooldown.cap;
+        self.streaks.retain(|_, s| !ended(s));
+        while self.streaks.len() > MOST_STREAKS {
             let soonest = self
-                .standings
+                .streaks
                 .iter()
                 .min_by_key(|(_, s)| s.until)
                 .map(|(key, _)| key.clone());
             if let Some(key) = soonest {
-                self.standings.remove(&key);
+                self.streaks.remove(&key);
             }
         }
     }
 }
 
-impl Entry {
-    /// Whether both pods went in one cycle and may as well have been replaced by each other's replacements.
-    fn is_twin_of(&self, other: &Self) -> bool {
-        self.at == other.at && self.workload == other.workload
-    }
-
-    /// Whether this pod of the same workload was made after the eviction. The comparison is within the API server's own
-    /// clock; only a pod made in the very second of the newest sibling needs ours.
-    fn is_replaced_by(&self, pod: &Pod) -> bool {
-        let same_second = || pod.created == self.newest && just_then(self.at, pod.created);
-        let new = pod.created > self.newest || (same_second() && !self.twins.contains(&pod.uid));
-        new && pod.uid != self.uid && self.aim != Aim::Clear
-    }
-}
-
-/// Whether a pod made in this second may have been made after a decision at that time: creation is told in seconds.
-fn just_then(at: Timestamp, created: Timestamp) -> bool {
-    at.duration_since(created) < SignedDuration::from_secs(2)
-}
-
-/// The rest after so many useless moves in a row: doubled by each, up to the cap.
-fn rest_after(useless: u32, cooldown: &Cooldown) -> SignedDuration {
-    let doublings = useless.saturating_sub(1).min(30);
+/// Returns the rest after this many consecutive ineffective moves: each doubles it, up to the cap.
+fn rest_after(moves: u32, cooldown: &Cooldown) -> SignedDuration {
+    let doublings = moves.saturating_sub(1).min(30);
     cooldown
         .rest
         .checked_mul(1 << doublings)
@@ -442,7 +287,7 @@ fn rest_after(useless: u32, cooldown: &Cooldown) -> SignedDuration {
         .min(cooldown.cap)
 }
 
-/// What the ledger knows a pod by: its workload, or itself where it has none.
+/// Returns the key of a pod in the ledger: its workload, or the pod itself if it has none.
 pub fn key_of(snapshot: &Snapshot, pod: &Pod) -> OwnerKey {
     match pod.workload {
         Some(workload) => snapshot.workload(workload).key.clone(),

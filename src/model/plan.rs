@@ -1,7 +1,6 @@
-//! What was decided: moves, refusals and the picture before and after, as plain data that can be printed or carried out.
+//! The result of a decision: moves, refusals and the balance before and after, as plain data.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -34,39 +33,39 @@ pub use verdict::{Class, Halt, Idle, Note, Verdict};
 /// A finished plan. The same world gives the same plan, byte for byte.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// When it was decided.
+    /// The time of the decision.
     pub at: Timestamp,
-    /// Why nothing at all was considered; `None` in the ordinary case.
+    /// The reason why no pod was considered; usually `None`.
     pub halted: Option<Halt>,
-    /// What is done about the soft taints by which the scheduler is steered; before the evictions.
+    /// Changes of the soft taints that steer the scheduler. Taints are added before the evictions.
     pub steering: Vec<Steer>,
-    /// The evictions, in the order in which they are to be made.
+    /// The evictions, in order.
     pub moves: Vec<Move>,
-    /// Pods that a strategy would have moved, and why they stay.
+    /// Pods that a strategy proposed to move and a gate refused.
     pub kept: Vec<Kept>,
-    /// What each strategy made of each node.
+    /// The verdict of each strategy on each node.
     pub nodes: Vec<Verdict>,
-    /// Why a strategy as a whole does nothing.
+    /// The reasons of strategies that do nothing.
     pub notes: Vec<Note>,
-    /// The cluster as it is.
+    /// The balance of the cluster now.
     pub before: BalanceReport,
-    /// The cluster as it will be when every replacement has landed as foreseen.
+    /// The balance after every replacement has landed as forecast.
     pub after: BalanceReport,
-    /// Workloads whose requests are far from what their pods use, those first that are wrong by the largest part of the
-    /// cluster.
+    /// Workloads whose requests differ widely from their usage, the largest share of the cluster first.
     pub rightsizing: Vec<Rightsizing>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
 
 impl Plan {
-    /// What goes without saying only where every node could be weighed: how many are left alone, as the end of a sentence.
+    /// Returns the number of nodes that are left alone because of missing or doubtful data, as the end of a
+    /// sentence; empty if there are none.
     pub fn aside(&self) -> String {
-        let unsure = |v: &&Verdict| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_));
+        let doubtful = |v: &&Verdict| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_));
         let alone: BTreeSet<&str> = self
             .nodes
             .iter()
-            .filter(unsure)
+            .filter(doubtful)
             .map(|v| v.node.as_str())
             .collect();
         match alone.len() {
@@ -80,117 +79,133 @@ impl Plan {
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Move {
-    /// The pod's namespace.
+    /// The namespace of the pod.
     pub namespace: String,
-    /// The pod's name.
+    /// The name of the pod.
     pub pod: String,
-    /// The pod's identity, a precondition of the eviction.
+    /// The uid of the pod, a precondition of the eviction.
     pub uid: String,
-    /// Where it is.
+    /// The node of the pod.
     pub node: String,
-    /// Where the replacement is foreseen to land; of several nodes that may win, the one that it would fill most.
+    /// The node where the replacement is expected. If several may win, the one that it would fill most.
     pub to: Option<String>,
-    /// Every node that may win it, the likeliest first: the scheduler draws lots among its best. Empty where nobody asked.
+    /// Every node where the replacement may land, the most likely first, because the scheduler chooses randomly
+    /// among ties. Empty without a forecast.
     pub may_land: Vec<String>,
-    /// Who asked for it.
+    /// The strategy that proposed the move.
     pub strategy: &'static str,
-    /// The profile of the policy that the strategy stands in.
+    /// The policy profile of the strategy.
     pub profile: String,
-    /// The pod's first owner; the pod itself where it has none.
+    /// The first owner of the pod, or the pod itself if it has none.
     pub owner: Owner,
-    /// What controls the pod at the top.
+    /// The top-level controller of the pod.
     pub workload: Option<OwnerKey>,
-    /// Why.
+    /// The reason of the strategy.
     pub reason: Reason,
 }
 
-/// Why a pod is moved. Serialises as its sentence.
-#[derive(Clone, Debug, PartialEq)]
+/// The reason for moving a pod. Serialises as its sentence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Reason {
-    /// Its node is above the target.
+    /// The node of the pod is above its target.
+    #[error("node {} {resource} {ratio} is above its target of {target}", weighed(*.basis))]
     HotNode {
-        /// The resource that is over, the worst first.
+        /// The resource that exceeds its target most.
         resource: String,
-        /// The node's ratio before this move.
+        /// The ratio of the node before this move.
         ratio: Ratio,
         /// The target.
         target: Ratio,
-        /// What was weighed.
+        /// Usage or requests.
         basis: Basis,
     },
-    /// Its node is below the thresholds, and is to be emptied.
+    /// The node of the pod is below every threshold and is emptied.
+    #[error(
+        "node {} {resource} {ratio} and every other resource are at or below their thresholds ({threshold}), so the \
+         node is emptied",
+        weighed(*.basis)
+    )]
     UnderusedNode {
-        /// The resource that is nearest to its threshold.
+        /// The resource that is closest to its threshold.
         resource: String,
-        /// The node's ratio before any move.
+        /// The ratio of the node before any move.
         ratio: Ratio,
         /// The threshold.
         threshold: Ratio,
-        /// What was weighed.
+        /// Usage or requests.
         basis: Basis,
     },
-    /// Too many equal pods of its owner are on its node.
+    /// Too many identical pods of the same owner are on the node.
+    #[error("{here} of {of} replicas are on this node, and its share is {share}")]
     Duplicate {
-        /// How many are.
+        /// Replicas on the node.
         here: usize,
-        /// Of how many.
+        /// All replicas.
         of: usize,
-        /// How many may be.
+        /// Replicas that the node may have.
         share: usize,
     },
-    /// Too many of the pods that are to be spread are where it is.
+    /// Too many pods of a topology spread constraint are in the domain of the pod.
+    #[error("{key} {place} has {here} pods and {other} has {there}, and maxSkew is {max_skew}")]
     Skewed {
-        /// The label that tells places apart.
+        /// The topology key.
         key: String,
-        /// The place.
+        /// The topology domain of the pod.
         place: String,
-        /// How many are there.
+        /// Pods in that domain.
         here: usize,
-        /// How many are in another place.
+        /// Pods in the other domain.
         there: usize,
-        /// The other place.
+        /// The other domain.
         other: String,
-        /// How many more may be.
+        /// The allowed difference.
         max_skew: u32,
     },
-    /// It is not to be moved, only counted.
+    /// The pod is not moved. The candidate only asks the gates for their answer.
+    #[error("only counted")]
     Counted,
-    /// Its required anti-affinity finds a neighbour.
+    /// A pod in the same topology domain violates the required anti-affinity of the pod.
+    #[error("its required anti-affinity forbids {pod} in the same {topology_key}")]
     Neighbour {
-        /// The neighbour, as `namespace/name`.
+        /// The other pod, as `namespace/name`.
         pod: String,
-        /// The label by which the two are in one place.
+        /// The topology key that the two pods share.
         topology_key: String,
     },
-    /// Its node selector and required node affinity do not match its node.
+    /// The node does not match the node selector or required node affinity of the pod.
+    #[error("its node affinity no longer matches its node")]
     WrongNode,
-    /// It prefers other nodes.
+    /// The pod prefers other nodes.
+    #[error("its preferred node affinity gives its node the weight {weight} and another {best}")]
     LessPreferred {
         /// The weight of its node.
         weight: i64,
-        /// The most weight of another.
+        /// The highest weight of another node.
         best: i64,
     },
-    /// It does not tolerate this taint of its node.
+    /// The pod does not tolerate this taint of its node.
+    #[error("does not tolerate the taint {0} of its node")]
     Taint(Taint),
-    /// It keeps restarting.
+    /// The pod keeps restarting.
+    #[error("restarted {restarts} times, and the limit is {limit}")]
     Restarts {
-        /// How often its containers have restarted.
+        /// Restarts of its containers.
         restarts: u64,
-        /// So many are too many.
+        /// Restarts from which on the strategy selects a pod.
         limit: u32,
     },
-    /// All this was found about it.
+    /// The pod has all these properties.
+    #[error("{}", all_findings(.0))]
     Found(Vec<Finding>),
 }
 
 impl Reason {
-    /// Whether it is the pod itself rather than where it is, so that a new one is as good anywhere.
+    /// Returns true if the pod itself is the problem, not its node. Its replacement may then land on any node.
     pub const fn lies_in_the_pod(&self) -> bool {
         matches!(self, Reason::Restarts { .. } | Reason::Found(_))
     }
 
-    /// Whether it would merely be better elsewhere: no reason to put it on a node that is hot by usage.
+    /// Returns true if the move is only a preference, which does not justify landing on a node that is hot by usage.
     pub const fn is_a_preference(&self) -> bool {
         let balances = matches!(self, Reason::HotNode { .. } | Reason::UnderusedNode { .. });
         balances
@@ -201,88 +216,35 @@ impl Reason {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Reason::HotNode {
-                resource,
-                ratio,
-                target,
-                basis,
-            } => {
-                write!(
-                    f,
-                    "node {} {resource} {ratio} is above its target of {target}",
-                    basis.verb()
-                )
-            }
-            Reason::UnderusedNode {
-                resource,
-                ratio,
-                threshold,
-                basis,
-            } => write!(
-                f,
-                "node {} {resource} {ratio} and all else is not above its threshold of {threshold}, so it is emptied",
-                basis.verb()
-            ),
-            Reason::Duplicate { here, of, share } => {
-                write!(
-                    f,
-                    "{here} of {of} replicas are on this node, {share} would be its share"
-                )
-            }
-            Reason::Skewed {
-                key,
-                place,
-                here,
-                there,
-                other,
-                max_skew,
-            } => {
-                write!(
-                    f,
-                    "{key} {place} has {here} pods and {other} has {there}, maxSkew is {max_skew}"
-                )
-            }
-            Reason::Counted => f.write_str("only counted"),
-            Reason::Neighbour { pod, topology_key } => {
-                write!(
-                    f,
-                    "its anti-affinity keeps it away from {pod}, which is in the same {topology_key}"
-                )
-            }
-            Reason::WrongNode => f.write_str("its node affinity no longer matches its node"),
-            Reason::LessPreferred { weight, best } => {
-                write!(
-                    f,
-                    "its node has the weight {weight} by its preferred node affinity, another {best}"
-                )
-            }
-            Reason::Taint(taint) => write!(f, "does not tolerate the taint {taint} of its node"),
-            Reason::Restarts { restarts, limit } => {
-                write!(f, "restarted {restarts} times, {limit} are too many")
-            }
-            Reason::Found(findings) => finding::sentence(findings, f),
-        }
-    }
-}
-
 impl Basis {
-    /// The word in policies and plans.
+    /// Returns the word in policies and plans.
     pub const fn label(self) -> &'static str {
         match self {
             Basis::Requests => "requests",
             Basis::Actual => "actual",
         }
     }
+}
 
-    const fn verb(self) -> &'static str {
-        match self {
-            Basis::Requests => "requests:",
-            Basis::Actual => "usage:",
-        }
+/// Returns the word before a node's ratio in a reason.
+const fn weighed(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Requests => "requests:",
+        Basis::Actual => "usage:",
     }
+}
+
+fn all_findings(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for (i, finding) in findings.iter().enumerate() {
+        text.push_str(match i {
+            0 => "",
+            _ if i + 1 == findings.len() => " and ",
+            _ => ", ",
+        });
+        text.push_str(&finding.to_string());
+    }
+    text
 }
 
 impl Serialize for Reason {
@@ -291,18 +253,18 @@ impl Serialize for Reason {
     }
 }
 
-/// A pod that a strategy would have moved, and why it stays.
+/// A pod that a strategy proposed to move, and the refusal that keeps it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// The pod's namespace.
+    /// The namespace of the pod.
     pub namespace: String,
-    /// The pod's name.
+    /// The name of the pod.
     pub pod: String,
-    /// Where it is.
+    /// The node of the pod.
     pub node: String,
-    /// Who asked.
+    /// The strategy that proposed the move.
     pub strategy: &'static str,
-    /// Why it stays.
+    /// The refusal of the gate.
     pub refusal: Refusal,
 }
 

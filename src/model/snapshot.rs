@@ -1,8 +1,9 @@
 //! The cluster at one instant, as flat tables joined by position.
 //!
-//! [`import`] turns objects of the API into [`facts`], [`objects::Objects`] keeps the newest facts of each object, and
-//! [`Snapshot::join`] lays them side by side: a pod knows the position of its node, of its workload and of the budgets
-//! that select it. Tables are sorted by name, so that the same cluster gives the same positions.
+//! [`import`] converts API objects to [`facts`], [`objects::Objects`] keeps the newest facts of
+//! each object, and [`Snapshot::join`] joins them: a pod knows the positions of its node, its
+//! workload and the budgets that select it. Tables are sorted by name, so that the same cluster
+//! gives the same positions.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -22,85 +23,86 @@ pub mod import;
 pub mod objects;
 pub mod node_addresses;
 
-/// Position of a node in [`Snapshot::nodes`].
+/// The position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub usize);
 
-/// Position of a pod in [`Snapshot::pods`].
+/// The position of a pod in [`Snapshot::pods`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodId(pub usize);
 
-/// Position of a workload in [`Snapshot::workloads`].
+/// The position of a workload in [`Snapshot::workloads`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkloadId(pub usize);
 
-/// Position of a budget in [`Snapshot::budgets`].
+/// The position of a budget in [`Snapshot::budgets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BudgetId(pub usize);
 
 /// The cluster at one instant.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// The resources that the values below are for.
+    /// The resources of all per-resource tables.
     pub resources: Resources,
     /// All nodes, by name.
     pub nodes: Vec<Node>,
     /// All pods, by namespace and name.
     pub pods: Vec<Pod>,
-    /// What controls pods at the top: Deployments, StatefulSets, Jobs…, by namespace, kind and name.
+    /// The top-level controllers of pods (Deployments, StatefulSets, Jobs and others) by namespace,
+    /// kind and name.
     pub workloads: Vec<Workload>,
     /// All PodDisruptionBudgets, by namespace and name.
     pub budgets: Vec<Budget>,
-    /// Labels of the namespaces.
+    /// The labels of the namespaces.
     pub namespaces: BTreeMap<String, Labels>,
-    /// Values of the PriorityClasses.
+    /// The values of the PriorityClasses.
     pub classes: BTreeMap<String, i32>,
     /// All PersistentVolumeClaims, by namespace and name.
     pub claims: BTreeMap<(String, String), Claim>,
     /// All PersistentVolumes, by name.
     pub volumes: BTreeMap<String, Volume>,
-    /// The labels by which services select pods, by namespace and name.
+    /// The pod selectors of services, by namespace and name.
     pub services: BTreeMap<(String, String), Labels>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
 
-/// A node, its facts and what is on it.
+/// A node: its facts and its pods.
 #[derive(Clone, Debug)]
 pub struct Node {
     facts: Arc<NodeFacts>,
-    /// What pods may use of it; zero of what it does not have.
+    /// The allocatable amounts; zero for resources that it does not have.
     pub allocatable: PerResource<Amount>,
-    /// Pods bound to it that have not finished, those that are terminating included.
+    /// Pods bound to it that have not finished, including terminating ones.
     pub pods: Vec<PodId>,
-    /// An object on this node that could not be read: what is known of the node may be wrong.
+    /// An object on this node that could not be read, so data about the node may be wrong.
     pub doubt: Option<String>,
 }
 
-/// A pod, its facts and what it belongs to.
+/// A pod: its facts and its relations.
 #[derive(Clone, Debug)]
 pub struct Pod {
     facts: Arc<PodFacts>,
-    /// Where it is; `None` where it waits for a node, or is bound to one that is not known.
+    /// Its node; `None` if it is pending or bound to an unknown node.
     pub node: Option<NodeId>,
-    /// What controls it at the top; `None` for a bare pod.
+    /// Its top-level controller; `None` for a pod without one.
     pub workload: Option<WorkloadId>,
-    /// What the scheduler counts for it, itself as one of `pods` included.
+    /// The requests that the scheduler counts, including one of `pods` for the pod itself.
     pub requests: PerResource<Amount>,
     /// The budgets that select it.
     pub budgets: Vec<BudgetId>,
 }
 
-/// What controls pods at the top, so that a rollout or a restart of a job leaves it the same.
+/// The top-level controller of pods. It stays the same over a rollout or a restart of a job.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// Where it lives, its kind and its name.
+    /// Its namespace, kind and name.
     pub key: OwnerKey,
-    /// Its pods, finished ones included.
+    /// Its pods, including finished ones.
     pub pods: Vec<PodId>,
 }
 
-/// A PodDisruptionBudget, its facts and whom it covers.
+/// A PodDisruptionBudget: its facts and its pods.
 #[derive(Clone, Debug)]
 pub struct Budget {
     facts: Arc<BudgetFacts>,
@@ -130,25 +132,25 @@ impl Deref for Budget {
 }
 
 impl Pod {
-    /// Its facts, which stay the same value as long as nothing is heard of it.
+    /// Returns its facts. The value stays shared until the object changes.
     pub const fn facts(&self) -> &Arc<PodFacts> {
         &self.facts
     }
 
-    /// Neither finished nor on its way out.
+    /// Returns true if the pod is neither finished nor terminating.
     pub fn stays(&self) -> bool {
         self.facts.stays()
     }
 
-    /// Ready and staying: one that serves.
+    /// Returns true if the pod serves: Ready, and neither finished nor terminating.
     pub fn serves(&self) -> bool {
         self.ready && self.stays()
     }
 }
 
 impl Snapshot {
-    /// Lays the facts side by side. `named` are resources that the policy weighs; those that some pod requests are
-    /// taken in as well.
+    /// Joins the facts. `named` are resources of the policy. Resources that a pod requests are
+    /// added.
     pub fn join<'a>(objects: &'a Objects, named: impl IntoIterator<Item = &'a str>) -> Self {
         let requested = objects
             .pods
@@ -251,7 +253,7 @@ impl Snapshot {
             .collect()
     }
 
-    /// The position of the node with this name.
+    /// Returns the position of the node with this name.
     pub fn find_node(&self, name: &str) -> Option<NodeId> {
         self.nodes
             .binary_search_by(|n| n.name.as_str().cmp(name))
@@ -259,7 +261,7 @@ impl Snapshot {
             .map(NodeId)
     }
 
-    /// The position of the pod with this namespace and name.
+    /// Returns the position of the pod with this namespace and name.
     pub fn find_pod(&self, namespace: &str, name: &str) -> Option<PodId> {
         let key = (namespace, name);
         self.pods
@@ -268,7 +270,7 @@ impl Snapshot {
             .map(PodId)
     }
 
-    /// The position of the workload with this key.
+    /// Returns the position of the workload with this key.
     pub fn find_workload(&self, key: &OwnerKey) -> Option<WorkloadId> {
         self.workloads
             .binary_search_by(|w| w.key.cmp(key))
@@ -276,32 +278,32 @@ impl Snapshot {
             .map(WorkloadId)
     }
 
-    /// The node at a position.
+    /// Returns the node at a position.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]
     }
 
-    /// The pod at a position.
+    /// Returns the pod at a position.
     pub fn pod(&self, id: PodId) -> &Pod {
         &self.pods[id.0]
     }
 
-    /// The workload at a position.
+    /// Returns the workload at a position.
     pub fn workload(&self, id: WorkloadId) -> &Workload {
         &self.workloads[id.0]
     }
 
-    /// Positions of all nodes.
+    /// Returns the positions of all nodes.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..self.nodes.len()).map(NodeId)
     }
 
-    /// Positions of all pods.
+    /// Returns the positions of all pods.
     pub fn pod_ids(&self) -> impl Iterator<Item = PodId> + use<> {
         (0..self.pods.len()).map(PodId)
     }
 
-    /// How many pods a workload has now, those that finished or are on their way out not counted.
+    /// Returns the number of a workload's pods that are neither finished nor terminating.
     pub fn replicas(&self, workload: WorkloadId) -> u32 {
         let staying = self
             .workload(workload)
@@ -350,12 +352,12 @@ fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
 }
 
 impl PodFacts {
-    /// Succeeded or Failed: it uses nothing any more.
+    /// Returns true if the pod succeeded or failed and no longer uses resources.
     pub fn finished(&self) -> bool {
         matches!(self.phase, Phase::Succeeded | Phase::Failed)
     }
 
-    /// Neither finished nor on its way out.
+    /// Returns true if the pod is neither finished nor terminating.
     pub fn stays(&self) -> bool {
         !self.terminating && !self.finished()
     }

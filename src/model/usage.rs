@@ -1,4 +1,4 @@
-//! What nodes and pods really use: readings as they come, and usage smoothed and laid beside one snapshot.
+//! Usage of nodes and pods: raw readings, and smoothed usage aligned with one snapshot.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,17 +13,17 @@ pub mod history;
 pub mod import;
 mod smoothing;
 
-/// An amount of cpu and of memory, which is what metrics tell of.
+/// An amount of cpu and of memory, the two resources that usage sources measure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measure {
     /// Nanocores.
     pub cpu: Amount,
-    /// Bytes of working set.
+    /// Working set in bytes.
     pub memory: Amount,
 }
 
 impl Measure {
-    /// The sum.
+    /// Returns the sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Measure {
@@ -32,7 +32,7 @@ impl Measure {
         }
     }
 
-    /// The difference, not below zero.
+    /// Returns the difference, not below zero.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Measure {
@@ -45,22 +45,22 @@ impl Measure {
 /// One sample of a node or pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When it was taken, by the source's clock.
+    /// The time of the sample by the clock of the source.
     pub at: Timestamp,
-    /// Over how long before that it is the average; zero where the source does not say.
+    /// The period before that time over which the sample is an average; zero if unknown.
     pub window: SignedDuration,
-    /// What was used.
+    /// The usage.
     pub used: Measure,
 }
 
-/// One poll of a source.
+/// The result of one poll of a source.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
-    /// By node name.
+    /// Samples by node name.
     pub nodes: BTreeMap<String, Sample>,
-    /// By namespace and pod name.
+    /// Samples by namespace and pod name.
     pub pods: BTreeMap<(String, String), Sample>,
-    /// The node that each pod was on, where the source tells it.
+    /// The node of each pod, if the source reports it.
     pub placed: BTreeMap<(String, String), String>,
     /// Samples that could not be read.
     pub skipped: Vec<Skipped>,
@@ -69,57 +69,58 @@ pub struct Readings {
 /// Usage smoothed over the window, by position in one snapshot.
 #[derive(Clone, Debug, Default)]
 pub struct Usage {
-    /// Per node: what its pods use, and what no pod accounts for.
+    /// Usage per node: the sum over its pods, plus the remainder that belongs to no pod.
     pub nodes: Vec<NodeUsage>,
-    /// Per pod.
+    /// Usage per pod.
     pub pods: Vec<PodUsage>,
-    /// Per node: the newest total that the source told, not smoothed.
+    /// The latest total per node as the source reported it, not smoothed.
     pub readings: Vec<Option<Measure>>,
 }
 
-/// What a node uses.
+/// The usage of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeUsage {
-    /// The sum over the pods that stay on it, and the smoothed remainder.
+    /// The sum over the pods that stay on the node, plus the smoothed remainder.
     Known(Measure),
-    /// Not known well enough.
+    /// Too little is known.
     Unknown(Unmeasured),
 }
 
-/// What a pod uses.
+/// The usage of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PodUsage {
     /// Smoothed over enough samples.
     Known(Measure),
-    /// Too new to have samples: what its siblings typically use, or its request.
+    /// Estimated because the pod is too new to have samples: the typical usage of its siblings, or
+    /// its request.
     Estimated(Measure),
-    /// Not known well enough; what was last known still counts on its node.
+    /// Too little is known. The last known usage still counts on its node.
     Unknown(Unmeasured, Measure),
 }
 
-/// Why usage is unknown.
+/// The reason why usage is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unmeasured {
-    /// The source has never told of it.
+    /// The source has no sample.
     Missing,
-    /// The newest sample is this old.
+    /// The latest sample is this old.
     Stale(SignedDuration),
-    /// The newest sample is this far ahead of our clock.
+    /// The latest sample is this far ahead of our clock.
     Future(SignedDuration),
-    /// The window holds so few samples of those needed.
+    /// The window holds fewer samples than needed.
     Few {
-        /// In the window.
+        /// Samples in the window.
         have: u32,
-        /// Needed.
+        /// Samples needed.
         need: u32,
     },
 }
 
 impl Unmeasured {
-    /// The kind of a window that is still filling, which passes by itself.
+    /// The kind of a window that is still filling, which resolves by itself.
     pub const FEW: &str = "few-samples";
 
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn kind(self) -> &'static str {
         match self {
             Unmeasured::Missing => "missing",
@@ -133,23 +134,27 @@ impl Unmeasured {
 impl fmt::Display for Unmeasured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unmeasured::Missing => f.write_str("no metrics"),
-            Unmeasured::Stale(age) => write!(f, "metrics are {:#} old", whole(*age)),
+            Unmeasured::Missing => f.write_str("no samples"),
+            Unmeasured::Stale(age) => write!(f, "the latest sample is {:#} old", whole(*age)),
             Unmeasured::Future(lead) => {
-                write!(f, "metrics are {:#} ahead of our clock", whole(*lead))
+                write!(
+                    f,
+                    "the latest sample is {:#} ahead of the local clock",
+                    whole(*lead)
+                )
             }
-            Unmeasured::Few { have, need } => write!(f, "{have} of the {need} samples needed"),
+            Unmeasured::Few { have, need } => write!(f, "{have} of {need} required samples"),
         }
     }
 }
 
-/// Whole seconds: more says nothing to a person.
+/// Rounds down to whole seconds, which is precise enough for people.
 fn whole(duration: SignedDuration) -> SignedDuration {
     SignedDuration::from_secs(duration.as_secs())
 }
 
 impl Usage {
-    /// What a node uses, where that is known.
+    /// Returns the usage of a node, if known.
     pub fn node(&self, id: NodeId) -> Option<Measure> {
         match self.nodes.get(id.0) {
             Some(NodeUsage::Known(used)) => Some(*used),
@@ -157,12 +162,12 @@ impl Usage {
         }
     }
 
-    /// The newest total of a node as the source told it, whatever its pods come to.
+    /// Returns the latest total of a node as the source reported it, regardless of its pods.
     pub fn reading(&self, id: NodeId) -> Option<Measure> {
         self.readings.get(id.0).copied().flatten()
     }
 
-    /// Why a node's usage is not known; `None` where it is.
+    /// Returns the reason why a node's usage is unknown; `None` if it is known.
     pub fn unmeasured(&self, id: NodeId) -> Option<Unmeasured> {
         match self.nodes.get(id.0) {
             Some(NodeUsage::Known(_)) => None,
@@ -171,7 +176,7 @@ impl Usage {
         }
     }
 
-    /// What a pod uses, where that is known or can be estimated.
+    /// Returns the usage of a pod, if known or estimated.
     pub fn pod(&self, id: PodId) -> Option<Measure> {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(used) | PodUsage::Estimated(used)) => Some(*used),
@@ -179,7 +184,7 @@ impl Usage {
         }
     }
 
-    /// Why a pod's usage is not known; `None` where it is, or can be estimated.
+    /// Returns the reason why a pod's usage is unknown; `None` if it is known or estimated.
     pub fn unmeasured_pod(&self, id: PodId) -> Option<Unmeasured> {
         match self.pods.get(id.0) {
             Some(PodUsage::Known(_) | PodUsage::Estimated(_)) => None,

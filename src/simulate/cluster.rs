@@ -1,4 +1,4 @@
-//! The simulated cluster: what the API server would hold, and what each pod is up to.
+//! The simulated cluster: the objects of the API server, and the state of each pod.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use super::random::Random;
 use super::scenario::Kind;
 use super::trace::Event;
 
-/// The state of everything at one time.
+/// The complete state at one time.
 pub(super) struct Cluster {
     pub(super) start: Timestamp,
     pub(super) now: Timestamp,
@@ -27,18 +27,18 @@ pub(super) struct Cluster {
     pub(super) budgets: Vec<Guard>,
     pub(super) random: Random,
     pub(super) events: Vec<Event>,
-    /// When which pod has to be looked at.
+    /// The times at which pods change their state.
     agenda: BTreeSet<(Timestamp, Name)>,
     resources: Vec<String>,
     snapshot: Option<Rc<Snapshot>>,
-    /// Whether something has changed since budgets were counted.
+    /// Whether anything has changed since the budgets were counted.
     pub(super) uncounted: bool,
-    /// Pods came, went or changed since the controllers looked.
+    /// Whether pods came, left or changed since the controllers ran.
     pub(super) stirred: bool,
     serial: u64,
-    /// At which node the scheduler begins to look for the next pod.
+    /// The node at which the scheduler starts the search for the next pod.
     pub(super) next_node: usize,
-    /// What is there from the start has been made.
+    /// Whether the initial objects have been created.
     pub(super) begun: bool,
 }
 
@@ -46,18 +46,18 @@ pub(super) struct Cluster {
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
     pub(super) facts: Node,
-    /// What the system uses beside all pods; `None` where no source tells of the node.
+    /// Usage of the system outside of pods; `None` if no source measures the node.
     pub(super) base: Option<Measure>,
-    /// Since when it has not answered.
+    /// The time since when it is down.
     pub(super) down: Option<Timestamp>,
     pub(super) draining: bool,
 }
 
-/// What a pod is a copy of.
+/// The template of a pod.
 #[derive(Debug)]
 pub(super) struct Role {
     pub(super) template: Pod,
-    /// What it uses; `None` where no source tells.
+    /// Its usage; `None` if no source measures it.
     pub(super) load: Option<Load>,
     pub(super) startup: SignedDuration,
     pub(super) ending: SignedDuration,
@@ -70,7 +70,7 @@ pub(super) struct Life {
     pub(super) facts: Pod,
     pub(super) role: Rc<Role>,
     pub(super) work: Option<usize>,
-    /// The order of creation.
+    /// The position in the order of creation.
     pub(super) serial: u64,
     pub(super) ready_at: Option<Timestamp>,
     pub(super) gone_at: Option<Timestamp>,
@@ -78,14 +78,14 @@ pub(super) struct Life {
     pub(super) budgets: Vec<usize>,
 }
 
-/// A workload, and what it lacks.
+/// A workload with its pods that are due.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) key: OwnerKey,
     pub(super) kind: Kind,
     pub(super) replicas: u32,
     pub(super) roles: Vec<Rc<Role>>,
-    /// Roles of pods that left, for their replacements.
+    /// Templates of pods that left, for their replacements.
     pub(super) vacant: VecDeque<Rc<Role>>,
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
@@ -122,7 +122,7 @@ impl Cluster {
         }
     }
 
-    /// The cluster as watches show it now.
+    /// Returns the snapshot that watches show now.
     pub(super) fn snapshot(&mut self) -> Rc<Snapshot> {
         let (objects, resources) = (&self.objects, &self.resources);
         let join = || {
@@ -134,7 +134,7 @@ impl Cluster {
         Rc::clone(self.snapshot.get_or_insert_with(join))
     }
 
-    /// Takes in an object as it is from now on.
+    /// Stores an object.
     pub(super) fn apply(&mut self, object: Object) {
         self.objects.apply(object);
         (self.snapshot, self.uncounted) = (None, true);
@@ -144,7 +144,7 @@ impl Cluster {
         self.events.push(Event { at: self.now, what });
     }
 
-    /// Changes a node, and tells the watches.
+    /// Changes a node and informs the watches.
     pub(super) fn change_node(&mut self, name: &str, change: impl FnOnce(&mut Machine)) {
         let Some(machine) = self.nodes.get_mut(name) else {
             return;
@@ -154,7 +154,7 @@ impl Cluster {
         self.apply(Object::Node(facts));
     }
 
-    /// Changes a pod, and tells the watches.
+    /// Changes a pod and informs the watches.
     pub(super) fn change_pod(&mut self, name: &Name, change: impl FnOnce(&mut Life)) {
         let Some(life) = self.pods.get_mut(name) else {
             return;
@@ -165,7 +165,7 @@ impl Cluster {
         self.stirred = true;
     }
 
-    /// Makes a pod that waits for a node.
+    /// Creates a pending pod.
     pub(super) fn create(
         &mut self,
         work: usize,
@@ -190,7 +190,7 @@ impl Cluster {
         self.adopt(facts, role, Some(work))
     }
 
-    /// Takes a pod as it is.
+    /// Adds an existing pod.
     pub(super) fn adopt(&mut self, facts: Pod, role: Rc<Role>, work: Option<usize>) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
         let covers = |g: &Guard| {
@@ -225,7 +225,7 @@ impl Cluster {
         name
     }
 
-    /// The scheduler has found a node for a pod, and the kubelet starts it.
+    /// Binds a pod to a node, where the kubelet starts it.
     pub(super) fn bind(&mut self, name: &Name, node: &str, at: Timestamp) {
         let mut ready_at = None;
         self.change_pod(name, |life| {
@@ -241,7 +241,7 @@ impl Cluster {
         self.live_through_agenda();
     }
 
-    /// Tells a pod to go. On a node that does not answer it stays until the node is back.
+    /// Deletes a pod. On a node that is down the pod stays until the node is back.
     pub(super) fn remove(&mut self, name: &Name, grace: Option<SignedDuration>) {
         let Some(life) = self.pods.get(name).filter(|life| !life.facts.terminating) else {
             return;
@@ -272,14 +272,14 @@ impl Cluster {
         self.agenda.extend(gone_at.map(|at| (at, name.clone())));
     }
 
-    /// What a node that answers again does with a pod that was told to go.
+    /// Ends the deleted pods of a node that is up again.
     pub(super) fn let_go(&mut self, name: &Name) {
         let now = self.now;
         self.change_pod(name, |life| life.gone_at = Some(now));
         self.agenda.insert((now, name.clone()));
     }
 
-    /// Whatever was to happen to pods by now.
+    /// Applies the pod changes that are due.
     pub(super) fn live_through_agenda(&mut self) {
         while let Some((at, name)) = self
             .agenda
@@ -320,7 +320,7 @@ impl Cluster {
             .is_some_and(|m| m.down.is_none())
     }
 
-    /// The pods on a node that have not finished.
+    /// Returns the unfinished pods on a node.
     pub(super) fn pods_on(&self, node: &str) -> Vec<Name> {
         let here = |life: &Life| life.facts.node.as_deref() == Some(node) && !life.facts.finished();
         self.pods
@@ -330,21 +330,21 @@ impl Cluster {
             .collect()
     }
 
-    /// How long a pod has been there; nothing where there is none of the name.
+    /// Returns the age of a pod; zero if it does not exist.
     pub(super) fn age(&self, name: &Name) -> SignedDuration {
         self.pods.get(name).map_or(SignedDuration::ZERO, |life| {
             self.now.duration_since(life.facts.created)
         })
     }
 
-    /// How long the simulation has run.
+    /// Returns the simulated time since the start.
     pub(super) fn elapsed(&self) -> SignedDuration {
         self.now.duration_since(self.start)
     }
 }
 
 impl Machine {
-    /// Adds a taint, in place of the one of the same key and effect.
+    /// Adds a taint, replacing one with the same key and effect.
     pub(super) fn taint(&mut self, taint: Taint) {
         self.facts
             .taints
@@ -354,13 +354,13 @@ impl Machine {
 }
 
 impl Role {
-    /// Whether a DaemonSet keeps it on its node.
+    /// Returns true if a DaemonSet owns the pod.
     pub(super) fn stays_with_its_node(&self) -> bool {
         self.template.owners.iter().any(|o| o.kind == "DaemonSet")
     }
 }
 
-/// What controls a pod, as it says itself.
+/// Returns the controller of a pod from its owner references.
 pub(super) fn owner(kind: &str, name: &str) -> Owner {
     Owner {
         kind: kind.to_owned(),
@@ -369,7 +369,7 @@ pub(super) fn owner(kind: &str, name: &str) -> Owner {
     }
 }
 
-/// A time so much later.
+/// Returns a later time.
 pub(super) fn after(at: Timestamp, wait: SignedDuration) -> Timestamp {
     at.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }

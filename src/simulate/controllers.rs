@@ -1,4 +1,5 @@
-//! What Kubernetes' controllers do: replace pods, keep the status of budgets, evict from nodes that fail or are drained.
+//! The Kubernetes controllers: they replace pods, update budgets, and evict from nodes that fail or
+//! are drained.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -14,10 +15,10 @@ use super::eviction;
 use super::scenario::{Kind, NodeSpec, Scenario};
 use super::setting;
 
-/// Admission gives each pod so much time on a node that does not answer (DefaultTolerationSeconds).
+/// The time that admission lets each pod stay on an unreachable node (DefaultTolerationSeconds).
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
-/// What happens to nodes since the last look: they join, fail, are drained, recover.
+/// Applies the node events since the last step: joins, failures, drains and recoveries.
 pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDuration) {
     let now = cluster.elapsed();
     let first = now == SignedDuration::ZERO;
@@ -50,7 +51,7 @@ pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDura
     }
 }
 
-/// The node lifecycle controller marks a node that does not answer; its pods are not Ready from then on.
+/// Taints a node that is down, as the node lifecycle controller does. Its pods are no longer Ready.
 fn fail(cluster: &mut Cluster, node: &str) {
     let now = cluster.now;
     cluster.change_node(node, |machine| {
@@ -78,7 +79,7 @@ fn taint(key: &str, effect: Effect) -> Taint {
     }
 }
 
-/// As `kubectl drain` does: cordoned, and emptied as budgets allow.
+/// Drains a node as `kubectl drain` does: cordons it, and evicts its pods as budgets allow.
 fn drain(cluster: &mut Cluster, node: &str) {
     cluster.change_node(node, |machine| {
         (machine.draining, machine.facts.cordoned) = (true, true);
@@ -110,7 +111,7 @@ fn recover(cluster: &mut Cluster, spec: &NodeSpec) {
     cluster.tell(format!("node {node} is back"));
 }
 
-/// Gives a node the taint by which the scheduler is steered, or takes it away.
+/// Adds or removes the steering taint of a node.
 pub(super) fn steer(cluster: &mut Cluster, steer: &Steer) {
     let value = match steer.action {
         SteerAction::Add(value) => Some(value),
@@ -129,9 +130,9 @@ pub(super) fn steer(cluster: &mut Cluster, steer: &Steer) {
         machine.facts.taints.extend(value.map(taint));
     });
     let done = if value.is_some() {
-        "is steered around"
+        "gets the steering taint"
     } else {
-        "is steered around no more"
+        "loses the steering taint"
     };
     cluster.tell(format!("node {} {done}: {}", steer.node, steer.why));
 }
@@ -140,7 +141,7 @@ fn soft() -> Taint {
     taint(STEERING_KEY, Effect::PreferNoSchedule)
 }
 
-/// Pods leave a node that has been down for too long, and one that is drained.
+/// Removes pods from a node that has been down for too long, and from a drained node.
 fn evict_from(cluster: &mut Cluster, node: &str) {
     let Some(machine) = cluster.nodes.get(node) else {
         return;
@@ -158,7 +159,7 @@ fn evict_from(cluster: &mut Cluster, node: &str) {
             continue;
         }
         if draining {
-            // Refused as long as a budget forbids it; tried again at the next look, as kubectl does.
+            // A budget may refuse the eviction. The next step tries again, as kubectl does.
             eviction::evict(cluster, &pod, None);
         } else {
             cluster.remove(&pod, None);
@@ -166,7 +167,7 @@ fn evict_from(cluster: &mut Cluster, node: &str) {
     }
 }
 
-/// Makes the pods that workloads lack, and removes those of workloads that have ended.
+/// Creates the missing pods of workloads and deletes the pods of workloads that have ended.
 pub(super) fn workloads(cluster: &mut Cluster) {
     let now = cluster.now;
     let turned = |w: &Work| w.from == Some(now) || w.until.is_some_and(|until| until <= now);
@@ -203,8 +204,8 @@ pub(super) fn workloads(cluster: &mut Cluster) {
     cluster.stirred = false;
 }
 
-/// A ReplicaSet counts no pod that is told to go, so that its replacement is there at once. A Job counts those that
-/// have done their work.
+/// Returns the missing pods of a ReplicaSet or Job. A ReplicaSet ignores terminating pods, so it
+/// replaces them at once. A Job counts its completed pods.
 fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
     let job = cluster.works[work].kind == Kind::Job;
     let counts = |life: &Life| life.facts.stays() || (job && life.facts.phase == Phase::Succeeded);
@@ -233,7 +234,7 @@ fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
     }
 }
 
-/// What a pod's name begins with: the name of its ReplicaSet or Job.
+/// Returns the name prefix of a pod: the name of its ReplicaSet or Job.
 fn prefix(role: &Role, work: &Work) -> String {
     role.template
         .owners
@@ -241,7 +242,8 @@ fn prefix(role: &Role, work: &Work) -> String {
         .map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
 }
 
-/// A StatefulSet makes a pod anew only when the old one of that name is gone.
+/// Returns the missing pods of a StatefulSet. It recreates a pod only after the old one with the
+/// same name is gone.
 fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
     let it = &cluster.works[work];
     let (namespace, set) = (it.key.namespace.clone(), it.key.name.clone());
@@ -262,7 +264,8 @@ fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
     }
 }
 
-/// A DaemonSet binds its pods by itself, in effect: each is made for one node.
+/// Returns the missing pods of a DaemonSet. Each is created for one node, so in effect the
+/// DaemonSet schedules them.
 fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
     let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else {
         return;
@@ -311,7 +314,7 @@ fn bare(cluster: &mut Cluster, work: usize) {
     }
 }
 
-/// The role of a pod that left, or of the first ones.
+/// Returns the template of a pod that left, or of an initial one.
 fn next_role(cluster: &mut Cluster, work: usize) -> Option<Rc<Role>> {
     let it = &mut cluster.works[work];
     it.vacant
@@ -319,7 +322,7 @@ fn next_role(cluster: &mut Cluster, work: usize) -> Option<Rc<Role>> {
         .or_else(|| it.roles.first().map(Rc::clone))
 }
 
-/// A pod, on its node where the scenario says where it begins.
+/// Creates a pod, on a node if the scenario places the initial pods.
 fn make(cluster: &mut Cluster, work: usize, name: String, role: Rc<Role>) {
     let at = setting::made_at(cluster, work);
     let it = &cluster.works[work];
@@ -332,7 +335,8 @@ fn make(cluster: &mut Cluster, work: usize, name: String, role: Rc<Role>) {
     }
 }
 
-/// The disruption controller counts who is healthy, and what that leaves.
+/// Updates the budgets as the disruption controller does: counts healthy pods and allowed
+/// disruptions.
 pub(super) fn budgets(cluster: &mut Cluster) {
     if cluster.budgets.is_empty() || !cluster.uncounted {
         return;

@@ -1,4 +1,4 @@
-//! What the API server answers to an eviction.
+//! The response of the API server to an eviction.
 
 use jiff::SignedDuration;
 
@@ -8,7 +8,7 @@ use crate::model::snapshot::objects::{Name, Object};
 
 use super::cluster::Cluster;
 
-/// Carries out a move as the API server would, the pod's identity checked first.
+/// Evicts a pod as the API server would, after checking its uid.
 pub(super) fn request(cluster: &mut Cluster, it: &Move, grace: Option<SignedDuration>) -> Outcome {
     let name = (it.namespace.clone(), it.pod.clone());
     match cluster.pods.get(&name) {
@@ -18,7 +18,8 @@ pub(super) fn request(cluster: &mut Cluster, it: &Move, grace: Option<SignedDura
     }
 }
 
-/// The order of the checks is that of the API server's eviction subresource (`pkg/registry/core/pod/storage/eviction.go`).
+/// The checks are in the order of the API server's eviction subresource
+/// (`pkg/registry/core/pod/storage/eviction.go`).
 pub(super) fn evict(cluster: &mut Cluster, name: &Name, grace: Option<SignedDuration>) -> Outcome {
     let Some(life) = cluster.pods.get(name) else {
         return Outcome::Gone;

@@ -1,4 +1,4 @@
-//! What a pod uses over time, whatever it requests.
+//! The usage of a pod over time, independent of its requests.
 
 use jiff::SignedDuration;
 
@@ -7,73 +7,74 @@ use crate::values::{Amount, Ratio};
 
 use super::random::{mix, unit};
 
-/// What each pod of a workload uses.
+/// The usage of each pod of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// Of cpu.
+    /// Usage of cpu.
     pub cpu: Curve,
-    /// Of memory.
+    /// Usage of memory.
     pub memory: Curve,
 }
 
-/// How the use of one resource goes over time.
+/// The usage of one resource over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Its course.
+    /// The shape without noise.
     pub shape: Shape,
-    /// How far single samples lie beside it, up or down, as a share of it.
+    /// The largest deviation of a sample from the shape, as a share of it.
     pub noise: Ratio,
 }
 
-/// The course of a curve.
+/// The shape of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
-    /// Always the same.
+    /// Constant.
     Steady(Amount),
-    /// Up and down as a sine, such as with the hours of a day.
+    /// A sine, for example over the hours of a day.
     Wave {
-        /// In the middle.
+        /// The mean.
         mean: Amount,
-        /// So much more at the top, and less at the bottom.
+        /// The difference between the mean and the maximum.
         swing: Amount,
-        /// From one top to the next.
+        /// The time from one maximum to the next.
         period: SignedDuration,
-        /// The top is so long after the start.
+        /// The time of the first maximum after the start.
         peak: SignedDuration,
     },
-    /// Little, and every now and then much.
+    /// Low, with regular bursts.
     Bursts {
-        /// Between bursts.
+        /// Usage between bursts.
         base: Amount,
-        /// In a burst.
+        /// Usage in a burst.
         peak: Amount,
-        /// From the begin of a burst to that of the next; the first begins after so long.
+        /// The time from the start of one burst to the next. The first burst starts after this
+        /// time.
         every: SignedDuration,
-        /// How long a burst is.
+        /// The duration of a burst.
         length: SignedDuration,
     },
-    /// Grows for as long as the pod lives.
+    /// Growth over the life of the pod.
     Leak {
-        /// Of a new pod.
+        /// Usage of a new pod.
         base: Amount,
-        /// So much more with each hour.
+        /// Growth per hour.
         per_hour: Amount,
     },
 }
 
-/// When a sample is taken: what a curve depends on.
+/// The parameters of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
-    /// How long the simulation has run.
+    /// The time since the start of the simulation.
     pub elapsed: SignedDuration,
-    /// How long the pod has run.
+    /// The age of the pod.
     pub age: SignedDuration,
-    /// What tells the noise of one pod and run from that of another.
+    /// A seed that differs between pods and runs.
     pub seed: u64,
 }
 
 impl Load {
-    /// The same at all times.
+    /// Creates a constant load.
     pub const fn steady(used: Measure) -> Self {
         Load {
             cpu: Curve::steady(used.cpu),
@@ -81,7 +82,7 @@ impl Load {
         }
     }
 
-    /// What a pod uses at a time.
+    /// Returns the usage of a pod at a moment.
     pub fn at(&self, moment: Moment) -> Measure {
         let other = Moment {
             seed: !moment.seed,
@@ -95,7 +96,7 @@ impl Load {
 }
 
 impl Curve {
-    /// The same at all times.
+    /// Creates a constant curve.
     pub const fn steady(amount: Amount) -> Self {
         Curve {
             shape: Shape::Steady(amount),
@@ -103,7 +104,7 @@ impl Curve {
         }
     }
 
-    /// What is used at a time.
+    /// Returns the usage at a moment.
     pub fn at(&self, moment: Moment) -> Amount {
         let used = self.shape.at(moment);
         if self.noise == Ratio::ZERO {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wave_is_at_its_top_when_its_peak_is_and_at_its_bottom_half_a_period_later() {
+    fn a_wave_has_its_maximum_at_its_peak_and_its_minimum_half_a_period_later() {
         let wave = Shape::Wave {
             mean: Amount::millicores(500),
             swing: Amount::millicores(300),
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_begin_after_their_interval_and_last_as_long_as_they_are_said_to() {
+    fn bursts_start_after_their_interval_and_last_for_their_duration() {
         let bursts = Shape::Bursts {
             base: Amount::millicores(100),
             peak: Amount::millicores(2000),
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_stays_within_its_share_and_differs_from_pod_to_pod() {
+    fn noise_stays_within_its_share_and_differs_between_pods() {
         let curve = Curve {
             noise: Ratio::percent(10.0).unwrap(),
             ..Curve::steady(Amount::millicores(1000))

@@ -1,4 +1,4 @@
-//! What is really used, and what the metrics API tells of it: later, and not of every node.
+//! The real usage, and the metrics API, which reports it late and not for every node.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,16 +14,17 @@ use super::load::Moment;
 use super::random::mix;
 use super::scenario::Metrics;
 
-/// What is really used at one time.
+/// The real usage at one time.
 pub(super) struct Used<'c> {
-    /// By node; nodes that do not answer are not there.
+    /// Usage by node, without nodes that are down.
     pub(super) nodes: BTreeMap<&'c str, Measure>,
-    /// Pods that run, by name.
+    /// Usage of running pods by name.
     pub(super) pods: Vec<(&'c Name, &'c Life, Measure)>,
 }
 
-/// What every node and pod uses now. A node that is asked for more cpu than it has gives each pod its share. The snapshot
-/// is that of the cluster as it is: its pods stand in the same order.
+/// Computes the usage of every node and pod. If the pods of a node demand more cpu than it has,
+/// each gets its share. The snapshot must be the current one, because its pods are in the same
+/// order.
 pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
     let machines: Vec<(&str, &Machine)> = cluster
         .nodes
@@ -80,7 +81,7 @@ pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
     }
 }
 
-/// The share of what is asked for that a node has, where that is less than all.
+/// Returns the share of the demand that a node can supply, at most one.
 fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
     let has = machine
         .facts
@@ -95,7 +96,7 @@ fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
     }
 }
 
-/// The metrics API: takes samples, and hands them out late.
+/// The metrics API: takes samples and reports them late.
 pub(super) struct MetricsApi {
     rules: Metrics,
     taken: VecDeque<(Timestamp, Readings)>,
@@ -125,7 +126,7 @@ impl MetricsApi {
         self.taken.push_back((now, reading));
     }
 
-    /// What the API tells now: the newest sample that has had its delay.
+    /// Returns what the API reports now: the newest sample that is older than the delay.
     pub(super) fn newest(&mut self, now: Timestamp) -> Option<&Readings> {
         let due = |at: Timestamp| now.duration_since(at) >= self.rules.delay;
         while self.taken.get(1).is_some_and(|(at, _)| due(*at)) {
@@ -148,7 +149,7 @@ impl MetricsApi {
         let told = |node: &str| {
             !self.gap(node, elapsed) && cluster.nodes.get(node).is_some_and(|m| m.base.is_some())
         };
-        // A pod is told of once it has been sampled twice, as metrics-server does.
+        // A pod appears after its second sample, as with metrics-server.
         let seen = |life: &Life| {
             life.facts
                 .started

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same in every run: ties of the scheduler, names of pods, noise.
+//! Deterministic pseudo-random numbers for ties of the scheduler, pod names and noise.
 
-/// SplitMix64, by Steele, Lea and Flood: one addition and one mix for each number.
+/// SplitMix64 by Steele, Lea and Flood: one addition and one mixing step per number.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
@@ -14,7 +14,8 @@ impl Random {
         mix(self.0)
     }
 
-    /// Five letters and digits as Kubernetes appends them to names: none that could make a word.
+    /// Returns five letters and digits as Kubernetes appends them to names. The alphabet cannot
+    /// form words.
     pub(super) fn suffix(&mut self) -> String {
         const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let mut bits = self.next();
@@ -29,14 +30,14 @@ impl Random {
 
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A number that depends on each bit of another.
+/// Mixes the bits of a number.
 pub(super) const fn mix(of: u64) -> u64 {
     let of = (of ^ (of >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let of = (of ^ (of >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     of ^ (of >> 31)
 }
 
-/// From 0 on, below 1: the upper 53 bits, which a float holds exactly.
+/// Returns a number from 0 to below 1: the upper 53 bits, which a float holds exactly.
 #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
 pub(super) const fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_numbers() {
-        // The first two of the reference implementation for this seed.
+        // The first two numbers of the reference implementation for this seed.
         let mut random = Random::new(1_234_567);
         assert_eq!(
             [random.next(), random.next()],

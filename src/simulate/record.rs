@@ -1,4 +1,5 @@
-//! Writes the trace: series at each step, evictions with what came of them, refusals, and what it all comes to.
+//! Recording of the trace: series for each step, evictions with their outcomes, refusals, and the
+//! summary.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,19 +19,19 @@ use super::metrics::Used;
 use super::scenario::Scenario;
 use super::trace::{Band, Eviction, NodeTrace, Refused, Summary, Trace};
 
-/// No series has more points than this.
+/// The most points of a series.
 const MOST_POINTS: i32 = 400;
 
-/// What is known of the run so far.
+/// The record of the run so far.
 pub(super) struct Recorder {
     trace: Trace,
     next: Timestamp,
     points: usize,
     nodes: BTreeMap<String, NodeTrace>,
     resources: BTreeSet<String>,
-    /// How even it was when the first pod was evicted.
+    /// The balance when the first pod was evicted.
     first_moved: Option<usize>,
-    /// The first and the last cycle with a hot node, and the first one after that.
+    /// The first and last cycle with a hot node, and the first cycle after that.
     first_hot: Option<Timestamp>,
     last_hot: Option<Timestamp>,
     cooled: Option<Timestamp>,
@@ -79,7 +80,8 @@ impl Recorder {
         }
     }
 
-    /// Takes down how things stand, if a point of the series is due. The snapshot is that of the cluster as it is.
+    /// Records the state of the cluster if a point of the series is due. The snapshot must be the
+    /// current one.
     pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
         self.trace.end = now;
         if now < self.next {
@@ -110,7 +112,7 @@ impl Recorder {
         self.note_balance(&states);
     }
 
-    /// A node that joins now: nothing is known of it at earlier points.
+    /// Adds a node that joins now. Its earlier points are unknown.
     fn blank(&self, name: &str) -> NodeTrace {
         let nothing = || vec![None; self.points];
         let measured = ["cpu", "memory"]
@@ -275,7 +277,7 @@ impl Recorder {
         }
     }
 
-    /// Where the replacements are of which the ledger does not know yet how they do.
+    /// Returns the nodes of replacements that the ledger has not settled yet.
     fn find_landings(&mut self, cluster: &Cluster, engine: &Engine) {
         let places: BTreeMap<&str, &str> = cluster
             .pods
@@ -295,8 +297,8 @@ impl Recorder {
     }
 }
 
-/// Where a replacement was foreseen to land, or one of its twins: which of several equal replacements stands for which pod,
-/// nobody can tell.
+/// Returns true if a replacement landed as forecast for its pod or for one evicted together with
+/// it. It is unknowable which replacement belongs to which pod.
 fn foreseen<'e>(all: &'e [Eviction], one: &'e Eviction) -> impl Iterator<Item = &'e String> {
     let twin = move |other: &&Eviction| other.at == one.at && other.workload == one.workload;
     all.iter().filter(twin).flat_map(|e| &e.may_land)
@@ -309,7 +311,7 @@ struct State<'r> {
     requests: BTreeMap<&'r str, Ratio>,
 }
 
-/// How each node is now.
+/// Computes the current state of each node.
 fn states<'c>(
     resources: &'c BTreeSet<String>,
     snapshot: &'c Snapshot,
@@ -344,7 +346,7 @@ fn states<'c>(
     snapshot.nodes.iter().map(state).collect()
 }
 
-/// One resource of what is used.
+/// Returns the usage of one resource.
 type Part = fn(&Measure) -> Amount;
 
 const fn cpu(of: &Measure) -> Amount {
@@ -355,7 +357,8 @@ const fn memory(of: &Measure) -> Amount {
     of.memory
 }
 
-/// What the first strategy that balances or packs weighs, and its bounds where all nodes have the same.
+/// Returns the basis of the first strategy that balances or packs, and its thresholds if they are
+/// the same for all nodes.
 fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
     let packs = |rule: &Rule| {
         if let Rule::HighNodeUtilization(rule) = rule {
@@ -414,7 +417,7 @@ fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
 }
 
 impl Band {
-    /// The share of these that are idle or hot.
+    /// Returns the share of these nodes that are idle or hot.
     fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
         let outside = ratios
             .iter()

@@ -1,4 +1,4 @@
-//! What is simulated, as plain data: nodes, workloads, what they really use, and what happens to them.
+//! The input of a simulation as plain data: nodes, workloads, their real usage, and events.
 
 use std::collections::BTreeSet;
 
@@ -22,41 +22,41 @@ mod read;
 mod usage;
 mod workloads;
 
-/// What is simulated.
+/// The input of a simulation.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// What it is about, in a sentence.
+    /// A sentence that describes it.
     pub about: String,
-    /// What decides ties and noise.
+    /// The seed for ties and noise.
     pub seed: u64,
-    /// How long.
+    /// The simulated duration.
     pub duration: SignedDuration,
-    /// The policy that goes with it; the built-in one where it names none.
+    /// Its policy; the default policy if it names none.
     pub policy: Option<PolicySource>,
-    /// Which nodes its scheduler likes; as the policy says where it does not.
+    /// Which nodes its scheduler prefers; as in the policy if it does not say.
     pub scheduler: Option<FitStrategy>,
-    /// The nodes, each by itself.
+    /// The nodes, one by one.
     pub nodes: Vec<NodeSpec>,
     /// The workloads.
     pub workloads: Vec<Workload>,
-    /// How usage is measured.
+    /// The way usage is measured.
     pub metrics: Metrics,
-    /// A cluster that is there at the start, beside nodes and workloads.
+    /// A recorded cluster that exists at the start, besides nodes and workloads.
     pub given: Option<Given>,
 }
 
-/// Where a policy comes from.
+/// The source of a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PolicySource {
-    /// It is written in the scenario.
+    /// A policy written in the scenario.
     Inline(Box<Policy>),
-    /// It is in a file, named as the scenario names it.
+    /// A policy file, as named in the scenario.
     File(String),
 }
 
-/// A node, and what happens to it; times count from the start.
+/// A node and its events. Times count from the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeSpec {
     /// Its name.
@@ -65,108 +65,109 @@ pub struct NodeSpec {
     pub labels: Labels,
     /// Its taints.
     pub taints: Vec<Taint>,
-    /// What pods may use of it, by resource.
+    /// Its allocatable amounts, by resource.
     pub allocatable: Vec<(String, Amount)>,
-    /// What the system uses of it beside all pods.
+    /// Its usage outside of pods.
     pub base: Measure,
-    /// When it joins; it is there from the start where `None`.
+    /// The time when it joins; `None` if it exists from the start.
     pub joins: Option<SignedDuration>,
-    /// When it stops answering.
+    /// The time when it fails.
     pub fails: Option<SignedDuration>,
-    /// When it is cordoned and its pods are evicted.
+    /// The time when it is cordoned and drained.
     pub drains: Option<SignedDuration>,
-    /// When it answers again, and takes pods again.
+    /// The time when it is up again and takes pods.
     pub recovers: Option<SignedDuration>,
 }
 
-/// What makes pods, and what they are.
+/// A workload: its controller and its pods.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Where it lives.
+    /// Its namespace.
     pub namespace: String,
-    /// Its name; its pods carry it as the label `app`.
+    /// Its name, which its pods have as the label `app`.
     pub name: String,
     /// Its kind.
     pub kind: Kind,
-    /// How many pods; a DaemonSet has one on each node instead.
+    /// The number of pods. A DaemonSet has one on each node instead.
     pub replicas: u32,
-    /// Labels of its pods beside `app`.
+    /// The labels of its pods besides `app`.
     pub labels: Labels,
-    /// What each pod requests, by resource.
+    /// The requests of each pod, by resource.
     pub requests: Vec<(String, Amount)>,
-    /// What each pod uses; what it requests where `None`.
+    /// The usage of each pod; `None` uses as much as requested.
     pub usage: Option<Load>,
-    /// What its pods tolerate; those of a DaemonSet tolerate everything.
+    /// The tolerations of its pods. Those of a DaemonSet tolerate everything.
     pub tolerations: Vec<Toleration>,
-    /// Labels that a node must carry.
+    /// Its node selector.
     pub node_selector: Labels,
-    /// Required node affinity: one of these must hold.
+    /// Its required node affinity, of which one term must match.
     pub required_nodes: Option<Vec<NodeTerm>>,
-    /// Preferred node affinity, with weights from 1 to 100.
+    /// Its preferred node affinity, with weights from 1 to 100.
     pub preferred_nodes: Vec<(i32, NodeTerm)>,
-    /// Labels by which two of its pods may not be in one place: required anti-affinity to itself.
+    /// The topology keys of its required anti-affinity to its own pods.
     pub apart: Vec<String>,
-    /// Topology spread constraints over its own pods.
+    /// Its topology spread constraints over its own pods.
     pub spread: Vec<Evenness>,
     /// The priority of its pods.
     pub priority: i32,
-    /// Whether its pods have an emptyDir.
+    /// Whether its pods have an emptyDir volume.
     pub empty_dir: bool,
     /// Its PodDisruptionBudget.
     pub budget: Option<BudgetRule>,
-    /// When it is made; it is there from the start, its pods an hour old, where `None`.
+    /// The time when it is created; `None` if it exists from the start with pods that are an hour
+    /// old.
     pub from: Option<SignedDuration>,
-    /// When it is deleted.
+    /// The time when it is deleted.
     pub until: Option<SignedDuration>,
-    /// Where its first pods are, in turn; where empty, the scheduler places them.
+    /// The nodes of its first pods, in turn. If empty, the scheduler places them.
     pub on: Placement,
-    /// From being bound to being Ready.
+    /// The time from binding to Ready.
     pub startup: SignedDuration,
-    /// From being told to go to being gone.
+    /// The time from deletion to the end of a pod.
     pub ending: SignedDuration,
-    /// After so long a pod has done its work; `None` where it never has.
+    /// The time after which a pod completes; `None` for never.
     pub runs: Option<SignedDuration>,
 }
 
 /// A topology spread constraint over the pods of its own workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evenness {
-    /// The label whose value makes two nodes one place.
+    /// The topology key: nodes with the same value form a domain.
     pub topology_key: String,
-    /// How many more may be in one place than in another.
+    /// The maximum difference between domains.
     pub max_skew: u32,
     /// Whether the scheduler must keep it (`DoNotSchedule`) or prefers to (`ScheduleAnyway`).
     pub hard: bool,
 }
 
-/// Where the first pods of a workload are.
+/// The nodes of a workload's first pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Wherever the scheduler puts them.
+    /// Nodes that the scheduler chooses.
     Scheduled,
     /// On these nodes, in turn.
     On(Vec<String>),
-    /// On all nodes of the start, in turn.
+    /// All nodes of the start, in turn.
     Evenly,
 }
 
-/// The kinds of workload that are simulated.
+/// The kinds of workloads that are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Replaces a pod as soon as it is told to go.
+    /// Replaces a pod as soon as it terminates.
     Deployment,
-    /// Replaces a pod by one of the same name, once the old one is gone.
+    /// Replaces a pod by one with the same name after the old one is gone.
     StatefulSet,
-    /// One pod on each node, whatever its taints.
+    /// Runs one pod on each node, whatever its taints.
     DaemonSet,
-    /// Replaces a pod that has not done its work.
+    /// Replaces a pod that has not completed.
     Job,
-    /// Pods that nothing replaces.
+    /// Pods without a controller.
     Bare,
 }
 
 impl Kind {
-    /// As the API spells it.
+    /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Deployment => "Deployment",
@@ -178,59 +179,59 @@ impl Kind {
     }
 }
 
-/// What a PodDisruptionBudget asks for.
+/// The rule of a PodDisruptionBudget.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BudgetRule {
-    /// So many must stay healthy.
+    /// The number of pods that must stay healthy.
     Least(Part),
-    /// So many may be away.
+    /// The number of pods that may be unavailable.
     Most(Part),
 }
 
 /// A number of pods, or a share of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Part {
-    /// So many.
+    /// A number.
     Count(u32),
-    /// This share, rounded up.
+    /// A share, rounded up.
     Share(Ratio),
 }
 
-/// How usage is measured.
+/// The way usage is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
-    /// A sample can be read so long after it was taken.
+    /// The time after which a sample can be read.
     pub delay: SignedDuration,
-    /// From one sample to the next; a sample is the average over this time.
+    /// The time from one sample to the next. A sample is the average over it.
     pub resolution: SignedDuration,
-    /// Nodes without samples.
+    /// Periods without samples.
     pub gaps: Vec<Gap>,
 }
 
-/// A time in which nodes and their pods have no samples.
+/// A period in which nodes and their pods have no samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The nodes; all where empty.
+    /// The nodes; all nodes if empty.
     pub nodes: Vec<String>,
-    /// From when.
+    /// The start.
     pub from: SignedDuration,
-    /// Until when.
+    /// The end.
     pub until: SignedDuration,
 }
 
-/// A cluster as it was found, with what it used then.
+/// A recorded cluster with its usage.
 #[derive(Clone, Debug)]
 pub struct Given {
-    /// Its objects.
+    /// The objects.
     pub objects: Objects,
-    /// What it used.
+    /// The usage.
     pub readings: Readings,
-    /// When that was.
+    /// The time of the recording.
     pub at: Timestamp,
 }
 
 impl Default for Metrics {
-    /// As metrics-server does by default: every 15 s, and as late.
+    /// The defaults of metrics-server: a sample every 15 s with a delay of 15 s.
     fn default() -> Self {
         let resolution = SignedDuration::from_secs(15);
         Metrics {
@@ -242,7 +243,9 @@ impl Default for Metrics {
 }
 
 impl Scenario {
-    /// Reads a scenario file. The name is for messages only.
+    /// Parses a scenario file. The name is only for messages.
+    ///
+    /// Returns an error with every invalid field and its position.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyError> {
         let fail = |problems| PolicyError::new(file_name, text, problems);
         let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
@@ -256,12 +259,12 @@ impl Scenario {
         }
     }
 
-    /// The names of the scenarios that are built in, the one to begin with first.
+    /// Returns the names of the built-in scenarios, the recommended first one first.
     pub fn names() -> impl Iterator<Item = &'static str> {
         built_in::ALL.iter().map(|(name, _)| *name)
     }
 
-    /// The text of a built-in scenario: a file to copy.
+    /// Returns the text of a built-in scenario, which can be copied to a file.
     pub fn built_in(name: &str) -> Option<&'static str> {
         built_in::ALL
             .iter()
@@ -269,11 +272,11 @@ impl Scenario {
             .map(|(_, text)| *text)
     }
 
-    /// A cluster as it was found: what it uses stays as it is.
+    /// Creates the scenario of a recorded cluster. Its usage stays constant.
     pub fn of(name: String, given: Given) -> Self {
         Scenario {
             name,
-            about: "A cluster as it was found, with what it used then.".to_owned(),
+            about: "A recorded cluster with constant usage.".to_owned(),
             seed: 1,
             duration: SignedDuration::from_hours(2),
             policy: None,
@@ -285,13 +288,13 @@ impl Scenario {
         }
     }
 
-    /// When simulated time begins: a Monday, or when the given cluster was looked at.
+    /// Returns the start of simulated time: a Monday, or the time of the recording.
     pub fn start(&self) -> Timestamp {
         let monday = Timestamp::from_second(1_767_571_200).unwrap_or_default();
         self.given.as_ref().map_or(monday, |given| given.at)
     }
 
-    /// The namespaces of its workloads.
+    /// Returns the namespaces of its workloads.
     pub fn namespaces(&self) -> BTreeSet<&str> {
         self.workloads
             .iter()
@@ -301,7 +304,7 @@ impl Scenario {
 }
 
 impl Workload {
-    /// What its budget and its constraints select: its own pods.
+    /// Returns the selector of its own pods, which its budget and constraints use.
     pub fn selector(&self) -> Selector {
         let requirement = crate::values::selector::Requirement {
             key: "app".to_owned(),
@@ -310,7 +313,7 @@ impl Workload {
         Selector::new(vec![requirement])
     }
 
-    /// What one of its pods uses.
+    /// Returns the usage of one of its pods.
     pub fn load(&self) -> Load {
         let requested = |name: &str| {
             self.requests
@@ -329,8 +332,8 @@ impl Workload {
 }
 
 impl BudgetRule {
-    /// How many of so many pods must be healthy. Percentages round up, as
-    /// <https://kubernetes.io/docs/tasks/run-application/configure-pdb/> says.
+    /// Returns the required number of healthy pods. Percentages round up, as in
+    /// <https://kubernetes.io/docs/tasks/run-application/configure-pdb/>.
     pub fn desired(self, expected: u32) -> u32 {
         match self {
             BudgetRule::Least(part) => part.of(expected),

@@ -1,4 +1,5 @@
-//! The scheduler at work: one pod after the other, each seeing where those before it went.
+//! The scheduler of the simulation: it places one pod after the other, and each placement affects
+//! the next.
 
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::scheduler;
@@ -11,7 +12,8 @@ use crate::policy::Policy;
 
 use super::cluster::{Cluster, Life};
 
-/// Binds every waiting pod that a node can take: by priority, then by age (PrioritySort). Nothing is preempted.
+/// Binds every pending pod with a feasible node: by priority, then by age (PrioritySort). There is
+/// no preemption.
 pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
     let waits = |life: &Life| {
         life.facts.node.is_none() && life.facts.stays() && life.facts.phase == Phase::Pending
@@ -33,7 +35,7 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
     }
     waiting.sort();
     let snapshot = cluster.snapshot();
-    // The scheduler knows nothing of usage, and what is remembered is not its business.
+    // The scheduler does not know usage or the ledger.
     let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
     let world = World {
         policy,
@@ -50,7 +52,7 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
         };
         if let Some(node) = choose(cluster, &draft, pod) {
             draft.bind(pod, node);
-            // What is there from the start was bound when it was made.
+            // The initial objects were bound when they were created.
             let made = cluster.pods.get(&name).map(|life| life.facts.created);
             let at = made.filter(|_| !cluster.begun).unwrap_or(cluster.now);
             cluster.bind(&name, &snapshot.node(node).name, at);
@@ -58,7 +60,7 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
     }
 }
 
-/// One of the nodes that score best, by lot.
+/// Returns one of the nodes with the best score, at random.
 fn choose(cluster: &mut Cluster, draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
     let (best, next) = scheduler::choose(draft, pod, cluster.next_node);
     cluster.next_node = next;

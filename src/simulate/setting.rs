@@ -1,4 +1,4 @@
-//! The start of a simulation: the scenario's nodes, workloads and budgets, or those of a given cluster.
+//! The start of a simulation: nodes, workloads and budgets of the scenario, or a recorded cluster.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -19,12 +19,12 @@ use super::cluster::{Cluster, Guard, Machine, Role, Work, after, owner};
 use super::load::Load;
 use super::scenario::{Given, Kind, NodeSpec, Placement, Scenario, Workload};
 
-/// Stands for the hash that a Deployment gives its ReplicaSet: a scenario rolls nothing out.
+/// Replaces the hash in ReplicaSet names. A scenario has no rollouts.
 const HASH: &str = "5d8c7b9f64";
-/// The age of what is there from the start.
+/// The age of the initial objects.
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
-/// The cluster as it is when the simulation starts.
+/// Creates the cluster at the start of the simulation.
 pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
     let mut cluster = Cluster::new(scenario.start(), scenario.seed, policy);
     if let Some(given) = &scenario.given {
@@ -46,7 +46,7 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
     cluster
 }
 
-/// A node joins the cluster.
+/// Adds a node to the cluster.
 pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
     let facts = Node {
         addresses: Vec::new(),
@@ -115,7 +115,7 @@ fn add(cluster: &mut Cluster, workload: &Workload) {
     }
 }
 
-/// What a pod of the workload is like before it has a name.
+/// Creates the template of a workload's pods.
 fn template(workload: &Workload) -> Pod {
     let mut labels = workload.labels.clone();
     labels.insert("app".to_owned(), workload.name.clone());
@@ -196,7 +196,7 @@ fn template(workload: &Workload) -> Pod {
     }
 }
 
-/// As for one container with all that the workload requests.
+/// Computes the scoring requests as for one container with all requests of the workload.
 fn presumed(workload: &Workload) -> Presumed {
     let of = |name: &str| {
         workload
@@ -224,7 +224,7 @@ fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
     }
 }
 
-/// When what a workload makes at the start was made.
+/// Returns the creation time of a workload's initial objects.
 pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
     let long_ago = cluster.start.saturating_sub(AGE).unwrap_or(cluster.start);
     if cluster.works[work].from.is_none() && !cluster.begun {
@@ -234,7 +234,7 @@ pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
     }
 }
 
-/// Takes a cluster as it was found. What a source told of it goes on; what none told of is not measured here either.
+/// Loads a recorded cluster. Measured usage stays constant, and unmeasured objects stay unmeasured.
 fn take_over(cluster: &mut Cluster, given: &Given) {
     cluster.objects = given.objects.clone();
     let snapshot = Snapshot::join(&given.objects, []);
@@ -247,7 +247,7 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
             .filter_map(|p| measured(given, p));
         let of_pods = of_pods.fold(Measure::default(), Measure::plus);
         let base = reading.map(|all| all.minus(of_pods));
-        // A node that did not answer then does not answer now either.
+        // A node that was down in the recording stays down.
         let down = (!node.ready).then_some(cluster.start);
         let machine = Machine {
             facts: (**node).clone(),

@@ -1,4 +1,4 @@
-//! What happened in a simulated cluster, as plain data: for tables, for pictures, and for tests.
+//! The events of a simulated cluster as plain data, for tables, charts and tests.
 
 use std::collections::BTreeMap;
 
@@ -14,41 +14,42 @@ use crate::values::Ratio;
 pub struct Trace {
     /// The name of the scenario.
     pub scenario: String,
-    /// What it is about, in a sentence.
+    /// A sentence that describes the scenario.
     pub about: String,
-    /// The policy, as its file is named.
+    /// The name of the policy file.
     pub policy: String,
-    /// When the simulated time began.
+    /// The start of simulated time.
     pub start: Timestamp,
-    /// When it ended.
+    /// The end of simulated time.
     pub end: Timestamp,
-    /// The time between two entries of a series.
+    /// The time between two points of a series.
     #[serde(with = "seconds")]
     pub step: SignedDuration,
-    /// What the policy's balancing strategy weighs.
+    /// The basis of the policy's balancing strategy: usage or requests.
     pub basis: Basis,
-    /// Its band per resource, where it has one: below `low` a node is idle, above `high` it is hot.
+    /// The band of each resource, if the strategy has one: a node is idle below `low` and hot above
+    /// `high`.
     pub bands: BTreeMap<String, Band>,
-    /// Every node that was there at any time, by name.
+    /// Every node that existed at any time, by name.
     pub nodes: Vec<NodeTrace>,
     /// Every eviction, in order.
     pub evictions: Vec<Eviction>,
-    /// What else happened: nodes that joined, failed or drained, metrics that were missing.
+    /// Other events: nodes that joined, failed or were drained, and missing metrics.
     pub events: Vec<Event>,
-    /// How even the cluster was at each step, by resource.
+    /// The balance of the cluster at each step, by resource.
     pub balance: BTreeMap<String, Vec<Option<Balance>>>,
-    /// How often each refusal was given, by its code, with one of its sentences.
+    /// The number of refusals by code, each with one of its sentences.
     pub refusals: BTreeMap<String, Refused>,
-    /// What it comes to.
+    /// The summary.
     pub summary: Summary,
 }
 
-/// Between these a node is neither idle nor hot.
+/// The ratios between which a node is neither idle nor hot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Band {
-    /// At or below this, idle.
+    /// Idle at or below this ratio.
     pub low: Ratio,
-    /// Above this, hot.
+    /// Hot above this ratio.
     pub high: Ratio,
 }
 
@@ -57,81 +58,84 @@ pub struct Band {
 pub struct NodeTrace {
     /// Its name.
     pub name: String,
-    /// What it really used of each resource at each step, as a share of allocatable; `None` while it was not there.
+    /// Real usage of each resource at each step as a share of allocatable; `None` while the node
+    /// did not exist.
     pub actual: BTreeMap<String, Vec<Option<Ratio>>>,
-    /// What its pods requested of each resource at each step.
+    /// Requests of each resource at each step.
     pub requests: BTreeMap<String, Vec<Option<Ratio>>>,
-    /// How many pods were on it at each step.
+    /// The number of pods at each step.
     pub pods: Vec<u32>,
 }
 
-/// A pod that was evicted, and what came of it.
+/// An eviction and its outcome.
 #[derive(Clone, Debug, Serialize)]
 pub struct Eviction {
-    /// When.
+    /// The time.
     pub at: Timestamp,
     /// The namespace.
     pub namespace: String,
     /// The pod.
     pub pod: String,
-    /// What it belongs to, as `namespace/Kind/name`.
+    /// The workload, as `namespace/Kind/name`.
     pub workload: Option<String>,
-    /// The node that it left.
+    /// The node of the evicted pod.
     pub from: String,
-    /// How long the pod had been there.
+    /// The age of the pod.
     #[serde(with = "seconds")]
     pub age: SignedDuration,
-    /// The node that was foreseen for its replacement; of several that might win, the one that it would fill most.
+    /// The node where the replacement was expected. If several might win, the one that it would
+    /// fill most.
     pub foreseen: Option<String>,
-    /// Every node that might win it, as far as was foreseen.
+    /// Every node where the replacement might land, by forecast.
     pub may_land: Vec<String>,
-    /// The node that its replacement landed on; `None` while it waits, or where there was none.
+    /// The node of the replacement; `None` while it is pending, or without one.
     pub to: Option<String>,
-    /// Whether the move helped, as far as is known.
+    /// Whether the move helped; `None` if unknown.
     pub helped: Option<bool>,
     /// The strategy.
     pub strategy: String,
-    /// Why, in words.
+    /// The reason, as a sentence.
     pub reason: String,
 }
 
-/// Something that happened by itself.
+/// An event of the cluster itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What, in words.
+    /// The event, as a sentence.
     pub what: String,
 }
 
-/// How often a refusal was given.
+/// The count of one refusal.
 #[derive(Clone, Debug, Serialize)]
 pub struct Refused {
-    /// In how many cycles, summed over pods.
+    /// The number of cycles, summed over pods.
     pub times: u64,
-    /// The last one, in words.
+    /// The latest sentence.
     pub last: String,
 }
 
-/// What a run comes to.
+/// The summary of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// Evictions.
     pub evictions: u32,
     /// Evictions that helped.
     pub helped: u32,
-    /// Evictions whose replacement landed on a node that was foreseen, of those of which a landing was foreseen.
+    /// Evictions whose replacement landed on a forecast node, and evictions with a forecast.
     pub foreseen: (u32, u32),
-    /// Pods that waited for a node at the end.
+    /// Pods that were pending at the end.
     pub pending: u32,
-    /// From the first cycle with a hot node until no node was hot any more, for good; `None` where some node still was.
+    /// The time from the first cycle with a hot node until no node was hot any more; `None` if a
+    /// node still was.
     #[serde(with = "maybe_seconds")]
     pub time_to_balance: Option<SignedDuration>,
-    /// How even the cluster was when the first pod was evicted, or at the start where none was, by resource.
+    /// The balance when the first pod was evicted, or at the start without evictions, by resource.
     pub before: BTreeMap<String, Balance>,
-    /// How even it was at the end.
+    /// The balance at the end.
     pub after: BTreeMap<String, Balance>,
-    /// Nodes without a pod of a workload at the end.
+    /// Nodes without workload pods at the end.
     pub empty_nodes: u32,
 }
 

@@ -1,45 +1,59 @@
-//! Kubernetes quantities, exactly: `100m`, `1.5Gi`, `2e3`.
+//! Kubernetes quantities, without rounding errors: `100m`, `1.5Gi`, `2e3`.
 //!
-//! The grammar is that of <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/>. No number
-//! passes through a float, for a request that is off by one byte no longer equals the one in the cluster.
+//! The grammar is that of
+//! <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/>. Parsing uses
+//! no floats, because a request that is off by one byte no longer equals the one in the cluster.
 
 use super::Amount;
 
-/// One whole unit, in nano.
+/// One whole unit in nano units.
 const WHOLE: i128 = Amount::NANOS as i128;
-/// The cap of every quantity: 2^63-1 whole units, in nano.
+/// The largest quantity in nano units: 2^63-1 whole units.
 const MOST: i128 = i64::MAX as i128 * WHOLE;
 
-/// A quantity as Kubernetes writes it, in nano (1e-9) of its unit: `1` is 1,000,000,000.
+/// A Kubernetes quantity in nano units (1e-9): `1` is 1,000,000,000.
 ///
-/// Never above 2^63-1 whole units in magnitude, and negative where the text is.
+/// The magnitude is at most 2^63-1 whole units. The value is negative if the text is.
+///
+/// # Examples
+///
+/// ```
+/// use evenkeel::values::Amount;
+/// use evenkeel::values::quantity::Quantity;
+///
+/// let request = Quantity::parse("1.5Gi")?;
+/// assert_eq!(request.to_amount("memory"), Some(Amount::new(1_610_612_736)));
+/// assert_eq!(Quantity::parse("250m")?.to_amount("cpu"), Some(Amount::millicores(250)));
+/// # Ok::<(), evenkeel::values::quantity::QuantityError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity(i128);
 
-/// A text that is no quantity, or no amount.
+/// A text that is not a quantity, or not an amount of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// The text does not begin with a number: it has no digit, two signs, two points or something else first.
+    /// The text does not start with a number: it has no digit, two signs, two points, or another
+    /// character first.
     #[error(
-        "no number at the start of {0:?}; allowed are digits with at most one point, and + or - before them"
+        "{0:?} does not start with a number; expected digits with at most one point, optionally after + or -"
     )]
     Number(String),
-    /// What follows the number, and the whole text.
+    /// The suffix after the number is unknown; holds the suffix and the whole text.
     #[error(
-        "unknown suffix {0:?} in {1:?}; allowed are none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei, \
-         and exponents such as e3 or E-3"
+        "unknown suffix {0:?} in {1:?}; expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei \
+         or an exponent such as e3 or E-3"
     )]
     Suffix(String, String),
-    /// A quantity, but none that a resource can have.
-    #[error("{0:?} is below zero; allowed are zero and more")]
+    /// The quantity is negative, which no amount of a resource can be.
+    #[error("{0:?} is negative; expected zero or more")]
     Negative(String),
 }
 
 impl Quantity {
-    /// Reads a quantity as Kubernetes does: finer than nano is rounded away from zero, so that a little never becomes
-    /// nothing, and a magnitude above 2^63-1 is capped.
+    /// Parses a quantity as Kubernetes does. Digits finer than nano round away from zero, so a
+    /// small amount never becomes zero. Magnitudes above 2^63-1 are capped.
     ///
-    /// Fails where the text is not in the grammar; space around a quantity is not.
+    /// Returns an error if the text is not in the grammar, which allows no surrounding space.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -65,10 +79,11 @@ impl Quantity {
         Ok(Quantity(if negative { -nanos } else { nanos }))
     }
 
-    /// The amount of this resource in its base unit: nanocores of `cpu`, whole units of anything else, rounded up.
+    /// Converts to the base unit of this resource: nanocores of `cpu`, whole units of any other
+    /// resource, rounded up.
     ///
-    /// `None` below zero, for there is no less than nothing of a resource. Saturates at the largest amount, which only
-    /// cpu can reach, at 18 billion cores.
+    /// Returns `None` for a negative quantity. Saturates at the largest amount, which only cpu can
+    /// reach, at 18 billion cores.
     pub fn to_amount(self, resource: &str) -> Option<Amount> {
         let nanos = u128::try_from(self.0).ok()?;
         let base_units = if resource == "cpu" {
@@ -80,16 +95,17 @@ impl Quantity {
     }
 }
 
-/// The amount of a resource that a text means: [`Quantity::parse`], then [`Quantity::to_amount`].
+/// Parses the amount of a resource: [`Quantity::parse`], then [`Quantity::to_amount`].
 ///
-/// Fails where the text is not a quantity, or is one below zero.
+/// Returns an error if the text is not a quantity or is negative.
 pub fn amount(resource: &str, text: &str) -> Result<Amount, QuantityError> {
     Quantity::parse(text)?
         .to_amount(resource)
         .ok_or_else(|| QuantityError::Negative(text.to_owned()))
 }
 
-/// An amount of this resource in its base unit as Kubernetes writes it, exactly: `250m`, `1536Mi`. [`amount`] reads it back.
+/// Formats an amount of this resource as an exact Kubernetes quantity: `250m`, `1536Mi`. [`amount`]
+/// parses the result.
 pub fn text(resource: &str, amount: Amount) -> String {
     const OF_CPU: [(u64, &str); 4] = [
         (Amount::NANOS, ""),
@@ -117,8 +133,8 @@ pub fn text(resource: &str, amount: Amount) -> String {
     })
 }
 
-/// A suffix as a power of ten and, in nano, the unit that is left. `None` for an unknown suffix, and for an exponent
-/// beyond 64 bits, which Kubernetes refuses too.
+/// Returns a suffix as a power of ten and the remaining unit in nano units. `None` for an unknown
+/// suffix, and for an exponent beyond 64 bits, which Kubernetes rejects too.
 fn meaning(suffix: &str) -> Option<(i64, i128)> {
     let (power, doublings) = match suffix {
         "n" => (-9, 0),
@@ -142,14 +158,15 @@ fn meaning(suffix: &str) -> Option<(i64, i128)> {
     Some((power, WHOLE << doublings))
 }
 
-/// Nanos in so many units, rounded up and capped. The decimal point stands before the digit at `point`, which may lie
-/// outside of the digits.
+/// Returns the nanos of a number of units, rounded up and capped. The decimal point is before the
+/// digit at `point`, which may be outside the digits.
 fn nanos(digits: &[u8], point: i64, unit: i128) -> i128 {
     let Some(zeros) = digits.iter().position(|digit| *digit != b'0') else {
         return 0;
     };
     let digits = &digits[zeros..];
-    // Whatever the digits: from 1e19 units on all is capped, and below 1e-30 units of 1 Ei it rounds up to one nano.
+    // Clamping changes no result: from 1e19 units on everything is capped, and below 1e-30 units of
+    // 1 Ei everything rounds up to one nano.
     let point = point.saturating_sub_unsigned(zeros as u64).clamp(-30, 20);
     let digit = |at| {
         usize::try_from(at)
@@ -158,7 +175,8 @@ fn nanos(digits: &[u8], point: i64, unit: i128) -> i128 {
             .map_or(0, |d| i128::from(*d - b'0'))
     };
     let whole = (0..point).fold(0, |units, at| units * 10 + digit(at));
-    // From the last digit to the first, so that a division by ten at each loses nothing but whether it was exact.
+    // Go from the last digit to the first: dividing by ten at each digit then loses only whether
+    // the result is exact.
     let end = i64::try_from(digits.len()).unwrap_or(i64::MAX);
     let (part, exact) = (point..end).rev().fold((0, true), |(part, exact), at| {
         let tenths = digit(at) * unit + part;
@@ -177,18 +195,18 @@ mod tests {
 
     use super::*;
 
-    /// What Kubernetes itself makes of each text.
+    /// Kubernetes's own result for each text.
     const RECORDED: &str = include_str!("../../tests/data/quantities.txt");
 
-    /// Kubernetes reads these as zero, by the fast path of its parser alone: with `e-10` it refuses them. The grammar
-    /// wants a digit, and whoever writes `Ki` has forgotten one.
+    /// Kubernetes reads these texts as zero, but only on its parser's fast path: it rejects them
+    /// with `e-10`. The grammar requires a digit, and a user who writes `Ki` has forgotten one.
     const NO_DIGIT: [&str; 19] = [
         "-", "+", ".", "-.", "+.", "m", "k", "Ki", "-m", "+Ki", ".m", ".Ki", "E", "e3", "-e3",
         ".e3", "e-3", "+e3", "n",
     ];
 
-    /// Kubernetes lets these exponents wrap at 32 bits, so that `1e4294967296` is 1. Others of their kind are not in the
-    /// recording, since its parser does not come to an end with them.
+    /// Kubernetes lets these exponents wrap at 32 bits, so `1e4294967296` is 1. Other exponents of
+    /// this kind are not recorded, because the Kubernetes parser does not terminate with them.
     const WRAPPED: [(&str, i128); 9] = [
         ("1e4294967295", MOST),
         ("1e4294967296", MOST),
@@ -208,8 +226,9 @@ mod tests {
             .map(|line| line.split_once('\t').unwrap())
     }
 
-    /// The recorded nanos. Kubernetes states the cap for all quantities, but its parser forgets it where the suffix is
-    /// decimal; here all are capped, for its own `Value` of the larger ones is zero or wraps.
+    /// Returns the recorded nanos. Kubernetes documents the cap for all quantities, but its parser
+    /// does not apply it to decimal suffixes. Here every quantity is capped, because Kubernetes's
+    /// own `Value` of larger ones is zero or wraps.
     fn capped(nanos: &str) -> Option<i128> {
         let (sign, magnitude) = nanos
             .strip_prefix('-')
@@ -222,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_is_read_as_kubernetes_reads_it() {
+    fn every_recorded_text_parses_as_in_kubernetes() {
         let mut exceptions = 0;
         for (text, nanos) in recorded() {
             let read = Quantity::parse(text).ok().map(|quantity| quantity.0);
@@ -263,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_is_counted_in_nanocores_and_all_else_in_whole_units_rounded_up() {
+    fn cpu_is_counted_in_nanocores_and_other_resources_in_whole_units_rounded_up() {
         let read = |resource, text| amount(resource, text).map(Amount::get);
         assert_eq!(read("cpu", "250m"), Ok(250_000_000));
         assert_eq!(read("cpu", "1n"), Ok(1));
@@ -284,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_what_was_found_and_what_is_allowed() {
+    fn errors_name_the_text_and_the_expected_form() {
         let wording: Vec<_> = [
             "",
             "1.2.3",
@@ -295,23 +314,23 @@ mod tests {
         ]
         .map(|text| amount("memory", text).unwrap_err().to_string())
         .into();
-        let numbers = "allowed are digits with at most one point, and + or - before them";
-        let suffixes = "allowed are none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei, \
-                        and exponents such as e3 or E-3";
+        let numbers = "expected digits with at most one point, optionally after + or -";
+        let suffixes = "expected none, n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei \
+                        or an exponent such as e3 or E-3";
         let expected = [
-            format!(r#"no number at the start of ""; {numbers}"#),
-            format!(r#"no number at the start of "1.2.3"; {numbers}"#),
+            format!(r#""" does not start with a number; {numbers}"#),
+            format!(r#""1.2.3" does not start with a number; {numbers}"#),
             format!(r#"unknown suffix "MB" in "512MB"; {suffixes}"#),
             format!(r#"unknown suffix " Gi" in "1 Gi"; {suffixes}"#),
             format!(
                 r#"unknown suffix "e99999999999999999999" in "1e99999999999999999999"; {suffixes}"#
             ),
-            r#""-1n" is below zero; allowed are zero and more"#.to_owned(),
+            r#""-1n" is negative; expected zero or more"#.to_owned(),
         ];
         assert_eq!(wording, expected);
     }
 
-    /// Digits times a factor, plus a carry into the last: as on paper.
+    /// Multiplies digits by a factor and adds a carry, as in written multiplication.
     fn multiply(digits: &mut Vec<u8>, factor: u8, mut carry: u8) {
         for digit in digits.iter_mut().rev() {
             let product = *digit * factor + carry;
@@ -320,7 +339,7 @@ mod tests {
         digits.insert(0, carry);
     }
 
-    /// Nanos of a number, slowly: all its digits are doubled and shifted, those below nano rounded up, the rest compared.
+    /// Computes the nanos slowly: doubles and shifts the digits, and rounds those below nano up.
     fn slowly(whole: &str, fraction: &str, power: i32, doublings: u32) -> i128 {
         let mut digits: Vec<u8> = whole
             .bytes()
@@ -353,7 +372,7 @@ mod tests {
         }
     }
 
-    /// A suffix, its power of ten and its power of two.
+    /// Generates a suffix with its power of ten and its power of two.
     fn suffixes() -> impl Strategy<Value = (String, i32, u32)> {
         let decimal = vec![
             ("n", -9),
@@ -397,7 +416,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arithmetic_is_that_on_paper(
+        fn parsing_agrees_with_written_arithmetic(
             sign in "[-+]?", whole in "0{0,3}[0-9]{0,22}", fraction in "0{0,20}[0-9]{0,30}",
             point in any::<bool>(), (suffix, power, doublings) in suffixes(),
         ) {
@@ -409,21 +428,21 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read_again(units in any::<u64>(), zeros in 0_u32..16, resource in select(vec!["cpu", "memory"])) {
+        fn a_formatted_amount_parses_to_itself(units in any::<u64>(), zeros in 0_u32..16, resource in select(vec!["cpu", "memory"])) {
             for of in [Amount::new(units), Amount::new(units / 1_000_u64.pow(zeros % 4) * 1_000_u64.pow(zeros % 4)), Amount::new(units >> zeros << zeros)] {
-                // What is more than a quantity can be, is capped as it is read.
+                // Parsing caps amounts above the largest quantity.
                 let most = if resource == "cpu" { u64::MAX } else { u64::MAX / 2 };
                 prop_assert_eq!(amount(resource, &text(resource, of)), Ok(of.min(Amount::new(most))));
             }
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in ".*", resource in select(vec!["cpu", "memory"])) {
+        fn no_text_makes_parsing_panic(text in ".*", resource in select(vec!["cpu", "memory"])) {
             let _ = amount(resource, &text);
         }
 
         #[test]
-        fn what_looks_like_a_quantity_is_within_the_cap_or_refused(
+        similar_texts_are_within_the_cap_or_rejected(
             text in "[-+]?[0-9.]{0,30}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,22}",
         ) {
             if let Ok(Quantity(nanos)) = Quantity::parse(&text) {

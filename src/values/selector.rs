@@ -1,25 +1,26 @@
-//! Label selectors: the text form, the object form, and the terms of node affinity, all as one list of requirements.
+//! Label selectors: the text form, the object form and node affinity terms, all as one list of
+//! requirements.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Labels of an object.
+/// The labels of an object.
 pub type Labels = BTreeMap<String, String>;
 
-/// Requirements that must all hold; with none, everything matches.
+/// Requirements that must all hold. An empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selector(Vec<Requirement>);
 
-/// One condition on one label.
+/// A condition on one label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Requirement {
-    /// The label's name.
+    /// The name of the label.
     pub key: String,
-    /// What must hold of it.
+    /// The condition.
     pub test: Test,
 }
 
-/// What must hold of a label.
+/// A condition on the value of a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Test {
     /// Present with one of these values.
@@ -30,56 +31,57 @@ pub enum Test {
     Exists,
     /// Absent.
     Absent,
-    /// Present with an integer above this; node affinity only.
+    /// Present with an integer above this bound. Valid only in node affinity.
     Above(i64),
-    /// Present with an integer below this; node affinity only.
+    /// Present with an integer below this bound. Valid only in node affinity.
     Below(i64),
 }
 
-/// One alternative of a required node affinity: all of it must hold. An empty term matches nothing.
+/// One alternative of a required node affinity. Both selectors must match. An empty term matches
+/// nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeTerm {
-    /// What must hold of the node's labels.
+    /// The selector for the labels of the node.
     pub labels: Selector,
-    /// What must hold of the node's fields, of which Kubernetes knows `metadata.name` alone.
+    /// The selector for the fields of the node. Kubernetes supports only `metadata.name`.
     pub fields: Selector,
 }
 
-/// Why a selector cannot be read.
+/// A selector that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// The text form is not understood from here on.
+    /// The text form is invalid from this text on.
     #[error(
-        "not a label selector at {0:?}; allowed are key=value, key!=value, key in (a,b), key notin (a,b), key, !key"
+        "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin (a,b), key or !key"
     )]
     Syntax(String),
-    /// The operator of the object form is unknown.
+    /// The object form has an unknown operator.
     #[error(
-        "unknown operator {0:?}; allowed are In, NotIn, Exists, DoesNotExist, and for nodes Gt and Lt"
+        "unknown operator {0:?}; expected In, NotIn, Exists, DoesNotExist, or for nodes Gt or Lt"
     )]
     Operator(String),
-    /// The operator and the number of its values do not fit.
+    /// The operator does not take this number of values, or not such a value.
     #[error("operator {0} of key {1:?} does not take {2} values")]
     Values(String, String, usize),
 }
 
 impl Selector {
-    /// From requirements.
+    /// Creates a selector from requirements.
     pub const fn new(requirements: Vec<Requirement>) -> Self {
         Selector(requirements)
     }
 
-    /// Whether it selects everything.
+    /// Returns true if the selector matches everything.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether these labels meet every requirement.
+    /// Returns true if these labels meet every requirement.
     pub fn matches(&self, labels: &Labels) -> bool {
         self.0.iter().all(|r| r.holds(labels))
     }
 
-    /// What must hold, all of it.
+    /// Returns the requirements, which must all hold.
     pub fn requirements(&self) -> &[Requirement] {
         &self.0
     }
@@ -89,7 +91,8 @@ impl Selector {
         self.0.push(requirement);
     }
 
-    /// From the object form: `matchLabels`, and `matchExpressions` as (key, operator, values).
+    /// Creates a selector from the object form: `matchLabels`, and `matchExpressions` as (key,
+    /// operator, values).
     pub fn from_parts(
         labels: &Labels,
         expressions: impl IntoIterator<Item = (String, String, Vec<String>)>,
@@ -107,7 +110,7 @@ impl Selector {
         Ok(Selector(requirements))
     }
 
-    /// From the text form, as in `kubectl -l`.
+    /// Parses the text form of `kubectl -l`.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut rest = text.trim();
         let mut requirements = Vec::new();
@@ -125,7 +128,7 @@ impl Selector {
 }
 
 impl Requirement {
-    /// From a key, an operator as the API spells it, and values.
+    /// Creates a requirement from a key, an operator as in the API, and values.
     pub fn from_parts(
         key: String,
         operator: &str,
@@ -191,7 +194,7 @@ fn parse_one(text: &str) -> Result<(Requirement, &str), SelectorError> {
     Ok((Requirement { key, test: wanted }, rest))
 }
 
-/// A label's name and what follows it.
+/// Splits a label name from the text after it.
 fn word(text: &str) -> Option<(String, &str)> {
     let end = text
         .find(|c: char| !(c.is_ascii_alphanumeric() || "-_./".contains(c)))
@@ -199,7 +202,7 @@ fn word(text: &str) -> Option<(String, &str)> {
     (end > 0).then(|| (text[..end].to_owned(), text[end..].trim_start()))
 }
 
-/// A label's value, which may be empty, and what follows it.
+/// Splits a label value, which may be empty, from the text after it.
 fn value(text: &str) -> (String, &str) {
     let text = text.trim_start();
     word(text).unwrap_or_else(|| (String::new(), text))
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_form_reads_back_as_it_is_shown() {
+    fn a_displayed_selector_parses_to_itself() {
         for text in [
             "",
             "a=b",
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn each_operator_means_what_kubernetes_means() {
+    fn each_operator_matches_as_in_kubernetes() {
         let node = labels(&[("zone", "a"), ("cores", "8"), ("empty", "")]);
         for yes in [
             "zone=a",
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_selectors_are_rejected() {
         for bad in ["=x", "a=b,", "a b", "a in b", "a in (b", "!", ",a"] {
             assert!(Selector::parse(bad).is_err(), "{bad}");
         }

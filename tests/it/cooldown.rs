@@ -63,7 +63,7 @@ impl Watch {
     fn standing(&self) -> [(&'static str, usize); 3] {
         self.engine
             .ledger()
-            .by_standing(&self.policy().cooldown, self.now)
+            .by_phase(&self.policy().cooldown, self.now)
     }
 
     fn ending(&self) -> Vec<String> {
@@ -109,7 +109,7 @@ fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time()
 fn whose_moves_do_not_help_again_and_again_is_counted() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let mut seen = Vec::new();
-    while watch.engine.ledger().repeat_offenders() == 0 {
+    while watch.engine.ledger().repeatedly_ineffective() == 0 {
         if watch.act("n1") > 0 {
             seen.push(watch.standing());
         }

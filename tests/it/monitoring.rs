@@ -124,7 +124,7 @@ fn endings() -> Vec<(&'static str, bool)> {
         Ending::NotReplaced,
     ];
     all.iter()
-        .map(|ending| (ending.code(), ending.useless()))
+        .map(|ending| (ending.code(), ending.is_ineffective()))
         .collect()
 }
 

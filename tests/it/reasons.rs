@@ -588,7 +588,7 @@ fn document() -> String {
     doc += "\n## How a move went\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | it says | the workload rests for it |\n|---|---|---|\n";
     for ending in endings() {
         is_listed_ending(ending);
-        let rests = if ending.useless() { "yes" } else { "no" };
+        let rests = if ending.is_ineffective() { "yes" } else { "no" };
         let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
     }
     doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";

@@ -355,13 +355,14 @@ impl Metrics {
     /// Takes in the ledger.
     pub fn ledger(&self, ledger: &Ledger, cooldown: &Cooldown, now: Timestamp) {
         let it = &self.all;
-        for (state, entries) in ledger.by_standing(cooldown, now) {
+        for (state, entries) in ledger.by_phase(cooldown, now) {
             it.entries
                 .get_or_create(&StateLabels { state })
                 .set(count(entries));
         }
         it.resting.set(count(ledger.resting(now)));
-        it.repeat_offenders.set(count(ledger.repeat_offenders()));
+        it.repeat_offenders
+            .set(count(ledger.repeatedly_ineffective()));
     }
 
     /// Takes in a cycle, and how long it took.

@@ -1,4 +1,4 @@
-//! The end of a draft: what is decided, as plain data with names.
+//! Conversion of a draft into plan data: names instead of positions.
 
 use crate::model::plan::{Kept, Move, Note, Refusal, Verdict};
 use crate::model::snapshot::facts::Owner;
@@ -7,7 +7,7 @@ use crate::model::snapshot::{Pod, PodId, Snapshot};
 use super::{Candidate, Draft, Landing};
 
 impl Draft<'_> {
-    /// The moves, the refusals and the verdicts, in words.
+    /// Returns the moves, refusals, verdicts and notes of the draft.
     pub fn finish(self) -> (Vec<Move>, Vec<Kept>, Vec<Verdict>, Vec<Note>) {
         let moves = self
             .accepted

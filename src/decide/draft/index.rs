@@ -1,6 +1,8 @@
-//! What of a snapshot is looked up again and again to tell where the scheduler puts pods: which nodes are one place, which
-//! pods a selector means, and which terms of affinity mean a pod. It depends on the snapshot alone, so that every draft
-//! and trial shares it, and much of it is looked up at the first question.
+//! Lookup tables for the scheduler forecast: topology domains, pods by selector, and affinity terms
+//! by pod.
+//!
+//! The index depends only on the snapshot, so every draft and trial shares it. Most tables are
+//! built at the first use.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -11,86 +13,86 @@ use crate::model::snapshot::facts::{Neighbours, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
 
-/// Pods, shared by those who ask for the same.
+/// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
 
-/// The tables.
+/// Lookup tables of one snapshot.
 #[derive(Debug)]
 pub struct Index<'w> {
     snapshot: &'w Snapshot,
-    alike: Vec<Alike<'w>>,
+    alike: Vec<LabelGroup<'w>>,
     alike_of: Vec<usize>,
     siblings: Vec<Pods>,
     siblings_of: Vec<Option<usize>>,
     terms: Vec<Term<'w>>,
     terms_of: BTreeMap<PodId, Vec<usize>>,
     with_ports: Vec<PodId>,
-    images: OnceCell<BTreeMap<&'w str, Stored>>,
+    images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotation: OnceCell<Vec<NodeId>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
     selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
 }
 
-/// Pods of one namespace with the same labels: a selector means all of them or none.
+/// Pods of one namespace with equal labels. A selector matches all of them or none.
 #[derive(Debug)]
-struct Alike<'w> {
+struct LabelGroup<'w> {
     namespace: &'w str,
     labels: &'w Labels,
     pods: Vec<PodId>,
     named_by: OnceCell<Rc<[usize]>>,
 }
 
-/// Which nodes are one place, by the value of a label.
+/// The topology domains of one key: nodes with the same label value.
 #[derive(Debug, Default)]
 pub struct Topology {
     place: Vec<Option<usize>>,
-    /// How many places there are.
+    /// The number of domains.
     pub count: usize,
 }
 
 impl Topology {
-    /// The place that a node belongs to; `None` where it lacks the label.
+    /// Returns the domain of a node; `None` if it lacks the label.
     pub fn place(&self, node: NodeId) -> Option<usize> {
         self.place[node.0]
     }
 }
 
-/// A term of affinity, and all pods that have it.
+/// An affinity term and all pods that have it.
 #[derive(Debug)]
 pub struct Term<'w> {
-    /// What it asks for.
+    /// The kind of the term.
     pub want: Want,
-    /// Whom it means.
+    /// The pods that the term matches.
     pub whom: &'w Neighbours,
-    /// The namespace of those that have it.
+    /// The namespace of the pods that have the term.
     pub namespace: &'w str,
-    /// Those that have it.
+    /// The pods that have the term.
     pub carriers: Vec<PodId>,
     meant: OnceCell<Pods>,
 }
 
-/// What a term of affinity asks for.
+/// The kind of an affinity term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Want {
     /// Required anti-affinity.
     Avoid,
     /// Required affinity.
     Seek,
-    /// A preference of this weight, below zero for anti-affinity.
+    /// Preferred affinity with this weight; negative for anti-affinity.
     Like(i64),
 }
 
-/// An image as nodes have it.
+/// An image that nodes have.
 #[derive(Debug, Default)]
-pub struct Stored {
-    /// Bytes, as the first node tells.
+pub struct NodeImage {
+    /// The size in bytes, as the first node reports it.
     pub size: u64,
-    /// Where it is.
+    /// The nodes that have the image.
     pub nodes: Vec<NodeId>,
 }
 
 impl<'w> Index<'w> {
-    /// Reads the pods once.
+    /// Builds the index from the pods of the snapshot.
     pub fn new(snapshot: &'w Snapshot) -> Self {
         let (alike, alike_of) = alike(snapshot);
         let (siblings, siblings_of) = siblings(snapshot);
@@ -113,7 +115,7 @@ impl<'w> Index<'w> {
         }
     }
 
-    /// Which nodes are one place by this label.
+    /// Returns the domains of a topology key.
     pub fn topology(&self, key: &str) -> Rc<Topology> {
         if let Some(known) = self.topologies.borrow().get(key) {
             return Rc::clone(known);
@@ -136,7 +138,7 @@ impl<'w> Index<'w> {
         found
     }
 
-    /// The pods of a namespace that a selector means, finished ones left out.
+    /// Returns the pods of a namespace that match a selector, without finished ones.
     pub fn selected(&self, namespace: &'w str, selector: &Selector) -> Pods {
         if let Some(known) = self
             .selected
@@ -158,10 +160,12 @@ impl<'w> Index<'w> {
         found
     }
 
-    /// The pods that the scheduler spreads a pod with where neither says how: those of the same ReplicaSet,
-    /// ReplicationController or StatefulSet, which have its labels; for others, those that the same services select. `None`
-    /// where there is neither. The scheduler goes by the controller's selector, which amounts to the same
-    /// (`helper.DefaultSelector` in its source).
+    /// Returns the pods that the default constraints spread a pod with; `None` if there are none.
+    ///
+    /// These are the pods of the same ReplicaSet, ReplicationController or StatefulSet that share
+    /// its labels. For other pods, they are those that the same services select. The scheduler uses
+    /// the selector of the controller, which gives the same result (`helper.DefaultSelector` in its
+    /// source).
     pub fn group(&self, pod: PodId) -> Option<Pods> {
         if let Some(position) = self.siblings_of[pod.0] {
             return Some(Rc::clone(&self.siblings[position]));
@@ -190,12 +194,12 @@ impl<'w> Index<'w> {
         (!selector.is_empty()).then(|| self.selected(&it.namespace, &selector))
     }
 
-    /// The term at a position.
+    /// Returns the term at a position.
     pub fn term(&self, position: usize) -> &Term<'w> {
         &self.terms[position]
     }
 
-    /// The terms that a pod has.
+    /// Returns the positions of a pod's own terms.
     pub fn terms_of(&self, pod: PodId) -> &[usize] {
         self.terms_of
             .get(&pod)
@@ -203,7 +207,7 @@ impl<'w> Index<'w> {
             .unwrap_or_default()
     }
 
-    /// The terms that mean a pod, its own among them.
+    /// Returns the positions of the terms that match a pod, which may include its own.
     pub fn terms_meaning(&self, pod: PodId) -> Rc<[usize]> {
         let alike = &self.alike[self.alike_of[pod.0]];
         let means = |term: &Term<'w>| self.means(term, alike);
@@ -218,7 +222,7 @@ impl<'w> Index<'w> {
         Rc::clone(alike.named_by.get_or_init(find))
     }
 
-    /// The pods that a term means.
+    /// Returns the pods that a term matches.
     pub fn meant(&self, position: usize) -> Pods {
         let term = &self.terms[position];
         let alike = if term.whom.wide() {
@@ -233,22 +237,23 @@ impl<'w> Index<'w> {
         )
     }
 
-    /// Pods that take ports of their node.
+    /// Returns the pods that use host ports.
     pub fn with_ports(&self) -> &[PodId] {
         &self.with_ports
     }
 
-    /// An image by its name, if any node has it.
-    pub fn image(&self, name: &str) -> Option<&Stored> {
+    /// Returns an image by name, if any node has it.
+    pub fn image(&self, name: &str) -> Option<&NodeImage> {
         self.images.get_or_init(|| images(self.snapshot)).get(name)
     }
 
-    /// All nodes in the order in which the scheduler looks at them: one zone after the other in turn.
+    /// Returns all nodes in the order in which the scheduler visits them: one node of each zone in
+    /// turn.
     pub fn rotation(&self) -> &[NodeId] {
         self.rotation.get_or_init(|| rotation(self.snapshot))
     }
 
-    fn means(&self, term: &Term<'w>, alike: &Alike<'w>) -> bool {
+    fn means(&self, term: &Term<'w>, alike: &LabelGroup<'w>) -> bool {
         term.whom.mean(
             &self.snapshot.namespaces,
             term.namespace,
@@ -257,7 +262,7 @@ impl<'w> Index<'w> {
         )
     }
 
-    /// Where the pods of a namespace stand: they came in the order of their namespaces.
+    /// Returns the positions of the pods of a namespace. Pods are sorted by namespace.
     fn range(&self, namespace: &str) -> Range<usize> {
         let first = self.alike.partition_point(|a| a.namespace < namespace);
         first..first + self.alike[first..].partition_point(|a| a.namespace == namespace)
@@ -268,12 +273,12 @@ fn pair((key, value): (&String, &String)) -> (String, String) {
     (key.clone(), value.clone())
 }
 
-fn alike(snapshot: &Snapshot) -> (Vec<Alike<'_>>, Vec<usize>) {
+fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
     let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
-    let (mut all, mut of): (Vec<Alike<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
+    let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
     for (position, pod) in snapshot.pods.iter().enumerate() {
         let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
-        // Pods of one workload stand side by side.
+        // Pods of one workload are adjacent.
         let last = of.last().filter(|last: &&usize| {
             (all[**last].namespace, all[**last].labels) == (namespace, labels)
         });
@@ -281,7 +286,7 @@ fn alike(snapshot: &Snapshot) -> (Vec<Alike<'_>>, Vec<usize>) {
             .copied()
             .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
         if place == all.len() {
-            all.push(Alike {
+            all.push(LabelGroup {
                 namespace,
                 labels,
                 pods: Vec::new(),
@@ -296,7 +301,7 @@ fn alike(snapshot: &Snapshot) -> (Vec<Alike<'_>>, Vec<usize>) {
     (all, of)
 }
 
-/// The name of a controller whose selector the scheduler would ask, with its namespace.
+/// Returns namespace, kind and name of a controller whose selector the scheduler would use.
 fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
     let owner = pod.owners.iter().find(|o| o.controller)?;
     let asked =
@@ -359,18 +364,18 @@ fn terms(snapshot: &Snapshot) -> (Vec<Term<'_>>, BTreeMap<PodId, Vec<usize>>) {
     (all, of)
 }
 
-fn images(snapshot: &Snapshot) -> BTreeMap<&str, Stored> {
+fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
     let containers = snapshot
         .pods
         .iter()
         .flat_map(|p| &p.containers)
         .filter(|c| c.role != Role::Ephemeral);
     let asked: std::collections::BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
-    let mut all: BTreeMap<&str, Stored> = BTreeMap::new();
+    let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
     for node in snapshot.node_ids() {
         for image in &snapshot.node(node).images {
             for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
-                let stored = all.entry(name).or_insert_with(|| Stored {
+                let stored = all.entry(name).or_insert_with(|| NodeImage {
                     size: image.size,
                     nodes: Vec::new(),
                 });
@@ -381,7 +386,7 @@ fn images(snapshot: &Snapshot) -> BTreeMap<&str, Stored> {
     all
 }
 
-/// A container may leave out the tag `latest`.
+/// Compares image names. A container may omit the tag `latest`.
 fn asked_for(asked: &std::collections::BTreeSet<&str>, name: &str) -> bool {
     asked.contains(name)
         || name

@@ -86,7 +86,7 @@ pub(super) fn memory(
             .collect(),
         useless: world
             .ledger
-            .useless(key)
+            .ineffective_moves(key)
             .map(|(times, until)| Useless { times, until }),
         away: world.ledger.away(key),
         most_away: share.map(|(share, workload)| share.of(world.snapshot.replicas(workload))),

@@ -131,7 +131,7 @@ pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
     let facts = snapshot.node(node);
     let pods = heaviest_first(case, facts.pods.clone());
     let decided = Decided::new(case, &pods, Some(node));
-    let (verdicts, destinations) = (decided.draft.verdicts(), decided.draft.goals());
+    let (verdicts, destinations) = (decided.draft.verdicts(), decided.draft.destinations());
     let steering = steering::steer(case.world, verdicts, &destinations, case.halted);
     let doubt = facts.doubt.clone().map(Class::Doubtful);
     let arriving = snapshot

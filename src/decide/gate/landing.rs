@@ -30,7 +30,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
             candidate,
             open,
             &scheduler::forecast(open, candidate.pod),
-            Some(&draft.lots()),
+            Some(&draft.tied_landings()),
         );
         2.0
     } else {

@@ -1,12 +1,13 @@
-//! NodeResourcesBalancedAllocation: a node scores by how much more alike the shares of its resources that are requested
-//! become by the pod. Since Kubernetes 1.35 it is the change that counts, around 75.
+//! NodeResourcesBalancedAllocation: a node scores by how much the pod balances the requested shares
+//! of its resources. Since Kubernetes 1.35 the change counts, centred on 75.
 
 use crate::model::snapshot::NodeId;
 
 use super::node_resources::{Level, Weighed};
 use super::question::Question;
 
-/// What each node scores. A pod that requests nothing is not scored: they would all go to one node.
+/// Scores the nodes. A pod without requests is not scored, because all such pods would go to one
+/// node.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let names = question.profile.balanced.iter();
     let weighed: Vec<Weighed> = names
@@ -30,7 +31,7 @@ fn points(levels: &[Level]) -> i64 {
     50 + (50 + with - without) / 2
 }
 
-/// 100 where all shares are the same, less by their standard deviation.
+/// Returns 100 minus the standard deviation of the shares: 100 if all shares are equal.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -67,7 +68,7 @@ mod tests {
 
     #[test]
     fn it_is_the_change_that_counts() {
-        // From 10 % against 50 % (evenness 80) to 50 % against 50 % (100): 50 + (50 + 20) / 2.
+        // From 10% against 50% (balance 80) to 50% against 50% (100): 50 + (50 + 20) / 2.
         assert_eq!(points(&[level(10, 50), level(50, 50)]), 85);
         assert_eq!(points(&[level(50, 90), level(50, 50)]), 65);
         assert_eq!(points(&[level(30, 40), level(50, 60)]), 75);
@@ -81,7 +82,7 @@ mod tests {
             evenness(&[level(0, 0), level(0, 30), level(0, 60)], |l| l.after),
             75
         );
-        // A node that is requested beyond what it has is full.
+        // A node with requests above allocatable counts as full.
         assert_eq!(evenness(&[level(0, 300), level(0, 100)], |l| l.after), 100);
     }
 }

@@ -1,4 +1,5 @@
-//! All filters, in the scheduler's order. What they need of the pod and of the other pods is looked up once for all nodes.
+//! All filters, in the order of the scheduler. Data about the pod and the other pods is computed
+//! once for all nodes.
 
 use crate::model::snapshot::NodeId;
 use crate::policy::FilterPlugin;
@@ -10,9 +11,9 @@ use super::{Misfit, node_affinity, node_ports, node_resources, pod_affinity, tai
 /// The filters for one pod.
 pub(super) struct Filters<'q, 'w> {
     question: Question<'q, 'w>,
-    /// What rules out every node.
+    /// The reason that excludes every node, if any.
     barred: Option<Misfit>,
-    /// Nodes with a port in use that the pod takes.
+    /// Nodes where a host port of the pod is in use.
     ports: Vec<NodeId>,
     requests: node_resources::Wanted,
     volumes: volumes::Reach<'w>,
@@ -33,7 +34,7 @@ impl<'q, 'w> Filters<'q, 'w> {
         }
     }
 
-    /// Whether a node can take the pod.
+    /// Returns an error if a node cannot run the pod.
     pub(super) fn admit(&self, node: NodeId) -> Result<(), Misfit> {
         if let Some(barred) = &self.barred {
             return Err(barred.clone());
@@ -62,11 +63,11 @@ impl<'q, 'w> Filters<'q, 'w> {
         self.neighbours.admit(node)
     }
 
-    /// What is asked of the node itself, whatever is on it.
+    /// Checks the node itself, regardless of the pods on it.
     fn open(&self, node: NodeId) -> Result<(), Misfit> {
         let (question, there) = (&self.question, self.question.node(node));
         let tolerations = &question.pod.tolerations;
-        // The scheduler itself goes by the taint alone, which comes a moment later.
+        // The scheduler checks only the taint, which the node controller adds a moment later.
         if !there.ready && !taints::absence_tolerated(&there.taints, tolerations) {
             return Err(Misfit::NotReady);
         }

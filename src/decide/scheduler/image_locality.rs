@@ -1,17 +1,17 @@
-//! ImageLocality: a node scores by the size of the pod's images that it has, each scaled by the share of nodes that have
-//! it, so that pods do not all follow the first one.
+//! ImageLocality: a node scores by the size of the pod's images that it already has. Each size is
+//! scaled by the share of nodes with the image, so that pods do not all follow the first one.
 
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::Role;
 
 use super::question::Question;
 
-/// Less than this in all is not worth a point.
+/// A smaller total scores zero.
 const LEAST: i64 = 23 << 20;
-/// So much for each container is worth 100.
+/// This size per container scores 100.
 const MOST_EACH: i64 = 1000 << 20;
 
-/// What each node scores.
+/// Scores the nodes.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -50,7 +50,7 @@ fn points(sum: i64, most: i64) -> i64 {
     100 * (sum.clamp(LEAST, most.max(LEAST)) - LEAST) / (most - LEAST)
 }
 
-/// With the tag that a name without one means.
+/// Adds the default tag to a name without one.
 fn full(image: &str) -> String {
     let tag = image.rfind(':');
     if tag > image.rfind('/') {

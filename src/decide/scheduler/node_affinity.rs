@@ -1,5 +1,5 @@
-//! NodeAffinity: the pod's node selector, and one of its required terms, must match the node. Preferred terms add their
-//! weight where they match, and the node with the largest sum scores 100.
+//! NodeAffinity: the node must match the pod's node selector and one of its required terms. The
+//! weights of matching preferred terms add up, and the node with the largest sum scores 100.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::values::selector::NodeTerm;
 use super::question::Question;
 use super::scores;
 
-/// Whether the pod's selector and required affinity admit the node.
+/// Returns true if a node matches the pod's selector and required affinity.
 pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
     let selected = pod
         .node_selector
@@ -19,18 +19,18 @@ pub(super) fn admits(pod: &Pod, node: &Node) -> bool {
     selected && one_holds(pod.required_nodes.as_deref(), node)
 }
 
-/// Whether one of the terms holds, if there are any.
+/// Returns true if a term matches, or if there are no terms.
 pub(super) fn one_holds(terms: Option<&[NodeTerm]>, node: &Node) -> bool {
     terms.is_none_or(|terms| terms.iter().any(|term| holds(term, node)))
 }
 
-/// The sum of the weights of the preferred terms that match the node.
+/// Returns the sum of the weights of the preferred terms that match the node.
 pub(super) fn preference(preferred: &[(i32, NodeTerm)], node: &Node) -> i64 {
     let held = preferred.iter().filter(|(_, term)| holds(term, node));
     held.map(|(weight, _)| i64::from(*weight)).sum()
 }
 
-/// What each node scores.
+/// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let AddedAffinity {
         preferred: added, ..
@@ -47,7 +47,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     Some(sums)
 }
 
-/// A term without any requirement matches nothing (documented at `NodeSelectorTerm` in the core API).
+/// A term without requirements matches nothing (documented at `NodeSelectorTerm` in the core API).
 fn holds(term: &NodeTerm, node: &Node) -> bool {
     let fields = || BTreeMap::from([("metadata.name".to_owned(), node.name.clone())]);
     let empty = term.labels.is_empty() && term.fields.is_empty();

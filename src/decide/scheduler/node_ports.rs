@@ -1,4 +1,5 @@
-//! NodePorts: no two pods of a node take the same port of the same address. `0.0.0.0` is every address.
+//! NodePorts: no two pods on a node use the same host port on the same address. `0.0.0.0` is every
+//! address.
 
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::HostPort;
@@ -6,7 +7,7 @@ use crate::policy::FilterPlugin;
 
 use super::question::Question;
 
-/// The nodes on which a port that the pod takes is in use.
+/// Returns the nodes where a host port of the pod is in use.
 pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
     let wanted = &question.pod.ports;
     if wanted.is_empty() || !question.runs(FilterPlugin::NodePorts) {

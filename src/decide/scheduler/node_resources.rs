@@ -1,4 +1,4 @@
-//! NodeResourcesFit: what the pod requests must be free; a node scores by how full it would be.
+//! NodeResourcesFit: the requests of the pod must be free. A node scores by how full it would be.
 
 use crate::model::snapshot::NodeId;
 use crate::policy::{FilterPlugin, Fit, FitStrategy};
@@ -6,7 +6,7 @@ use crate::values::{Amount, PerResource, ResourceId};
 
 use super::question::Question;
 
-/// The first resource of which less is free than the pod requests. A request of nothing always fits.
+/// Returns the first resource with less free than the pod requests. A request of zero always fits.
 pub(super) fn lacking(
     requests: &PerResource<Amount>,
     free: impl Fn(ResourceId) -> Amount,
@@ -16,7 +16,7 @@ pub(super) fn lacking(
     requests.iter().find(short).map(|(r, _)| r)
 }
 
-/// What a pod requests that has to be free.
+/// Returns the requests of a pod that must be free.
 pub(super) struct Wanted(Vec<(ResourceId, Amount)>);
 
 impl Wanted {
@@ -43,7 +43,8 @@ impl Wanted {
     }
 }
 
-/// Extended resources alone can be ignored: their names have a domain that is not of Kubernetes.
+/// Only extended resources can be ignored. Their names have a domain that does not belong to
+/// Kubernetes.
 fn ignored(name: &str, question: &Question<'_, '_>) -> bool {
     let Fit {
         ignored_resources,
@@ -63,13 +64,13 @@ fn ignored(name: &str, question: &Question<'_, '_>) -> bool {
 pub(super) struct Weighed {
     id: ResourceId,
     weight: i64,
-    /// What the pod takes of it.
+    /// The request of the pod.
     takes: i64,
-    /// By what the scheduler presumes, rather than by what is requested.
+    /// Whether to use the requests with defaults instead of the real ones.
     presumed: bool,
 }
 
-/// How much of a resource a node has, and how much of it would be taken.
+/// The allocatable amount of a node and the amount that would be requested.
 #[derive(Clone, Copy)]
 pub(super) struct Level {
     pub(super) whole: i64,
@@ -78,8 +79,9 @@ pub(super) struct Level {
 }
 
 impl Weighed {
-    /// By real requests, or for cpu and memory by what is presumed. What a pod does not request does not count, unless it
-    /// is cpu, memory or storage. `None` for a resource that nobody requests.
+    /// Uses real requests, or for cpu and memory the requests with defaults. A resource that the
+    /// pod does not request counts only if it is cpu, memory or ephemeral storage. `None` for a
+    /// resource that no pod requests.
     pub(super) fn new(
         question: &Question<'_, '_>,
         name: &str,
@@ -108,12 +110,12 @@ impl Weighed {
         })
     }
 
-    /// Whether the pod requests any of it.
+    /// Returns true if the pod requests some of it.
     pub(super) const fn requested(&self) -> bool {
         self.takes != 0
     }
 
-    /// `None` where the node has none of it.
+    /// Returns `None` if the node has none of it.
     pub(super) fn level(&self, question: &Question<'_, '_>, node: NodeId) -> Option<Level> {
         let whole = units(self.id, question.node(node).allocatable[self.id]);
         let taken = match (self.presumed, self.id) {
@@ -130,7 +132,7 @@ impl Weighed {
     }
 }
 
-/// As the scheduler counts: millicores, bytes, pieces.
+/// Converts to the units of the scheduler: millicores, bytes or a count.
 fn units(resource: ResourceId, amount: Amount) -> i64 {
     let units = if resource == ResourceId::CPU {
         amount.get().div_ceil(1_000_000)
@@ -140,7 +142,7 @@ fn units(resource: ResourceId, amount: Amount) -> i64 {
     i64::try_from(units).unwrap_or(i64::MAX)
 }
 
-/// What each node scores.
+/// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let Fit {
         strategy,
@@ -168,7 +170,7 @@ fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, Level)>) -> i
     let (mut sum, mut weights) = (0, 0);
     for (weight, level) in levels {
         let points = points(strategy, level);
-        // What is worth nothing on a line of points does not count at all.
+        // A resource with a score of zero on the shape does not count at all.
         if points > 0 || !matches!(strategy, FitStrategy::RequestedToCapacityRatio(_)) {
             sum += points * weight;
             weights += weight;
@@ -181,7 +183,7 @@ fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, Level)>) -> i
     }
 }
 
-/// The quotient of two numbers that are not negative, rounded half up.
+/// Divides two non-negative numbers and rounds half up.
 const fn rounded(sum: i64, by: i64) -> i64 {
     (2 * sum + by) / (2 * by)
 }
@@ -206,7 +208,7 @@ fn percent(part: i64, whole: i64) -> i64 {
     i64::try_from(i128::from(part) * 100 / i128::from(whole)).unwrap_or_default()
 }
 
-/// The height of the line at a share; its points are worth up to 10, scores up to 100.
+/// Interpolates the shape at a share. Its points score up to 10, the result is up to 100.
 fn on_line(line: &[(i64, i64)], share: i64) -> i64 {
     let height = |point: &(i64, i64)| point.1 * 10;
     match line.iter().position(|(at, _)| share <= *at) {
@@ -232,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn the_least_or_the_most_allocated_wins() {
+    fn the_strategy_prefers_the_least_or_the_most_allocated_node() {
         let cpu_and_memory = [(1, level(1500, 4000)), (1, level(5, 8))];
-        // 62.5 % and 37.5 % are left, each rounded down.
+        // 62.5% and 37.5% are left, each rounded down.
         assert_eq!(
             mean(&FitStrategy::LeastAllocated, cpu_and_memory.into_iter()),
             49
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_points_is_followed_and_what_is_worth_nothing_does_not_count() {
+    fn a_shape_is_interpolated_and_a_score_of_zero_does_not_count() {
         let line = FitStrategy::RequestedToCapacityRatio(vec![(0, 0), (50, 10), (100, 4)]);
         let at = |after| points(&line, level(after, 100));
         assert_eq!([0, 10, 50, 75, 100, 140].map(at), [0, 20, 100, 70, 40, 40]);

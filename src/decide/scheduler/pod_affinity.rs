@@ -1,5 +1,5 @@
-//! InterPodAffinity: required affinity and anti-affinity of the pod, required anti-affinity of others to it, and what the
-//! pod and others prefer.
+//! InterPodAffinity: required affinity and anti-affinity of the pod, required anti-affinity of
+//! other pods against it, and the preferences of the pod and of others.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -12,7 +12,8 @@ use crate::policy::{FilterPlugin, ScorePlugin};
 use super::question::Question;
 use super::{Misfit, avoids};
 
-/// Whether some pod that this one avoids is on this very node now, by a term whose label the node has.
+/// Returns true if a pod that this one avoids is on this node now, for terms whose label the node
+/// has.
 pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
     let snapshot = draft.world.snapshot;
     let (it, there) = (snapshot.pod(pod), snapshot.node(node));
@@ -27,7 +28,7 @@ pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
         })
 }
 
-/// A number for each place of one topology.
+/// Counts per domain of one topology key.
 struct Tally {
     topology: Rc<Topology>,
     sums: Vec<i64>,
@@ -48,22 +49,23 @@ impl Tally {
         }
     }
 
-    /// `None` where the node is in no place.
+    /// Returns the count; `None` if the node is in no domain.
     fn at(&self, node: NodeId) -> Option<i64> {
         self.topology.place(node).map(|place| self.sums[place])
     }
 }
 
-/// Where the pods that matter to the filters are.
+/// The domains of the pods that matter to the filters.
 #[derive(Default)]
 pub(super) struct Bounds {
-    /// Those that the pod avoids.
+    /// Pods that the pod avoids.
     avoided: Vec<Tally>,
-    /// Those that avoid the pod.
+    /// Pods that avoid the pod.
     avoiding: Vec<Tally>,
-    /// Those that the pod must be near, one tally for each term.
+    /// Pods that the pod must run near, one table per term.
     sought: Vec<Tally>,
-    /// No such pod is anywhere and the pod is one of its kind: the first of a group that wants to be together.
+    /// Whether no such pod exists and the pod matches its own terms: the first pod of a group that
+    /// wants to be together.
     first: bool,
 }
 
@@ -114,7 +116,7 @@ impl Bounds {
     }
 }
 
-/// How many of these pods are in each place of a term.
+/// Counts these pods per domain of a term.
 fn tally(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> Tally {
     let mut tally = Tally::new(question, &question.index().term(term).whom.topology_key);
     pods.iter()
@@ -123,7 +125,7 @@ fn tally(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> Tally {
     tally
 }
 
-/// The pods that all of these terms mean.
+/// Returns the pods that all of these terms match.
 fn meant_by_all(question: &Question<'_, '_>, terms: &[usize]) -> Pods {
     let mut lists = terms.iter().map(|t| question.index().meant(*t));
     let first = lists.next().unwrap_or_else(|| Rc::from([]));
@@ -138,7 +140,7 @@ fn means_itself(question: &Question<'_, '_>, terms: &[usize]) -> bool {
     terms.iter().all(|t| named.contains(t))
 }
 
-/// What each node scores: the weights of all preferences that speak for it, scaled from 0 to 100.
+/// Scores the nodes: the sum of the weights of all preferences, scaled from 0 to 100.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     debug_assert!(question.weight(ScorePlugin::InterPodAffinity) != 0);
     let tallies = preferences(question);
@@ -176,7 +178,7 @@ fn scaled(sum: i64, least: i64, most: i64) -> i64 {
     }
 }
 
-/// What is preferred, by the label that makes places.
+/// Collects the preferences by topology key.
 fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, Tally)> {
     let index = question.index();
     let rules = question.profile.pod_affinity;
@@ -230,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_scaled_from_the_least_to_the_most() {
+    fn sums_are_scaled_between_the_smallest_and_the_largest() {
         assert_eq!([-10, 0, 20].map(|sum| scaled(sum, -10, 20)), [0, 33, 100]);
         assert_eq!(scaled(5, 5, 5), 0);
     }

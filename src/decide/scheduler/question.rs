@@ -1,4 +1,4 @@
-//! What is asked: where one pod would go, and whether the pod that it replaces is still there.
+//! The input of a forecast: a pod to place, and whether the pod that it replaces still runs.
 
 use crate::decide::draft::Draft;
 use crate::decide::draft::index::Index;
@@ -13,13 +13,14 @@ pub(super) struct Question<'q, 'w> {
     pub(super) id: PodId,
     pub(super) pod: &'w Pod,
     pub(super) profile: &'w SchedulerProfile,
-    /// Where the pod that is replaced still is, or was until it had gone.
+    /// The node of the replaced pod, also after it has gone.
     home: Option<NodeId>,
-    /// Whether it is still there.
+    /// Whether the replaced pod still runs.
     lingers: bool,
 }
 
-/// Whether a replacement is made only after its pod has gone: that of a StatefulSet has the same name.
+/// Returns true if the replacement is created only after its pod has gone. A StatefulSet does so,
+/// because both pods have the same name.
 pub(super) fn in_turn(pod: &Pod) -> bool {
     pod.owners
         .iter()
@@ -27,7 +28,7 @@ pub(super) fn in_turn(pod: &Pod) -> bool {
 }
 
 impl<'q, 'w> Question<'q, 'w> {
-    /// While the pod that is replaced still ends.
+    /// The cluster while the replaced pod still terminates.
     pub(super) fn during(draft: &'q Draft<'w>, id: PodId) -> Self {
         Question {
             lingers: true,
@@ -35,7 +36,7 @@ impl<'q, 'w> Question<'q, 'w> {
         }
     }
 
-    /// Once the pod that is replaced has gone; also for a pod that waits.
+    /// The cluster after the replaced pod has gone. Also used for a pending pod.
     pub(super) fn after(draft: &'q Draft<'w>, id: PodId) -> Self {
         let world = draft.world;
         let pod = world.snapshot.pod(id);
@@ -66,7 +67,7 @@ impl<'q, 'w> Question<'q, 'w> {
         self.profile.weights[plugin]
     }
 
-    /// Where another pod, or the one that is replaced, counts for ports, volumes and affinity.
+    /// Returns the node of a pod for host ports, volumes and affinity. Includes the replaced pod.
     pub(super) fn place(&self, other: PodId) -> Option<NodeId> {
         if other == self.id && !self.lingers {
             None
@@ -75,13 +76,13 @@ impl<'q, 'w> Question<'q, 'w> {
         }
     }
 
-    /// Where another pod counts for topology spread, which passes over those that end.
+    /// Returns the node of a pod for topology spread, which ignores terminating pods.
     pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
         let ends = other == self.id || self.draft.world.snapshot.pod(other).terminating;
         if ends { None } else { self.draft.place(other) }
     }
 
-    /// What the pods of a node request of a resource.
+    /// Returns the requests of one resource of all pods of a node.
     pub(super) fn reserved(&self, node: NodeId, resource: ResourceId) -> Amount {
         let all = self.draft.reserved(node)[resource];
         if self.left(node) {
@@ -91,7 +92,8 @@ impl<'q, 'w> Question<'q, 'w> {
         }
     }
 
-    /// What the scheduler takes the pods of a node to use of cpu and of memory.
+    /// Returns the cpu and memory requests of a node's pods as the scheduler counts them for
+    /// scores.
     pub(super) fn presumed(&self, node: NodeId) -> (Amount, Amount) {
         let all = self.draft.presumed(node);
         let own = if self.left(node) {

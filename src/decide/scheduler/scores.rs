@@ -9,7 +9,7 @@ use super::{
     pod_affinity, taints, topology_spread,
 };
 
-/// What each of the nodes scores that could take the pod. Some scores depend on which these are.
+/// Scores the feasible nodes. Some scores depend on the set of nodes.
 pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
     let mut parts = vec![Parts::default(); nodes.len()];
     if ours(question.pod, question.profile) {
@@ -37,12 +37,13 @@ pub(super) fn of(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<Scored> {
         .collect()
 }
 
-/// Whether the profile is that of the pod's scheduler, and all that scores in it is known.
+/// Returns true if the profile belongs to the pod's scheduler and the scores of all its plugins are
+/// known.
 pub(super) fn ours(pod: &Pod, profile: &SchedulerProfile) -> bool {
     pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER) == profile.name && !profile.unknown_scores
 }
 
-/// `None` where the plugin has nothing to say of this pod.
+/// Returns the scores of one plugin; `None` if the plugin does not apply to this pod.
 fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     match plugin {
         ScorePlugin::TaintToleration => Some(taints::score(question, nodes)),
@@ -55,8 +56,8 @@ fn by(plugin: ScorePlugin, question: &Question<'_, '_>, nodes: &[NodeId]) -> Opt
     }
 }
 
-/// Scales counts so that the largest becomes 100; reversed, so that it becomes 0 and none becomes 100
-/// (`helper.DefaultNormalizeScore`).
+/// Scales counts so that the largest becomes 100. Reversed, the largest becomes 0 and a count of
+/// zero becomes 100 (`helper.DefaultNormalizeScore`).
 pub(super) fn normalise(counts: &mut [i64], reverse: bool) {
     let most = counts.iter().copied().max().unwrap_or_default();
     for count in counts {

@@ -1,5 +1,5 @@
-//! TaintToleration: every taint that keeps new pods out must be tolerated. The fewer taints that only discourage it are
-//! not tolerated, the better a node scores.
+//! TaintToleration: the pod must tolerate every NoSchedule and NoExecute taint. Each
+//! PreferNoSchedule taint that it does not tolerate lowers the score.
 
 use crate::model::snapshot::NodeId;
 use crate::model::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
@@ -7,15 +7,16 @@ use crate::model::snapshot::facts::{Effect, Taint, Tolerates, Toleration};
 use super::question::Question;
 use super::scores;
 
-/// The taint that a cordoned node has (NodeUnschedulable).
+/// The taint of a cordoned node (NodeUnschedulable).
 const CORDON: &str = "node.kubernetes.io/unschedulable";
-/// The taints of a node that is not ready, one of which its controller puts on it.
+/// The taints of a node that is not Ready. The node controller sets one of them.
 const ABSENT: [&str; 2] = [
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 ];
 
-/// Whether the tolerations cover every taint with effect NoSchedule or NoExecute. PreferNoSchedule only scores.
+/// Returns true if the tolerations cover every NoSchedule and NoExecute taint. PreferNoSchedule
+/// only affects scores.
 pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     taints
         .iter()
@@ -23,7 +24,7 @@ pub(super) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
         .all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
-/// Whether the tolerations let a pod onto a cordoned node.
+/// Returns true if the tolerations allow a cordoned node.
 pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
     let taint = || Taint {
         key: CORDON.to_owned(),
@@ -33,7 +34,8 @@ pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
     !tolerations.is_empty() && tolerations.iter().any(|by| covers(by, &taint()))
 }
 
-/// Whether the tolerations let a pod onto a node that is not ready: by the taint that it has, if it has it already.
+/// Returns true if the tolerations allow a node that is not Ready, by its taint if that is already
+/// set.
 pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
     let mut marks = taints
         .iter()
@@ -42,7 +44,7 @@ pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) ->
     marks.peek().is_some() && marks.all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
-/// What each node scores.
+/// Scores the nodes.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     let tolerations = &question.pod.tolerations;
     let bothers = |t: &&Taint| {
@@ -57,7 +59,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     counts
 }
 
-/// Whether this one toleration covers this one taint.
+/// Returns true if a toleration covers a taint.
 pub(super) fn covers(by: &Toleration, taint: &Taint) -> bool {
     let number = || taint.value.parse::<i64>().ok();
     by.effect.is_none_or(|e| e == taint.effect)
@@ -116,7 +118,8 @@ mod tests {
             taint(ABSENT[1], "", Effect::NoExecute),
         ];
         let any = toleration(None, Tolerates::Any, None);
-        // What every pod gets from admission lets it stay for a while, and lets it nowhere.
+        // The default tolerations of admission let a pod stay for a while. They do not let it start
+        // anywhere.
         let stays = toleration(Some(ABSENT[1]), Tolerates::Any, Some(Effect::NoExecute));
         assert!(
             absence_tolerated(&taints, std::slice::from_ref(&any))

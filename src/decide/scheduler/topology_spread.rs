@@ -1,5 +1,6 @@
-//! PodTopologySpread: constraints that must be kept rule out nodes, those that may be broken score them. A pod without any
-//! is spread by those of the profile, together with the pods of its controller or its services.
+//! PodTopologySpread: required constraints exclude nodes, and soft constraints score them. A pod
+//! without constraints uses those of the profile and is spread with the pods of its controller or
+//! services.
 
 use std::rc::Rc;
 
@@ -14,20 +15,20 @@ use super::{node_affinity, taints};
 const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// One constraint, with what it needs to know.
+/// A constraint with the data to evaluate it.
 struct Constraint {
     max_skew: i64,
     min_domains: usize,
     by_host: bool,
     topology: Rc<Topology>,
-    /// The pods that count; none where its selector is empty, which the scheduler takes for no selector.
+    /// The pods that count. None with an empty selector, which the scheduler treats as no selector.
     pods: Pods,
     /// Whether the pod counts itself.
     counts_itself: bool,
     honours: Honours,
 }
 
-/// What keeps a node from counting: the pod's node affinity, and taints that it does not tolerate.
+/// The inclusion policies: whether node affinity and taints keep a node from counting.
 #[derive(Clone, Copy)]
 struct Honours {
     affinity: bool,
@@ -79,7 +80,7 @@ impl Constraint {
         }
     }
 
-    /// Whether a node counts by the constraint's inclusion policies.
+    /// Returns true if a node counts by the inclusion policies.
     fn includes(&self, question: &Question<'_, '_>, node: NodeId) -> bool {
         let there = question.node(node);
         (!self.honours.affinity || node_affinity::admits(question.pod, there))
@@ -87,7 +88,8 @@ impl Constraint {
     }
 }
 
-/// The constraints of the pod or, where it has none, of the profile: those that must be kept, or those that may be broken.
+/// Returns the required or the soft constraints of the pod. If the pod has none, returns those of
+/// the profile.
 fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<Constraint> {
     if !question.pod.spread.is_empty() {
         let own = question.pod.spread.iter().filter(|s| s.hard == hard);
@@ -129,14 +131,14 @@ fn soft(max_skew: u32, topology_key: &str) -> DefaultConstraint {
     }
 }
 
-/// How full each place is by the constraints that must be kept.
+/// The pods per domain for the required constraints.
 #[derive(Default)]
 pub(super) struct Limits(Vec<Limit>);
 
 struct Limit {
     topology: Rc<Topology>,
     counts: Vec<i64>,
-    /// The most pods that may be in a place before this one comes.
+    /// The most pods that a domain may have before this pod joins.
     most: i64,
 }
 
@@ -176,7 +178,7 @@ impl Limits {
 }
 
 impl Limit {
-    /// Pods of the group + itself − the fewest in any place ≤ maxSkew.
+    /// The rule: pods of the group + itself − the smallest count of any domain ≤ maxSkew.
     fn new(
         question: &Question<'_, '_>,
         constraint: &Constraint,
@@ -220,13 +222,13 @@ impl Limit {
     }
 }
 
-/// What each node scores: the fewer pods of the group are in its places, the better.
+/// Scores the nodes: fewer pods of the group in the node's domains score higher.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let all = constraints(question, false);
     if all.is_empty() {
         return None;
     }
-    // The defaults of the system leave in nodes without a zone.
+    // The system defaults include nodes without a zone.
     let own = !question.pod.spread.is_empty();
     let strict = own || question.profile.spread != DefaultSpread::System;
     let counted = |node: &NodeId| !strict || all.iter().all(|c| c.topology.place(*node).is_some());
@@ -241,11 +243,11 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     Some(reversed(&sums))
 }
 
-/// A constraint that may be broken, with the pods in each place.
+/// A soft constraint with the pods of each domain.
 struct Weighed<'c> {
     constraint: &'c Constraint,
     counts: Vec<i64>,
-    /// The more places there are, the more each pod weighs.
+    /// The weight of each pod, which grows with the number of domains.
     weight: f64,
 }
 
@@ -258,7 +260,8 @@ impl<'c> Weighed<'c> {
     ) -> Self {
         let topology = &constraint.topology;
         let by_host = constraint.by_host;
-        // On a host, whatever is there counts; of other places, the nodes that the policies include.
+        // For the host topology every node counts. For other topologies the inclusion policies
+        // decide.
         let counts =
             |node: &NodeId| by_host || counted(node) && constraint.includes(question, *node);
         let mut sums = vec![0; topology.count];
@@ -287,7 +290,7 @@ impl<'c> Weighed<'c> {
     }
 }
 
-/// How many places these nodes are in; those without the label are in one of their own.
+/// Counts the domains of these nodes. Nodes without the label share one more domain.
 fn places<'n>(topology: &Topology, nodes: impl Iterator<Item = &'n NodeId>) -> usize {
     let mut seen = vec![false; topology.count + 1];
     nodes.for_each(|node| seen[topology.place(*node).unwrap_or(topology.count)] = true);
@@ -314,7 +317,7 @@ fn sum(weighed: &[Weighed<'_>], node: NodeId) -> i64 {
     sum.round() as i64
 }
 
-/// The least sum becomes 100. What does not count scores nothing.
+/// Maps sums to scores: the smallest becomes 100. A node that does not count scores zero.
 fn reversed(sums: &[Option<i64>]) -> Vec<i64> {
     let least = sums.iter().flatten().copied().min().unwrap_or_default();
     let most = sums.iter().flatten().copied().max().unwrap_or_default();
@@ -333,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_sum_is_worth_a_hundred() {
+    fn the_smallest_sum_scores_100() {
         assert_eq!(
             reversed(&[Some(2), Some(4), None, Some(8)]),
             [100, 75, 0, 25]
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_weighs_more_where_there_are_more_places() {
+    fn the_weight_of_a_pod_grows_with_the_number_of_domains() {
         let shown: Vec<_> = [0, 1, 5].map(|n| format!("{:.3}", weight(n))).into();
         assert_eq!(shown, ["0.693", "1.099", "1.946"]);
     }

@@ -1,5 +1,6 @@
-//! VolumeBinding, VolumeZone and VolumeRestrictions: a bound volume must be reachable from the node, and a claim that one
-//! pod alone may use must not be in use. A claim that is not bound yet, or whose volume is not known, asks for nothing.
+//! VolumeBinding, VolumeZone and VolumeRestrictions: the node must be able to access bound volumes,
+//! and a ReadWriteOncePod claim must not be in use. A claim that is unbound, or whose volume is
+//! unknown, adds no condition.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::question::Question;
 const BETA: &str = "failure-domain.beta.kubernetes.io/";
 const STABLE: &str = "topology.kubernetes.io/";
 
-/// Where a pod's volumes are.
+/// The nodes that can access a pod's volumes.
 pub(super) struct Reach<'w> {
     nodes: Vec<&'w [NodeTerm]>,
     zones: Vec<(&'w str, &'w str)>,
@@ -45,7 +46,8 @@ impl<'w> Reach<'w> {
         self.nodes.iter().all(near) && self.in_zone(&node.labels)
     }
 
-    /// A node without any label of zone or region is of a cluster without zones.
+    /// Checks the zone of a node. A node without zone and region labels belongs to a cluster
+    /// without zones.
     fn in_zone(&self, labels: &Labels) -> bool {
         let known = |prefix| {
             ["zone", "region"]
@@ -66,13 +68,13 @@ impl<'w> Reach<'w> {
     }
 }
 
-/// The scheduler shows such a term the node's labels alone.
+/// Matches a term. The scheduler gives such a term only the labels of the node, not its fields.
 fn holds(term: &NodeTerm, labels: &Labels) -> bool {
     let empty = term.labels.is_empty() && term.fields.is_empty();
     !empty && term.labels.matches(labels) && term.fields.matches(&BTreeMap::new())
 }
 
-/// Whether another pod, or the one that is replaced, has a claim in use that one pod alone may use.
+/// Returns true if another pod, or the replaced one, uses a ReadWriteOncePod claim of the pod.
 pub(super) fn in_use(question: &Question<'_, '_>) -> bool {
     if !question.runs(FilterPlugin::VolumeRestrictions)
         || !claims(question).any(|claim| claim.one_pod)

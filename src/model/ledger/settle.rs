@@ -1,29 +1,36 @@
-//! Learning how an eviction went: whether it was made, what replaced the pod, and whether that helped.
+//! Settling of evictions: whether each was made, which pod replaced the evicted one, and whether
+//! that helped.
 
-use super::{
-    Aim, BTreeSet, Cooldown, Ending, Entry, IN_FLIGHT, Landed, Ledger, NodeId, OwnerKey, PATIENCE,
-    PodId, Snapshot, State, Timestamp,
-};
+use std::collections::BTreeSet;
 
-/// An eviction whose ending has become known, for logs and people.
+use jiff::Timestamp;
+
+use crate::model::snapshot::facts::OwnerKey;
+use crate::model::snapshot::{NodeId, PodId, Snapshot};
+use crate::policy::Cooldown;
+
+use super::{Aim, Ending, Entry, IN_FLIGHT, Landed, Ledger, PATIENCE, State};
+
+/// An eviction with a known outcome, for logs and events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {
     /// The workload.
     pub workload: OwnerKey,
-    /// The evicted pod.
+    /// The name of the evicted pod.
     pub pod: String,
-    /// Where it was.
+    /// The node of the evicted pod.
     pub from: String,
-    /// Where its replacement is.
+    /// The node of the replacement.
     pub to: Option<String>,
-    /// Where that is against the forecast; `None` where there is none.
+    /// How that node compares with the forecast; `None` without a replacement on a node.
     pub landed: Option<Landed>,
-    /// How it went.
+    /// The outcome.
     pub ending: Ending,
 }
 
 impl Ledger {
-    /// Looks at the cluster for what became of open evictions. `hot` tells whether a node is above a target now.
+    /// Determines the outcome of open evictions from the cluster. `hot` returns true for a node
+    /// above a target now.
     pub fn settle(
         &mut self,
         snapshot: &Snapshot,
@@ -56,9 +63,12 @@ impl Ledger {
         settled
     }
 
-    /// The pods whose like is still to come to this node, as far as was foreseen, and is not to be seen on any: the
-    /// replacement itself as long as it waits for a node, and until it is made the evicted pod, as long as that ends. A
-    /// StatefulSet waits for so long.
+    /// Returns evicted pods whose replacements are expected on this node but do not run anywhere
+    /// yet.
+    ///
+    /// Once a replacement exists, it is returned as long as it has no node. Before that, the
+    /// evicted pod is returned as long as it terminates, because a StatefulSet creates the
+    /// replacement only afterwards.
     pub fn pending_replacements(
         &self,
         snapshot: &Snapshot,
@@ -80,7 +90,8 @@ impl Ledger {
         })
     }
 
-    /// Whether the replacement of a pod that left this node is yet to be made, or to get a node.
+    /// Returns true if a replacement of a pod evicted from this node does not exist yet or has no
+    /// node.
     pub fn is_left_open(&self, snapshot: &Snapshot, node: &str) -> bool {
         let waits = |id: PodId| snapshot.pod(id).node.is_none();
         let unplaced = |e: &Entry| match &e.replacement {
@@ -90,14 +101,15 @@ impl Ledger {
         self.replacing().filter(|e| e.node == node).any(unplaced)
     }
 
-    /// Evictions of which it is not known yet how their replacements do.
+    /// Evictions whose replacements are not settled yet.
     fn replacing(&self) -> impl Iterator<Item = &Entry> {
         self.entries
             .iter()
             .filter(|e| !matches!(e.state, State::Settled(_)) && e.aim != Aim::Clear)
     }
 
-    /// Which of several equal replacements replaces which pod, nobody can tell: what was foreseen for one was for each.
+    /// Compares the node of a replacement with the forecast. Pods of one workload evicted together
+    /// share their forecasts, because it is unknowable which replacement replaces which pod.
     fn landed(&self, entry: &Entry, to: &str) -> Landed {
         let twins = self.entries.iter().filter(|e| e.is_twin_of(entry));
         if entry.foreseen.is_empty() {
@@ -109,7 +121,8 @@ impl Ledger {
         }
     }
 
-    /// What was foreseen for pods that were evicted together matters until it is known of all where they went.
+    /// Drops forecasts that no longer matter. Those of pods evicted together matter until all of
+    /// them are settled.
     pub(super) fn forget_forecasts(&mut self) {
         let open = self
             .entries
@@ -126,8 +139,8 @@ impl Ledger {
         }
     }
 
-    /// After a crash an entry may stand for a call that was never made. If the pod is still there when any call would
-    /// long have arrived, none was made.
+    /// Resolves entries whose eviction request may never have been sent, for example after a crash.
+    /// If the pod still runs when any request would have arrived, none was sent.
     fn reconcile(&mut self, snapshot: &Snapshot, now: Timestamp) {
         let staying: BTreeSet<&str> = snapshot
             .pods
@@ -147,7 +160,8 @@ impl Ledger {
         });
     }
 
-    /// Gives each open eviction, oldest first, the oldest new pod of its workload that no other eviction has.
+    /// Assigns to each open eviction, oldest first, the oldest new pod of its workload that is not
+    /// yet assigned.
     fn match_replacements(&mut self, snapshot: &Snapshot) {
         let mut taken: BTreeSet<String> = self
             .entries

@@ -1,4 +1,4 @@
-//! Every node's ratios, and how even they are.
+//! The ratios of every node, and how balanced they are.
 
 use std::collections::BTreeMap;
 
@@ -7,73 +7,74 @@ use serde::Serialize;
 use crate::policy::Basis;
 use crate::values::Ratio;
 
-/// Every node's ratios, and how even they are.
+/// The ratios of every node, and how balanced they are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BalanceReport {
-    /// What the ratios and the balance weigh.
+    /// Whether ratios and balance are based on usage or requests.
     pub basis: Basis,
-    /// By name.
+    /// The nodes, by name.
     pub nodes: Vec<NodePicture>,
-    /// By resource.
+    /// The balance of each resource.
     pub balance: BTreeMap<String, Balance>,
-    /// Each pool of each strategy that balances, on the basis of that strategy; `all` on both where none does.
+    /// The pools of every balancing strategy, on the basis of that strategy. Without such a strategy, one pool
+    /// `all` on each basis.
     pub pools: Vec<PoolPicture>,
 }
 
-/// One node's ratios, by resource; `None` where unknown.
+/// The ratios of one node by resource; `None` means unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodePicture {
     /// The node.
     pub name: String,
-    /// On the basis of the picture.
+    /// Ratios on the basis of the report.
     pub ratios: BTreeMap<String, Option<Ratio>>,
-    /// By what the pods request.
+    /// Ratios by requests.
     pub requests: BTreeMap<String, Option<Ratio>>,
-    /// By what is really used.
+    /// Ratios by usage.
     pub actual: BTreeMap<String, Option<Ratio>>,
-    /// The newest reading of cpu and of memory, not smoothed; whatever is decided, it stays what it was.
+    /// The latest reading of cpu and memory, not smoothed. It does not change with the planned moves.
     pub latest: BTreeMap<String, Option<Ratio>>,
-    /// The pool by which it is measured on the basis of the picture; `None` where it is in none, or cannot be weighed.
+    /// The pool of the node on the basis of the report; `None` if it is in no pool or its usage is unknown.
     pub pool: Option<String>,
-    /// What it is measured by there.
+    /// The thresholds and targets of the node in that pool, by resource.
     pub band: BTreeMap<String, Band>,
 }
 
-/// Nodes that are measured together. A node that cannot be weighed is not among them.
+/// Nodes that are balanced together, without those of unknown usage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolPicture {
-    /// The name that the policy gives it.
+    /// The name of the pool in the policy.
     pub name: String,
-    /// What is weighed.
+    /// Usage or requests.
     pub basis: Basis,
-    /// By resource.
+    /// The balance of each resource.
     pub balance: BTreeMap<String, Balance>,
-    /// How many nodes are above a high mark, or at or below every low one; `None` where there are no marks.
+    /// Nodes above a target, or at or below every threshold; `None` if there are neither.
     pub outside_band: Option<usize>,
-    /// By resource.
+    /// The threshold and target of each resource.
     pub band: BTreeMap<String, Band>,
-    /// How many nodes there are.
+    /// The number of nodes.
     pub nodes: usize,
 }
 
-/// The marks in force for one resource; deviation thresholds are already laid around the mean.
+/// The threshold and target in force for one resource. Deviation thresholds are already added to the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Band {
     /// The threshold.
     pub low: Option<Ratio>,
-    /// The target, or the ceiling of what is really used.
+    /// The target, or the upper limit of usage.
     pub high: Option<Ratio>,
 }
 
-/// How even the nodes are in one resource; the smaller, the better.
+/// The balance of the nodes in one resource. Smaller values are better.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Balance {
-    /// Mean of the known ratios.
+    /// The mean of the known ratios.
     pub mean: Ratio,
-    /// Standard deviation of the known ratios, over the whole population.
+    /// The population standard deviation of the known ratios.
     pub deviation: Ratio,
-    /// The largest known ratio less the mean.
+    /// The largest known ratio minus the mean.
     pub above_mean: Ratio,
-    /// Share of the nodes that are weighed and are outside the band; `None` where there is none.
+    /// The share of the measured nodes that are outside the band; `None` without a band.
     pub outside_band: Option<Ratio>,
 }

@@ -1,75 +1,48 @@
-//! What a strategy found about a pod, where several things together are its reason.
-
-use std::fmt;
+//! Findings about a pod. Several of them together can be the reason for its eviction.
 
 use jiff::SignedDuration;
 
 use super::refusal::whole;
 
-/// What a strategy found about a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One property of a pod that the policy selects.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
-    /// It has failed for good.
+    /// The pod is in phase Failed.
+    #[error("has failed")]
     Failed,
-    /// It is too old.
+    /// The pod is too old.
+    #[error("is {} old, older than {}", whole(*.age), whole(*.most))]
     Age {
-        /// Its age.
+        /// The age of the pod.
         age: SignedDuration,
-        /// The age that is put up with.
+        /// The highest age that the policy allows.
         most: SignedDuration,
     },
-    /// It is in a state that the policy lists: a phase, or a reason of the pod or of a container.
+    /// The pod is in a listed state: a phase, or a reason of the pod or of a container.
+    #[error("is in the state {0}")]
     State(String),
-    /// One of its conditions is as the policy lists it.
+    /// The pod has a listed condition.
+    #[error("has the condition {kind}={status}{}", in_brackets(.reason))]
     Condition {
-        /// Its type.
+        /// The type of the condition.
         kind: String,
-        /// Its status.
+        /// The status of the condition.
         status: String,
-        /// Its reason, often empty.
+        /// The reason of the condition, often empty.
         reason: String,
     },
-    /// A container ended with a code that the policy lists.
+    /// A container ended with a listed exit code.
+    #[error("has a container that ended with exit code {0}")]
     ExitCode(i32),
-    /// It has an owner of a kind that the policy lists.
+    /// The pod has an owner of a listed kind.
+    #[error("belongs to a {0}")]
     Owner(String),
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Finding::Failed => f.write_str("has failed"),
-            Finding::Age { age, most } => {
-                write!(f, "is {} old, older than {}", whole(*age), whole(*most))
-            }
-            Finding::State(state) => write!(f, "is in the state {state}"),
-            Finding::Condition {
-                kind,
-                status,
-                reason,
-            } if reason.is_empty() => {
-                write!(f, "has the condition {kind}={status}")
-            }
-            Finding::Condition {
-                kind,
-                status,
-                reason,
-            } => write!(f, "has the condition {kind}={status} ({reason})"),
-            Finding::ExitCode(code) => write!(f, "has a container that ended with code {code}"),
-            Finding::Owner(kind) => write!(f, "belongs to a {kind}"),
-        }
+fn in_brackets(reason: &str) -> String {
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(" ({reason})")
     }
-}
-
-/// All of them as one sentence.
-pub(super) fn sentence(findings: &[Finding], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for (i, finding) in findings.iter().enumerate() {
-        let before = match i {
-            0 => "",
-            _ if i + 1 == findings.len() => " and ",
-            _ => ", ",
-        };
-        write!(f, "{before}{finding}")?;
-    }
-    Ok(())
 }

@@ -1,28 +1,34 @@
-//! What became of a move.
+//! The outcome of an eviction.
 
-use std::fmt;
-
-/// What became of a move.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The outcome of one eviction request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Outcome {
     /// The API server accepted the eviction.
+    #[error("evicted")]
     Evicted,
-    /// 429: a budget, or the server's own load, forbids it now. Or another 4xx: a webhook does, or a right is missing.
+    /// HTTP 429: a budget or the load of the API server forbids the eviction now. Or another 4xx: a webhook
+    /// refuses it, or a permission is missing.
+    #[error("refused by the API server: {0}")]
     Refused(String),
-    /// 404: the pod had gone.
+    /// HTTP 404: the pod no longer exists.
+    #[error("already gone")]
     Gone,
-    /// 409: a pod of that name is there, but another one.
+    /// HTTP 409: another pod has the name now.
+    #[error("replaced by another pod of the same name")]
     Changed,
-    /// The API server answered with another error: the pod was not evicted.
+    /// The API server returned another error and did not evict the pod.
+    #[error("failed: {0}")]
     Failed(String),
-    /// No answer came: whether the pod was evicted has to be seen.
+    /// No response arrived, so the pod may or may not be evicted.
+    #[error("no response: {0}")]
     Unanswered(String),
-    /// Not tried, since the API server had erred before, or another instance may lead by now.
+    /// Not tried, because an earlier request failed or because this instance may no longer be the leader.
+    #[error("not tried: the API server failed before, or leadership was lost")]
     Untried,
 }
 
 impl Outcome {
-    /// Every label that there is.
+    /// Every code.
     pub const CODES: [&'static str; 7] = [
         "evicted",
         "refused",
@@ -33,7 +39,7 @@ impl Outcome {
         "untried",
     ];
 
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Outcome::Evicted => "evicted",
@@ -43,22 +49,6 @@ impl Outcome {
             Outcome::Failed(_) => "failed",
             Outcome::Unanswered(_) => "unanswered",
             Outcome::Untried => "untried",
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Outcome::Evicted => f.write_str("evicted"),
-            Outcome::Refused(why) => write!(f, "refused by the API server: {why}"),
-            Outcome::Gone => f.write_str("gone already"),
-            Outcome::Changed => f.write_str("another pod of this name has taken its place"),
-            Outcome::Failed(why) => write!(f, "failed: {why}"),
-            Outcome::Unanswered(why) => write!(f, "no answer: {why}"),
-            Outcome::Untried => {
-                f.write_str("not tried, since the API server erred or the lead was lost")
-            }
         }
     }
 }

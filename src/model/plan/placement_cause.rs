@@ -1,48 +1,35 @@
-//! Why the scheduler would put a replacement where it is not wanted, in words.
-
-use std::fmt;
+//! Reasons why the scheduler would put a replacement on an unwanted node.
 
 use crate::policy::ScorePlugin;
 
-/// What draws a replacement to a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The reason why the scheduler prefers, or may choose, a node for a replacement.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementCause {
-    /// Some other node would do as well, and the scheduler draws lots.
+    /// Another node has the same score, and the scheduler chooses among ties at random.
+    #[error("the scheduler scores the free nodes no higher")]
     Lot,
-    /// Its scheduler is not one whose scores are known, so that any node that can take it may win.
+    /// The scores of the pod's scheduler are unknown, so any feasible node may win.
+    #[error("it has its own scheduler, whose preferences are unknown")]
     Unscored,
-    /// What this plugin makes of it.
+    /// This plugin scores the node higher.
+    #[error("{}", score(*.0))]
     Score(ScorePlugin),
-}
-
-impl fmt::Display for PlacementCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PlacementCause::Lot => "to the scheduler the free nodes are no better",
-            PlacementCause::Unscored => {
-                "it has a scheduler of its own, and what that prefers is not known"
-            }
-            PlacementCause::Score(plugin) => score(*plugin),
-        })
-    }
 }
 
 const fn score(plugin: ScorePlugin) -> &'static str {
     match plugin {
         ScorePlugin::NodeResourcesFit => {
-            "by what pods request, which is all that the scheduler sees, the free nodes are no better"
+            "by requests, which are all that the scheduler sees, the free nodes are no better"
         }
         ScorePlugin::NodeResourcesBalancedAllocation => {
-            "to the scheduler its requests of cpu and memory are more even there"
+            "the scheduler finds cpu and memory requests more balanced there"
         }
         ScorePlugin::ImageLocality => {
-            "its images are there already, which outweighs the free nodes"
+            "the node already has its images, which outweighs the free nodes"
         }
-        ScorePlugin::TaintToleration => "the free nodes have taints PreferNoSchedule",
+        ScorePlugin::TaintToleration => "the free nodes have PreferNoSchedule taints",
         ScorePlugin::NodeAffinity => "its preferred node affinity outweighs the free nodes",
         ScorePlugin::InterPodAffinity => "its preferred pod affinity outweighs the free nodes",
-        ScorePlugin::PodTopologySpread => {
-            "its spread over nodes and zones outweighs the free nodes"
-        }
+        ScorePlugin::PodTopologySpread => "its topology spread constraints outweigh the free nodes",
     }
 }

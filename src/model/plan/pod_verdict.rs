@@ -1,4 +1,4 @@
-//! What one strategy says of one pod: that it goes, that it stays, or why it was never asked for.
+//! A strategy's decision about one pod: it moves, it stays, or it was not selected, and why.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use jiff::SignedDuration;
 
 use crate::values::Ratio;
 
-use super::refusal::{short, whole};
+use super::refusal::whole;
 use super::{Class, Halt, Idle, Reason, Refusal};
 
-/// What one strategy says of one pod.
+/// A strategy's decision about one pod.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PodVerdict {
-    /// It is to go.
+    /// The pod is evicted.
     Moved {
-        /// Why.
+        /// The strategy's reason.
         reason: Reason,
-        /// Where the replacement is foreseen to land; `None` where nobody asked.
+        /// The node where the replacement is expected; `None` without a forecast.
         to: Option<String>,
     },
-    /// The strategy would have moved it, and it stays.
+    /// The strategy proposed to move the pod, and a gate refused.
     Kept(Refusal),
-    /// The strategy does not ask for it.
+    /// The strategy did not propose to move the pod.
     NotSelected(NotSelected),
 }
 
 impl PodVerdict {
-    /// The stable label: `moved`, or that of the reason.
+    /// Returns the stable code: `moved`, or the code of the reason for staying.
     pub const fn code(&self) -> &'static str {
         match self {
             PodVerdict::Moved { .. } => "moved",
@@ -35,7 +35,7 @@ impl PodVerdict {
         }
     }
 
-    /// What would have to change for the pod to go; `None` where it goes.
+    /// Returns the change that would let the pod move; `None` if it moves.
     pub fn remedy(&self) -> Option<String> {
         match self {
             PodVerdict::Moved { .. } => None,
@@ -48,140 +48,184 @@ impl PodVerdict {
 impl fmt::Display for PodVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PodVerdict::Moved {
-                reason,
-                to: Some(to),
-            } => write!(f, "moves, and lands on {to}: {reason}"),
-            PodVerdict::Moved { reason, to: None } => write!(f, "moves: {reason}"),
+            PodVerdict::Moved { reason, to } => {
+                let to = to.as_ref().map(|to| format!(" to {to}"));
+                write!(f, "moves{}: {reason}", to.unwrap_or_default())
+            }
             PodVerdict::Kept(refusal) => refusal.fmt(f),
             PodVerdict::NotSelected(why) => why.fmt(f),
         }
     }
 }
 
-/// Why a strategy does not ask for a pod.
-#[derive(Clone, Debug, PartialEq)]
+/// A strategy's reason for not selecting a pod.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NotSelected {
-    /// Nothing at all is considered.
+    /// The cycle considers no pod at all.
+    #[error("no pod is considered: {0}")]
     Halted(Halt),
-    /// A strategy that comes before moves it already.
+    /// An earlier strategy already moves the pod.
+    #[error("{0} already moves it")]
     MovedBefore(&'static str),
-    /// It is on no node that is known.
+    /// The pod is not on a known node.
+    #[error("it is not on a node")]
     Nowhere,
-    /// Told to go already.
+    /// The pod is being deleted.
+    #[error("it is already terminating")]
     Terminating,
-    /// It has finished.
+    /// The pod has succeeded or failed.
+    #[error("it has finished")]
     Finished,
-    /// The strategy does not look at its namespace.
+    /// The strategy does not select the pod's namespace.
+    #[error("the strategy does not select its namespace")]
     Namespace,
-    /// The strategy does not look at pods with its labels.
+    /// The strategy does not select the pod's labels.
+    #[error("the strategy does not select its labels")]
     Labels,
-    /// The strategy leaves pods of such an owner alone, or asks for another one.
+    /// The strategy excludes pods with such an owner, or includes only other owners.
+    #[error("the strategy does not select pods with such an owner")]
     OwnerKind,
-    /// Its node is one of which nothing is taken.
+    /// The strategy takes no pods from a node of this class.
+    #[error("{}", node(.0))]
     Node(Class),
-    /// The strategy does nothing with the pool of its node.
+    /// The strategy does nothing in the pool of the pod's node.
+    #[error("{0}")]
     Idle(Idle),
-    /// It was not its turn: this had been answered for another pod, and ended it for the node or the cycle.
+    /// A refusal for another pod ended the strategy for the node or the cycle before this pod's turn.
+    #[error("the strategy stopped before its turn: {0}")]
     Late(Box<Refusal>),
-    /// It may not go, so that the strategy does not count it.
+    /// The strategy counts only pods that may be evicted.
+    #[error("the strategy does not count it, because it may not be evicted: {0}")]
     MayNotGo(Box<Refusal>),
-    /// Other pods bring its node below the target.
+    /// Other pods bring the node below its target.
+    #[error("other pods bring its node below the target: {}", others(*.going, *.waiting))]
     Enough {
-        /// So many go.
+        /// Pods that move.
         going: usize,
-        /// So many have to wait, and count as leaving.
+        /// Pods that have to wait and count as leaving.
         waiting: usize,
     },
-    /// It uses nothing of what its node has too much of.
+    /// The pod uses none of the resources that its node has too much load in.
+    #[error("moving it would not relieve its node: it uses no {}", .0.join(" and no "))]
     RelievesNothing(Vec<String>),
-    /// The pods that are left cannot bring its node below the target, and it is too light to be worth an eviction.
+    /// The remaining pods cannot bring the node below its target, and this pod is too light to be worth an eviction.
+    #[error(
+        "too light: moving it would remove {relief} of the {resource} excess, and at least {least} is required when \
+         the target is out of reach"
+    )]
     TooLight {
-        /// The resource of which it would relieve most.
+        /// The resource that moving the pod would relieve most.
         resource: String,
-        /// The share of the excess that it would relieve.
+        /// The share of the excess that the pod accounts for.
         relief: Ratio,
-        /// The least share that is worth an eviction.
+        /// The smallest share that is worth an eviction.
         least: Ratio,
     },
-    /// It does not keep its node from being empty.
+    /// The pod does not keep its node from counting as empty.
+    #[error("it does not keep its node from counting as empty")]
     GoesWithNode,
-    /// It requests nothing that has a threshold, and the policy moves only pods that do.
+    /// The pod requests no resource with a threshold, and the policy moves only pods that do.
+    #[error("it requests no resource that has a threshold")]
     RequestsNothing,
-    /// Pods of other nodes go to its node, which therefore is not emptied.
+    /// Pods of other nodes move to the pod's node, so the node is not emptied.
+    #[error("its node receives pods from other nodes, so it is not emptied")]
     Filled,
-    /// The room of all destinations together is used up.
+    /// The combined room of all destinations is used up.
+    #[error("the combined room of all destinations is used up")]
     RoomUsedUp,
-    /// Others go, or wait, rather than it.
+    /// Other pods move, or wait, instead of this one.
+    #[error("other pods move instead of it")]
     OthersFirst,
-    /// It has no owner, by which it could be a duplicate.
+    /// The pod has no owner, so it cannot be a duplicate.
+    #[error("it has no owner, so it cannot be a duplicate")]
     NoOwner,
-    /// No node has two pods of its owner with its images.
+    /// No node has two pods of the pod's owner with the same images.
+    #[error("no node has two pods of its owner with the same images")]
     NoDuplicate,
-    /// The pods of its owner may run on one node alone.
+    /// The pods of the owner may run on only one node.
+    #[error("the pods of its owner may run on only one node")]
     OneNode,
-    /// Its node has no more than its share of the replicas.
+    /// The pod's node has no more than its share of the replicas.
+    #[error("its node has {here} of its replicas, and its share is {share}")]
     WithinShare {
-        /// So many are on its node.
+        /// Replicas on the node.
         here: usize,
-        /// So many may be.
+        /// Replicas that the node may have.
         share: usize,
     },
-    /// No topology spread constraint that the strategy keeps is about it.
+    /// No topology spread constraint that the strategy enforces applies to the pod.
+    #[error("no topology spread constraint that the strategy enforces applies to it")]
     NoSpread,
-    /// Its node does not count for the constraints that are about it.
+    /// The pod's node does not count for the constraints that apply to the pod; holds the topology key.
+    #[error("its topology spread constraint on {0} does not count its node")]
     NoPlace(String),
-    /// The pods are spread evenly enough.
+    /// The pods are spread within the allowed skew.
+    #[error(
+        "spread evenly: its {key} has {here}, the emptiest has {least}, and maxSkew is {max_skew}"
+    )]
     WithinSkew {
-        /// The label that tells places apart.
+        /// The topology key.
         key: String,
-        /// How many are in its place.
+        /// Pods in the pod's domain.
         here: usize,
-        /// How many are in the emptiest place.
+        /// Pods in the emptiest domain.
         least: usize,
-        /// How many more there may be.
+        /// The allowed difference.
         max_skew: u32,
     },
-    /// It has no required anti-affinity.
+    /// The pod has no required anti-affinity.
+    #[error("it has no required anti-affinity")]
     NoAntiAffinity,
-    /// No pod that it avoids is near.
+    /// No pod that the pod avoids is in its topology domain.
+    #[error("no pod that it avoids is nearby")]
     NoNeighbour,
-    /// The pods near it that it avoids go.
+    /// The pods that the pod avoids are moving.
+    #[error("the nearby pod that it avoids is moving")]
     Parted,
-    /// It has no node affinity of the kind that the strategy keeps.
+    /// The pod has no node affinity of the kind that the strategy enforces.
+    #[error("it has no node affinity that the strategy enforces")]
     NoNodeAffinity,
-    /// Its node is as its node affinity asks for; with a preference, none is better.
+    /// The pod's node satisfies its node affinity; for a preference, no node is better.
+    #[error("its node satisfies its node affinity")]
     SuitableNode,
-    /// Its node has no taint that counts.
+    /// The pod's node has no taint that the strategy considers.
+    #[error("its node has no taint that the strategy considers")]
     NoTaint,
-    /// It tolerates every taint of its node that counts.
+    /// The pod tolerates every taint of its node that the strategy considers.
+    #[error("it tolerates every taint of its node that the strategy considers")]
     Tolerated,
-    /// It has not restarted often enough.
+    /// The pod has restarted fewer times than the limit.
+    #[error("it restarted {restarts} times, fewer than the limit of {limit}")]
     FewRestarts {
-        /// How often its containers have restarted.
+        /// Restarts of its containers.
         restarts: u64,
-        /// So many are too many.
+        /// Restarts from which on the strategy selects a pod.
         limit: u32,
     },
-    /// It is not old enough.
+    /// The pod is too young.
+    #[error("it is {} old, younger than {}", whole(*.age), whole(*.least))]
     NotOld {
-        /// Its age.
+        /// The age of the pod.
         age: SignedDuration,
-        /// The age that the strategy asks for.
+        /// The age from which on the strategy selects a pod.
         least: SignedDuration,
     },
-    /// It is in none of the states that the policy lists.
+    /// The pod is in none of the states that the strategy lists.
+    #[error("it is in none of the states that the strategy lists")]
     OtherState,
-    /// None of its conditions is as the policy lists them.
+    /// The pod has none of the conditions that the strategy lists.
+    #[error("it has none of the conditions that the strategy lists")]
     OtherCondition,
-    /// No container ended with a code that the policy lists.
+    /// No container ended with an exit code that the strategy lists.
+    #[error("no container ended with an exit code that the strategy lists")]
     OtherExitCode,
-    /// It has not failed.
+    /// The pod has not failed.
+    #[error("it has not failed")]
     NotFailed,
 }
 
 impl NotSelected {
-    /// The stable label, as in JSON.
+    /// Returns the stable code that JSON uses.
     pub const fn code(&self) -> &'static str {
         match self {
             NotSelected::Halted(_) => "halted",
@@ -227,233 +271,106 @@ impl NotSelected {
         }
     }
 
-    /// What would have to change for the strategy to ask for it.
+    /// Returns the change that would make the strategy select the pod.
     pub fn remedy(&self) -> String {
-        match self {
-            NotSelected::Halted(halt) => halt.remedy(),
-            NotSelected::MovedBefore(_) | NotSelected::Terminating => "nothing: it is going".to_owned(),
-            NotSelected::Nowhere => "the scheduler has to find a node for it first".to_owned(),
-            NotSelected::Finished => {
-                "nothing: it uses nothing any more; RemoveFailedPods clears failed pods away".to_owned()
-            }
-            NotSelected::Namespace => "the strategy's `namespaces`".to_owned(),
-            NotSelected::Labels => "the strategy's `labelSelector`, or the pod's labels".to_owned(),
-            NotSelected::OwnerKind => "the kinds of owners that the strategy is told".to_owned(),
-            NotSelected::Node(class) => node_remedy(class),
-            NotSelected::Idle(idle) => idle.remedy(),
-            NotSelected::Late(refusal) | NotSelected::MayNotGo(refusal) => refusal.remedy(),
-            NotSelected::Enough { .. } => "nothing: its node is relieved without it".to_owned(),
-            NotSelected::RelievesNothing(_) => "nothing: to move it would help nobody".to_owned(),
-            NotSelected::TooLight { .. } => {
-                "whatever keeps the heavier pods of its node; small ones go where they finish the job".to_owned()
-            }
-            NotSelected::GoesWithNode => "nothing: its node counts as empty all the same".to_owned(),
-            NotSelected::RequestsNothing => {
-                "a request of a resource with a threshold, or `evictionModes` without OnlyThresholdingResources"
-                    .to_owned()
-            }
-            NotSelected::Filled => "nothing: the other nodes are emptied instead".to_owned(),
-            NotSelected::RoomUsedUp => "more room on nodes below their thresholds".to_owned(),
-            NotSelected::OthersFirst => "nothing: it is one of those that stay".to_owned(),
-            NotSelected::NoOwner => "nothing: only pods of an owner can be duplicates".to_owned(),
-            NotSelected::NoDuplicate | NotSelected::WithinShare { .. } | NotSelected::WithinSkew { .. } => {
-                "nothing: it is well placed".to_owned()
-            }
-            NotSelected::OneNode => "another node that its pods may run on".to_owned(),
-            NotSelected::NoSpread => {
-                "a topology spread constraint that selects it, of a kind in the strategy's `constraints`".to_owned()
-            }
-            NotSelected::NoPlace(key) => format!("the label {key} on its node, and a node that the constraint admits"),
-            NotSelected::NoAntiAffinity => "nothing, unless it should have a required anti-affinity".to_owned(),
-            NotSelected::NoNeighbour | NotSelected::SuitableNode | NotSelected::NoTaint | NotSelected::Tolerated => {
-                "nothing: it is where it may be".to_owned()
-            }
-            NotSelected::Parted => "nothing: it is alone once they have gone".to_owned(),
-            NotSelected::NoNodeAffinity => "nothing, unless it should have a node affinity".to_owned(),
-            NotSelected::FewRestarts { .. } => "nothing while it runs well, or a lower `podRestartThreshold`".to_owned(),
-            NotSelected::NotOld { age, least } => {
-                format!("wait {}, or a lower age in the strategy", whole(least.saturating_sub(*age)))
-            }
-            NotSelected::OtherState => "nothing while it fares well, or other states in the strategy".to_owned(),
-            NotSelected::OtherCondition => "nothing while it fares well, or other conditions in the strategy".to_owned(),
-            NotSelected::OtherExitCode => "nothing while it fares well, or other exit codes in the strategy".to_owned(),
-            NotSelected::NotFailed => "nothing: it has not failed".to_owned(),
-        }
+        let fixed = match self {
+            NotSelected::Halted(halt) => return halt.remedy(),
+            NotSelected::Node(class) => return node_remedy(class),
+            NotSelected::Idle(idle) => return idle.remedy(),
+            NotSelected::Late(refusal) | NotSelected::MayNotGo(refusal) => return refusal.remedy(),
+            NotSelected::NoPlace(key) => return place_remedy(key),
+            NotSelected::NotOld { age, least } => return age_remedy(*age, *least),
+            NotSelected::MovedBefore(_) | NotSelected::Terminating => "nothing: it is leaving",
+            NotSelected::Nowhere => "wait until the scheduler assigns it to a node",
+            NotSelected::Finished => FINISHED,
+            NotSelected::Namespace => "change the strategy's `namespaces`",
+            NotSelected::Labels => "change the strategy's `labelSelector` or the pod's labels",
+            NotSelected::OwnerKind => "change the owner kinds of the strategy",
+            NotSelected::Enough { .. } => "nothing: its node is relieved without it",
+            NotSelected::RelievesNothing(_) => "nothing: moving it would not help",
+            NotSelected::TooLight { .. } => TOO_LIGHT,
+            NotSelected::GoesWithNode => "nothing: its node counts as empty anyway",
+            NotSelected::RequestsNothing => REQUESTS_NOTHING,
+            NotSelected::Filled => "nothing: other nodes are emptied instead",
+            NotSelected::RoomUsedUp => "make room on nodes below their thresholds",
+            NotSelected::OthersFirst => "nothing: it is one of the pods that stay",
+            NotSelected::NoOwner => "nothing: only pods with an owner can be duplicates",
+            NotSelected::NoDuplicate
+            | NotSelected::WithinShare { .. }
+            | NotSelected::WithinSkew { .. } => "nothing: it is well placed",
+            NotSelected::OneNode => "provide another node that its pods may run on",
+            NotSelected::NoSpread => NO_SPREAD,
+            NotSelected::NoAntiAffinity => "nothing, unless it needs a required anti-affinity",
+            NotSelected::NoNeighbour
+            | NotSelected::SuitableNode
+            | NotSelected::NoTaint
+            | NotSelected::Tolerated => "nothing: it may stay on its node",
+            NotSelected::Parted => "nothing: the conflict ends when the other pod leaves",
+            NotSelected::NoNodeAffinity => "nothing, unless it needs a node affinity",
+            NotSelected::FewRestarts { .. } => FEW_RESTARTS,
+            NotSelected::OtherState => "nothing while it runs well, or list other states",
+            NotSelected::OtherCondition => "nothing while it runs well, or list other conditions",
+            NotSelected::OtherExitCode => "nothing while it runs well, or list other exit codes",
+            NotSelected::NotFailed => "nothing: it has not failed",
+        };
+        fixed.to_owned()
     }
+}
+
+const FINISHED: &str = "nothing: it uses no resources; RemoveFailedPods evicts failed pods";
+const TOO_LIGHT: &str = "remove what keeps the heavier pods of its node; \
+                         light pods move only where they complete the relief";
+const REQUESTS_NOTHING: &str = "request a resource that has a threshold, \
+                                or remove OnlyThresholdingResources from `evictionModes`";
+const NO_SPREAD: &str = "add a topology spread constraint that selects it, \
+                         of a kind in the strategy's `constraints`";
+const FEW_RESTARTS: &str = "nothing while it runs well, or lower `podRestartThreshold`";
+
+fn place_remedy(key: &str) -> String {
+    format!("set the label {key} on its node, and let the constraint admit the node")
+}
+
+fn age_remedy(age: SignedDuration, least: SignedDuration) -> String {
+    let left = whole(least.saturating_sub(age));
+    format!("wait {left}, or lower the age in the strategy")
 }
 
 fn node_remedy(class: &Class) -> String {
-    // What keeps a node from taking pods is not what keeps its own pods there.
-    let takes_none = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
     let otherwise = if matches!(class, Class::InUse | Class::InUseCordoned) {
-        "nothing: its node stays, unless its `thresholds` are higher"
+        "nothing: its node stays, unless you raise its `thresholds`"
     } else {
-        "nothing: its node needs no relief, unless its `targetThresholds` are lower"
+        "nothing: its node needs no relief, unless you lower its `targetThresholds`"
     };
+    // The remedy for a cordoned node lets it take pods. Its own pods would still stay.
+    let cordoned = matches!(class, Class::ColdCordoned | Class::InUseCordoned);
     class
         .remedy()
-        .filter(|_| !takes_none)
+        .filter(|_| !cordoned)
         .unwrap_or_else(|| otherwise.to_owned())
 }
 
-impl fmt::Display for NotSelected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotSelected::Halted(halt) => write!(f, "nothing is considered: {halt}"),
-            NotSelected::MovedBefore(strategy) => write!(f, "{strategy} moves it already"),
-            NotSelected::Nowhere => f.write_str("it is on no node"),
-            NotSelected::Terminating => f.write_str("it is on its way out already"),
-            NotSelected::Finished => f.write_str("it has finished"),
-            NotSelected::Namespace => f.write_str("the strategy does not look at its namespace"),
-            NotSelected::Labels => {
-                f.write_str("the strategy does not look at pods with its labels")
-            }
-            NotSelected::OwnerKind => {
-                f.write_str("the strategy leaves pods of such an owner alone")
-            }
-            NotSelected::Node(class) => node(class, f),
-            NotSelected::Idle(idle) => idle.fmt(f),
-            NotSelected::Late(refusal) => write!(f, "it was not asked for any more: {refusal}"),
-            NotSelected::MayNotGo(refusal) => {
-                write!(f, "it does not count, as it may not go: {refusal}")
-            }
-            NotSelected::Enough { going, waiting: 0 } => {
-                write!(
-                    f,
-                    "a better choice brings its node below the target: {}",
-                    goes(*going)
-                )
-            }
-            NotSelected::Enough { going, waiting } => {
-                write!(
-                    f,
-                    "a better choice brings its node below the target: {}, {waiting} to wait",
-                    goes(*going)
-                )
-            }
-            NotSelected::RelievesNothing(over) => {
-                write!(
-                    f,
-                    "it relieves nothing: it uses no {}, of which its node has too much",
-                    over.join(" and no ")
-                )
-            }
-            NotSelected::TooLight {
-                resource,
-                relief,
-                least,
-            } => write!(
-                f,
-                "too light: it would relieve {relief} of what {resource} is over by, and where the target is out of reach \
-                 {least} is the least"
-            ),
-            NotSelected::GoesWithNode => f.write_str("it does not keep its node from being empty"),
-            NotSelected::RequestsNothing => {
-                f.write_str("it requests no resource that has a threshold")
-            }
-            NotSelected::Filled => {
-                f.write_str("pods of other nodes go to its node, which is not emptied therefore")
-            }
-            NotSelected::RoomUsedUp => {
-                f.write_str("the room of all destinations together is used up")
-            }
-            NotSelected::OthersFirst => f.write_str("other pods go rather than it"),
-            NotSelected::NoOwner => f.write_str("it has no owner of which it could be a duplicate"),
-            NotSelected::NoDuplicate => {
-                f.write_str("no node has two pods of its owner with the same images")
-            }
-            NotSelected::OneNode => f.write_str("the pods of its owner may run on one node alone"),
-            NotSelected::WithinShare { here, share } => {
-                write!(
-                    f,
-                    "{here} of its replicas {} on its node, and {share} may be",
-                    are(*here)
-                )
-            }
-            NotSelected::NoSpread => {
-                f.write_str("no topology spread constraint that is kept is about it")
-            }
-            NotSelected::NoPlace(key) => {
-                write!(f, "its node is no place by {key} for its topology spread")
-            }
-            NotSelected::WithinSkew {
-                key,
-                here,
-                least,
-                max_skew,
-            } => {
-                write!(
-                    f,
-                    "spread evenly: its {key} has {here}, the emptiest has {least}, and maxSkew is {max_skew}"
-                )
-            }
-            NotSelected::NoAntiAffinity => f.write_str("it has no required anti-affinity"),
-            NotSelected::NoNeighbour => f.write_str("no pod that it avoids is near"),
-            NotSelected::Parted => f.write_str("the pod near it that it avoids goes"),
-            NotSelected::NoNodeAffinity => {
-                f.write_str("it has no node affinity that the strategy keeps")
-            }
-            NotSelected::SuitableNode => f.write_str("its node is as its node affinity asks for"),
-            NotSelected::NoTaint => f.write_str("its node has no taint that counts"),
-            NotSelected::Tolerated => {
-                f.write_str("it tolerates every taint of its node that counts")
-            }
-            NotSelected::FewRestarts { restarts, limit } => {
-                write!(f, "restarted {restarts} times, {limit} are too many")
-            }
-            NotSelected::NotOld { age, least } => {
-                write!(f, "it is {} old, not {}", whole(*age), whole(*least))
-            }
-            NotSelected::OtherState => {
-                f.write_str("it is in none of the states that the strategy lists")
-            }
-            NotSelected::OtherCondition => {
-                f.write_str("none of its conditions is as the strategy lists them")
-            }
-            NotSelected::OtherExitCode => {
-                f.write_str("no container ended with a code that the strategy lists")
-            }
-            NotSelected::NotFailed => f.write_str("it has not failed"),
-        }
+fn others(going: usize, waiting: usize) -> String {
+    let moves = if going == 1 { "moves" } else { "move" };
+    match waiting {
+        0 => format!("{going} {moves}"),
+        waiting => format!("{going} {moves}, {waiting} to wait"),
     }
 }
 
-fn goes(count: usize) -> String {
-    format!("{count} {}", if count == 1 { "goes" } else { "go" })
-}
-
-const fn are(count: usize) -> &'static str {
-    if count == 1 { "is" } else { "are" }
-}
-
-fn node(class: &Class, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn node(class: &Class) -> String {
     match class {
-        Class::Hot { .. } => write!(f, "its node is {class}"),
-        Class::Warming {
-            resource,
-            ratio,
-            target,
-            since,
-            sustained_for,
-        } => write!(
-            f,
-            "its node is above a target ({resource} {ratio}, {target}) for {}, and counts as hot after {}",
-            short(*since),
-            short(*sustained_for)
-        ),
+        Class::Hot { .. } => format!("its node is {class}"),
+        Class::Warming { .. } => format!("its node is not hot for long enough: {class}"),
         Class::Cold | Class::ColdCordoned => {
-            f.write_str("its node is at or below every threshold, and needs no relief")
+            "its node is at or below every threshold and needs no relief".to_owned()
         }
-        Class::Even => {
-            f.write_str("its node is between thresholds and targets, and needs no relief")
-        }
-        Class::Underused => f.write_str("its node is at or below every threshold"),
+        Class::Even => "its node is between thresholds and targets and needs no relief".to_owned(),
+        Class::Underused => "its node is at or below every threshold".to_owned(),
         Class::InUse | Class::InUseCordoned | Class::Leaving => {
-            f.write_str("its node is above a threshold, so that it is not emptied")
+            "its node is above a threshold, so it is not emptied".to_owned()
         }
-        Class::Unknown(why) => write!(f, "its node is left alone: {why}"),
-        Class::Doubtful(why) => write!(f, "its node is left alone: {why}"),
-        Class::NotReady => f.write_str("its node is left alone: not ready"),
-        Class::NotSelected => f.write_str("its node is left alone: not selected by the policy"),
+        Class::Unknown(_) | Class::Doubtful(_) | Class::NotReady | Class::NotSelected => {
+            format!("its node is {class}")
+        }
     }
 }

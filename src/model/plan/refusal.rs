@@ -1,6 +1,4 @@
-//! Why a pod stays: a stable code for machines, a sentence for people.
-
-use std::fmt;
+//! Reasons for keeping a pod: a stable code for machines, a sentence for people.
 
 use jiff::SignedDuration;
 
@@ -10,157 +8,206 @@ use crate::values::Ratio;
 
 use super::PlacementCause;
 
-/// Why a pod stays: a stable code for machines, a sentence for people.
-#[derive(Clone, Debug, PartialEq)]
+/// A gate's reason for keeping a pod where it is.
+///
+/// [`Refusal::code`] is stable and meant for machines. The `Display` sentence is meant for people and may be reworded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The API server's image of a static pod.
+    /// The pod mirrors a static pod in the API server.
+    #[error("mirror pod: the kubelet would recreate it")]
     Mirror,
-    /// Not made through the API server.
+    /// The kubelet runs the pod from a manifest on its node.
+    #[error("static pod: the kubelet would recreate it")]
     Static,
-    /// Told to go already.
+    /// The pod is being deleted.
+    #[error("it is already terminating")]
     Terminating,
-    /// Of a DaemonSet, which would put it back.
+    /// A DaemonSet owns the pod and would recreate it on the same node.
+    #[error("its DaemonSet would recreate it on the same node")]
     DaemonSet,
-    /// Of a priority that the system keeps for itself.
+    /// The pod has a priority that Kubernetes reserves for system components.
+    #[error("its priority is system-critical")]
     SystemCritical,
-    /// Its priority is not below the threshold.
+    /// The pod's priority is not below the threshold of the policy.
+    #[error("its priority {priority} is not below the threshold {threshold}")]
     Priority {
-        /// The pod's.
+        /// The priority of the pod.
         priority: i32,
-        /// The policy's.
+        /// The threshold of the policy.
         threshold: i32,
     },
     /// The policy names a PriorityClass that the cluster does not have.
+    #[error("the policy names PriorityClass {0}, which does not exist in the cluster")]
     UnknownPriorityClass(String),
-    /// Nothing would make it anew.
+    /// The pod has no controller that would recreate it.
+    #[error("no controller would recreate it")]
     Bare,
-    /// Its emptyDir or hostPath would be lost.
+    /// The pod would lose the data in its emptyDir or hostPath volumes.
+    #[error("its emptyDir or hostPath data would be lost")]
     LocalStorage,
-    /// It has a persistent volume that the policy protects.
+    /// The pod uses this persistent volume claim, which the policy protects.
+    #[error("it uses PersistentVolumeClaim {0}")]
     PersistentVolume(String),
-    /// It has dynamic resource claims.
+    /// The pod uses dynamic resource claims.
+    #[error("it uses dynamic resource claims")]
     ResourceClaims,
-    /// No PodDisruptionBudget covers it.
+    /// No PodDisruptionBudget covers the pod, and the policy requires one.
+    #[error("no PodDisruptionBudget covers it")]
     NoBudget,
-    /// Its annotation asks not to be evicted.
+    /// An annotation of the pod asks not to evict it.
+    #[error("its annotation prefer-no-eviction asks not to evict it")]
     PrefersToStay,
-    /// Its namespace is not evictable.
+    /// The policy allows no evictions in the pod's namespace.
+    #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
-    /// Its labels are not those that the policy asks for.
+    /// The pod's labels do not match the selector of the policy.
+    #[error("its labels do not match the policy's podSelector")]
     PodSelector,
-    /// It has not run for long enough.
+    /// The pod is younger than the minimum age of the policy.
+    #[error("it is {} old, and the minimum age is {}", short(*.age), short(*.least))]
     Young {
-        /// Its age.
+        /// The age of the pod.
         age: SignedDuration,
-        /// What the policy asks for.
+        /// The minimum age.
         least: SignedDuration,
     },
-    /// Its workload has too few replicas.
+    /// The pod's workload has fewer replicas than the policy requires.
+    #[error("its workload has {have} of the {least} replicas that the policy requires")]
     TooFewReplicas {
-        /// What it has.
+        /// Replicas that the workload has.
         have: u32,
-        /// What the policy asks for.
+        /// Replicas that the policy requires.
         least: u32,
     },
-    /// Too few other replicas would be Ready.
+    /// Too few replicas of the workload would stay Ready.
+    #[error("{left} other replicas would be Ready, and at least {least} must be")]
     LastReady {
-        /// Ready ones that would be left.
+        /// Ready replicas that would be left.
         left: u32,
-        /// What the policy asks for.
+        /// Ready replicas that the policy requires.
         least: u32,
-        /// How many others this plan takes away; with none, too few were Ready before.
+        /// Evictions of other replicas in this plan; with zero, too few were Ready to begin with.
         planned: u32,
     },
-    /// Its own usage is not known.
+    /// The usage of the pod is unknown.
+    #[error("its usage is unknown: {0}")]
     Unmeasured(Unmeasured),
-    /// What is known of its node may be wrong.
+    /// The data about the pod's node may be wrong.
+    #[error("its node is left alone: {0}")]
     Doubtful(String),
-    /// The limit of the cycle is reached.
+    /// The limit of evictions per cycle is reached.
+    #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
-    /// The limit of the node is reached.
+    /// The limit of evictions per node is reached.
+    #[error("the limit of {0} evictions per node is reached")]
     NodeLimit(u32),
-    /// The limit of the namespace is reached.
+    /// The limit of evictions per namespace is reached.
+    #[error("the limit of {0} evictions per namespace is reached")]
     NamespaceLimit(u32),
-    /// The limit in time is reached.
+    /// The limit of evictions per minute is reached.
+    #[error("the limit of {0} evictions per minute is reached")]
     RateLimit(u32),
-    /// Enough of its workload is away already.
+    /// As many pods of the workload are being replaced as the policy allows.
+    #[error("{} being replaced in its workload, and the limit is {most}", pods_are(*.away))]
     WorkloadLimit {
-        /// Away now.
+        /// Pods that are being replaced.
         away: u32,
-        /// Allowed.
+        /// The limit.
         most: u32,
     },
-    /// Its PodDisruptionBudget allows no further disruption.
+    /// The pod's PodDisruptionBudget allows no further disruption.
+    #[error("PodDisruptionBudget {name} allows no disruption {}", beyond(*.planned))]
     Budget {
-        /// The budget.
+        /// The name of the budget.
         name: String,
-        /// How many disruptions this plan has used up; with none, the budget was at its end before.
+        /// Disruptions that this plan uses; with zero, the budget was exhausted to begin with.
         planned: u32,
     },
-    /// More than one PodDisruptionBudget covers it, which the API server refuses.
+    /// Several PodDisruptionBudgets cover the pod, so the API server would reject its eviction.
+    #[error(
+        "several PodDisruptionBudgets cover it ({}), so the API server would reject its eviction",
+        .0.join(", ")
+    )]
     SeveralBudgets(Vec<String>),
-    /// Its PodDisruptionBudget has not been looked at since it changed.
+    /// The disruption controller has not processed the latest change of the PodDisruptionBudget.
+    #[error("PodDisruptionBudget {0} has changed, and its status is not up to date yet")]
     StaleBudget(String),
-    /// It replaces a pod that was evicted not long ago.
+    /// The pod replaced an evicted pod recently; the workload rests for this long.
+    #[error("it replaced an evicted pod recently and rests for another {}", short(*.0))]
     Resting(SignedDuration),
-    /// The last move of its workload did not help.
+    /// The last moves of the pod's workload did not help.
+    #[error("{} did not help; the workload rests for another {}", last_moves(*.times), short(*.left))]
     Useless {
-        /// How often in a row.
+        /// Consecutive moves that did not help.
         times: u32,
-        /// How long the workload still rests.
+        /// Time for which the workload still rests.
         left: SignedDuration,
     },
-    /// The ledger has no room for another entry.
+    /// The ledger holds this many entries and has no room for another.
+    #[error("the ledger is full at {0} entries")]
     LedgerFull(usize),
-    /// No node that may take it has room.
+    /// No other node that may run the pod has room for it.
+    #[error("no other node can take it: {0}")]
     NoRoom(String),
-    /// The scheduler would, or may, put its replacement back on its node.
+    /// The scheduler would or could put the replacement back on the same node.
+    #[error("its replacement {} return to {node}: {pull}", would(*.chance))]
     WouldReturn {
         /// The node.
         node: String,
-        /// How likely.
+        /// The probability.
         chance: Ratio,
-        /// What draws it there.
+        /// What attracts the replacement to the node.
         pull: PlacementCause,
     },
-    /// The scheduler would, or may, put its replacement on a node that would then be above its target.
+    /// The scheduler could put the replacement on a node that would then exceed its target.
+    #[error(
+        "its replacement could land on {node}, where {resource} {} would reach {ratio}, above the target of {target}",
+        weighed(*.basis)
+    )]
     WouldBeHot {
         /// The node.
         node: String,
-        /// The resource that would be over.
+        /// The resource that would exceed its target.
         resource: String,
-        /// At which ratio it would be.
+        /// The ratio that the resource would reach.
         ratio: Ratio,
         /// The target.
         target: Ratio,
-        /// What is weighed.
+        /// Whether usage or requests would exceed the target.
         basis: Basis,
     },
-    /// The scheduler would, or may, put its replacement on a node of which the usage is unknown.
+    /// The scheduler could put the replacement on a node with unknown usage.
+    #[error("its replacement could land on {0}, whose usage is unknown")]
     WouldBeUnknown(String),
-    /// The scheduler would, or may, put its replacement on a node where nothing is gained.
+    /// The scheduler could put the replacement on a node where the move improves nothing.
+    #[error("its replacement could land on {0}, where the move would improve nothing")]
     WouldNotHelp(String),
-    /// The scheduler would, or may, put its replacement on a node that the policy excludes as destination.
+    /// The scheduler could put the replacement on a node that the policy excludes as a destination.
+    #[error("its replacement could land on {0}, which the policy excludes as a destination")]
     WouldBeExcluded(String),
-    /// Its node would be emptied, but could not be taken away then.
+    /// cluster-autoscaler could not remove the pod's node after it was emptied.
+    #[error(
+        "emptying its node would gain nothing, because cluster-autoscaler cannot remove it: {0}"
+    )]
     Unremovable(String),
-    /// Its node is emptied as a whole or not at all, and this other pod has to stay.
+    /// The pod's node is emptied completely or not at all, and this other pod has to stay.
+    #[error("its node is emptied completely or not at all, and {0} has to stay")]
     NotAlone(String),
 }
 
-/// How far a refusal reaches.
+/// The scope of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// This pod alone.
+    /// This pod only.
     Pod,
-    /// Whatever is on its node.
+    /// Every pod on its node.
     Node,
-    /// Everything in this cycle.
+    /// Every pod in this cycle.
     Cycle,
 }
 
 impl Refusal {
-    /// The stable label, as in metrics and JSON.
+    /// Returns the stable code that metrics and JSON use.
     pub const fn code(&self) -> &'static str {
         match self {
             Refusal::Mirror => "mirror-pod",
@@ -205,10 +252,10 @@ impl Refusal {
         }
     }
 
-    /// How far it reaches: a limit of the cycle need not be asked of every other pod.
+    /// Returns the scope. Other pods in the same scope need not be checked again.
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "a new refusal reaches its own pod unless it says otherwise"
+        reason = "a new refusal is about one pod unless it is listed here"
     )]
     pub const fn reach(&self) -> Reach {
         match self {
@@ -218,7 +265,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the same pod may well go in a later cycle, so that no worse pod need go in its stead now.
+    /// Returns true if the pod can probably move in a later cycle, so no worse pod should move instead of it now.
     pub const fn is_temporary(&self) -> bool {
         matches!(
             self,
@@ -235,175 +282,40 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one sentence for each refusal, in one place"
-    )]
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Mirror => f.write_str("a mirror pod: the kubelet would put it back"),
-            Refusal::Static => f.write_str("a static pod: the kubelet would put it back"),
-            Refusal::Terminating => f.write_str("on its way out already"),
-            Refusal::DaemonSet => f.write_str("its DaemonSet would put it back on the same node"),
-            Refusal::SystemCritical => f.write_str("its priority is system-critical"),
-            Refusal::Priority {
-                priority,
-                threshold,
-            } => {
-                write!(
-                    f,
-                    "its priority {priority} is not below the threshold {threshold}"
-                )
-            }
-            Refusal::UnknownPriorityClass(name) => {
-                write!(
-                    f,
-                    "the policy's PriorityClass {name} does not exist in the cluster"
-                )
-            }
-            Refusal::Bare => f.write_str("it has no owner that would make it anew"),
-            Refusal::LocalStorage => f.write_str("its emptyDir or hostPath would be lost"),
-            Refusal::PersistentVolume(claim) => {
-                write!(f, "it uses the persistent volume claim {claim}")
-            }
-            Refusal::ResourceClaims => f.write_str("it has dynamic resource claims"),
-            Refusal::NoBudget => f.write_str("no PodDisruptionBudget covers it"),
-            Refusal::PrefersToStay => f.write_str("its annotation prefer-no-eviction asks to stay"),
-            Refusal::Namespace(name) => {
-                write!(f, "namespace {name} is not evictable by the policy")
-            }
-            Refusal::PodSelector => f.write_str("its labels do not match the policy's podSelector"),
-            Refusal::Young { age, least } => write!(
-                f,
-                "it is {} old, younger than {}",
-                short(*age),
-                short(*least)
-            ),
-            Refusal::TooFewReplicas { have, least } => {
-                write!(
-                    f,
-                    "its workload has {have} of the {least} replicas that the policy asks for"
-                )
-            }
-            Refusal::LastReady { left, least, .. } => {
-                write!(
-                    f,
-                    "{left} other replicas would be Ready, and at least {least} must be"
-                )
-            }
-            Refusal::Unmeasured(why) => write!(f, "its usage is unknown: {why}"),
-            Refusal::Doubtful(why) => write!(f, "its node is left alone: {why}"),
-            Refusal::CycleLimit(most) => {
-                write!(f, "the limit of {most} evictions per cycle is reached")
-            }
-            Refusal::NodeLimit(most) => {
-                write!(f, "the limit of {most} evictions from one node is reached")
-            }
-            Refusal::NamespaceLimit(most) => write!(
-                f,
-                "the limit of {most} evictions in one namespace is reached"
-            ),
-            Refusal::RateLimit(most) => {
-                write!(f, "the limit of {most} evictions per minute is reached")
-            }
-            Refusal::WorkloadLimit { away, most } => {
-                write!(
-                    f,
-                    "its workload gives {most} at a time, and {away} of its pods {} away",
-                    if *away == 1 { "is" } else { "are" }
-                )
-            }
-            Refusal::Budget { name, planned: 0 } => {
-                write!(f, "PodDisruptionBudget {name} allows no disruption now")
-            }
-            Refusal::Budget { name, planned } => {
-                write!(
-                    f,
-                    "PodDisruptionBudget {name} allows no disruption beyond the {planned} planned"
-                )
-            }
-            Refusal::SeveralBudgets(names) => {
-                write!(
-                    f,
-                    "several PodDisruptionBudgets cover it ({}), so the API server would refuse",
-                    names.join(", ")
-                )
-            }
-            Refusal::StaleBudget(name) => write!(
-                f,
-                "PodDisruptionBudget {name} has changed and awaits its controller"
-            ),
-            Refusal::Resting(left) => write!(
-                f,
-                "it replaces an evicted pod and rests for another {}",
-                short(*left)
-            ),
-            Refusal::Useless { times: 1, left } => {
-                write!(
-                    f,
-                    "the last move of its workload did not help; it rests for another {}",
-                    short(*left)
-                )
-            }
-            Refusal::Useless { times, left } => {
-                write!(
-                    f,
-                    "the last {times} moves of its workload did not help; it rests for another {}",
-                    short(*left)
-                )
-            }
-            Refusal::LedgerFull(most) => write!(f, "the ledger is full at {most} entries"),
-            Refusal::NoRoom(why) => write!(f, "no other node can take it: {why}"),
-            Refusal::WouldReturn { node, chance, pull } => {
-                let would = if *chance < Ratio::ONE { "may" } else { "would" };
-                write!(f, "{would} return to {node}: {pull}")
-            }
-            Refusal::WouldBeHot {
-                node,
-                resource,
-                ratio,
-                target,
-                basis,
-            } => {
-                let by = match basis {
-                    Basis::Requests => "by requests ",
-                    Basis::Actual => "",
-                };
-                write!(
-                    f,
-                    "would land on {node}, and {by}{resource} there be {ratio}, above the target of {target}"
-                )
-            }
-            Refusal::WouldBeUnknown(node) => {
-                write!(f, "would land on {node}, whose usage is unknown")
-            }
-            Refusal::WouldNotHelp(node) => {
-                write!(f, "would land on {node}, where nothing is gained")
-            }
-            Refusal::WouldBeExcluded(node) => {
-                write!(
-                    f,
-                    "would land on {node}, which the policy excludes as destination"
-                )
-            }
-            Refusal::Unremovable(why) => {
-                write!(
-                    f,
-                    "emptying its node would gain nothing, as cluster-autoscaler has to leave it: {why}"
-                )
-            }
-            Refusal::NotAlone(pod) => {
-                write!(
-                    f,
-                    "its node is emptied as a whole or not at all, and {pod} has to stay"
-                )
-            }
-        }
+fn pods_are(count: u32) -> String {
+    format!("{count} {}", if count == 1 { "pod is" } else { "pods are" })
+}
+
+fn beyond(planned: u32) -> String {
+    match planned {
+        0 => "now".to_owned(),
+        planned => format!("beyond the {planned} planned"),
     }
 }
 
-/// An age, as people say it: its two largest units, such as `8d3h`.
+fn last_moves(times: u32) -> String {
+    match times {
+        1 => "the last move of its workload".to_owned(),
+        times => format!("the last {times} moves of its workload"),
+    }
+}
+
+fn would(chance: Ratio) -> &'static str {
+    if chance < Ratio::ONE {
+        "could"
+    } else {
+        "would"
+    }
+}
+
+const fn weighed(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Requests => "requests",
+        Basis::Actual => "usage",
+    }
+}
+
+/// Formats an age by its two largest units, for example `8d3h`.
 pub fn whole(age: SignedDuration) -> String {
     let seconds = age.as_secs();
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
@@ -415,7 +327,7 @@ pub fn whole(age: SignedDuration) -> String {
     }
 }
 
-/// A duration in whole seconds, as people write it: `1h30m`, `45s`.
+/// Formats a duration in whole seconds, for example `1h30m` or `45s`.
 pub fn short(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let parts = [

@@ -1,4 +1,4 @@
-//! What would have to change: for each reason why nothing is done, the way out of it.
+//! Remedies: for each reason for doing nothing, the change that would remove it.
 
 use jiff::SignedDuration;
 
@@ -9,159 +9,214 @@ use super::refusal::short;
 use super::{Class, Halt, Idle, PlacementCause, Refusal, SteerReason};
 
 impl Refusal {
-    /// What would have to change for the pod to go: a clause for people, with the values at hand.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one clause for each refusal, in one place"
-    )]
+    /// Returns the change that would let the pod move: a clause for people that names the actual values.
     pub fn remedy(&self) -> String {
-        match self {
-            Refusal::Mirror | Refusal::Static => "move its manifest on the node; no policy lets it go".to_owned(),
-            Refusal::Terminating => "nothing: it is going".to_owned(),
-            Refusal::DaemonSet => "`evictable.allow: [daemonSets]`; seldom of use".to_owned(),
-            Refusal::SystemCritical => "`evictable.allow: [systemCritical]`, or a lower priority".to_owned(),
-            Refusal::Priority { priority, .. } => {
-                format!("an `evictable.priorityBelow` above {priority}, or a lower priority")
-            }
-            Refusal::UnknownPriorityClass(name) => {
-                format!("create the PriorityClass {name}, or mend `evictable.priorityBelow`")
-            }
-            Refusal::Bare => "give it a controller; failed bare pods: `evictable.allow: [failedBare]`".to_owned(),
-            Refusal::LocalStorage => "`evictable.allow: [localStorage]`, or no emptyDir and hostPath".to_owned(),
-            Refusal::PersistentVolume(_) => {
-                "take `persistentVolumes` out of `evictable.protect`, or name classes in `protectedStorageClasses`"
-                    .to_owned()
-            }
-            Refusal::ResourceClaims => "take `resourceClaims` out of `evictable.protect`".to_owned(),
-            Refusal::NoBudget => {
-                "give it a PodDisruptionBudget, or take `withoutBudget` out of `evictable.protect`".to_owned()
-            }
-            Refusal::PrefersToStay => "remove the annotation, or `evictable.allow: [preferNoEviction]`".to_owned(),
-            Refusal::Namespace(name) => format!(
-                "let {name} in by `evictable.namespaces`, `evictable.namespaceSelector` or the strategy's own namespaces"
-            ),
-            Refusal::PodSelector => "another `evictable.podSelector`, or other labels of the pod".to_owned(),
-            Refusal::Young { age, least } => {
-                format!("wait {}, or a shorter `evictable.minPodAge`", short(at_least_a_second(*least, *age)))
-            }
-            Refusal::TooFewReplicas { have, .. } => {
-                format!("more replicas, or `evictable.minReplicas: {have}`")
-            }
-            Refusal::LastReady { planned: 0, .. } => {
-                "wait until other replicas are Ready, or a lower `evictable.minReplicas`".to_owned()
-            }
-            Refusal::LastReady { .. } => {
-                "wait until the replacements of the others are Ready, or a lower `evictable.minReplicas`".to_owned()
-            }
-            Refusal::Unmeasured(why) => unmeasured(*why),
-            Refusal::Doubtful(_) => "mend the object that cannot be read".to_owned(),
-            Refusal::CycleLimit(most) => format!("wait for the next cycle, or a `limits.perCycle` above {most}"),
-            Refusal::NodeLimit(most) => format!(
-                "wait for the next cycle, or a `limits.perNode` (or the strategy's `evictionLimits`) above {most}"
-            ),
-            Refusal::NamespaceLimit(most) => {
-                format!("wait for the next cycle, or a `limits.perNamespace` above {most}")
-            }
-            Refusal::RateLimit(most) => format!("wait a minute, or a `limits.perMinute` above {most}"),
-            Refusal::WorkloadLimit { most, .. } => {
-                format!("wait until its replacements are Ready, or a `limits.perWorkload` above {most}")
-            }
-            Refusal::Budget { name, planned: 0 } => {
-                format!("more healthy replicas, or a PodDisruptionBudget {name} that allows more")
-            }
-            Refusal::Budget { name, .. } => {
-                format!("wait until the planned ones are replaced, or a PodDisruptionBudget {name} that allows more")
-            }
-            Refusal::SeveralBudgets(_) => "let one PodDisruptionBudget alone cover the pod".to_owned(),
-            Refusal::StaleBudget(_) => "wait for the disruption controller".to_owned(),
-            Refusal::Resting(left) => format!("wait {}, or a shorter `cooldown.rest`", short(*left)),
-            Refusal::Useless { left, .. } => {
-                format!("wait {}; better, mend what draws the pod back, such as a preferred affinity", short(*left))
-            }
-            Refusal::LedgerFull(_) => "wait until entries are forgotten, or a shorter `cooldown.rest`".to_owned(),
-            Refusal::NoRoom(_) => "room on another node that may take it, by requests and by usage".to_owned(),
-            Refusal::WouldReturn { node, pull, .. } => home(node, pull),
-            Refusal::WouldBeHot { basis: Basis::Actual, .. } => {
-                "requests nearer to what pods use, so that the scheduler sees it; more room; or `forecast.tolerance`"
-                    .to_owned()
-            }
-            Refusal::WouldBeHot { node, .. } => {
-                format!("what draws it to {node}; more room by requests; or `forecast.tolerance`")
-            }
-            Refusal::WouldBeUnknown(node) => {
-                format!("the source must tell of {node} (see `usage` in the policy), or what draws it there")
-            }
-            Refusal::WouldNotHelp(node) => {
-                format!("what draws it to {node} rather than to a node where it would help; or `forecast.tolerance`")
-            }
-            Refusal::WouldBeExcluded(node) => format!("`evictable.destinations`, or what draws it to {node}"),
-            Refusal::Unremovable(_) => "the annotations of cluster-autoscaler on the node and its pods".to_owned(),
-            Refusal::NotAlone(pod) => {
-                format!("whatever keeps {pod}: a node is emptied as a whole or not at all (`explain` it)")
-            }
-        }
+        let fixed = match self {
+            Refusal::Priority { priority, .. } => return priority_below(*priority),
+            Refusal::UnknownPriorityClass(name) => return create_class(name),
+            Refusal::Namespace(name) => return allow_namespace(name),
+            Refusal::Young { age, least } => return wait_for_age(*age, *least),
+            Refusal::TooFewReplicas { have, .. } => return replicas(*have),
+            Refusal::Unmeasured(why) => return unmeasured(*why),
+            Refusal::CycleLimit(most) => return next_cycle("`limits.perCycle`", *most),
+            Refusal::NodeLimit(most) => return next_cycle(NODE_LIMITS, *most),
+            Refusal::NamespaceLimit(most) => return next_cycle("`limits.perNamespace`", *most),
+            Refusal::RateLimit(most) => return next_minute(*most),
+            Refusal::WorkloadLimit { most, .. } => return workload(*most),
+            Refusal::Budget { name, planned } => return budget(name, *planned),
+            Refusal::Resting(left) => return wait(*left, "lower `cooldown.rest`"),
+            Refusal::Useless { left, .. } => return ineffective(*left),
+            Refusal::WouldReturn { node, pull, .. } => return keep_away(node, pull),
+            Refusal::WouldBeHot { node, basis, .. } => return lower_load(node, *basis),
+            Refusal::WouldBeUnknown(node) => return measure(node),
+            Refusal::WouldNotHelp(node) => return elsewhere(node),
+            Refusal::WouldBeExcluded(node) => return other_destination(node),
+            Refusal::NotAlone(pod) => return free_other_pod(pod),
+            Refusal::Mirror | Refusal::Static => MANIFEST,
+            Refusal::Terminating => "nothing: it is leaving",
+            Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
+            Refusal::SystemCritical => SYSTEM_CRITICAL,
+            Refusal::Bare => BARE,
+            Refusal::LocalStorage => LOCAL_STORAGE,
+            Refusal::PersistentVolume(_) => PERSISTENT_VOLUME,
+            Refusal::ResourceClaims => "remove `resourceClaims` from `evictable.protect`",
+            Refusal::NoBudget => NO_BUDGET,
+            Refusal::PrefersToStay => PREFER_NO_EVICTION,
+            Refusal::PodSelector => "change `evictable.podSelector` or the pod's labels",
+            Refusal::LastReady { planned: 0, .. } => READY_REPLICAS,
+            Refusal::LastReady { .. } => READY_REPLACEMENTS,
+            Refusal::Doubtful(_) => "correct the object that cannot be read",
+            Refusal::SeveralBudgets(_) => "let only one PodDisruptionBudget select the pod",
+            Refusal::StaleBudget(_) => "wait for the disruption controller",
+            Refusal::LedgerFull(_) => "wait until entries expire, or lower `cooldown.rest`",
+            Refusal::NoRoom(_) => NO_ROOM,
+            Refusal::Unremovable(_) => AUTOSCALER,
+        };
+        fixed.to_owned()
     }
 }
 
-/// What would keep a replacement from coming home.
-fn home(node: &str, pull: &PlacementCause) -> String {
-    let mend = match pull {
-        PlacementCause::Lot
-        | PlacementCause::Score(
-            ScorePlugin::NodeResourcesFit | ScorePlugin::NodeResourcesBalancedAllocation,
-        ) => "requests nearer to what pods use, so that the scheduler sees which node is full"
-            .to_owned(),
-        PlacementCause::Unscored => format!(
-            "its scheduler's profile, by `--scheduler-config`, or a filter that closes {node}"
-        ),
-        PlacementCause::Score(ScorePlugin::ImageLocality) => {
-            "its images on the other nodes".to_owned()
-        }
-        PlacementCause::Score(ScorePlugin::TaintToleration) => {
-            "the soft taints of the free nodes, or a toleration of them".to_owned()
-        }
-        PlacementCause::Score(ScorePlugin::NodeAffinity) => {
-            format!("a preferred node affinity that does not favour {node}")
-        }
-        PlacementCause::Score(ScorePlugin::InterPodAffinity) => {
-            format!("a preferred pod affinity that does not favour {node}")
-        }
-        PlacementCause::Score(ScorePlugin::PodTopologySpread) => {
-            format!("a soft topology spread that does not favour {node}")
-        }
+const NODE_LIMITS: &str = "`limits.perNode` (or the strategy's `evictionLimits`)";
+const MANIFEST: &str = "move its manifest to another node; no policy allows its eviction";
+const SYSTEM_CRITICAL: &str =
+    "set `evictable.allow: [systemCritical]`, or give it a lower priority";
+const BARE: &str = "give it a controller; for failed pods set `evictable.allow: [failedBare]`";
+const LOCAL_STORAGE: &str =
+    "set `evictable.allow: [localStorage]`, or remove its emptyDir and hostPath volumes";
+const PERSISTENT_VOLUME: &str = "remove `persistentVolumes` from `evictable.protect`, \
+                                 or name classes in `protectedStorageClasses`";
+const NO_BUDGET: &str =
+    "give it a PodDisruptionBudget, or remove `withoutBudget` from `evictable.protect`";
+const PREFER_NO_EVICTION: &str =
+    "remove the annotation, or set `evictable.allow: [preferNoEviction]`";
+const READY_REPLICAS: &str =
+    "wait until other replicas are Ready, or lower `evictable.minReplicas`";
+const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
+                                  or lower `evictable.minReplicas`";
+const NO_ROOM: &str = "make room on another node that may run it, by requests and by usage";
+const AUTOSCALER: &str = "change the cluster-autoscaler annotations on the node and its pods";
+const CLOSER_REQUESTS: &str = "set requests closer to usage, so that the scheduler sees the load";
+
+fn priority_below(priority: i32) -> String {
+    format!("set `evictable.priorityBelow` above {priority}, or give it a lower priority")
+}
+
+fn create_class(name: &str) -> String {
+    format!("create PriorityClass {name}, or correct `evictable.priorityBelow`")
+}
+
+fn allow_namespace(name: &str) -> String {
+    format!(
+        "allow {name} in `evictable.namespaces`, `evictable.namespaceSelector` or the strategy's `namespaces`"
+    )
+}
+
+fn wait(left: SignedDuration, otherwise: &str) -> String {
+    format!("wait {}, or {otherwise}", short(left))
+}
+
+fn wait_for_age(age: SignedDuration, least: SignedDuration) -> String {
+    wait(at_least_a_second(least, age), "lower `evictable.minPodAge`")
+}
+
+fn replicas(have: u32) -> String {
+    format!("add replicas, or set `evictable.minReplicas: {have}`")
+}
+
+fn next_cycle(field: &str, most: u32) -> String {
+    format!("wait for the next cycle, or set {field} above {most}")
+}
+
+fn next_minute(most: u32) -> String {
+    format!("wait a minute, or set `limits.perMinute` above {most}")
+}
+
+fn workload(most: u32) -> String {
+    format!("wait until the replacements are Ready, or set `limits.perWorkload` above {most}")
+}
+
+fn budget(name: &str, planned: u32) -> String {
+    let first = match planned {
+        0 => "add healthy replicas",
+        _ => "wait until the planned evictions are replaced",
     };
-    match pull {
-        PlacementCause::Unscored => mend,
-        PlacementCause::Lot | PlacementCause::Score(_) => {
-            format!("{mend}; or `steering`, by which hot nodes draw less")
+    format!("{first}, or let PodDisruptionBudget {name} allow more disruptions")
+}
+
+fn ineffective(left: SignedDuration) -> String {
+    format!(
+        "wait {}; better, remove what attracts the pod to its node, such as a preferred affinity",
+        short(left)
+    )
+}
+
+fn lower_load(node: &str, basis: Basis) -> String {
+    let first = match basis {
+        Basis::Actual => CLOSER_REQUESTS.to_owned(),
+        Basis::Requests => format!("remove what attracts the pod to {node}"),
+    };
+    format!("{first}; or add capacity; or raise `forecast.tolerance`")
+}
+
+fn measure(node: &str) -> String {
+    format!(
+        "make the usage source report {node} (see `usage` in the policy), or remove what attracts the pod to it"
+    )
+}
+
+fn elsewhere(node: &str) -> String {
+    format!(
+        "remove what attracts the pod to {node} instead of a node where it would help, or raise `forecast.tolerance`"
+    )
+}
+
+fn other_destination(node: &str) -> String {
+    format!("change `evictable.destinations`, or remove what attracts the pod to {node}")
+}
+
+fn free_other_pod(pod: &str) -> String {
+    format!("remove what keeps {pod} (`explain` it): a node is emptied completely or not at all")
+}
+
+/// Returns the change that would keep a replacement from returning to its node.
+fn keep_away(node: &str, pull: &PlacementCause) -> String {
+    let first = match pull {
+        PlacementCause::Unscored => {
+            return format!(
+                "pass its scheduler's profile by `--scheduler-config`, or let a filter exclude {node}"
+            );
+        }
+        PlacementCause::Lot => CLOSER_REQUESTS.to_owned(),
+        PlacementCause::Score(plugin) => weaken(*plugin, node),
+    };
+    format!("{first}; or use `steering`, so that the scheduler avoids hot nodes")
+}
+
+fn weaken(plugin: ScorePlugin, node: &str) -> String {
+    match plugin {
+        ScorePlugin::NodeResourcesFit | ScorePlugin::NodeResourcesBalancedAllocation => {
+            CLOSER_REQUESTS.to_owned()
+        }
+        ScorePlugin::ImageLocality => "pull its images on the other nodes".to_owned(),
+        ScorePlugin::TaintToleration => {
+            "remove the PreferNoSchedule taints of the free nodes, or add a toleration".to_owned()
+        }
+        ScorePlugin::NodeAffinity => prefer_less("node affinity", node),
+        ScorePlugin::InterPodAffinity => prefer_less("pod affinity", node),
+        ScorePlugin::PodTopologySpread => {
+            format!("change the soft topology spread constraint so that it does not favour {node}")
         }
     }
 }
 
-/// What would have to change for usage to be known.
+fn prefer_less(affinity: &str, node: &str) -> String {
+    format!("change the preferred {affinity} so that it does not favour {node}")
+}
+
+/// Returns the change that would make the usage known.
 fn unmeasured(why: Unmeasured) -> String {
     match why {
-        Unmeasured::Missing => "the source must tell of it; see `usage` in the policy".to_owned(),
-        Unmeasured::Stale(_) => {
-            "the source must be fresh again, or a longer `usage.staleAfter`".to_owned()
+        Unmeasured::Missing => {
+            "make the usage source report it (see `usage` in the policy)".to_owned()
         }
-        Unmeasured::Future(_) => "the clocks must agree".to_owned(),
+        Unmeasured::Stale(_) => "wait for a fresh sample, or raise `usage.staleAfter`".to_owned(),
+        Unmeasured::Future(_) => "synchronise the clocks".to_owned(),
         Unmeasured::Few { have, need } => {
             format!(
-                "wait for {} more of them, or a lower `usage.minSamples`",
+                "wait for {} more samples, or lower `usage.minSamples`",
                 need.saturating_sub(have)
             )
         }
     }
 }
 
-/// What is left of a time, in whole seconds, for as long as any is left.
+/// Returns the remaining time, at least one second.
 fn at_least_a_second(whole: SignedDuration, gone: SignedDuration) -> SignedDuration {
     whole.saturating_sub(gone).max(SignedDuration::from_secs(1))
 }
 
 impl Class {
-    /// What would have to change for the node to take part, or to take pods; `None` where nothing keeps it from that.
+    /// Returns the change that would let the node take part or take pods; `None` if nothing prevents it.
     pub fn remedy(&self) -> Option<String> {
         Some(match self {
             Class::Warming {
@@ -170,15 +225,15 @@ impl Class {
                 ..
             } => {
                 let left = short(at_least_a_second(*sustained_for, *since));
-                format!("wait {left}, or a shorter `sustainedFor`")
+                format!("wait {left}, or lower `sustainedFor`")
             }
-            Class::ColdCordoned | Class::InUseCordoned => "uncordon it".to_owned(),
+            Class::ColdCordoned | Class::InUseCordoned => "uncordon the node".to_owned(),
             Class::Leaving => "nothing: cluster-autoscaler has marked it".to_owned(),
             Class::Unknown(why) => unmeasured(*why),
-            Class::Doubtful(_) => "mend the object that cannot be read".to_owned(),
-            Class::NotReady => "its kubelet has to be Ready again".to_owned(),
+            Class::Doubtful(_) => "correct the object that cannot be read".to_owned(),
+            Class::NotReady => "wait until its kubelet reports Ready".to_owned(),
             Class::NotSelected => {
-                "the policy's `nodeSelector`, or that of the strategy's pools".to_owned()
+                "change the `nodeSelector` of the policy or of the strategy's pools".to_owned()
             }
             Class::Hot { .. } | Class::Cold | Class::Even | Class::Underused | Class::InUse => {
                 return None;
@@ -188,58 +243,56 @@ impl Class {
 }
 
 impl Idle {
-    /// What would have to change for the strategy to do something.
+    /// Returns the change that would let the strategy act.
     pub fn remedy(&self) -> String {
         match self {
-            Idle::NothingHot => {
-                "nothing: no node needs relief by its `targetThresholds`".to_owned()
+            Idle::NothingHot => "nothing: no node is above its `targetThresholds`".to_owned(),
+            Idle::NotForLong(_) => "wait, or lower `sustainedFor`".to_owned(),
+            Idle::NothingCold(_) => "add nodes, or raise `thresholds`".to_owned(),
+            Idle::AllCold => {
+                "nothing: no node needs relief, and fewer nodes would suffice".to_owned()
             }
-            Idle::NotForLong(_) => "wait, or a shorter `sustainedFor`".to_owned(),
-            Idle::NothingCold(_) => {
-                "a node below its thresholds: more nodes, or higher `thresholds`".to_owned()
-            }
-            Idle::AllCold => "nothing: no node needs relief; fewer nodes would do".to_owned(),
             Idle::FewCold { cold, .. } => {
-                format!("more nodes below their thresholds, or a `numberOfNodes` below {cold}")
+                format!("add nodes or raise `thresholds`, or set `numberOfNodes` below {cold}")
             }
-            Idle::NothingUnderused => "nothing, or higher `thresholds`".to_owned(),
+            Idle::NothingUnderused => "nothing, or raise `thresholds`".to_owned(),
             Idle::NoDestination => {
-                "a node above its thresholds that takes pods, or lower `thresholds`".to_owned()
+                "uncordon a node above its thresholds, or lower `thresholds`".to_owned()
             }
             Idle::Unmeasurable(resource) => {
-                format!("no threshold for {resource}, or `basis: requests`")
+                format!("remove the threshold for {resource}, or set `basis: requests`")
             }
         }
     }
 }
 
 impl Halt {
-    /// What would have to change for anything to be considered.
+    /// Returns the change that would let the cycle consider pods.
     pub fn remedy(&self) -> String {
         match self {
-            Halt::FewNodes(_) => "more nodes that are Ready, or a wider `nodeSelector`".to_owned(),
+            Halt::FewNodes(_) => "add Ready nodes, or widen `nodeSelector`".to_owned(),
             Halt::NotReady { .. } => {
-                "more nodes that are Ready, or a higher `safety.maxNotReady`".to_owned()
+                "wait until more nodes are Ready, or raise `safety.maxNotReady`".to_owned()
             }
             Halt::Pending { .. } => {
-                "room for the pods that wait, or a higher `safety.maxPending`".to_owned()
+                "make room for the pending pods, or raise `safety.maxPending`".to_owned()
             }
         }
     }
 }
 
 impl SteerReason {
-    /// What would have to change for the node to be steered around, or to be so no more; `None` where nothing is amiss.
+    /// Returns the change that would add or remove the taint; `None` if nothing is wrong.
     pub fn remedy(&self) -> Option<String> {
         match self {
-            SteerReason::Enough(most) => Some(format!("a `steering.maxNodes` above {most}")),
-            SteerReason::NotAsked => Some("`steering` in the policy".to_owned()),
+            SteerReason::Enough(most) => Some(format!("set `steering.maxNodes` above {most}")),
+            SteerReason::NotAsked => Some("set `steering` in the policy".to_owned()),
             SteerReason::Cooling { resource, cool, .. } => {
-                Some(format!("{resource} at or below {cool}"))
+                Some(format!("bring {resource} to {cool} or below"))
             }
-            SteerReason::Unsure(_) => Some(
-                "what keeps its usage from being known, or the cluster from being well".to_owned(),
-            ),
+            SteerReason::Unsure(_) => {
+                Some("correct what makes the usage unknown or the cluster unhealthy".to_owned())
+            }
             SteerReason::Hot { .. }
             | SteerReason::Unlanded
             | SteerReason::Emptying

@@ -1,4 +1,4 @@
-//! Workloads whose requests are far from what their pods use, with requests that would fit.
+//! Workloads whose requests differ widely from their usage, with recommended requests.
 
 use std::collections::BTreeMap;
 
@@ -8,58 +8,59 @@ use serde::{Serialize, Serializer};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::values::{Amount, Ratio, quantity};
 
-/// A workload whose requests are far from what its pods use. All amounts are of a pod as a whole, its containers together,
-/// for so usage is measured.
+/// A workload whose requests differ widely from its usage.
+///
+/// All amounts are per pod, summed over its containers, because usage is measured per pod.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rightsizing {
     /// The workload.
     pub workload: OwnerKey,
-    /// Its pods that neither have finished nor are on their way out.
+    /// Pods that are neither finished nor terminating.
     pub pods: u32,
-    /// How many of them the rightsizing rests on: those that are Ready and of which enough samples are known.
+    /// Pods that the recommendation is based on: Ready, with enough samples.
     pub measured: u32,
-    /// How many samples that are, in all.
+    /// Samples of these pods in total.
     pub samples: u64,
-    /// From the oldest of these samples to the newest; zero where each pod was looked at once.
+    /// Time from the oldest of these samples to the newest; zero with one sample per pod.
     pub span: SignedDuration,
-    /// `cpu`, `memory` or both: those in which the request is far from use.
+    /// The resources whose request differs widely from usage: `cpu`, `memory` or both.
     pub resources: BTreeMap<&'static str, Suggestion>,
 }
 
 impl Rightsizing {
-    /// How much of the cluster its worst resource is wrong by.
+    /// Returns the largest error over its resources, as a share of the cluster.
     pub fn wrong_by(&self) -> Ratio {
         let shares = self.resources.values().map(|s| s.wrong_by);
         shares.max_by(|a, b| a.order(*b)).unwrap_or_default()
     }
 }
 
-/// What one pod of a workload had better request of one resource.
+/// The recommended request of one resource for each pod of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Suggestion {
-    /// Which way the request is wrong.
+    /// Whether the request is too high or too low.
     pub direction: Direction,
-    /// The resource that the amounts are of.
+    /// The resource.
     pub resource: &'static str,
-    /// What its newest pod requests, as the scheduler counts it; `None` where it requests nothing.
+    /// The request of the newest pod, as the scheduler counts it; `None` without a request.
     pub request: Option<Amount>,
-    /// What a pod typically uses: the median over the pods, each smoothed as the policy says.
+    /// Typical usage of a pod: the median over the pods, each smoothed as the policy says.
     pub typical: Amount,
-    /// What a pod had better request.
+    /// The recommended request.
     pub suggested: Amount,
-    /// The pod's limit, where it has one. It caps the suggestion, and perhaps what was measured.
+    /// The limit of the pod, if it has one. It caps the recommendation and may have capped the measured usage.
     pub limit: Option<Amount>,
-    /// By how much the requests of all its pods together would change.
+    /// The change in the requests of all its pods together.
     pub total: Amount,
-    /// The same as a share of what the nodes have; zero where they have none.
+    /// The same as a share of the nodes' allocatable resources; zero if they have none.
     pub wrong_by: Ratio,
 }
 
 impl Serialize for Suggestion {
-    /// Amounts are written as Kubernetes writes them, such as `250m` and `128Mi`, to be put into a manifest as they are.
+    /// Writes amounts as Kubernetes quantities, such as `250m` and `128Mi`, ready for a manifest.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Written {
+        struct SuggestionFields {
             direction: Direction,
             request: Option<String>,
             typical: String,
@@ -69,7 +70,7 @@ impl Serialize for Suggestion {
             wrong_by: Ratio,
         }
         let text = |amount: Amount| quantity::text(self.resource, amount);
-        Written {
+        SuggestionFields {
             direction: self.direction,
             request: self.request.map(text),
             typical: text(self.typical),
@@ -82,18 +83,18 @@ impl Serialize for Suggestion {
     }
 }
 
-/// Which way a request is wrong.
+/// The direction in which a request is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// More is requested than is used: nodes look fuller to the scheduler than they are.
+    /// The request exceeds usage: nodes look fuller to the scheduler than they are.
     TooHigh,
-    /// Less is requested than is used, or nothing: nodes look emptier to the scheduler than they are.
+    /// Usage exceeds the request, or there is none: nodes look emptier to the scheduler than they are.
     TooLow,
 }
 
 impl Direction {
-    /// The stable code.
+    /// Returns the stable code.
     pub const fn code(self) -> &'static str {
         match self {
             Direction::TooHigh => "too_high",

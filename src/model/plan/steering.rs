@@ -1,51 +1,51 @@
-//! What is done about the soft taints by which the scheduler is steered, and why.
-
-use std::fmt;
+//! Changes of the soft taints that steer the scheduler, and the reasons for them.
 
 use serde::{Serialize, Serializer};
 
 use crate::model::snapshot::facts::{Effect, Taint};
 use crate::values::Ratio;
 
-/// The key of our taints. Whatever bears it is ours, and nothing else is ever touched.
+/// The key of the steering taint. evenkeel owns every taint with this key and changes no other.
 pub const STEERING_KEY: &str = "evenkeel.io/steer";
 
-/// What is done about the taint of one node. The taint is `PreferNoSchedule`: a node that has it is the scheduler's last
-/// choice, and never closed. See <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>.
+/// The action on the steering taint of one node.
+///
+/// The effect is `PreferNoSchedule`: the scheduler avoids a node with the taint but may still use it. See
+/// <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steer {
     /// The node.
     pub node: String,
-    /// What is done.
+    /// The action.
     pub action: SteerAction,
-    /// Why.
+    /// The reason.
     pub why: SteerReason,
 }
 
-/// What is done about a taint.
+/// An action on a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteerAction {
-    /// The node gets it, in place of another of ours.
+    /// Add the taint, replacing one with another value.
     Add(SteerValue),
-    /// It has it, and keeps it.
+    /// Keep the taint.
     Keep(SteerValue),
-    /// It has it, and loses it.
+    /// Remove the taint.
     Remove,
-    /// It should have it, and does not get it.
+    /// Leave the taint off although the node should have it.
     Withhold(SteerValue),
 }
 
-/// The value of the taint: for what the node is passed over.
+/// The value of the taint: the reason why the scheduler avoids the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SteerValue {
-    /// It is hot.
+    /// The node is hot.
     Hot,
-    /// It is to be emptied, or to stay empty.
+    /// The node is to be emptied or to stay empty.
     Emptying,
 }
 
 impl SteerValue {
-    /// As it stands in the taint.
+    /// Returns the text of the taint value.
     pub const fn text(self) -> &'static str {
         match self {
             SteerValue::Hot => "hot",
@@ -53,7 +53,7 @@ impl SteerValue {
         }
     }
 
-    /// The value of a taint of ours; `None` where it has another form than we give it.
+    /// Returns the value of a steering taint; `None` if the taint is not one that evenkeel sets.
     pub fn of(taint: &Taint) -> Option<Self> {
         let ours = taint.key == STEERING_KEY && taint.effect == Effect::PreferNoSchedule;
         [SteerValue::Hot, SteerValue::Emptying]
@@ -63,7 +63,7 @@ impl SteerValue {
 }
 
 impl SteerAction {
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn code(self) -> &'static str {
         match self {
             SteerAction::Add(_) => "add",
@@ -73,7 +73,7 @@ impl SteerAction {
         }
     }
 
-    /// The value that it is about; `None` where any is.
+    /// Returns the value of the taint; `None` for a removal, which applies to any value.
     pub const fn value(self) -> Option<SteerValue> {
         match self {
             SteerAction::Add(value) | SteerAction::Keep(value) | SteerAction::Withhold(value) => {
@@ -83,55 +83,66 @@ impl SteerAction {
         }
     }
 
-    /// Whether the cluster has to be changed for it.
+    /// Returns true if the action changes the node.
     pub const fn is_change(self) -> bool {
         matches!(self, SteerAction::Add(_) | SteerAction::Remove)
     }
 }
 
-/// Why a node has the taint, or has it no more.
-#[derive(Clone, Debug, PartialEq)]
+/// The reason why a node has the taint or loses it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SteerReason {
-    /// It is above a target, for long enough.
+    /// The node has been above a target for long enough.
+    #[error("{resource} {ratio} is above the target {target}: new pods should land elsewhere")]
     Hot {
-        /// The resource that is furthest over.
+        /// The resource that exceeds its target most.
         resource: String,
         /// The ratio.
         ratio: Ratio,
         /// The target.
         target: Ratio,
     },
-    /// It was hot, and is not far enough below its targets yet.
+    /// The node was hot and is not far enough below its targets yet.
+    #[error("the node was hot, and {resource} {ratio} is still above {cool}")]
     Cooling {
         /// The resource that is nearest to its target.
         resource: String,
         /// The ratio.
         ratio: Ratio,
-        /// At or below this it has cooled.
+        /// The node has cooled at or below this ratio.
         cool: Ratio,
     },
-    /// It has cooled, but the replacement of a pod that left it has no node yet.
+    /// The node has cooled, but the replacement of a pod evicted from it has no node yet.
+    #[error("the node has cooled, but the replacement of a pod evicted from it has no node yet")]
     Unlanded,
-    /// It is to be emptied.
+    /// The node is to be emptied.
+    #[error("the node is to be emptied: new pods should land elsewhere")]
     Emptying,
-    /// It is empty, and stays so.
+    /// The node is empty and should stay empty.
+    #[error("the node is empty and should stay empty until it is removed")]
     Empty,
-    /// So many nodes are steered around already, and the policy allows no more.
+    /// This many nodes have the taint already, and the policy allows no more.
+    #[error("{0} nodes have the taint already, the most that steering.maxNodes allows")]
     Enough(u32),
-    /// It has cooled.
+    /// The node has cooled.
+    #[error("the node has cooled")]
     Cooled,
-    /// It is not to be emptied any more.
+    /// The node is no longer to be emptied.
+    #[error("the node is no longer to be emptied")]
     NotEmptied,
-    /// What is known of it does not suffice, by the verdict of a strategy.
+    /// A strategy does not know enough about the node; holds its verdict.
+    #[error("the taint does not change without reliable data: {0}")]
     Unsure(String),
-    /// The policy does not ask for it.
+    /// The policy does not ask for steering.
+    #[error("the policy does not ask for steering")]
     NotAsked,
-    /// Whoever would take it away again ends.
+    /// evenkeel exits and would not remove the taint later.
+    #[error("evenkeel exits and removes its taints")]
     Ending,
 }
 
 impl SteerReason {
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             SteerReason::Hot { .. } => "hot",
@@ -149,53 +160,6 @@ impl SteerReason {
     }
 }
 
-impl fmt::Display for SteerReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SteerReason::Hot {
-                resource,
-                ratio,
-                target,
-            } => {
-                write!(
-                    f,
-                    "{resource} {ratio} is above the target {target}: pods had better land elsewhere"
-                )
-            }
-            SteerReason::Cooling {
-                resource,
-                ratio,
-                cool,
-            } => {
-                write!(
-                    f,
-                    "it was hot, and {resource} {ratio} is not at or below {cool} yet"
-                )
-            }
-            SteerReason::Unlanded => f.write_str(
-                "it has cooled, but the replacement of a pod that left it has no node yet",
-            ),
-            SteerReason::Emptying => {
-                f.write_str("it is to be emptied: pods had better land elsewhere")
-            }
-            SteerReason::Empty => {
-                f.write_str("it is empty, and had better stay so until it is switched off")
-            }
-            SteerReason::Enough(nodes) => {
-                write!(
-                    f,
-                    "the scheduler is steered around {nodes} already, the most that steering.maxNodes allows"
-                )
-            }
-            SteerReason::Cooled => f.write_str("it has cooled"),
-            SteerReason::NotEmptied => f.write_str("it is not to be emptied any more"),
-            SteerReason::Unsure(why) => write!(f, "nothing is steered by guess: {why}"),
-            SteerReason::NotAsked => f.write_str("the policy does not ask for it"),
-            SteerReason::Ending => f.write_str("evenkeel ends, and leaves no taint behind"),
-        }
-    }
-}
-
 impl Serialize for Steer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
@@ -209,26 +173,31 @@ impl Serialize for Steer {
     }
 }
 
-/// What became of a change of a taint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The outcome of changing a taint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SteerOutcome {
-    /// The node is as it should be now.
+    /// The node has the desired taints now.
+    #[error("done")]
     Done,
-    /// It was so already, or is gone.
+    /// The node had the desired taints already, or no longer exists.
+    #[error("no change needed")]
     Unneeded,
-    /// 403: we have no right to patch nodes.
+    /// HTTP 403: evenkeel lacks the permission to patch nodes.
+    #[error("not allowed: {0}")]
     Forbidden(String),
-    /// The API server answered with another error, or others wrote to the node every time.
+    /// The API server returned another error, or every attempt conflicted with another writer.
+    #[error("failed: {0}")]
     Failed(String),
-    /// No answer came: whether the node was changed has to be seen.
+    /// No response arrived, so the node may or may not have changed.
+    #[error("no response: {0}")]
     Unanswered(String),
 }
 
 impl SteerOutcome {
-    /// Every label that there is.
+    /// Every code.
     pub const CODES: [&'static str; 5] = ["done", "unneeded", "forbidden", "failed", "unanswered"];
 
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             SteerOutcome::Done => "done",
@@ -236,18 +205,6 @@ impl SteerOutcome {
             SteerOutcome::Forbidden(_) => "forbidden",
             SteerOutcome::Failed(_) => "failed",
             SteerOutcome::Unanswered(_) => "unanswered",
-        }
-    }
-}
-
-impl fmt::Display for SteerOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SteerOutcome::Done => f.write_str("done"),
-            SteerOutcome::Unneeded => f.write_str("nothing to do any more"),
-            SteerOutcome::Forbidden(why) => write!(f, "not allowed: {why}"),
-            SteerOutcome::Failed(why) => write!(f, "failed: {why}"),
-            SteerOutcome::Unanswered(why) => write!(f, "no answer: {why}"),
         }
     }
 }

@@ -1,6 +1,4 @@
-//! What strategies make of nodes, and why they do nothing.
-
-use std::fmt;
+//! Verdicts of strategies on nodes, and reasons for doing nothing.
 
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
@@ -10,23 +8,24 @@ use crate::values::Ratio;
 
 use super::refusal::short;
 
-/// What one strategy made of one node.
+/// The class in which one strategy puts one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// The node.
     pub node: String,
-    /// Who says so.
+    /// The strategy.
     pub strategy: &'static str,
-    /// What it is.
+    /// The class.
     pub class: Class,
 }
 
-/// What a strategy takes a node for.
-#[derive(Clone, Debug, PartialEq)]
+/// The class of a node for a strategy. It decides whether the node gives pods, takes pods or neither.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Class {
     /// Above a target: pods should leave.
+    #[error("hot: {resource} {ratio} is above the target {target}")]
     Hot {
-        /// The resource that is furthest over.
+        /// The resource that exceeds its target most.
         resource: String,
         /// The ratio.
         ratio: Ratio,
@@ -34,44 +33,60 @@ pub enum Class {
         target: Ratio,
     },
     /// Above a target, but not for long enough.
+    #[error(
+        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts as hot after {}",
+        short(*.since),
+        short(*.sustained_for)
+    )]
     Warming {
-        /// The resource that is furthest over.
+        /// The resource that exceeds its target most.
         resource: String,
         /// The ratio.
         ratio: Ratio,
         /// The target.
         target: Ratio,
-        /// For how long.
+        /// Time for which it has been above the target.
         since: SignedDuration,
-        /// How long it takes.
+        /// Time after which it counts as hot.
         sustained_for: SignedDuration,
     },
     /// At or below every threshold: may take pods.
+    #[error("at or below every threshold: may take pods")]
     Cold,
     /// At or below every threshold, but cordoned.
+    #[error("at or below every threshold, but cordoned: takes no pods")]
     ColdCordoned,
     /// Between threshold and target.
+    #[error("between threshold and target: nothing to do")]
     Even,
     /// At or below every threshold: to be emptied.
+    #[error("at or below every threshold: to be emptied")]
     Underused,
-    /// Above a threshold: stays, and may take pods.
+    /// Above a threshold: stays and may take pods.
+    #[error("above a threshold: stays and may take pods")]
     InUse,
     /// Above a threshold, but cordoned.
+    #[error("above a threshold: stays, but cordoned: takes no pods")]
     InUseCordoned,
-    /// Above a threshold, and about to be taken away by cluster-autoscaler.
+    /// Above a threshold, but cluster-autoscaler is about to remove it.
+    #[error("above a threshold, but cluster-autoscaler removes it: takes no pods")]
     Leaving,
-    /// Its usage is not known: neither source nor destination.
+    /// Its usage is unknown: neither source nor destination.
+    #[error("left alone: {0}")]
     Unknown(Unmeasured),
-    /// Something on it could not be read: neither source nor destination.
+    /// An object on it could not be read: neither source nor destination.
+    #[error("left alone: {0}")]
     Doubtful(String),
-    /// It is not ready: neither source nor destination.
+    /// It is not Ready: neither source nor destination.
+    #[error("left alone: not ready")]
     NotReady,
-    /// The policy does not select it, or no pool does.
+    /// Neither the policy nor a pool selects it.
+    #[error("left alone: not selected by the policy")]
     NotSelected,
 }
 
 impl Class {
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Class::Hot { .. } => "hot",
@@ -91,47 +106,6 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Class::Hot {
-                resource,
-                ratio,
-                target,
-            } => write!(f, "hot: {resource} {ratio} is above the target {target}"),
-            Class::Warming {
-                resource,
-                ratio,
-                target,
-                since,
-                sustained_for,
-            } => write!(
-                f,
-                "{resource} {ratio} is above the target {target} for {}, and counts as hot after {}",
-                short(*since),
-                short(*sustained_for)
-            ),
-            Class::Cold => f.write_str("at or below every threshold: may take pods"),
-            Class::ColdCordoned => {
-                f.write_str("at or below every threshold, but cordoned: takes no pods")
-            }
-            Class::Even => f.write_str("between threshold and target: nothing to do"),
-            Class::Underused => f.write_str("at or below every threshold: to be emptied"),
-            Class::InUse => f.write_str("above a threshold: stays, and may take pods"),
-            Class::InUseCordoned => {
-                f.write_str("above a threshold: stays, but cordoned: takes no pods")
-            }
-            Class::Leaving => f.write_str(
-                "above a threshold, but cluster-autoscaler takes it away: takes no pods",
-            ),
-            Class::Unknown(why) => write!(f, "left alone: {why}"),
-            Class::Doubtful(why) => write!(f, "left alone: {why}"),
-            Class::NotReady => f.write_str("left alone: not ready"),
-            Class::NotSelected => f.write_str("left alone: not selected by the policy"),
-        }
-    }
-}
-
 impl Serialize for Verdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
@@ -144,45 +118,55 @@ impl Serialize for Verdict {
     }
 }
 
-/// Why a strategy as a whole does nothing.
+/// A strategy's reason for doing nothing in one pool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
     /// The strategy.
     pub strategy: &'static str,
-    /// The pool of nodes that it is about.
+    /// The pool of nodes.
     pub pool: String,
-    /// Why.
+    /// The reason.
     pub why: Idle,
 }
 
-/// Why a strategy does nothing in a pool of nodes.
-#[derive(Clone, Debug, PartialEq)]
+/// The reason why a strategy does nothing in a pool of nodes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Idle {
     /// No node is above a target.
+    #[error("no measured node is above its target")]
     NothingHot,
-    /// So many nodes are above a target, but none for long enough.
+    /// This many nodes are above a target, but none for long enough.
+    #[error("{}, but not for long enough yet", above(*.0))]
     NotForLong(usize),
-    /// So many nodes are hot, but none is below its thresholds.
+    /// This many nodes are hot, but none is below its thresholds.
+    #[error("{}, but no node below its thresholds can take pods", above(*.0))]
     NothingCold(usize),
     /// Every node is below its thresholds.
+    #[error("every measured node is below its thresholds: idle, not unbalanced")]
     AllCold,
-    /// Not more nodes are below their thresholds than `numberOfNodes` asks for.
+    /// Too few nodes are below their thresholds for the policy's `numberOfNodes`.
+    #[error(
+        "{cold} nodes are below their thresholds; numberOfNodes requires more than {more_than}"
+    )]
     FewCold {
-        /// So many are.
+        /// Nodes below their thresholds.
         cold: usize,
-        /// More than this must be.
+        /// The value of `numberOfNodes`, which has to be exceeded.
         more_than: u32,
     },
-    /// No node is below its thresholds, so none is to be emptied.
+    /// No node is below its thresholds, so none is emptied.
+    #[error("no node is below its thresholds, so none is emptied")]
     NothingUnderused,
-    /// No node is left that could take the pods of the others.
+    /// No other node can take pods.
+    #[error("no other node can take pods: each is below its thresholds or cordoned")]
     NoDestination,
-    /// The usage source knows nothing of this resource, which has a threshold.
+    /// The usage source does not measure this resource, which has a threshold.
+    #[error("the usage source measures cpu and memory, but not {0}")]
     Unmeasurable(String),
 }
 
 impl Idle {
-    /// The stable label.
+    /// Returns the stable code.
     pub const fn code(&self) -> &'static str {
         match self {
             Idle::NothingHot => "nothing-hot",
@@ -193,39 +177,6 @@ impl Idle {
             Idle::NothingUnderused => "nothing-underused",
             Idle::NoDestination => "no-destination",
             Idle::Unmeasurable(_) => "unmeasurable",
-        }
-    }
-}
-
-impl fmt::Display for Idle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Idle::NothingHot => f.write_str("no node that is weighed is above its target"),
-            Idle::NotForLong(nodes) => write!(f, "{}, but not yet for long enough", above(*nodes)),
-            Idle::NothingCold(hot) => write!(
-                f,
-                "{}, but no node is below its thresholds to take pods",
-                above(*hot)
-            ),
-            Idle::AllCold => {
-                f.write_str("every node that is weighed is below its thresholds: idle, not uneven")
-            }
-            Idle::FewCold { cold, more_than } => {
-                write!(
-                    f,
-                    "nodes below their thresholds: {cold}; numberOfNodes asks for more than {more_than}"
-                )
-            }
-            Idle::NothingUnderused => {
-                f.write_str("no node is below its thresholds, so none is emptied")
-            }
-            Idle::NoDestination => f.write_str(
-                "every other node is below its thresholds too, or cordoned: none takes pods",
-            ),
-            Idle::Unmeasurable(resource) => write!(
-                f,
-                "metrics tell of cpu and memory, and nothing of {resource}"
-            ),
         }
     }
 }
@@ -250,56 +201,32 @@ impl Serialize for Note {
     }
 }
 
-/// Why nothing at all was considered. Serialises as its sentence.
-#[derive(Clone, Debug, PartialEq)]
+/// The reason why the cycle considers no pod. Serialises as its sentence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Halt {
-    /// Fewer than two nodes are ready and selected.
+    /// Fewer than two nodes are Ready and selected.
+    #[error("ready and selected nodes: {0}; moving a pod requires two")]
     FewNodes(usize),
-    /// Too many nodes are not ready.
+    /// Too many nodes are not Ready.
+    #[error("{not_ready} of {of} nodes are not ready; safety.maxNotReady allows {most}")]
     NotReady {
-        /// How many are not.
+        /// Nodes that are not Ready.
         not_ready: usize,
-        /// Of how many.
+        /// All nodes.
         of: usize,
-        /// The share that the policy puts up with.
+        /// The share that the policy allows.
         most: Ratio,
     },
-    /// Too many pods wait for a node.
+    /// Too many pods are pending.
+    #[error("{pending} of {of} pods are pending; safety.maxPending allows {most}")]
     Pending {
-        /// How many wait.
+        /// Pods that wait for a node.
         pending: usize,
-        /// Of how many.
+        /// All pods.
         of: usize,
-        /// The share that the policy puts up with.
+        /// The share that the policy allows.
         most: Ratio,
     },
-}
-
-impl fmt::Display for Halt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Halt::FewNodes(count) => write!(
-                f,
-                "ready and selected nodes: {count}; it takes two to move anything"
-            ),
-            Halt::NotReady {
-                not_ready,
-                of,
-                most,
-            } => {
-                write!(
-                    f,
-                    "{not_ready} of {of} nodes are not ready, more than {most}: the cluster is too unwell to touch"
-                )
-            }
-            Halt::Pending { pending, of, most } => {
-                write!(
-                    f,
-                    "{pending} of {of} pods wait for a node, more than {most}: the cluster is too full to touch"
-                )
-            }
-        }
-    }
 }
 
 impl Serialize for Halt {

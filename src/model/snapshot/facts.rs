@@ -1,4 +1,4 @@
-//! What is kept of each object of the API: the fields that decisions need, and nothing else.
+//! Facts: the fields of each API object that decisions need.
 
 use std::fmt;
 
@@ -12,55 +12,56 @@ mod placement;
 
 pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread, Volume};
 
-/// What is kept of a node.
+/// The facts of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name, by which pods and metrics refer to it.
+    /// Its name, which pods and metrics use.
     pub name: String,
-    /// Its addresses of type InternalIP, by which metrics may name it.
+    /// Its addresses of type InternalIP, which metrics may use.
     pub addresses: Vec<String>,
     /// Its labels.
     pub labels: Labels,
-    /// Its taints, the one that a cordon adds included.
+    /// Its taints, including the taint of a cordon.
     pub taints: Vec<Taint>,
-    /// Cordoned: takes no new pods.
+    /// Whether it is cordoned and takes no new pods.
     pub cordoned: bool,
-    /// The status of its Ready condition; a node that has none counts as ready, as in descheduler.
+    /// The status of its Ready condition. A node without one counts as Ready, as in descheduler.
     pub ready: bool,
-    /// What pods may use of it, by resource; its capacity where the kubelet reports no allocatable.
+    /// The allocatable amount by resource, or the capacity if the kubelet reports no allocatable.
     pub allocatable: Vec<(String, Amount)>,
-    /// `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`: cluster-autoscaler never takes it away, so that to
-    /// empty it saves nothing. See
+    /// Whether it has `cluster-autoscaler.kubernetes.io/scale-down-disabled: "true"`.
+    /// cluster-autoscaler never removes such a node, so emptying it saves nothing. See
+    ///
     /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
     pub scale_down_disabled: bool,
-    /// The images that it has, as far as its kubelet tells.
+    /// The images that its kubelet reports.
     pub images: Vec<Image>,
 }
 
-/// A mark on a node that keeps pods away that do not tolerate it.
+/// A taint of a node, which keeps away pods that do not tolerate it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taint {
-    /// Its name.
+    /// Its key.
     pub key: String,
     /// Its value, often empty.
     pub value: String,
-    /// How strongly it keeps pods away.
+    /// Its effect.
     pub effect: Effect,
 }
 
-/// How strongly a taint keeps pods away.
+/// The effect of a taint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// No new pods.
     NoSchedule,
-    /// New pods only where there is nothing better.
+    /// New pods only if no better node is available.
     PreferNoSchedule,
-    /// No new pods, and those that are there are thrown out.
+    /// No new pods, and running pods are evicted.
     NoExecute,
 }
 
 impl fmt::Display for Taint {
-    /// As kubectl writes it: `key=value:Effect`, without `=` where there is no value.
+    /// Writes the form of kubectl: `key=value:Effect`, without `=` if the value is empty.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Taint { key, value, effect } = self;
         let equals = if value.is_empty() { "" } else { "=" };
@@ -68,115 +69,118 @@ impl fmt::Display for Taint {
     }
 }
 
-/// What is kept of a pod.
+/// The facts of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is one independent field of the object"
 )]
 pub struct Pod {
-    /// Where it lives.
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its identity: a replacement of the same name has another.
+    /// Its uid. A replacement with the same name has another one.
     pub uid: String,
     /// Its labels.
     pub labels: Labels,
-    /// The annotations that decisions look at.
+    /// The annotations that affect decisions.
     pub marks: Marks,
     /// Its owners, in the order of the object.
     pub owners: Vec<Owner>,
-    /// The node that it is bound to.
+    /// The name of the node that it is bound to.
     pub node: Option<String>,
-    /// Where it is in its life.
+    /// Its phase.
     pub phase: Phase,
     /// Whether its Ready condition is true.
     pub ready: bool,
-    /// Whether it has been told to go.
+    /// Whether it is being deleted.
     pub terminating: bool,
-    /// When it was created, by the API server's clock, to the second.
+    /// Its creation time by the API server's clock, in whole seconds.
     pub created: Timestamp,
-    /// When the kubelet took it on.
+    /// The time when the kubelet accepted it.
     pub started: Option<Timestamp>,
-    /// Its priority, as admission resolved it.
+    /// Its priority, as resolved by admission.
     pub priority: Option<i32>,
-    /// Its quality of service.
+    /// Its quality of service class.
     pub qos: Qos,
-    /// What the scheduler counts for it: containers, init containers, sidecars and overhead.
+    /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
     pub requests: Vec<(String, Amount)>,
-    /// What it may use at most, its containers together; nothing of a resource of which one of them has no limit.
+    /// The sum of its containers' limits. A resource is missing if a container has no limit for it.
     pub limits: Vec<(String, Amount)>,
-    /// What the scheduler takes it to use where it scores nodes.
+    /// The requests that the scheduler uses for scores, with defaults for containers without
+    /// requests.
     pub presumed: Presumed,
-    /// The same without requests of the pod as a whole: so NodeResourcesFit scores a pod that waits.
+    /// The same without pod-level requests: NodeResourcesFit scores a pending pod by these.
     pub presumed_of_containers: Presumed,
-    /// Who node_addresses it; `None` where it is `default-scheduler`.
+    /// The name of its scheduler; `None` for `default-scheduler`.
     pub scheduler: Option<String>,
-    /// Whether it has scheduling gates: it is not placed before they are gone.
+    /// Whether it has scheduling gates. The scheduler ignores it until they are removed.
     pub gated: bool,
-    /// The ports of its node that it takes.
+    /// Its host ports.
     pub ports: Vec<HostPort>,
-    /// What it tolerates.
+    /// Its tolerations.
     pub tolerations: Vec<Toleration>,
-    /// Labels that its node must carry.
+    /// Its node selector.
     pub node_selector: Labels,
-    /// Required node affinity: one of these must hold; `None` where it has none.
+    /// Its required node affinity, of which one term must match; `None` without one.
     pub required_nodes: Option<Vec<NodeTerm>>,
-    /// Preferred node affinity, with weights from 1 to 100.
+    /// Its preferred node affinity, with weights from 1 to 100.
     pub preferred_nodes: Vec<(i32, NodeTerm)>,
-    /// Topology spread constraints.
+    /// Its topology spread constraints.
     pub spread: Vec<Spread>,
-    /// Its containers, with what is known of how they fare.
+    /// Its containers with their status.
     pub containers: Vec<Container>,
     /// `status.reason`, such as `Evicted`.
     pub reason: Option<String>,
     /// Its conditions.
     pub conditions: Vec<Condition>,
-    /// Required anti-affinity: none of these may find a neighbour.
+    /// Its required anti-affinity. No term may match a pod in the same domain.
     pub avoids: Vec<Neighbours>,
-    /// Required affinity: each of these must find a neighbour.
+    /// Its required affinity. Every term must match a pod in the same domain.
     pub seeks: Vec<Neighbours>,
-    /// Preferred affinity and anti-affinity.
+    /// Its preferred affinity and anti-affinity.
     pub likes: Vec<Likes>,
     /// Its volumes.
     pub volumes: Volumes,
-    /// Whether it has dynamic resource claims.
+    /// Whether it uses dynamic resource claims.
     pub resource_claims: bool,
 }
 
-/// Annotations that decisions look at.
+/// The annotations of a pod that affect decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// `kubernetes.io/config.mirror`: the API server's image of a static pod.
+    /// `kubernetes.io/config.mirror`: the pod mirrors a static pod.
     pub mirror: bool,
-    /// `kubernetes.io/config.source` other than `api`: not made through the API server.
+    /// `kubernetes.io/config.source` other than `api`: the pod does not come from the API server.
     pub static_pod: bool,
-    /// `descheduler.alpha.kubernetes.io/evict`, with its value.
+    /// The value of `descheduler.alpha.kubernetes.io/evict`.
     pub evict: Option<String>,
-    /// `descheduler.alpha.kubernetes.io/prefer-no-eviction`, unless its value is `false`.
+    /// `descheduler.alpha.kubernetes.io/prefer-no-eviction` with any value except `false`.
     pub prefer_no_eviction: bool,
-    /// `controller.kubernetes.io/pod-deletion-cost`: the lower, the sooner it may go; 0 where it has none.
+    /// `controller.kubernetes.io/pod-deletion-cost`: pods with a lower cost leave first; 0 if
+    /// missing.
     pub deletion_cost: i32,
-    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict it to take its node away;
-    /// `None` where it says neither `true` nor `false`. See
+    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict the
+    /// pod to remove its node; `None` if the value is neither `true` nor `false`. See
+    ///
     /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
     pub safe_to_evict: Option<bool>,
 }
 
-/// Who made an object.
+/// An owner reference of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Owner {
     /// The kind, such as `ReplicaSet`.
     pub kind: String,
-    /// The name, in the namespace of the owned.
+    /// The name, in the namespace of the object.
     pub name: String,
-    /// Whether this owner is the one that manages the object.
+    /// Whether this owner is the controller of the object.
     #[serde(skip)]
     pub controller: bool,
 }
 
-/// Where an owner lives, its kind and its name. Reads `namespace/Kind/name`.
+/// The namespace, kind and name of an owner. Its text form is `namespace/Kind/name`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct OwnerKey {
@@ -214,23 +218,23 @@ impl TryFrom<String> for OwnerKey {
     }
 }
 
-/// Where a pod is in its life.
+/// The phase of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Not all of its containers have started.
+    /// Not all containers have started.
     Pending,
-    /// It runs.
+    /// At least one container is running.
     Running,
-    /// It has done its work.
+    /// All containers ended successfully.
     Succeeded,
-    /// It has failed for good.
+    /// All containers ended, and one of them failed.
     Failed,
-    /// Its node cannot be asked.
+    /// The API server cannot reach its node.
     Unknown,
 }
 
 impl Phase {
-    /// The name in the API.
+    /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Phase::Pending => "Pending",
@@ -242,32 +246,32 @@ impl Phase {
     }
 }
 
-/// Quality of service, from the weakest claim on its node to the strongest.
+/// The quality of service class, from the weakest to the strongest guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Qos {
-    /// Requests nothing.
+    /// No requests.
     BestEffort,
-    /// Requests something.
+    /// Some requests.
     Burstable,
-    /// Requests all that it may use.
+    /// Requests equal to limits.
     Guaranteed,
 }
 
-/// What a pod puts up with.
+/// A toleration of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toleration {
-    /// The taint's name; every one where `None`.
+    /// The key of the taint; `None` tolerates every key.
     pub key: Option<String>,
-    /// How the values compare.
+    /// The condition on the value of the taint.
     pub operator: Tolerates,
-    /// The effect; every one where `None`.
+    /// The effect; `None` tolerates every effect.
     pub effect: Option<Effect>,
 }
 
-/// How a toleration compares its value to the taint's.
+/// A condition of a toleration on the value of a taint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tolerates {
-    /// Whatever the value.
+    /// Any value.
     Any,
     /// This value.
     Equal(String),
@@ -277,31 +281,31 @@ pub enum Tolerates {
     Below(i64),
 }
 
-/// A container, and how it fares.
+/// A container and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
-    /// What sort of container.
+    /// The role of the container.
     pub role: Role,
-    /// Its image, as the spec names it.
+    /// Its image, as in the spec.
     pub image: String,
-    /// Resources for which it has an entry among its requests, zero or not.
+    /// The resources with an entry in its requests, even if the amount is zero.
     pub requested: Vec<String>,
-    /// How often it was restarted.
+    /// The number of restarts.
     pub restarts: u32,
-    /// Why it waits.
+    /// The reason why it waits.
     pub waiting: Option<String>,
-    /// Why it ended, and with which code, where it has ended for now.
+    /// The reason and exit code of its current termination.
     pub ended: Option<(String, i32)>,
 }
 
-/// What sort of container.
+/// The role of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// One that does the pod's work.
+    /// A regular container.
     Main,
-    /// One that runs before, or beside as a sidecar.
+    /// An init container, including sidecars.
     Init,
-    /// One that a person has added to look inside.
+    /// An ephemeral container, added for debugging.
     Ephemeral,
 }
 
@@ -312,54 +316,56 @@ pub struct Condition {
     pub kind: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// Why, in a word; empty where it says none.
+    /// A reason in one word; empty if missing.
     pub reason: String,
-    /// Since when; `None` where it does not say.
+    /// The time of the last transition; `None` if missing.
     pub since: Option<Timestamp>,
 }
 
-/// What a pod has mounted, as far as it matters to eviction.
+/// The volumes of a pod that affect evictions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volumes {
-    /// An emptyDir or hostPath: its content goes with the pod.
+    /// Whether it has an emptyDir or hostPath volume, whose data a replacement does not have.
     pub local: bool,
     /// Names of its PersistentVolumeClaims, in its namespace.
     pub claims: Vec<String>,
 }
 
-/// What is kept of a PodDisruptionBudget.
+/// The facts of a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Where it lives.
+    /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// The pods that it covers; `None` covers none, an empty selector covers all of the namespace.
+    /// The selector of its pods. `None` covers no pod, and an empty selector covers the whole
+    /// namespace.
     pub selector: Option<Selector>,
-    /// How many of its pods may be disrupted now.
+    /// The disruptions allowed now.
     pub allowed: u32,
-    /// How many of its pods are healthy.
+    /// The number of healthy pods.
     pub healthy: u32,
-    /// How many must be.
+    /// The required number of healthy pods.
     pub desired: u32,
-    /// Whether its status is older than its spec, so that the API server refuses every eviction.
+    /// Whether the status is older than the spec. The API server then rejects every eviction.
     pub stale: bool,
-    /// Whether pods that are not Ready may always be evicted (`unhealthyPodEvictionPolicy: AlwaysAllow`).
+    /// Whether pods that are not Ready may always be evicted (`unhealthyPodEvictionPolicy:
+    /// AlwaysAllow`).
     pub always_unhealthy: bool,
 }
 
-/// An object that could not be read, and why.
+/// An object that could not be read, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Skipped {
     /// Its kind.
     pub kind: String,
-    /// Its namespace, empty where it has none.
+    /// Its namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// Its name, empty where that could not be read either.
+    /// Its name; empty if unreadable too.
     pub name: String,
-    /// The node that it is on, where that is known.
+    /// Its node, if known.
     pub node: Option<String>,
-    /// What was wrong.
+    /// The reason.
     pub why: String,
 }
 

@@ -1,7 +1,7 @@
-//! Objects of the API, as facts.
+//! Conversion of API objects to facts.
 //!
-//! What is missing is read as the API server defaults it. What is there and makes no sense makes that one object
-//! [`Skipped`], with a sentence that names the field, and harms no other.
+//! A missing field gets the default of the API server. An invalid field makes this object
+//! [`Skipped`], with a sentence that names the field, and does not affect other objects.
 
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
@@ -23,10 +23,10 @@ mod requests;
 mod spread;
 mod storage;
 
-/// What is wrong with an object: the field, what was found and what was expected.
+/// A description of an invalid field: its path, the value found and the expected form.
 type Wrong = String;
 
-/// The namespace and the name: what is known of an object that cannot be read otherwise.
+/// The namespace and name: the rest of an unreadable object.
 #[derive(Default)]
 struct Label {
     namespace: String,
@@ -34,12 +34,12 @@ struct Label {
     node: Option<String>,
 }
 
-/// The facts of a node.
+/// Converts a node.
 pub fn node(node: &core::Node) -> Result<Node, Skipped> {
     read_node(node).map_err(|why| skipped(Kind::Node, &node.metadata, why))
 }
 
-/// The facts of a pod.
+/// Converts a pod.
 pub fn pod(pod: &core::Pod) -> Result<Pod, Skipped> {
     pod::read(pod).map_err(|why| {
         let node = pod
@@ -54,36 +54,36 @@ pub fn pod(pod: &core::Pod) -> Result<Pod, Skipped> {
     })
 }
 
-/// The facts of a PodDisruptionBudget.
+/// Converts a PodDisruptionBudget.
 pub fn budget(budget: &PodDisruptionBudget) -> Result<Budget, Skipped> {
     read_budget(budget).map_err(|why| skipped(Kind::Budget, &budget.metadata, why))
 }
 
-/// The name and the labels of a namespace.
+/// Returns the name and labels of a namespace.
 pub fn namespace(namespace: &core::Namespace) -> Result<(String, Labels), Skipped> {
     let meta = &namespace.metadata;
     let name = name_of(meta).map_err(|why| skipped(Kind::Namespace, meta, why))?;
     Ok((name, meta.labels.clone().unwrap_or_default()))
 }
 
-/// The name and the value of a PriorityClass.
+/// Returns the name and value of a PriorityClass.
 pub fn class(class: &PriorityClass) -> Result<(String, i32), Skipped> {
     let name =
         name_of(&class.metadata).map_err(|why| skipped(Kind::Class, &class.metadata, why))?;
     Ok((name, class.value.unwrap_or_default()))
 }
 
-/// The name of a persistent volume claim and its facts.
+/// Returns the name and facts of a PersistentVolumeClaim.
 pub fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Skipped> {
     storage::claim(claim).map_err(|why| skipped(Kind::Claim, &claim.metadata, why))
 }
 
-/// The name of a persistent volume and its facts.
+/// Returns the name and facts of a PersistentVolume.
 pub fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Skipped> {
     storage::volume(volume).map_err(|why| skipped(Kind::Volume, &volume.metadata, why))
 }
 
-/// The name of a service and the labels that it selects pods by: none where it selects no pods.
+/// Returns the name and pod selector of a service; the selector is empty if it selects no pods.
 pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
     let meta = &service.metadata;
     let name = name_of(meta).map_err(|why| skipped(Kind::Service, meta, why))?;
@@ -91,7 +91,7 @@ pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
     Ok(((namespace_of(meta), name), selector.unwrap_or_default()))
 }
 
-/// The name of what stands between pods and their workload, and who controls it.
+/// Returns the name and controller of an object between pods and their workload.
 pub fn owner(kind: Kind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Skipped> {
     let name = name_of(meta).map_err(|why| skipped(kind, meta, why))?;
     let owners = owners_of(meta);
@@ -103,10 +103,11 @@ pub fn owner(kind: Kind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Ski
     Ok(((namespace_of(meta), name), above))
 }
 
-/// The facts of an object from a file, or its kind and why it cannot be read; `None` where it is of a kind that is not kept.
+/// Converts an object from a file. Returns `None` for a kind that is not kept, and the error for an
+/// unreadable object.
 #[expect(
     clippy::result_large_err,
-    reason = "few objects fail, and those that do are kept as they are"
+    reason = "errors are rare and stored as they are"
 )]
 pub fn object(value: &Value) -> Result<Option<Object>, (Kind, Skipped)> {
     let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -117,7 +118,7 @@ pub fn object(value: &Value) -> Result<Option<Object>, (Kind, Skipped)> {
     read.map(Some).map_err(|skipped| (kind, skipped))
 }
 
-/// The facts of an object from its JSON text, as lists and watches deliver it.
+/// Converts an object from its JSON text, as lists and watches deliver it.
 pub fn text(kind: Kind, json: &str) -> Result<Object, Skipped> {
     decode(kind, &mut serde_json::Deserializer::from_str(json)).unwrap_or_else(|error| {
         let value: Value = serde_json::from_str(json).unwrap_or_default();
@@ -125,7 +126,8 @@ pub fn text(kind: Kind, json: &str) -> Result<Object, Skipped> {
     })
 }
 
-/// Which of the kinds that are kept these words name. Only the version of the group that is asked for is understood.
+/// Returns the kind for an apiVersion and kind; `None` if it is not kept. Only the watched version
+/// of each group is supported.
 fn kind_of(api_version: &str, kind: &str) -> Option<Kind> {
     Some(match (api_version, kind) {
         ("v1", "Node") => Kind::Node,
@@ -143,14 +145,15 @@ fn kind_of(api_version: &str, kind: &str) -> Option<Kind> {
     })
 }
 
-/// Of what stands between pods and workloads, only the metadata is of use; servers can be asked for nothing else.
+/// The metadata of an object. It suffices for objects between pods and workloads, and servers can
+/// return just this.
 #[derive(Deserialize)]
 struct MetadataOnly {
     #[serde(default)]
     metadata: ObjectMeta,
 }
 
-/// The outer result tells whether the object has the types of its kind, the inner one whether it makes sense.
+/// Parses an object. The outer error is a JSON type mismatch, the inner one an invalid value.
 fn decode<'de, D: Deserializer<'de>>(
     kind: Kind,
     from: D,
@@ -176,7 +179,7 @@ fn decode<'de, D: Deserializer<'de>>(
     })
 }
 
-/// What can still be told of an object that has not the types of its kind.
+/// Reads kind, namespace and name from an object with unexpected types.
 fn unreadable(kind: Kind, value: &Value, error: &impl std::fmt::Display) -> Skipped {
     let word = |pointer| {
         value
@@ -415,7 +418,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// An object from YAML, which is how people know objects.
+    /// Parses an object from YAML.
     pub(super) fn yaml(text: &str) -> Value {
         serde_saphyr::from_str(text).unwrap()
     }
@@ -443,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node() {
+    fn a_node_is_converted() {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
               spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule}, {key: x, effect: NoExecute}]},
@@ -480,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_word_true_disables_scaling_down() {
+    fn only_the_value_true_disables_scale_down() {
         let disabled = |value: &str| {
             let name = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
             let node = format!(
@@ -496,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_without_allocatable_offers_its_capacity() {
+    fn a_node_without_allocatable_uses_its_capacity() {
         let node = node_of(
             "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, capacity: {pods: '9'}}}",
         );
@@ -506,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_is_ready_unless_it_says_otherwise() {
+    fn a_node_without_a_ready_condition_is_ready() {
         for (conditions, ready) in [
             ("[]", true),
             ("[{type: Ready, status: 'False'}]", false),
@@ -520,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_that_selects_nothing_differs_from_one_that_selects_all() {
+    fn a_missing_budget_selector_differs_from_an_empty_one() {
         let text = |spec: &str| {
             format!(
                 "{{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {{name: b}}, spec: {spec}}}"
@@ -545,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_stale_until_its_controller_has_seen_its_newest_spec() {
+    fn a_budget_is_stale_until_its_controller_observes_the_latest_spec() {
         let budget = budget_of(
             "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop, generation: 3},
               spec: {selector: {}, unhealthyPodEvictionPolicy: AlwaysAllow},
@@ -565,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn the_small_ones() {
+    fn namespaces_priority_classes_services_and_owners_are_converted() {
         let shown = |text: &str| format!("{:?}", facts_of(text));
         let namespace =
             shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
@@ -591,7 +594,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_are_not_kept() {
+    fn other_kinds_are_ignored() {
         for other in [
             "{apiVersion: v1, kind: Secret, metadata: {name: s}}",
             "{kind: Node}",
@@ -603,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_skipped_by_name_and_field() {
+    fn an_invalid_object_is_skipped_with_its_name_and_field() {
         let skipped = why_not(
             "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: many}}}",
         );
@@ -630,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_the_wrong_types_is_still_known_by_name() {
+    fn an_object_with_wrong_types_is_skipped_with_its_name() {
         let broken = r#"{"metadata": {"name": "p", "namespace": "shop"}, "spec": {"nodeName": "n1", "containers": 7}}"#;
         let skipped = text(Kind::Pod, broken).unwrap_err();
         assert_eq!(

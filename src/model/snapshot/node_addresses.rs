@@ -1,4 +1,4 @@
-//! Which node is meant where a metric names a machine: a name, or an address with a port.
+//! Lookup of nodes by the names and addresses that metrics use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct NodeAddresses {
     names: BTreeSet<String>,
-    /// `None` where several nodes have the address, so that it tells nothing.
+    /// Nodes by address. `None` marks an address that several nodes share, which identifies none of
+    /// them.
     addresses: BTreeMap<String, Option<String>>,
 }
 
 impl NodeAddresses {
-    /// Whether no node is known.
+    /// Returns true without nodes.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
@@ -30,7 +31,7 @@ impl NodeAddresses {
         }
     }
 
-    /// The node of this name, or of this address, both with or without a port.
+    /// Returns the node with this name or address, with or without a port.
     pub fn find(&self, machine: &str) -> Option<&str> {
         let found = |word: &str| {
             let by_name = self.names.get(word).map(String::as_str);
@@ -40,7 +41,7 @@ impl NodeAddresses {
     }
 }
 
-/// What stands before the port; an address of IPv6 stands in brackets there.
+/// Returns the part before the port. An IPv6 address with a port has brackets.
 fn host(machine: &str) -> &str {
     let (host, port) = machine.rsplit_once(':').unwrap_or((machine, ""));
     let host = if port.chars().all(|c| c.is_ascii_digit()) {
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_is_found_by_name_or_address_with_or_without_a_port() {
+    fn a_node_is_found_by_name_or_address_with_or_without_port() {
         let mut node_addresses = NodeAddresses::default();
         node_addresses.add("n1", &["10.0.0.1".to_owned(), "fd00::1".to_owned()]);
         node_addresses.add("n2.example", &["10.0.0.2".to_owned()]);
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_two_nodes_have_tells_nothing() {
+    fn an_address_of_two_nodes_identifies_neither() {
         let mut node_addresses = NodeAddresses::default();
         node_addresses.add("n1", &["127.0.0.1".to_owned()]);
         node_addresses.add("n2", &["127.0.0.1".to_owned()]);

@@ -8,10 +8,10 @@ use crate::values::selector::Labels;
 use super::facts::{Budget, Claim, Node, Owner, OwnerKey, Pod, Skipped, Volume};
 use super::node_addresses::NodeAddresses;
 
-/// Namespace and name; the namespace is empty for what has none.
+/// Namespace and name. The namespace is empty for cluster-scoped objects.
 pub type Name = (String, String);
 
-/// The newest facts of each object. Plain data: feed it and read it.
+/// The newest facts of each object: plain data that is filled and then joined.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     pub(super) nodes: BTreeMap<String, Arc<Node>>,
@@ -26,7 +26,7 @@ pub struct Objects {
     skipped: BTreeMap<(Kind, Name), Skipped>,
 }
 
-/// The kinds that are kept.
+/// The object kinds that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Node.
@@ -43,18 +43,18 @@ pub enum Kind {
     Claim,
     /// PersistentVolume.
     Volume,
-    /// Service, of which only the selector is kept.
+    /// Service; only the selector is kept.
     Service,
-    /// ReplicaSet, of which only the owner is kept.
+    /// ReplicaSet; only the owner is kept.
     ReplicaSet,
-    /// ReplicationController, of which only the owner is kept.
+    /// ReplicationController; only the owner is kept.
     ReplicationController,
-    /// Job, of which only the owner is kept.
+    /// Job; only the owner is kept.
     Job,
 }
 
 impl Kind {
-    /// As the API spells it.
+    /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Node => "Node",
@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// One object's facts.
+/// The facts of one object.
 #[derive(Clone, Debug)]
 pub enum Object {
     /// A node.
@@ -89,14 +89,14 @@ pub enum Object {
     Claim(Name, Claim),
     /// A volume.
     Volume(String, Volume),
-    /// A service and the labels that it selects pods by.
+    /// A service: its name and pod selector.
     Service(Name, Labels),
-    /// What stands between pods and their workload, and who controls it.
+    /// An object between pods and their workload: its kind, name and controller.
     Owner(Kind, Name, Option<Owner>),
 }
 
 impl Object {
-    /// The kind, and the namespace and name.
+    /// Returns the kind, and the namespace and name.
     pub fn key(&self) -> (Kind, Name) {
         let plain = |name: &String| (String::new(), name.clone());
         match self {
@@ -117,7 +117,7 @@ impl Object {
 }
 
 impl Objects {
-    /// Takes in the newest facts of an object.
+    /// Stores the newest facts of an object.
     pub fn apply(&mut self, object: Object) {
         let (kind, name) = object.key();
         self.skipped.remove(&(kind, name.clone()));
@@ -134,7 +134,7 @@ impl Objects {
         }
     }
 
-    /// Forgets an object.
+    /// Removes an object.
     pub fn delete(&mut self, kind: Kind, name: &Name) {
         self.skipped.remove(&(kind, name.clone()));
         match kind {
@@ -152,14 +152,14 @@ impl Objects {
         }
     }
 
-    /// Notes an object that cannot be read. What was known of it before is forgotten, for it is no longer so.
+    /// Records an unreadable object. Its earlier facts are removed, because they no longer hold.
     pub fn skip(&mut self, kind: Kind, skipped: Skipped) {
         let name = (skipped.namespace.clone(), skipped.name.clone());
         self.delete(kind, &name);
         self.skipped.insert((kind, name), skipped);
     }
 
-    /// Forgets every object of a kind that is not among these: what a fresh list no longer shows.
+    /// Removes every object of a kind that a new list does not contain.
     pub fn retain(&mut self, kind: Kind, listed: &std::collections::BTreeSet<Name>) {
         let known = self.names(kind);
         for name in known.iter().filter(|n| !listed.contains(*n)) {
@@ -194,7 +194,7 @@ impl Objects {
         names
     }
 
-    /// By which names and addresses nodes go.
+    /// Returns the names and addresses of all nodes.
     pub fn node_addresses(&self) -> NodeAddresses {
         let mut node_addresses = NodeAddresses::default();
         for node in self.nodes.values() {
@@ -203,17 +203,17 @@ impl Objects {
         node_addresses
     }
 
-    /// Objects that could not be read.
+    /// Returns the objects that could not be read.
     pub fn skipped(&self) -> impl Iterator<Item = &Skipped> {
         self.skipped.values()
     }
 
-    /// How many objects of a kind are known.
+    /// Returns the number of objects of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.names(kind).len()
     }
 
-    /// Climbs from a pod to what controls it at the top.
+    /// Follows owners from a pod to its top-level controller.
     pub(super) fn top_controller(&self, pod: &Pod) -> Option<OwnerKey> {
         let controller = |owners: &[Owner]| {
             owners
@@ -223,7 +223,8 @@ impl Objects {
                 .cloned()
         };
         let mut top = key_of(&pod.namespace, controller(&pod.owners)?);
-        // Two steps lead from a pod to a Deployment or CronJob; the bound keeps a ring of owners from holding us.
+        // Two steps lead from a pod to a Deployment or CronJob. The bound stops at a cycle of
+        // owners.
         for _ in 0..4 {
             match self.owners.get(&top) {
                 Some(Some(above)) => top = key_of(&pod.namespace, above.clone()),
@@ -251,8 +252,9 @@ fn owner_key(kind: Kind, (namespace, name): Name) -> OwnerKey {
     }
 }
 
-/// A file often holds pods without their ReplicaSets. A Deployment names its ReplicaSets after itself and the hash that
-/// their pods carry as a label, so it can be told all the same.
+/// Derives the Deployment of a ReplicaSet that is unknown, because files often contain pods without
+/// their ReplicaSets. A Deployment names its ReplicaSets after itself plus the hash that their pods
+/// have as a label.
 fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
     let hash = labels
         .get("pod-template-hash")

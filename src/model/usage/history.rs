@@ -1,72 +1,39 @@
-//! Windows of samples, and what they come to.
+//! Windows of samples, and the usage computed from them.
 //!
-//! A smoothed node total goes on showing a pod for a whole window after it has left. So a node's usage is composed: the
-//! smoothed usage of the pods that are on it now, and the smoothed remainder that no pod accounts for.
+//! A smoothed node total would show a pod for a whole window after it has left. A node's usage is therefore the sum of
+//! the smoothed usage of its current pods and the smoothed remainder that belongs to no pod.
 
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::model::snapshot::facts::Pod as PodFacts;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::UsagePolicy;
-use crate::values::{Amount, ResourceId};
+use crate::values::ResourceId;
 
 use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage, smoothing};
 
-mod beside;
+mod alignment;
+mod series;
 mod typical;
 mod window;
 
-use beside::{order, samples, since, strangers};
+use alignment::{departed_pods, samples, since};
+use series::{NodeSeries, PodName, PodSeries};
 
-/// The samples of the last window, per node and per pod.
+/// The samples of the last window by node and by pod.
 #[derive(Clone, Debug)]
 pub struct History {
     rules: UsagePolicy,
     nodes: BTreeMap<String, NodeSeries>,
-    /// By namespace and name, as pods are in a snapshot: the two are walked side by side, for they are long.
+    /// In the order of the pods in a snapshot, so that both can be joined in one pass.
     pods: Vec<PodSeries>,
-    /// One reading stands for a whole window.
+    /// Whether one reading counts as a whole window.
     steady: bool,
 }
 
-#[derive(Clone, Debug, Default)]
-struct NodeSeries {
-    remainders: VecDeque<Remainder>,
-    /// The newest sample as it came.
-    newest: Option<Sample>,
-    /// When a pod was last seen, or is known, to have left.
-    left: Option<Timestamp>,
-    /// Pods that the newest sample still told of, though they are not there any more.
-    guests: BTreeSet<PodName>,
-}
-
-/// Namespace and name.
-type PodName = (String, String);
-
-/// What a node used at one time that no pod accounted for.
-#[derive(Clone, Copy, Debug)]
-struct Remainder {
-    sample: Sample,
-    /// What the node used in all.
-    total: Measure,
-    /// Every pod of the node had a sample, and none had left while it was taken; otherwise it holds some pod's usage too.
-    clean: bool,
-}
-
-#[derive(Clone, Debug)]
-struct PodSeries {
-    /// The pod as it was seen last. A namesake has another uid, and starts anew.
-    pod: Arc<PodFacts>,
-    node: String,
-    samples: VecDeque<Sample>,
-}
-
 impl History {
-    /// No samples yet.
+    /// Creates a history without samples.
     pub const fn new(rules: UsagePolicy) -> Self {
         History {
             rules,
@@ -76,7 +43,7 @@ impl History {
         }
     }
 
-    /// Takes in one poll. A sample counts once, by the source's own timestamp.
+    /// Records one poll. A sample counts once, identified by the source's timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         let samples = samples(snapshot, readings);
         let known = self.record_pods(snapshot, &samples, now);
@@ -84,20 +51,20 @@ impl History {
         self.prune(now);
     }
 
-    /// Takes one poll for a whole window in which nothing changed, for want of a longer look.
+    /// Records one poll as if it were a whole constant window, for commands that poll only once.
     pub fn record_steady(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         self.steady = true;
         self.record(snapshot, readings, now);
     }
 
-    /// Takes in that a pod was evicted from a node: after a restart, nothing else tells that the node's next samples
-    /// still show it.
+    /// Records that a pod was evicted from a node. After a restart, nothing else shows that the node's next samples still
+    /// include the pod.
     pub fn departed(&mut self, node: &str, at: Timestamp) {
         let series = self.nodes.entry(node.to_owned()).or_default();
         series.left = series.left.max(Some(at));
     }
 
-    /// Adds the samples to their series, and forgets the series of pods that have left. Tells which pods have one.
+    /// Adds samples to their series and drops the series of pods that have left. Returns which pods have a series.
     fn record_pods(
         &mut self,
         snapshot: &Snapshot,
@@ -114,7 +81,7 @@ impl History {
             }
             let mut own = None;
             while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
-                if series_of(&next, pod) {
+                if next.belongs_to(pod) {
                     own = Some(next);
                     break;
                 }
@@ -141,12 +108,12 @@ impl History {
         has
     }
 
-    /// The series of each pod of a snapshot.
+    /// Returns the series of each pod of a snapshot.
     fn series(&self, snapshot: &Snapshot) -> Vec<Option<&PodSeries>> {
         let mut known = self.pods.iter().peekable();
         let next = |pod: &Pod| {
             while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
-                if series_of(next, pod) {
+                if next.belongs_to(pod) {
                     return Some(next);
                 }
             }
@@ -162,74 +129,35 @@ impl History {
         (samples, known): (&[Option<Sample>], &[bool]),
         now: Timestamp,
     ) {
-        let strangers = strangers(snapshot, readings, samples);
-        for id in snapshot.node_ids() {
-            let node = snapshot.node(id);
+        let departed = departed_pods(snapshot, readings, samples);
+        for node in &snapshot.nodes {
             let Some(sample) = readings.nodes.get(&node.name) else {
                 continue;
             };
-            // What had not begun when the sample was taken is no part of it.
-            let there = || {
-                node.pods
-                    .iter()
-                    .filter(|p| since(snapshot.pod(**p)) <= sample.at)
-            };
-            // Of those that are not there any more, what was seen with the node's sample is a part of it.
-            let with_it = |s: &Sample| {
-                s.at.saturating_add(sample.window)
-                    .is_ok_and(|until| until >= sample.at)
-            };
-            let told = strangers.get(node.name.as_str()).into_iter().flatten();
-            let guests: BTreeMap<_, _> = told
-                .filter(|(_, s)| with_it(s))
-                .map(|(pod, s)| (*pod, *s))
-                .collect();
-            let seen = there()
-                .filter_map(|p| samples[p.0])
-                .chain(guests.values().copied());
-            let accounted = seen.fold(Measure::default(), |sum, s| sum.plus(s.used));
-            // A pod that no source tells of and that is old adds nothing to its node but as part of the remainder.
-            let adds = |p: &&PodId| {
-                let pod = snapshot.pod(**p);
-                pod.stays() && (self.too_new(pod, now) || known[p.0])
-            };
-            let all_seen = there().filter(adds).all(|p| samples[p.0].is_some());
+            let guests = guests(departed.get(node.name.as_str()), sample);
+            let accounted = present(snapshot, node, sample)
+                .filter_map(|id| samples[id.0])
+                .chain(guests.values().copied())
+                .fold(Measure::default(), |sum, s| sum.plus(s.used));
+            let complete = present(snapshot, node, sample)
+                .filter(|id| self.should_have_sample(snapshot.pod(*id), known[id.0], now))
+                .all(|id| samples[id.0].is_some());
             let series = self.nodes.entry(node.name.clone()).or_default();
-            if series
-                .remainders
-                .back()
-                .is_some_and(|last| last.sample.at >= sample.at)
-            {
-                continue;
-            }
-            series.newest = Some(*sample);
-            if series
-                .guests
-                .iter()
-                .any(|guest| !guests.contains_key(guest))
-            {
-                series.left = series.left.max(Some(sample.at));
-            }
-            series.guests = guests.into_keys().cloned().collect();
-            let began = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
-            let settled = series.left.is_none_or(|left| began >= left);
-            let left = Sample {
-                used: sample.used.minus(accounted),
-                ..*sample
-            };
-            series.remainders.push_back(Remainder {
-                sample: left,
-                total: sample.used,
-                clean: all_seen && settled,
-            });
+            series.take(*sample, accounted, guests.into_keys(), complete);
         }
+    }
+
+    /// Returns true if a missing sample of the pod makes its node's remainder too large. An old pod that the source never
+    /// measured is always part of the remainder.
+    fn should_have_sample(&self, pod: &Pod, known: bool, now: Timestamp) -> bool {
+        pod.stays() && (self.too_new(pod, now) || known)
     }
 
     fn prune(&mut self, now: Timestamp) {
         let Ok(start) = now.checked_sub(self.rules.window) else {
             return;
         };
-        // The newest sample stays however old it is: it tells how stale the series is.
+        // The newest sample always stays, because it shows how stale the series is.
         for series in &mut self.pods {
             while series.samples.len() > 1 && series.samples[0].at < start {
                 series.samples.pop_front();
@@ -242,7 +170,7 @@ impl History {
         }
     }
 
-    /// What nodes and pods of this snapshot use, as far as the window tells.
+    /// Computes the usage of the nodes and pods of this snapshot from the window.
     pub fn usage(&self, snapshot: &Snapshot, now: Timestamp) -> Usage {
         let series = self.series(snapshot);
         let known: Vec<Result<Measure, Unmeasured>> =
@@ -297,7 +225,7 @@ impl History {
         PodUsage::Estimated(sibling.or(own).unwrap_or(request))
     }
 
-    /// Whether it has not run for a whole window.
+    /// Returns true if the pod has run for less than a whole window.
     fn too_new(&self, pod: &Pod, now: Timestamp) -> bool {
         now.duration_since(pod.started.unwrap_or(pod.created)) < self.rules.window
     }
@@ -326,36 +254,27 @@ impl History {
         NodeUsage::Known(by_pods.plus(remainder))
     }
 
-    /// Smoothed over the clean samples. Where a whole window has too few of them, as on a node where pods come and go all
-    /// the time, the least of all samples: each of the others is too large.
+    /// Returns the usage of a node that belongs to no pod, smoothed over the clean samples.
+    ///
+    /// If a whole window has too few clean samples, as on a node where pods come and go all the time, it returns the
+    /// smallest sample, because each of the mixed samples is too large.
     fn remainder(&self, series: &NodeSeries, now: Timestamp) -> Result<Measure, Unmeasured> {
         let all = || series.remainders.iter().map(|r| r.sample);
-        let clean = || {
-            series
-                .remainders
-                .iter()
-                .filter(|r| r.clean)
-                .map(|r| r.sample)
-        };
         self.fresh(all(), now)?;
-        let few = match self.enough(clean()) {
-            Ok(()) => return Ok(self.smooth(clean(), now)),
-            Err(few) => few,
-        };
-        let reach = |oldest: Sample| {
-            now.duration_since(oldest.at)
-                .saturating_add(self.rules.poll)
-        };
-        let covered = all()
-            .next()
-            .is_some_and(|oldest| reach(oldest) >= self.rules.window);
-        if !covered && !self.steady {
-            return Err(few);
+        match self.enough(series.clean()) {
+            Ok(()) => Ok(self.smooth(series.clean(), now)),
+            Err(_) if self.steady || self.is_covered(all().next(), now) => Ok(smallest(all())),
+            Err(few) => Err(few),
         }
-        let least = |of: fn(Measure) -> Amount| all().map(|s| of(s.used)).min().unwrap_or_default();
-        Ok(Measure {
-            cpu: least(|m| m.cpu),
-            memory: least(|m| m.memory),
+    }
+
+    /// Returns true if the samples cover the whole window, given the oldest one.
+    fn is_covered(&self, oldest: Option<Sample>, now: Timestamp) -> bool {
+        oldest.is_some_and(|oldest| {
+            let reach = now
+                .duration_since(oldest.at)
+                .saturating_add(self.rules.poll);
+            reach >= self.rules.window
         })
     }
 
@@ -404,42 +323,42 @@ impl History {
     }
 }
 
-impl PodSeries {
-    fn new(pod: &Pod) -> Self {
-        PodSeries {
-            pod: Arc::clone(pod.facts()),
-            node: String::new(),
-            samples: VecDeque::new(),
-        }
-    }
+/// Returns the pods of a node that existed when the sample was taken, so that they are part of it.
+fn present(snapshot: &Snapshot, node: &Node, sample: &Sample) -> impl Iterator<Item = PodId> {
+    let pods = node.pods.iter().copied();
+    pods.filter(|id| since(snapshot.pod(*id)) <= sample.at)
+}
 
-    /// How it stands to a pod, by namespace and name. Mostly nothing has been heard of the pod since.
-    fn order(&self, pod: &Pod) -> Ordering {
-        if Arc::ptr_eq(&self.pod, pod.facts()) {
-            return Ordering::Equal;
-        }
-        order((self.pod.namespace.as_str(), self.pod.name.as_str()), pod)
-    }
+/// Returns the departed pods that are still part of the node's sample, because their own samples are as new.
+fn guests<'r>(
+    departed: Option<&Vec<(&'r PodName, Sample)>>,
+    sample: &Sample,
+) -> BTreeMap<&'r PodName, Sample> {
+    let departed = departed.into_iter().flatten().copied();
+    departed.filter(|(_, own)| own.reaches(sample.at)).collect()
+}
 
-    fn take(&mut self, pod: &Pod, node: &str, sample: Sample) {
-        if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
-            self.pod = Arc::clone(pod.facts());
-            node.clone_into(&mut self.node);
-        }
-        if self.samples.back().is_none_or(|last| last.at < sample.at) {
-            self.samples.push_back(sample);
-        }
+/// Returns the smallest cpu and the smallest memory of the samples.
+fn smallest(samples: impl Iterator<Item = Sample> + Clone) -> Measure {
+    let cpu = samples.clone().map(|s| s.used.cpu).min();
+    let memory = samples.map(|s| s.used.memory).min();
+    Measure {
+        cpu: cpu.unwrap_or_default(),
+        memory: memory.unwrap_or_default(),
     }
 }
 
-/// Whether it is the pod's own series, and not that of a namesake.
-fn series_of(series: &PodSeries, pod: &Pod) -> bool {
-    Arc::ptr_eq(&series.pod, pod.facts())
-        || (series.order(pod).is_eq() && series.pod.uid == pod.uid)
+impl Sample {
+    /// Returns true if the sample, with its window, is at least as new as this time.
+    fn reaches(&self, at: Timestamp) -> bool {
+        self.at
+            .saturating_add(self.window)
+            .is_ok_and(|until| until >= at)
+    }
 }
 
 impl PodUsage {
-    /// What it adds to its node: what was last known, where nothing newer is.
+    /// Returns the pod's part of its node's usage. For unknown usage, the last known value counts.
     const fn on_node(self) -> Measure {
         match self {
             PodUsage::Known(used) | PodUsage::Estimated(used) | PodUsage::Unknown(_, used) => used,

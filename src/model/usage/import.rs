@@ -1,4 +1,4 @@
-//! What metrics.k8s.io says, as readings.
+//! Readings from metrics.k8s.io objects.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,8 +8,11 @@ use crate::values::{Amount, quantity};
 
 use super::{Measure, Readings, Sample};
 
-/// Takes in NodeMetrics, PodMetrics or a list of them; whether it was one of those. A sample that cannot be read is
-/// noted in [`Readings::skipped`], and of two samples of the same thing the newer one stays.
+/// Adds NodeMetrics, PodMetrics or a list of them to the readings. Returns false for any other
+/// object.
+///
+/// An invalid sample is recorded in [`Readings::skipped`]. Of two samples of the same object the
+/// newer one counts.
 pub fn take(value: &Value, into: &mut Readings) -> bool {
     let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
     if !word("apiVersion").starts_with("metrics.k8s.io/") {
@@ -32,7 +35,7 @@ pub fn take(value: &Value, into: &mut Readings) -> bool {
     true
 }
 
-/// Takes in NodeMetrics, which as an item of a list does not say so itself.
+/// Adds one NodeMetrics object. As a list item it does not state its kind.
 pub fn node(value: &Value, into: &mut Readings) {
     let name = meta(value, "name");
     match sample(value, |v| used("usage", v.get("usage"))) {
@@ -49,7 +52,8 @@ pub fn node(value: &Value, into: &mut Readings) {
     }
 }
 
-/// Takes in PodMetrics, which as an item of a list does not say so itself. A pod uses what its containers use.
+/// Adds one PodMetrics object. As a list item it does not state its kind. A pod uses the sum of its
+/// containers.
 pub fn pod(value: &Value, into: &mut Readings) {
     let (namespace, name) = (meta(value, "namespace"), meta(value, "name"));
     match sample(value, containers) {
@@ -99,9 +103,9 @@ fn sample(
         .and_then(Value::as_str)
         .ok_or("timestamp is missing")?;
     let at: Timestamp = text.parse().map_err(|_| {
-        format!("timestamp: found {text:?}, expected a time such as 2026-01-31T12:00:00Z")
+        format!("timestamp: found {text:?}, expected a timestamp such as 2026-01-31T12:00:00Z")
     })?;
-    // It only tells how far back the sample reaches, so that one that cannot be read is of no harm.
+    // The window only shows how far back the sample reaches, so an invalid one does no harm.
     let window = value
         .get("window")
         .and_then(Value::as_str)
@@ -115,7 +119,7 @@ fn sample(
 }
 
 fn containers(value: &Value) -> Result<Measure, String> {
-    // A pod without containers is one that the source could not ask; to count it as idle would be to guess.
+    // The source could not measure a pod without containers. Counting it as idle would be a guess.
     let containers = value
         .get("containers")
         .and_then(Value::as_array)
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_uses_what_its_containers_use() {
+    fn the_usage_of_a_pod_is_the_sum_of_its_containers() {
         let readings = taken(&[pod_metrics("2026-01-01T00:00:00Z", &["250m", "50000000n"])]);
         let web = readings.pods[&("shop".to_owned(), "web".to_owned())];
         assert_eq!(
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_taken_item_by_item_and_a_bad_item_harms_no_other() {
+    fn an_invalid_item_of_a_list_does_not_affect_the_others() {
         let item = |name: &str, cpu: &str| json!({"metadata": {"name": name}, "timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": cpu, "memory": "1"}});
         let readings = taken(&[json!({
             "apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetricsList",
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newer_of_two_samples_stays_in_either_order() {
+    fn the_newer_of_two_samples_counts_in_either_order() {
         let old = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
         let new = pod_metrics("2026-01-01T00:00:15+00:00", &["2"]);
         for both in [[old.clone(), new.clone()], [new, old]] {
@@ -222,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_sample_is_skipped_with_its_reason() {
+    fn an_invalid_sample_is_skipped_with_a_reason() {
         let without = |key: &str| {
             let mut value = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
             value.as_object_mut().unwrap().remove(key);
@@ -243,7 +247,7 @@ mod tests {
             (no_memory, "containers[0].usage.memory is missing"),
             (
                 pod_metrics("yesterday", &["1"]),
-                "timestamp: found \"yesterday\", expected a time such as 2026-01-31T12:00:00Z",
+                "timestamp: found \"yesterday\", expected a timestamp such as 2026-01-31T12:00:00Z",
             ),
         ] {
             let readings = taken(&[value]);
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn other_objects_are_not_taken() {
+    fn other_objects_are_ignored() {
         let mut readings = Readings::default();
         for value in [
             json!({"apiVersion": "v1", "kind": "Pod"}),
@@ -275,7 +279,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_stands_in_a_field_nothing_panics(
+        fn no_field_value_makes_the_import_panic(
             pointer in prop::sample::select(vec![
                 "/metadata", "/metadata/name", "/timestamp", "/containers", "/containers/0", "/containers/0/usage",
                 "/containers/0/usage/cpu", "/containers/0/usage/memory",

@@ -1,4 +1,4 @@
-//! One figure from the samples of a window.
+//! Smoothing of the samples of a window into one value.
 
 use jiff::{SignedDuration, Timestamp};
 use statrs::statistics::{Data, Max, OrderStatistics, Statistics};
@@ -8,18 +8,18 @@ use crate::values::Amount;
 
 use super::{Measure, Sample};
 
-/// Cpu and memory, each by itself; zero from no samples.
+/// Smooths cpu and memory separately. Returns zero without samples.
 pub(super) fn smooth(
     samples: impl Iterator<Item = Sample>,
     by: Smoothing,
     now: Timestamp,
 ) -> Measure {
     if let Smoothing::HalfLife(half) = by {
-        return fading(samples, half, now);
+        return weighted_by_age(samples, half, now);
     }
     let samples: Vec<Measure> = samples.map(|s| s.used).collect();
     let of = |part: fn(&Measure) -> Amount| {
-        Amount::from_f64(figure(
+        Amount::from_f64(statistic(
             samples.iter().map(|m| part(m).as_f64()).collect(),
             by,
         ))
@@ -30,8 +30,13 @@ pub(super) fn smooth(
     }
 }
 
-/// An average in which the weight of a sample halves with each such time of age; zero from none.
-fn fading(samples: impl Iterator<Item = Sample>, half: SignedDuration, now: Timestamp) -> Measure {
+/// Returns an average in which the weight of a sample halves with each such period of age; zero
+/// without samples.
+fn weighted_by_age(
+    samples: impl Iterator<Item = Sample>,
+    half: SignedDuration,
+    now: Timestamp,
+) -> Measure {
     let (mut cpu, mut memory, mut sum) = (0.0, 0.0, 0.0);
     for sample in samples {
         let age = now.duration_since(sample.at).as_secs_f64().max(0.0);
@@ -49,8 +54,8 @@ fn fading(samples: impl Iterator<Item = Sample>, half: SignedDuration, now: Time
     }
 }
 
-/// One figure from values; zero from none.
-fn figure(values: Vec<f64>, by: Smoothing) -> f64 {
+/// Returns one statistic of the values; zero without values.
+fn statistic(values: Vec<f64>, by: Smoothing) -> f64 {
     if values.is_empty() {
         return 0.0;
     }

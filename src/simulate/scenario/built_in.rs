@@ -1,6 +1,6 @@
-//! The scenarios that are built in. Each is a file to copy.
+//! The built-in scenarios. Each can be copied to a file.
 
-/// By name, the one to begin with first.
+/// Scenarios by name, the recommended first one first.
 pub(super) const ALL: [(&str, &str); 9] = [
     ("late-nodes", include_str!("../scenarios/late-nodes.yaml")),
     ("dead-loop", include_str!("../scenarios/dead-loop.yaml")),

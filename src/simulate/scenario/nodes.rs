@@ -1,4 +1,4 @@
-//! The nodes of a scenario file: groups of like ones.
+//! The nodes of a scenario file: groups of identical nodes.
 
 use jiff::SignedDuration;
 
@@ -34,7 +34,7 @@ fn group(f: &mut Fields<'_, '_>) -> Vec<NodeSpec> {
         .collect()
 }
 
-/// A node of the group, without what tells it from the others.
+/// Creates a node of the group without its own fields.
 fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
     let cpu = quantity(f.field("cpu"), "cpu").unwrap_or(Amount::millicores(8000));
     let memory = quantity(f.field("memory"), "memory").unwrap_or(Amount::new(32 * GIB));
@@ -59,11 +59,7 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
     let (labels, taints) = (labels(f.field("labels")), taints(f.field("taints")));
     let begin = fails.max(drains);
     if recovers.is_some() && begin.is_none() {
-        f.complain(
-            Code::Conflict,
-            "recovers",
-            "it needs something to recover from: fails or drains",
-        );
+        f.complain(Code::Conflict, "recovers", "requires fails or drains");
     } else if recovers
         .zip(begin)
         .is_some_and(|(recovers, begin)| recovers <= begin)
@@ -71,7 +67,7 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
         f.complain(
             Code::Conflict,
             "recovers",
-            "it must be later than fails and drains",
+            "must be later than fails and drains",
         );
     }
     NodeSpec {
@@ -103,7 +99,7 @@ fn named(like: &NodeSpec, name: String, zone: Option<&String>) -> NodeSpec {
 
 fn taints(spot: Spot<'_, '_>) -> Vec<Taint> {
     let taint = |f: &mut Fields<'_, '_>| {
-        let key = f.required("key", "the name of the taint").name();
+        let key = f.required("key", "the key of the taint").name();
         let value = f.field("value").name().unwrap_or_default();
         let effect = effect(f.required("effect", "NoSchedule, PreferNoSchedule or NoExecute"));
         Some(Taint {
@@ -116,7 +112,7 @@ fn taints(spot: Spot<'_, '_>) -> Vec<Taint> {
         .unwrap_or_default()
 }
 
-/// How strongly a taint keeps pods away.
+/// Parses the effect of a taint.
 pub(super) fn effect(spot: Spot<'_, '_>) -> Option<Effect> {
     spot.one_of(&[
         ("NoSchedule", Effect::NoSchedule),

@@ -1,4 +1,4 @@
-//! A scenario from a file: its head, its metrics, and what must hold between its parts.
+//! Parsing of a scenario file: its head, its metrics, and checks between its parts.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use crate::values::{Amount, quantity};
 
 use super::{Gap, Metrics, Placement, PolicySource, Scenario, nodes, workloads};
 
-/// A field, and where it stands.
+/// A value with its position in the file.
 pub(super) type Place = (Position, String);
 
-/// More nodes or pods than these are taken for a slip.
+/// The most nodes or pods. More are probably a mistake.
 const MOST_NODES: usize = 5_000;
 const MOST_PODS: u64 = 150_000;
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// Names that a file refers to elsewhere, to be checked once all are known.
+/// References to nodes, which are checked after all nodes are known.
 #[derive(Default)]
 pub(super) struct Mentioned {
     pub(super) nodes: Vec<(Place, String)>,
@@ -32,16 +32,16 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
         let mut mentioned = Mentioned::default();
         let scenario = Scenario {
             name: f
-                .required("name", "a name for the scenario")
+                .required("name", "the name of the scenario")
                 .name()
                 .unwrap_or_default(),
             about: f
-                .required("about", "a sentence that says what it shows")
+                .required("about", "a sentence that describes the scenario")
                 .name()
                 .unwrap_or_default(),
             seed: u64::from(f.field("seed").whole(0).unwrap_or(1)),
             duration: f
-                .required("duration", "how long it goes on, such as 2h")
+                .required("duration", "the duration, such as 2h")
                 .duration(ONE_MINUTE)
                 .unwrap_or(ONE_MINUTE),
             policy: policy(f.field("policy")),
@@ -106,7 +106,7 @@ fn check(f: &mut Fields<'_, '_>, scenario: &Scenario, mentioned: &Mentioned) {
         f.complain_at(
             Code::Conflict,
             place.clone(),
-            format!("no node is called `{name}`{hint}"),
+            format!("no node has the name `{name}`{hint}"),
         );
     }
 }
@@ -118,7 +118,7 @@ fn twice(f: &mut Fields<'_, '_>, field: &str, names: impl Iterator<Item = String
             f.complain(
                 Code::Conflict,
                 field,
-                format!("`{name}` is there twice; each needs a name of its own"),
+                format!("duplicate name `{name}`; names must be unique"),
             );
             return;
         }
@@ -126,7 +126,7 @@ fn twice(f: &mut Fields<'_, '_>, field: &str, names: impl Iterator<Item = String
     }
 }
 
-/// A policy that is written out, or the name of a file that holds one.
+/// Parses a policy in the scenario or the name of a policy file.
 fn policy(spot: Spot<'_, '_>) -> Option<PolicySource> {
     match &spot.node()?.value {
         Value::Map(_) => Some(PolicySource::Inline(Box::new(native::policy(spot)))),
@@ -135,12 +135,12 @@ fn policy(spot: Spot<'_, '_>) -> Option<PolicySource> {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) => spot
             .refuse(
                 Code::WrongType,
-                "a policy written out here, the name of a file that holds one, or default",
+                "a policy, the name of a policy file, or default",
             ),
     }
 }
 
-/// Which nodes the scheduler likes, as NodeResourcesFit calls it.
+/// Parses the node preference of the scheduler, by the names of NodeResourcesFit.
 fn scheduler(spot: Spot<'_, '_>) -> Option<FitStrategy> {
     let packs = spot.one_of(&[("LeastAllocated", false), ("MostAllocated", true)])?;
     Some(if packs {
@@ -172,13 +172,13 @@ fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Metrics {
 fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Gap {
     let nodes = node_names(f.field("nodes"), mentioned);
     let from = f
-        .required("from", "when the gap begins, such as 10m")
+        .required("from", "the start of the gap, such as 10m")
         .duration(SignedDuration::ZERO);
     let until = f
-        .required("until", "when the gap ends, such as 20m")
+        .required("until", "the end of the gap, such as 20m")
         .duration(SignedDuration::ZERO);
     if from.zip(until).is_some_and(|(from, until)| until <= from) {
-        f.complain(Code::Conflict, "until", "it must be later than from");
+        f.complain(Code::Conflict, "until", "must be later than from");
     }
     Gap {
         nodes,
@@ -187,7 +187,7 @@ fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Gap {
     }
 }
 
-/// Names of nodes, to be checked later.
+/// Parses node names, which are checked later.
 pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<String> {
     let names = spot.list("names of nodes", |item| {
         let place = item.place();
@@ -198,7 +198,7 @@ pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<S
     names.unwrap_or_default()
 }
 
-/// Where the first pods of a workload are.
+/// Parses the nodes of a workload's first pods.
 pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Placement {
     match spot.node().map(|n| &n.value) {
         None => Placement::Scheduled,
@@ -214,7 +214,7 @@ pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Placem
     }
 }
 
-/// An amount of a resource.
+/// Parses an amount of a resource.
 pub(super) fn quantity(spot: Spot<'_, '_>, resource: &str) -> Option<Amount> {
     let example = match resource {
         "cpu" => "a quantity of cpu, such as 500m or 2",
@@ -231,7 +231,7 @@ pub(super) fn quantity(spot: Spot<'_, '_>, resource: &str) -> Option<Amount> {
     })
 }
 
-/// A map of resources to amounts.
+/// Parses a map of resources to amounts.
 pub(super) fn amounts(spot: Spot<'_, '_>) -> Vec<(String, Amount)> {
     if spot.is_absent() {
         return Vec::new();
@@ -242,7 +242,7 @@ pub(super) fn amounts(spot: Spot<'_, '_>) -> Vec<(String, Amount)> {
     each.unwrap_or_default()
 }
 
-/// A map of labels.
+/// Parses a map of labels.
 pub(super) fn labels(spot: Spot<'_, '_>) -> crate::values::selector::Labels {
     if spot.is_absent() {
         return crate::values::selector::Labels::new();
@@ -256,7 +256,7 @@ pub(super) fn labels(spot: Spot<'_, '_>) -> crate::values::selector::Labels {
     each.unwrap_or_default().into_iter().collect()
 }
 
-/// A name as Kubernetes takes it for objects.
+/// Parses an object name, with the rules of Kubernetes.
 pub(super) fn object_name(spot: Spot<'_, '_>) -> Option<String> {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
     let sound = spot.node().is_none_or(|n| match &n.value {

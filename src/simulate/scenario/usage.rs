@@ -1,4 +1,4 @@
-//! What pods use, from a file: `1500m`, or a curve.
+//! Parsing of the usage of pods: a quantity such as `1500m`, or a curve.
 
 use jiff::SignedDuration;
 
@@ -14,7 +14,7 @@ use super::read::{Place, quantity};
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// The use of cpu and memory. What is not given is as requested.
+/// Parses the usage of cpu and memory. A missing value is as requested.
 pub(super) fn load(spot: Spot<'_, '_>, requested: Measure) -> Option<Load> {
     spot.node()?;
     Some(spot.section(|f| Load {
@@ -51,10 +51,10 @@ fn shaped(f: &mut Fields<'_, '_>, resource: &str, place: Place) -> Option<Curve>
     });
     let bursts = part(f, "bursts", |f| {
         let every = f
-            .required("every", "from one burst to the next, such as 30m")
+            .required("every", "the time from one burst to the next, such as 30m")
             .duration(ONE_SECOND);
         let length = f
-            .required("for", "how long a burst is, such as 5m")
+            .required("for", "the duration of a burst, such as 5m")
             .duration(ONE_SECOND);
         let (base, peak) = (needed(f, "base", resource), needed(f, "peak", resource));
         Some(Shape::Bursts {
@@ -80,7 +80,7 @@ fn shaped(f: &mut Fields<'_, '_>, resource: &str, place: Place) -> Option<Curve>
         f.complain_at(
             Code::Conflict,
             place,
-            "give one course: steady, wave, bursts or leak",
+            "expected exactly one of steady, wave, bursts or leak",
         );
     }
     Some(Curve {

@@ -1,4 +1,4 @@
-//! The workloads of a scenario file.
+//! Parsing of the workloads of a scenario file.
 
 use jiff::SignedDuration;
 
@@ -39,7 +39,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
         f.complain(
             Code::Conflict,
             "replicas",
-            "a DaemonSet has one pod on each node; leave this out",
+            "not allowed for a DaemonSet, which has one pod on each node",
         );
     }
     let requests = amounts(f.field("requests"));
@@ -58,13 +58,13 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
     let (from, until) = (when("from"), when("until"));
     let (startup, ending, runs) = (when("startup"), when("ending"), when("runs"));
     if until.is_some_and(|until| until <= from.unwrap_or_default()) {
-        f.complain(Code::Conflict, "until", "it must be later than from");
+        f.complain(Code::Conflict, "until", "must be later than from");
     }
     if runs.is_some() && kind != Kind::Job {
         f.complain(
             Code::Conflict,
             "runs",
-            "only the pods of a Job come to an end by themselves",
+            "allowed only for a Job, whose pods complete",
         );
     }
     let (required_nodes, preferred_nodes) = f.field("nodeAffinity").section(affinity);
@@ -100,7 +100,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
     }
 }
 
-/// Terms of node affinity as label selectors: each required one is an alternative.
+/// Parses node affinity terms as label selectors. Each required selector is an alternative.
 fn affinity(f: &mut Fields<'_, '_>) -> (Option<Vec<NodeTerm>>, Vec<(i32, NodeTerm)>) {
     let term = |labels: Selector| NodeTerm {
         labels,
@@ -129,17 +129,13 @@ fn toleration(f: &mut Fields<'_, '_>) -> Option<Toleration> {
         .one_of(&[("Exists", true), ("Equal", false)])
         .unwrap_or(false);
     if any && value.is_some() {
-        f.complain(
-            Code::Conflict,
-            "value",
-            "with operator Exists there is no value",
-        );
+        f.complain(Code::Conflict, "value", "not allowed with operator Exists");
     }
     if !any && key.is_none() {
         f.complain(
             Code::MissingField,
             "key",
-            "missing; only with operator Exists may it be left out",
+            "missing; only operator Exists has no value",
         );
     }
     let operator = if any {
@@ -164,7 +160,7 @@ fn spread(f: &mut Fields<'_, '_>) -> Option<Evenness> {
     let key = f
         .required(
             "topologyKey",
-            "a label of nodes, such as topology.kubernetes.io/zone",
+            "a node label, such as topology.kubernetes.io/zone",
         )
         .name();
     let skew = f.field("maxSkew").whole(1).unwrap_or(1);
@@ -201,7 +197,7 @@ fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
             f.complain_at(
                 Code::Conflict,
                 place,
-                format!("give one of the two: {EXPECTED}"),
+                format!("expected exactly one of {EXPECTED}"),
             );
         }
         least.or(most)

@@ -1,13 +1,13 @@
-//! What is kept of pods, nodes and volumes because it bears on where the scheduler puts a pod.
+//! Facts of pods, nodes and volumes that affect scheduling.
 
 use std::collections::BTreeMap;
 
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm, Selector};
 
-/// What the scheduler takes a pod to use where it scores nodes: what its containers request, and 100m of cpu and 200Mi of
-/// memory for each that requests none, so that pods that request nothing do not all go to one node
-/// (`NonMissingContainerRequests` in the scheduler's source).
+/// The requests that the scheduler uses for scores: those of the containers, with 100m of cpu and
+/// 200Mi of memory for each container without a request. Otherwise all pods without requests would
+/// go to one node (`NonMissingContainerRequests` in the scheduler's source).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Presumed {
     /// Nanocores.
@@ -17,21 +17,21 @@ pub struct Presumed {
 }
 
 impl Presumed {
-    /// What is taken for a container that requests nothing.
+    /// The defaults for a container without requests.
     pub const PER_CONTAINER: Presumed = Presumed {
         cpu: Amount::millicores(100),
         memory: Amount::new(200 * 1024 * 1024),
     };
 }
 
-/// A port of its node that a pod takes.
+/// A host port of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
-    /// The address of the node; `0.0.0.0` for all of them.
+    /// The address of the node; `0.0.0.0` means all addresses.
     pub ip: String,
     /// `TCP`, `UDP` or `SCTP`.
     pub protocol: String,
-    /// The number.
+    /// The port number.
     pub port: i32,
 }
 
@@ -40,54 +40,57 @@ pub struct HostPort {
 pub struct Image {
     /// Its names, by tag and by digest.
     pub names: Vec<String>,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// A preferred term of affinity or anti-affinity.
+/// A preferred affinity or anti-affinity term.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Likes {
-    /// From 1 to 100; below zero for anti-affinity.
+    /// From 1 to 100; negative for anti-affinity.
     pub weight: i64,
-    /// Whom.
+    /// The term.
     pub whom: Neighbours,
 }
 
-/// What is kept of a PersistentVolumeClaim.
+/// The facts of a PersistentVolumeClaim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Claim {
-    /// Its storage class; `None` where it names none.
+    /// Its storage class; `None` if it names none.
     pub class: Option<String>,
     /// The PersistentVolume that it is bound to.
     pub volume: Option<String>,
-    /// Whether one pod alone may use it at a time (`ReadWriteOncePod`).
+    /// Whether only one pod may use it at a time (`ReadWriteOncePod`).
     pub one_pod: bool,
 }
 
-/// What is kept of a PersistentVolume.
+/// The facts of a PersistentVolume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// One of these must hold for a node that is to reach it; `None` where every node does.
+    /// The node terms, of which one must match a node that accesses the volume; `None` allows every
+    /// node.
     pub nodes: Option<Vec<NodeTerm>>,
-    /// Its labels of zone and region; where it is in several, they are joined by `__`.
+    /// Its zone and region labels. Several values are joined by `__`.
     pub zones: Labels,
 }
 
-/// Pods that a term of affinity or anti-affinity means.
+/// An affinity or anti-affinity term: the pods that it matches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Neighbours {
-    /// The pods' labels; `None` matches no pod.
+    /// The labels of the pods; `None` matches no pod.
     pub pods: Option<Selector>,
-    /// The pods' namespaces by name.
+    /// The namespaces of the pods, by name.
     pub namespaces: Vec<String>,
-    /// The pods' namespaces by label; `None` selects none, so that with no names the pod's own is meant.
+    /// The namespaces of the pods, by label; `None` selects none. Without any namespace the pod's
+    /// own is used.
     pub namespace_selector: Option<Selector>,
-    /// The label whose value makes two nodes one place.
+    /// The topology key: nodes with the same value form a domain.
     pub topology_key: String,
 }
 
 impl Neighbours {
-    /// Whether a term of a pod of one namespace means a pod of another namespace with these labels, wherever the two are.
+    /// Returns true if the term, in a pod of one namespace, matches a pod of another namespace with
+    /// these labels, wherever both run.
     pub fn mean(
         &self,
         namespaces: &BTreeMap<String, Labels>,
@@ -99,12 +102,12 @@ impl Neighbours {
             && self.in_scope(namespaces, from, namespace)
     }
 
-    /// Whether it may mean pods of other namespaces than its own.
+    /// Returns true if the term may match pods of other namespaces.
     pub const fn wide(&self) -> bool {
         !self.namespaces.is_empty() || self.namespace_selector.is_some()
     }
 
-    /// A namespace that is not known has no labels.
+    /// An unknown namespace has no labels.
     fn in_scope(&self, namespaces: &BTreeMap<String, Labels>, from: &str, namespace: &str) -> bool {
         if !self.wide() {
             return namespace == from;
@@ -119,21 +122,22 @@ impl Neighbours {
     }
 }
 
-/// How evenly a pod wants to be spread with others.
+/// A topology spread constraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// How many more of them may be in one place than in another.
+    /// The maximum difference between domains.
     pub max_skew: u32,
-    /// The label whose value makes two nodes one place.
+    /// The topology key: nodes with the same value form a domain.
     pub topology_key: String,
     /// Whether the scheduler must keep it (`DoNotSchedule`) or prefers to (`ScheduleAnyway`).
     pub hard: bool,
-    /// The pods that count, `matchLabelKeys` merged in; `None` matches no pod.
+    /// The pods that count, including `matchLabelKeys`; `None` matches no pod.
     pub pods: Option<Selector>,
-    /// At least so many node_addresses count as there.
+    /// The minimum number of domains.
     pub min_domains: Option<u32>,
-    /// Only nodes that the pod's node affinity and selector admit count (`nodeAffinityPolicy: Honor`, the default).
+    /// Whether only nodes that match the pod's node affinity and selector count
+    /// (`nodeAffinityPolicy: Honor`, the default).
     pub honours_affinity: bool,
-    /// Only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
+    /// Whether only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
     pub honours_taints: bool,
 }

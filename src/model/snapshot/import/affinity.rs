@@ -1,4 +1,4 @@
-//! Affinity to nodes and to other pods, as facts.
+//! Conversion of node affinity and pod affinity.
 
 use k8s_openapi::api::core::v1 as core;
 
@@ -7,7 +7,7 @@ use crate::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 
 use super::{Wrong, label_selector};
 
-/// The required node affinity.
+/// Converts required node affinity.
 pub(super) fn required_nodes(spec: &core::PodSpec) -> Result<Option<Vec<NodeTerm>>, Wrong> {
     let affinity = spec
         .affinity
@@ -28,7 +28,7 @@ pub(super) fn required_nodes(spec: &core::PodSpec) -> Result<Option<Vec<NodeTerm
         .map(Some)
 }
 
-/// The preferred node affinity, with weights.
+/// Converts preferred node affinity, with weights.
 pub(super) fn preferred_nodes(spec: &core::PodSpec) -> Result<Vec<(i32, NodeTerm)>, Wrong> {
     let affinity = spec
         .affinity
@@ -50,7 +50,7 @@ pub(super) fn preferred_nodes(spec: &core::PodSpec) -> Result<Vec<(i32, NodeTerm
         .collect()
 }
 
-/// A term by which nodes are selected.
+/// Converts a node selector term.
 pub(super) fn node_term(field: &str, term: &core::NodeSelectorTerm) -> Result<NodeTerm, Wrong> {
     Ok(NodeTerm {
         labels: node_selector(
@@ -79,7 +79,7 @@ fn node_selector(
     Selector::from_parts(&Labels::new(), parts).map_err(|error| format!("{field}: {error}"))
 }
 
-/// Required anti-affinity of a pod with these labels.
+/// Converts required anti-affinity of a pod with these labels.
 pub(super) fn avoids(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Neighbours>, Wrong> {
     let affinity = spec
         .affinity
@@ -92,7 +92,7 @@ pub(super) fn avoids(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Neighbour
     required("spec.affinity.podAntiAffinity", terms, own)
 }
 
-/// Required affinity of a pod with these labels.
+/// Converts required affinity of a pod with these labels.
 pub(super) fn seeks(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Neighbours>, Wrong> {
     let affinity = spec.affinity.as_ref().and_then(|a| a.pod_affinity.as_ref());
     let terms = affinity.and_then(|a| {
@@ -102,7 +102,7 @@ pub(super) fn seeks(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Neighbours
     required("spec.affinity.podAffinity", terms, own)
 }
 
-/// Preferred affinity and anti-affinity of a pod with these labels.
+/// Converts preferred affinity and anti-affinity of a pod with these labels.
 pub(super) fn likes(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Likes>, Wrong> {
     let affinity = spec.affinity.as_ref();
     let near = affinity.and_then(|a| a.pod_affinity.as_ref());
@@ -159,7 +159,7 @@ fn neighbours(
 ) -> Result<Neighbours, Wrong> {
     if term.topology_key.is_empty() {
         return Err(format!(
-            "{field}.topologyKey: found nothing, expected the name of a label"
+            "{field}.topologyKey: missing, expected a label name"
         ));
     }
     let select = |name, selector: &Option<_>| {
@@ -170,7 +170,8 @@ fn neighbours(
     };
     let mut pods = select("labelSelector", &term.label_selector)?;
     if let Some(selector) = &mut pods {
-        // The API server has merged these in already; a file may not have passed through one, and twice does no harm.
+        // The API server has already merged these. An object from a file may not have passed
+        // through one, and merging twice is harmless.
         let value = |key: &String| own.get(key).map(|value| (key.clone(), vec![value.clone()]));
         for (key, same) in term.match_label_keys.iter().flatten().filter_map(value) {
             selector.require(Requirement {

@@ -1,4 +1,4 @@
-//! Containers, each with its status, as facts.
+//! Conversion of containers and their statuses.
 
 use k8s_openapi::api::core::v1 as core;
 
@@ -6,7 +6,8 @@ use crate::model::snapshot::facts::{Container, HostPort, Role};
 
 use super::{Wrong, count, requests};
 
-/// The containers of the spec, in its order. What a status says of a container that the spec does not name is left out.
+/// Converts the containers of the spec, in order. A status without a container in the spec is
+/// ignored.
 pub(super) fn of_pod(
     spec: &core::PodSpec,
     status: &core::PodStatus,
@@ -51,7 +52,7 @@ pub(super) fn of_pod(
     Ok(all)
 }
 
-/// What the three sorts of container have in common: name, image and resources.
+/// The fields that all roles of containers share: name, image and resources.
 type Part<'o> = (
     &'o str,
     &'o Option<String>,
@@ -81,7 +82,8 @@ fn read(
     })
 }
 
-/// Names of what it requests. The API server takes a limit for a request that is not stated; a file may not have met one.
+/// Returns the resources that a container requests. The API server copies a missing request from
+/// the limit; an object from a file may lack that.
 fn requested(resources: Option<&core::ResourceRequirements>) -> Vec<String> {
     let tables = resources
         .into_iter()
@@ -92,7 +94,7 @@ fn requested(resources: Option<&core::ResourceRequirements>) -> Vec<String> {
     names
 }
 
-/// The ports of the node that its containers and sidecars take. Init containers give theirs back.
+/// Returns the host ports of containers and sidecars. Init containers release theirs.
 pub(super) fn host_ports(spec: &core::PodSpec) -> Vec<HostPort> {
     let sidecars = spec
         .init_containers

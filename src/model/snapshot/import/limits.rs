@@ -1,4 +1,4 @@
-//! What a pod may use at most.
+//! Conversion of the limits of a pod.
 
 use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 
@@ -7,8 +7,9 @@ use crate::values::Amount;
 use super::Wrong;
 use super::requests::{Listed, amounts, is_sidecar};
 
-/// The limits of its containers and sidecars together, with the pod's overhead; a limit of the pod as a whole goes before
-/// those. A resource of which one container has no limit has none. Init containers have ended when the others run.
+/// Returns the limits of containers and sidecars together, plus the pod's overhead. Pod-level
+/// limits take precedence. A resource without a limit on one container has no limit. Init
+/// containers do not count, because they end before the others run.
 pub(super) fn of_pod(spec: &PodSpec) -> Result<Listed, Wrong> {
     let sidecars = spec
         .init_containers
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_add_up_where_every_container_has_one() {
+    fn limits_are_summed_if_every_container_has_one() {
         let web = "{name: web, resources: {limits: {cpu: 500m, memory: 1Gi}}}";
         let proxy = "{name: proxy, resources: {limits: {cpu: 250m}}}";
         assert_eq!(
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sidecar_counts_and_what_has_ended_does_not() {
+    fn a_sidecar_counts_and_an_init_container_does_not() {
         let web = "{name: web, resources: {limits: {cpu: 500m}}}";
         let init = "{name: i, resources: {limits: {cpu: 4}}}";
         let sidecar = "{name: s, restartPolicy: Always, resources: {limits: {cpu: 1}}}";
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_the_whole_pod_goes_before_those_of_its_containers() {
+    fn a_pod_level_limit_takes_precedence() {
         let web = "{name: web, resources: {limits: {cpu: 500m, memory: 1Gi}}}";
         assert_eq!(
             limits(&format!(

@@ -1,4 +1,4 @@
-//! Pods, as facts.
+//! Conversion of pods.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1 as core;
@@ -13,7 +13,7 @@ use super::{
     requests, spread,
 };
 
-/// The facts of a pod.
+/// Converts a pod.
 pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
     let no_spec = core::PodSpec::default();
     let no_status = core::PodStatus::default();
@@ -32,14 +32,14 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
         phase: phase(status.phase.as_deref())?,
         ready: status.conditions.iter().flatten().any(ready),
         terminating: meta.deletion_timestamp.is_some(),
-        // Only a file can lack it; what nobody knows the age of is taken for old, as it has survived so far.
+        // Only an object from a file can lack it. A pod of unknown age counts as old.
         created: meta
             .creation_timestamp
             .as_ref()
             .map_or(Timestamp::UNIX_EPOCH, |t| t.0),
         started: status.start_time.as_ref().map(|t| t.0),
         priority: spec.priority,
-        // Before the quality of service, so that what makes no sense is named with its field.
+        // Convert these before the quality of service, so that an error names its field.
         requests: requests::of_pod(spec, status)?,
         limits: limits::of_pod(spec)?,
         presumed: requests::presumed(spec, status)?,
@@ -85,7 +85,8 @@ fn marks(meta: &ObjectMeta) -> Marks {
         evict: find("descheduler.alpha.kubernetes.io/evict").map(str::to_owned),
         prefer_no_eviction: find("descheduler.alpha.kubernetes.io/prefer-no-eviction")
             .is_some_and(|v| v != "false"),
-        // The ReplicaSet controller, whose annotation this is, takes nonsense for zero as well.
+        // The ReplicaSet controller, which defines this annotation, also treats an invalid value as
+        // zero.
         deletion_cost: find("controller.kubernetes.io/pod-deletion-cost")
             .and_then(|cost| cost.parse().ok())
             .unwrap_or_default(),
@@ -272,7 +273,7 @@ status:
     }
 
     #[test]
-    fn a_pod() {
+    fn a_pod_is_converted() {
         let pod = pod_of(RICH);
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         assert_eq!(
@@ -322,7 +323,7 @@ status:
     }
 
     #[test]
-    fn tolerations_with_each_operator() {
+    fn tolerations_with_every_operator_are_converted() {
         let tolerates = |key: Option<&str>, operator, effect| Toleration {
             key: key.map(str::to_owned),
             operator,
@@ -342,7 +343,7 @@ status:
     }
 
     #[test]
-    fn affinity_that_is_required() {
+    fn required_node_affinity_is_converted() {
         let pod = pod_of(RICH);
         let terms: Vec<_> = pod
             .required_nodes
@@ -373,7 +374,7 @@ status:
     }
 
     #[test]
-    fn affinity_that_is_preferred() {
+    fn preferred_node_affinity_is_converted() {
         let pod = pod_of(RICH);
         let terms: Vec<_> = pod
             .preferred_nodes
@@ -387,7 +388,7 @@ status:
     }
 
     #[test]
-    fn affinity_to_other_pods() {
+    fn pod_affinity_is_converted() {
         let pod = pod_of(RICH);
         let whom = |n: &Neighbours| n.pods.as_ref().unwrap().to_string();
         assert_eq!(pod.seeks.iter().map(whom).collect::<Vec<_>>(), ["app=db"]);
@@ -400,7 +401,7 @@ status:
     }
 
     #[test]
-    fn what_else_bears_on_where_it_is_placed() {
+    fn ports_gates_and_other_scheduling_fields_are_converted() {
         let pod = pod_of(RICH);
         assert_eq!((pod.scheduler.as_deref(), pod.gated), (Some("other"), true));
         let ports: Vec<_> = pod
@@ -417,7 +418,7 @@ status:
     }
 
     #[test]
-    fn each_container_has_the_status_of_its_name() {
+    fn container_statuses_are_matched_by_name() {
         let pod = pod_of(RICH);
         let container = |role, image: &str, restarts| Container {
             role,
@@ -447,7 +448,7 @@ status:
     }
 
     #[test]
-    fn conditions_and_the_reason_of_the_pod() {
+    fn conditions_and_the_status_reason_are_converted() {
         let pod = pod_of(RICH);
         let condition = |kind: &str, status: &str, reason: &str, since: Option<&str>| Condition {
             kind: kind.to_owned(),
@@ -471,7 +472,7 @@ status:
     }
 
     #[test]
-    fn what_is_missing_is_as_the_api_defaults_it() {
+    fn missing_fields_get_the_api_defaults() {
         let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
         assert_eq!(
             (pod.namespace.as_str(), pod.node, pod.phase, pod.ready),
@@ -488,7 +489,7 @@ status:
     }
 
     #[test]
-    fn what_cluster_autoscaler_may_do() {
+    fn the_safe_to_evict_annotation_is_converted() {
         let may = |value: &str| {
             let name = "cluster-autoscaler.kubernetes.io/safe-to-evict";
             let pod = format!(
@@ -503,7 +504,7 @@ status:
     }
 
     #[test]
-    fn marks_that_say_no() {
+    fn annotations_against_eviction_are_converted() {
         let pod = pod_of(
             "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {kubernetes.io/config.mirror: x,
                kubernetes.io/config.source: file, descheduler.alpha.kubernetes.io/prefer-no-eviction: 'false',
@@ -520,7 +521,7 @@ status:
     }
 
     #[test]
-    fn what_makes_no_sense_is_skipped_with_its_node() {
+    fn an_invalid_pod_is_skipped_with_its_node() {
         for (spec, status, why) in [
             (
                 "{}",
@@ -555,7 +556,7 @@ status:
             (
                 "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
                 "{}",
-                "spec.affinity.podAntiAffinity.required[0].topologyKey: found nothing, expected ",
+                "spec.affinity.podAntiAffinity.required[0].topologyKey: missing, expected ",
             ),
             ("{overhead: {memory: x}}", "{}", "spec.overhead.memory: "),
             (

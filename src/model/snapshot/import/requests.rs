@@ -1,4 +1,4 @@
-//! What the scheduler counts for a pod, and the quality of service that follows from it.
+//! Requests of a pod as the scheduler counts them, and its quality of service class.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::values::{Amount, quantity};
 
 use super::Wrong;
 
-/// Amounts as the API writes them, by resource.
+/// Amounts by resource, as the API writes them.
 pub(super) type Quantities = BTreeMap<String, Quantity>;
 
-/// Amounts by resource, as facts keep them.
+/// Amounts by resource, as facts store them.
 pub(super) type Listed = Vec<(String, Amount)>;
 
 type Amounts = BTreeMap<String, Amount>;
 
-/// Amounts by resource; the field is for the sentence when one of them makes no sense.
+/// Parses amounts by resource. `field` is the path for error messages.
 pub(super) fn amounts(field: &str, found: Option<&Quantities>) -> Result<Listed, Wrong> {
     found
         .into_iter()
@@ -37,8 +37,9 @@ fn table(field: &str, found: Option<&Quantities>) -> Result<Amounts, Wrong> {
     Ok(amounts(field, found)?.into_iter().collect())
 }
 
-/// What the scheduler counts for a pod: its containers and sidecars together, or the peak of its init containers where
-/// that is more; requests of the pod as a whole go before those; overhead comes on top. What is zero is left out.
+/// Returns the requests that the scheduler counts: the sum of containers and sidecars, or the peak
+/// of the init containers if that is higher. Pod-level requests take precedence, and overhead is
+/// added. Zero amounts are omitted.
 pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong> {
     let total = of_containers(spec, status, &Amounts::new())?;
     let total = of_whole_pod(spec, total)?;
@@ -48,8 +49,9 @@ pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong
         .collect())
 }
 
-/// The same, with 100m of cpu and 200Mi of memory for each container that says nothing of it. Where requests of the pod as a
-/// whole are stated, that is so only for what nothing in it requests (`getNonMissingContainerRequests` of the scheduler).
+/// Returns the same with defaults of 100m of cpu and 200Mi of memory for each container without a
+/// request. With pod-level requests the defaults apply only to resources that nothing in the pod
+/// requests (`getNonMissingContainerRequests` in the scheduler's source).
 pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
     let mut absent = absent();
     if spec.resources.as_ref().is_some_and(|r| {
@@ -66,7 +68,7 @@ pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, W
     )?))
 }
 
-/// The same without requests of the pod as a whole.
+/// Returns the same without pod-level requests.
 pub(super) fn presumed_of_containers(
     spec: &PodSpec,
     status: &PodStatus,
@@ -92,12 +94,12 @@ fn cpu_and_memory(total: &Amounts) -> Presumed {
     }
 }
 
-/// What can be requested for a pod as a whole.
+/// Returns true for resources that pod-level requests support.
 fn of_pods(resource: &str) -> bool {
     resource == "cpu" || resource == "memory" || resource.starts_with("hugepages-")
 }
 
-/// `absent` stands in for what a container does not mention.
+/// Sums the requests of the containers. `absent` replaces missing entries of a container.
 fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result<Amounts, Wrong> {
     let infeasible = resize_infeasible(status);
     let with_absent = |mut own: Amounts| {
@@ -127,7 +129,7 @@ fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result
             status,
             infeasible,
         )?);
-        // While an init container runs, the sidecars that started before it run as well.
+        // While an init container runs, the sidecars started before it run as well.
         let mut together = sidecars.clone();
         add(&mut together, &own);
         if is_sidecar(container) {
@@ -140,7 +142,7 @@ fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result
     Ok(total)
 }
 
-/// With what is said of the pod as a whole.
+/// Applies the pod-level requests.
 fn of_whole_pod(spec: &PodSpec, mut total: Amounts) -> Result<Amounts, Wrong> {
     total.extend(of_whole(spec, &total)?);
     add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
@@ -155,7 +157,8 @@ fn find<'s>(statuses: Option<&'s [ContainerStatus]>, name: &str) -> Option<&'s C
     statuses.unwrap_or_default().iter().find(|s| s.name == name)
 }
 
-/// A resize that its node can never grant: what the pod asks for is then not what it will get.
+/// Returns true if the node can never grant a pending resize. The requests of the spec then do not
+/// take effect.
 fn resize_infeasible(status: &PodStatus) -> bool {
     let pending = status
         .conditions
@@ -165,7 +168,7 @@ fn resize_infeasible(status: &PodStatus) -> bool {
     pending.is_some_and(|c| c.reason.as_deref() == Some("Infeasible"))
 }
 
-/// While a container is resized, the most of what it asks for, was granted and has counts.
+/// While a container is resized, counts the largest of its desired, allocated and actual requests.
 fn of_container(
     field: &str,
     container: &Container,
@@ -194,7 +197,8 @@ fn of_container(
     Ok(most)
 }
 
-/// The API server takes the limit for the request where a container states no request; a file may not have met one.
+/// Returns the requests of a container. The API server copies a missing request from the limit; an
+/// object from a file may lack that.
 fn defaulted(field: &str, resources: Option<&ResourceRequirements>) -> Result<Amounts, Wrong> {
     let Some(resources) = resources else {
         return Ok(Amounts::new());
@@ -210,7 +214,8 @@ fn defaulted(field: &str, resources: Option<&ResourceRequirements>) -> Result<Am
     Ok(amounts)
 }
 
-/// Requests of the pod as a whole. Its limit stands in only where no container requests that resource either.
+/// Returns the pod-level requests. A pod-level limit replaces a missing request only if no
+/// container requests that resource.
 fn of_whole(spec: &PodSpec, containers: &Amounts) -> Result<Amounts, Wrong> {
     let Some(resources) = &spec.resources else {
         return Ok(Amounts::new());
@@ -239,7 +244,7 @@ fn raise(most: &mut Amounts, other: &Amounts) {
     }
 }
 
-/// As the API server computes it, from cpu and memory alone.
+/// Computes the class as the API server does, from cpu and memory only.
 pub(super) fn qos(spec: &PodSpec) -> Result<Qos, Wrong> {
     let containers = spec
         .containers
@@ -257,7 +262,8 @@ pub(super) fn qos(spec: &PodSpec) -> Result<Qos, Wrong> {
         )?;
         classes.push(qos_of(&limits, &defaulted("spec", resources)?));
     }
-    // One container that requests nothing makes the others' guarantee worth less, and one that does ends BestEffort.
+    // One container without requests prevents Guaranteed, and one container with requests prevents
+    // BestEffort.
     Ok(match (classes.iter().min(), classes.iter().max()) {
         (Some(least), Some(most)) if least == most => *least,
         (Some(_), Some(_)) => Qos::Burstable,
@@ -300,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn containers_add_up_and_a_limit_stands_in_for_a_missing_request() {
+    fn requests_are_summed_and_a_limit_replaces_a_missing_request() {
         let text = "{containers: [{name: a, resources: {requests: {cpu: 100m, gpu: 0}, limits: {cpu: 1, memory: 5}}},
                                   {name: b, resources: {requests: {cpu: 50m, memory: 6}}}]}";
         assert_eq!(requests(text, "{}"), "cpu=150m memory=11");
     }
 
     #[test]
-    fn init_containers_count_only_where_their_peak_is_higher() {
+    fn init_containers_count_only_if_their_peak_is_higher() {
         let text = |init: &str| {
             format!(
                 "{{initContainers: [{init}], containers: [{{name: c, resources: {{requests: {{cpu: 1}}}}}}]}}"
@@ -325,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sidecar_counts_beside_the_containers_and_beside_the_init_containers_after_it() {
+    fn a_sidecar_adds_to_the_containers_and_to_later_init_containers() {
         let sidecar = "{name: s, restartPolicy: Always, resources: {requests: {cpu: 500m}}}";
         let init = "{name: i, resources: {requests: {cpu: 2}}}";
         let text = |all: &str| {
@@ -345,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_the_whole_pod_go_before_those_of_containers_and_overhead_comes_on_top() {
+    fn pod_level_requests_take_precedence_and_overhead_is_added() {
         let text = "{containers: [{name: c, resources: {requests: {cpu: 1, memory: 9, gpu: 1}}}],
                      resources: {requests: {cpu: 2, gpu: 7}, limits: {memory: 99, hugepages-2Mi: 4}}, overhead: {cpu: 250m, memory: 1}}";
         assert_eq!(
@@ -355,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_container_does_not_mention_is_presumed() {
+    fn a_container_without_requests_gets_the_scoring_defaults() {
         let presumed = |text: &str| {
             let found = presumed(&spec(text), &PodStatus::default()).unwrap();
             (found.cpu.get() / 1_000_000, found.memory.get() >> 20)
@@ -382,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn while_a_container_is_resized_the_most_counts() {
+    fn the_largest_request_counts_during_a_resize() {
         let text = "{containers: [{name: c, resources: {requests: {cpu: 1}}}]}";
         let status = |conditions: &str| {
             format!(
@@ -398,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn quality_of_service_follows_from_requests_and_limits() {
+    fn the_quality_of_service_follows_from_requests_and_limits() {
         let full = "{limits: {cpu: 1, memory: 1}}";
         for (containers, expected) in [
             ("[]".to_owned(), Qos::BestEffort),

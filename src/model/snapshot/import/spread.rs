@@ -1,4 +1,4 @@
-//! Topology spread constraints, as facts.
+//! Conversion of topology spread constraints.
 
 use k8s_openapi::api::core::v1 as core;
 
@@ -7,7 +7,7 @@ use crate::values::selector::{Labels, Requirement, Test};
 
 use super::{Wrong, label_selector};
 
-/// The constraints of a pod with these labels.
+/// Converts the constraints of a pod with these labels.
 pub(super) fn of_pod(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Spread>, Wrong> {
     let constraints = spec
         .topology_spread_constraints
@@ -28,7 +28,7 @@ fn read(
     let field = format!("spec.topologySpreadConstraints[{i}]");
     if constraint.topology_key.is_empty() {
         return Err(format!(
-            "{field}.topologyKey: found nothing, expected the name of a label"
+            "{field}.topologyKey: missing, expected a label name"
         ));
     }
     let selector = constraint.label_selector.as_ref();
@@ -36,7 +36,7 @@ fn read(
         .map(|s| label_selector(&format!("{field}.labelSelector"), s))
         .transpose()?;
     if let Some(selector) = &mut pods {
-        // A newer API server has merged these in already, and twice does no harm.
+        // Newer API servers have already merged these. Merging twice is harmless.
         for key in constraint.match_label_keys.iter().flatten() {
             if let Some(value) = own.get(key) {
                 selector.require(Requirement {
@@ -82,7 +82,7 @@ fn positive(field: &str, found: i32) -> Result<u32, Wrong> {
     positive.ok_or_else(|| format!("{field}: found {found}, expected 1 or more"))
 }
 
-/// `None` where the constraint leaves it to the default.
+/// Returns `None` if the constraint uses the default.
 fn honours(field: &str, found: Option<&str>) -> Result<Option<bool>, Wrong> {
     match found {
         None | Some("") => Ok(None),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_as_the_scheduler_defaults_it() {
+    fn missing_fields_get_the_scheduler_defaults() {
         let found =
             spread("{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}").unwrap();
         let expected = Spread {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_can_be_said() {
+    fn every_field_is_converted() {
         let found = spread(
             "{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, minDomains: 3, nodeAffinityPolicy: Ignore,
               nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [rev, absent]}",
@@ -143,12 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named_with_its_field() {
+    fn an_invalid_constraint_is_reported_with_its_field() {
         let base = "maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule";
         for (constraint, why) in [
             (
                 base.replace("zone", "''"),
-                "topologyKey: found nothing, expected ",
+                "topologyKey: missing, expected ",
             ),
             (
                 base.replace("Skew: 1", "Skew: 0"),

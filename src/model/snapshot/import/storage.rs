@@ -1,4 +1,4 @@
-//! Claims and the volumes that they are bound to, as facts.
+//! Conversion of persistent volume claims and persistent volumes.
 
 use k8s_openapi::api::core::v1 as core;
 
@@ -7,7 +7,7 @@ use crate::model::snapshot::objects::Name;
 
 use super::{Wrong, affinity, name_of, namespace_of};
 
-/// The labels that the scheduler's VolumeZone looks at.
+/// The labels that the scheduler's VolumeZone plugin uses.
 const ZONES: [&str; 4] = [
     "failure-domain.beta.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region",
@@ -15,11 +15,11 @@ const ZONES: [&str; 4] = [
     "topology.kubernetes.io/region",
 ];
 
-/// The name of a claim and its facts.
+/// Returns the name and facts of a claim.
 pub(super) fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Wrong> {
     let meta = &claim.metadata;
     let spec = claim.spec.as_ref();
-    // The annotation is older than the field and still wins over it.
+    // The annotation is older than the field and still takes precedence.
     let annotated = meta
         .annotations
         .as_ref()
@@ -38,7 +38,7 @@ pub(super) fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim)
     Ok(((namespace_of(meta), name_of(meta)?), facts))
 }
 
-/// The name of a volume and its facts.
+/// Returns the name and facts of a volume.
 pub(super) fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Wrong> {
     let meta = &volume.metadata;
     let required = volume
@@ -79,7 +79,7 @@ mod tests {
     use crate::values::selector::Labels;
 
     #[test]
-    fn a_claim() {
+    fn a_claim_is_converted() {
         let claim = |rest: &str| {
             let found = facts_of(&format!(
                 "{{apiVersion: v1, kind: PersistentVolumeClaim, {rest}}}"
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_volume_and_where_it_is() {
+    fn a_volume_and_its_topology_are_converted() {
         let found = facts_of(
             "{apiVersion: v1, kind: PersistentVolume,
               metadata: {name: pv-1, labels: {topology.kubernetes.io/zone: a__b, other: x}},

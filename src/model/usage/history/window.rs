@@ -1,14 +1,17 @@
-//! The samples of a window as they came, for people to look at, and for those who want more than one figure of them.
+//! The raw samples of the window, for people and for statistics other than the smoothed value.
 
 use std::collections::VecDeque;
 
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::model::usage::Sample;
 
-use super::{History, Remainder, beside, series_of};
+use super::History;
+use super::alignment::order;
+use super::series::Remainder;
 
 impl History {
-    /// The samples of each pod of a snapshot, by its position, the oldest first; `None` where it has none.
+    /// Returns the samples of each pod of a snapshot by position, oldest first; `None` for a pod
+    /// without samples.
     pub fn samples(&self, snapshot: &Snapshot) -> Vec<Option<&VecDeque<Sample>>> {
         self.series(snapshot)
             .into_iter()
@@ -16,22 +19,22 @@ impl History {
             .collect()
     }
 
-    /// The samples of a pod that the window holds, the oldest first.
+    /// Returns the samples of a pod in the window, oldest first.
     pub fn pod_window(&self, snapshot: &Snapshot, pod: PodId) -> Vec<Sample> {
-        let it = snapshot.pod(pod);
-        let of = self
+        let pod = snapshot.pod(pod);
+        let position = self
             .pods
-            .binary_search_by(|s| beside::order((&s.pod.namespace, &s.pod.name), it));
-        let series = of
+            .binary_search_by(|s| order((&s.pod.namespace, &s.pod.name), pod));
+        let series = position
             .ok()
             .map(|position| &self.pods[position])
-            .filter(|series| series_of(series, it));
+            .filter(|series| series.belongs_to(pod));
         series
             .map(|series| series.samples.iter().copied().collect())
             .unwrap_or_default()
     }
 
-    /// The totals of a node that the window holds, the oldest first.
+    /// Returns the node totals in the window, oldest first.
     pub fn node_window(&self, snapshot: &Snapshot, node: NodeId) -> Vec<Sample> {
         let series = self.nodes.get(&snapshot.node(node).name);
         let total = |r: &Remainder| Sample {

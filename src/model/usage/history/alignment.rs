@@ -1,4 +1,4 @@
-//! Readings laid beside a snapshot: whose sample is whose.
+//! Alignment of readings with a snapshot: which sample belongs to which pod.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::{Readings, Sample};
 
-use super::PodName;
+use super::series::PodName;
 
-/// How a namespace and name stand to those of a pod. Mostly they are the same, so that is asked first.
+/// Compares a namespace and name with those of a pod. Usually they are equal, which is checked first.
 pub(super) fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
     if name == pod.name && namespace == pod.namespace {
         return Ordering::Equal;
@@ -20,8 +20,8 @@ pub(super) fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
         .then_with(|| name.cmp(pod.name.as_str()))
 }
 
-/// The pods that the source places on a node and the snapshot does not, or not any more, by node.
-pub(super) fn strangers<'r>(
+/// Returns, by node, the pods that the source reports on a node where the snapshot does not have them (any more).
+pub(super) fn departed_pods<'r>(
     snapshot: &Snapshot,
     readings: &'r Readings,
     samples: &[Option<Sample>],
@@ -45,22 +45,24 @@ pub(super) fn strangers<'r>(
     by_node
 }
 
-/// Since when its samples are its own. A pod can be made anew in the API while it goes on running, as mirror pods are.
+/// Returns the time from which samples belong to the pod. The start can be earlier than the creation, because a mirror pod
+/// can be recreated in the API while it keeps running.
 pub(super) fn since(pod: &Pod) -> Timestamp {
     pod.started
         .map_or(pod.created, |started| started.min(pod.created))
 }
 
-/// The sample of each pod of a snapshot, unless it was taken before the pod was made and so is of a namesake.
+/// Returns the sample of each pod of a snapshot. A sample from before the pod existed belongs to another pod of the same
+/// name and is ignored.
 pub(super) fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
-    let mut told = readings
+    let mut remaining = readings
         .pods
         .iter()
         .map(|((namespace, name), s)| ((namespace.as_str(), name.as_str()), s))
         .peekable();
     let next = |pod: &Pod| {
         let mut own = None;
-        while let Some((name, sample)) = told.next_if(|(name, _)| order(*name, pod).is_le()) {
+        while let Some((name, sample)) = remaining.next_if(|(name, _)| order(*name, pod).is_le()) {
             if order(name, pod).is_eq() {
                 own = Some(*sample);
                 break;

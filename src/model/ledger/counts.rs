@@ -1,0 +1,50 @@
+//! Counts over the ledger, for the status page, metrics and explanations. Decisions do not use
+//! them.
+
+use jiff::Timestamp;
+
+use crate::model::snapshot::facts::OwnerKey;
+use crate::policy::Cooldown;
+
+use super::{Entry, Ledger, State};
+
+impl Ledger {
+    /// Returns the number of workloads that rest because their moves did not help.
+    pub fn resting(&self, now: Timestamp) -> usize {
+        self.streaks.values().filter(|s| s.until > now).count()
+    }
+
+    /// Returns the workloads that rest because their moves did not help, with the number of
+    /// consecutive ineffective moves and the end of the rest.
+    pub fn rests(&self, now: Timestamp) -> impl Iterator<Item = (&OwnerKey, u32, Timestamp)> {
+        let resting = self.streaks.iter().filter(move |(_, s)| s.until > now);
+        resting.map(|(workload, s)| (workload, s.moves, s.until))
+    }
+
+    /// Returns the number of consecutive moves of a workload that did not help, and the end of its
+    /// rest; `None` if the last move helped or no move is remembered.
+    pub fn ineffective_moves(&self, workload: &OwnerKey) -> Option<(u32, Timestamp)> {
+        self.streaks
+            .get(workload)
+            .map(|streak| (streak.moves, streak.until))
+    }
+
+    /// Returns the number of workloads with two or more consecutive ineffective moves.
+    pub fn repeatedly_ineffective(&self) -> usize {
+        self.streaks.values().filter(|s| s.moves > 1).count()
+    }
+
+    /// Counts the evictions by phase: `open` until the outcome is known, `resting` while the
+    /// replacement rests, and `settled` while they are remembered.
+    pub fn by_phase(&self, cooldown: &Cooldown, now: Timestamp) -> [(&'static str, usize); 3] {
+        let settled = |e: &&Entry| matches!(e.state, State::Settled(_));
+        let rests = |e: &&Entry| settled(e) && now.duration_since(e.at) < cooldown.rest;
+        let all_settled = self.entries.iter().filter(settled).count();
+        let resting = self.entries.iter().filter(rests).count();
+        [
+            ("open", self.entries.len() - all_settled),
+            ("resting", resting),
+            ("settled", all_settled - resting),
+        ]
+    }
+}

@@ -1,0 +1,165 @@
+//! Entries of the ledger: one for each eviction, with its state and outcome.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::model::snapshot::Pod;
+use crate::model::snapshot::facts::OwnerKey;
+
+/// One eviction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The top-level controller of the pod, or the pod itself if it has none.
+    pub workload: OwnerKey,
+    /// The name of the evicted pod.
+    pub pod: String,
+    /// The uid of the evicted pod.
+    pub uid: String,
+    /// The node of the evicted pod.
+    pub node: String,
+    /// The purpose of the eviction.
+    #[serde(default, skip_serializing_if = "Aim::is_move")]
+    pub aim: Aim,
+    /// The time of the decision, by the local clock.
+    pub at: Timestamp,
+    /// Creation time of the workload's newest pod at the decision, by the API server's clock. Newer pods are
+    /// replacements.
+    pub newest: Timestamp,
+    /// Uids of siblings created in the same second as the newest pod, if the decision was in that second too.
+    /// They are not replacements. No controller creates more than a few dozen pods per second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub twins: Vec<String>,
+    /// The state of the eviction.
+    pub state: State,
+    /// The uid of the pod that is taken for the replacement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+    /// The nodes that the forecast named for the replacement, as long as they matter. Empty without a forecast,
+    /// or if it named too many nodes to store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreseen: Vec<String>,
+}
+
+/// The purpose of an eviction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Aim {
+    /// Get a replacement on another node.
+    #[default]
+    Move,
+    /// Get a replacement on any node.
+    Renew,
+    /// Delete a finished pod, which nothing replaces.
+    Clear,
+}
+
+impl Aim {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_move(&self) -> bool {
+        *self == Aim::Move
+    }
+}
+
+/// The state of an eviction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// Recorded; the request may or may not have been sent.
+    Intended,
+    /// Evicted; the replacement is not settled yet.
+    Evicted,
+    /// Finished with this outcome.
+    Settled(Ending),
+}
+
+/// The outcome of an eviction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "camelCase")]
+pub enum Ending {
+    /// The replacement is Ready on another node that is not hot.
+    #[error("the replacement is Ready on another node that is not hot")]
+    Helped,
+    /// The replacement is Ready, which was the only purpose.
+    #[error("the replacement is Ready")]
+    Renewed,
+    /// The replacement returned to the same node.
+    #[error("the replacement returned to the same node")]
+    SameNode,
+    /// The replacement landed on another hot node.
+    #[error("the replacement landed on another hot node")]
+    HotNode,
+    /// The replacement was not Ready in time.
+    #[error("the replacement was not Ready in time")]
+    NeverReady,
+    /// Nothing replaced the pod: the workload was scaled down or deleted, or the pod had finished.
+    #[error("nothing replaced the pod")]
+    NotReplaced,
+}
+
+impl Ending {
+    /// Returns the stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Ending::Helped => "helped",
+            Ending::Renewed => "renewed",
+            Ending::SameNode => "same-node",
+            Ending::HotNode => "hot-node",
+            Ending::NeverReady => "never-ready",
+            Ending::NotReplaced => "not-replaced",
+        }
+    }
+
+    /// Returns true if the move did not help, so that the workload should rest.
+    pub const fn is_ineffective(self) -> bool {
+        matches!(
+            self,
+            Ending::SameNode | Ending::HotNode | Ending::NeverReady
+        )
+    }
+}
+
+/// The node of a replacement, compared with the forecast.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// A node that the forecast named for the pod, or for another pod that it may have replaced.
+    AsForeseen,
+    /// Another node.
+    Elsewhere,
+    /// There was no forecast.
+    Unknown,
+}
+
+impl Landed {
+    /// Returns the stable code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Landed::AsForeseen => "as_foreseen",
+            Landed::Elsewhere => "elsewhere",
+            Landed::Unknown => "unknown",
+        }
+    }
+}
+
+impl Entry {
+    /// Returns true if both pods were evicted in one cycle, so that each replacement may belong to either.
+    pub(super) fn is_twin_of(&self, other: &Self) -> bool {
+        self.at == other.at && self.workload == other.workload
+    }
+
+    /// Returns true if this pod of the same workload was created after the eviction.
+    ///
+    /// The comparison uses only the API server's clock. The local clock matters only for a pod created in the same
+    /// second as the newest sibling.
+    pub(super) fn is_replaced_by(&self, pod: &Pod) -> bool {
+        let same_second = || pod.created == self.newest && may_be_newer(self.at, pod.created);
+        let new = pod.created > self.newest || (same_second() && !self.twins.contains(&pod.uid));
+        new && pod.uid != self.uid && self.aim != Aim::Clear
+    }
+}
+
+/// Returns true if a pod created in this second may be newer than a decision at that time. Kubernetes rounds creation
+/// times to seconds.
+pub(super) fn may_be_newer(at: Timestamp, created: Timestamp) -> bool {
+    at.duration_since(created) < SignedDuration::from_secs(2)
+}

@@ -1,0 +1,121 @@
+//! The series of samples of one node and of one pod.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::model::snapshot::Pod;
+use crate::model::snapshot::facts::Pod as PodFacts;
+use crate::model::usage::{Measure, Sample};
+
+use super::alignment::order;
+
+/// Namespace and name.
+pub(super) type PodName = (String, String);
+
+/// The samples of one node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeSeries {
+    pub(super) remainders: VecDeque<Remainder>,
+    /// The newest sample as received.
+    pub(super) newest: Option<Sample>,
+    /// The last time when a pod left, as observed or as recorded in the ledger.
+    pub(super) left: Option<Timestamp>,
+    /// Pods that have left but are part of the newest sample.
+    guests: BTreeSet<PodName>,
+}
+
+/// The usage of a node at one time that belongs to no pod.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remainder {
+    pub(super) sample: Sample,
+    /// The usage of the node including its pods.
+    pub(super) total: Measure,
+    /// Whether every pod had a sample and none left during the sample. Otherwise the remainder may include pod usage.
+    clean: bool,
+}
+
+/// The samples of one pod.
+#[derive(Clone, Debug)]
+pub(super) struct PodSeries {
+    /// The pod as last seen. Another pod with the same name has another uid and starts a new series.
+    pub(super) pod: Arc<PodFacts>,
+    pub(super) node: String,
+    pub(super) samples: VecDeque<Sample>,
+}
+
+impl NodeSeries {
+    /// Adds the node's sample minus the usage of pods, unless the sample is known already.
+    ///
+    /// `complete` states that every pod that should have a sample has one.
+    pub(super) fn take<'g>(
+        &mut self,
+        sample: Sample,
+        accounted: Measure,
+        guests: impl Iterator<Item = &'g PodName>,
+        complete: bool,
+    ) {
+        let last = self.remainders.back();
+        if last.is_some_and(|last| last.sample.at >= sample.at) {
+            return;
+        }
+        self.newest = Some(sample);
+        let guests: BTreeSet<PodName> = guests.cloned().collect();
+        if !self.guests.is_subset(&guests) {
+            self.left = self.left.max(Some(sample.at));
+        }
+        self.guests = guests;
+        // A pod that left during the sample's window is partly included, so the sample is not clean.
+        let start = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
+        let settled = self.left.is_none_or(|left| start >= left);
+        self.remainders.push_back(Remainder {
+            sample: Sample {
+                used: sample.used.minus(accounted),
+                ..sample
+            },
+            total: sample.used,
+            clean: complete && settled,
+        });
+    }
+
+    /// Returns the remainders that include no pod usage.
+    pub(super) fn clean(&self) -> impl Iterator<Item = Sample> {
+        let clean = self.remainders.iter().filter(|r| r.clean);
+        clean.map(|r| r.sample)
+    }
+}
+
+impl PodSeries {
+    pub(super) fn new(pod: &Pod) -> Self {
+        PodSeries {
+            pod: Arc::clone(pod.facts()),
+            node: String::new(),
+            samples: VecDeque::new(),
+        }
+    }
+
+    /// Compares with a pod by namespace and name. Usually the facts are unchanged and shared, which is checked first.
+    pub(super) fn order(&self, pod: &Pod) -> Ordering {
+        if Arc::ptr_eq(&self.pod, pod.facts()) {
+            return Ordering::Equal;
+        }
+        order((self.pod.namespace.as_str(), self.pod.name.as_str()), pod)
+    }
+
+    /// Returns true if the series belongs to this pod and not to an earlier pod with the same name.
+    pub(super) fn belongs_to(&self, pod: &Pod) -> bool {
+        Arc::ptr_eq(&self.pod, pod.facts()) || (self.order(pod).is_eq() && self.pod.uid == pod.uid)
+    }
+
+    pub(super) fn take(&mut self, pod: &Pod, node: &str, sample: Sample) {
+        if self.node.is_empty() || !Arc::ptr_eq(&self.pod, pod.facts()) {
+            self.pod = Arc::clone(pod.facts());
+            node.clone_into(&mut self.node);
+        }
+        if self.samples.back().is_none_or(|last| last.at < sample.at) {
+            self.samples.push_back(sample);
+        }
+    }
+}
