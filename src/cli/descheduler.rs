@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use crate::policy::Policy;
 use crate::values::selector::Selector;
 
-use super::otlp::AsDescheduler;
+use super::otlp::OtelFlags;
 
 /// Flags that have a meaning here, and those that have none.
 #[derive(Debug, clap::Args)]
@@ -49,7 +49,7 @@ pub(super) struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     bind_address: IpAddr,
     #[command(flatten)]
-    pub(super) otel: AsDescheduler,
+    pub(super) otel: OtelFlags,
     #[command(flatten)]
     idle: Idle,
 }

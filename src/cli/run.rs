@@ -26,7 +26,7 @@ use crate::policy::Policy;
 
 use super::descheduler::Flags;
 use super::election::Election;
-use super::otlp::Otlp;
+use super::otlp::OtlpFlags;
 use super::{Misuse, Shared, file, policy};
 
 /// Watches nodes, pods and their usage, decides every interval, and evicts what the plan says.
@@ -65,7 +65,7 @@ pub(super) struct Args {
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
-    otlp: Otlp,
+    otlp: OtlpFlags,
     #[command(flatten)]
     flags: Flags,
     #[command(flatten)]
