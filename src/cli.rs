@@ -284,7 +284,7 @@ mod tests {
             "evenkeel plan --scheduler-config s.yaml",
             "evenkeel run --policy p.yaml --scheduler-config s.yaml",
             "evenkeel run --policy p.yaml --otlp-endpoint http://c:4318 --otlp-sample-ratio 0.1 --otlp-headers a=b",
-            "evenkeel run --policy-config-file p.yaml --otel-collector-endpoint c:4317 --otel-fallback-no-op-on-error",
+            "evenkeel run --policy-config-file p.yaml --otel-collector-endpoint c:4318 --otel-fallback-no-op-on-error",
             "evenkeel simulate --scheduler-config s.yaml",
             "evenkeel plan",
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",

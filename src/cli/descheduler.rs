@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 use crate::policy::Policy;
 use crate::values::selector::Selector;
 
-use super::otlp::AsDescheduler;
+use super::otlp::OtelFlags;
 use super::parse;
 
 /// descheduler's default for `--secure-port`.
@@ -53,7 +53,7 @@ pub(super) struct DeschedulerArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     bind_address: IpAddr,
     #[command(flatten)]
-    pub(super) otel: AsDescheduler,
+    pub(super) otel: OtelFlags,
     #[command(flatten)]
     ignored: IgnoredFlags,
 }

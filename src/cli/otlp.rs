@@ -1,4 +1,4 @@
-//! Where traces go, by our own flags, by OpenTelemetry's environment, or by descheduler's flags.
+//! Where traces go: our own flags, OpenTelemetry's environment variables, and descheduler's flags.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,23 +6,32 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use reqwest::Url;
 
-use crate::daemon::telemetry::traces::Settings;
-use crate::daemon::telemetry::traces::collector::{Collector, Protocol, headers};
+use crate::daemon::telemetry::traces::TraceSettings;
+use crate::daemon::telemetry::traces::collector::{Collector, headers, traces_url};
 use crate::values::Ratio;
 
 use super::Misuse;
 
-/// How long one batch may take, as OpenTelemetry has it.
+/// OpenTelemetry's default time for one batch.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Traces, off unless there is an endpoint. Everything is text, for a variable of the environment that is empty counts as
-/// none.
+/// Longest time for one batch.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Port at which collectors take OTLP over gRPC, and nothing else.
+const GRPC_PORT: u16 = 4317;
+
+/// Appended to errors about gRPC.
+const USE_HTTP: &str = "evenkeel sends OTLP over HTTP, use the collector's HTTP port, usually 4318";
+
+/// Flags for traces, which are off unless there is an endpoint. All values are text, because an empty environment variable
+/// counts as unset.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Traces")]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
-pub(super) struct Otlp {
-    /// Send traces to this collector by OTLP: cycles, their phases down to each eviction, and polls, such as
-    /// http://collector:4318 [default: none are sent]
+pub(super) struct OtlpFlags {
+    /// Send traces to this collector by OTLP over HTTP, such as http://collector:4318. Spans cover cycles, their phases,
+    /// each eviction, and polls [default: off]
     #[arg(
         long,
         value_name = "URL",
@@ -30,7 +39,7 @@ pub(super) struct Otlp {
         hide_env_values = true
     )]
     otlp_endpoint: Option<String>,
-    /// grpc or http/protobuf [default: grpc at port 4317, or else http/protobuf]
+    /// Only http/protobuf is supported, not grpc [default: http/protobuf]
     #[arg(
         long,
         value_name = "PROTOCOL",
@@ -38,7 +47,7 @@ pub(super) struct Otlp {
         hide_env_values = true
     )]
     otlp_protocol: Option<String>,
-    /// Authorities whose certificates to trust, as PEM [default: those of the system]
+    /// Trust the certificate authorities in this PEM file [default: those of the system]
     #[arg(
         long,
         value_name = "FILE",
@@ -46,7 +55,8 @@ pub(super) struct Otlp {
         hide_env_values = true
     )]
     otlp_ca_file: Option<String>,
-    /// What to send along, such as `authorization=Bearer%20abc`; better by the environment, where others do not see it
+    /// Headers of each request, such as `authorization=Bearer%20abc`. Set secrets in the environment, where other
+    /// processes cannot read them
     #[arg(
         long,
         value_name = "NAME=VALUE,…",
@@ -54,7 +64,7 @@ pub(super) struct Otlp {
         hide_env_values = true
     )]
     otlp_headers: Option<String>,
-    /// How long to try to send a batch: a duration, or milliseconds [default: 10s]
+    /// Time for one batch with its retries, as a duration or in milliseconds [default: 10s]
     #[arg(
         long,
         value_name = "DURATION",
@@ -62,7 +72,7 @@ pub(super) struct Otlp {
         hide_env_values = true
     )]
     otlp_timeout: Option<String>,
-    /// The name to send traces by [default: evenkeel]
+    /// The `service.name` of traces [default: evenkeel]
     #[arg(
         long,
         value_name = "NAME",
@@ -70,161 +80,177 @@ pub(super) struct Otlp {
         hide_env_values = true
     )]
     otlp_service_name: Option<String>,
-    /// The share of traces to send, from 0 to 1 [default: what OTEL_TRACES_SAMPLER says, or 1]
+    /// Share of traces to send, from 0 to 1 [default: the value of OTEL_TRACES_SAMPLER, or 1]
     #[arg(long, value_name = "RATIO")]
     otlp_sample_ratio: Option<String>,
 }
 
-/// The same as descheduler takes it.
+/// Descheduler's flags for traces.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "As descheduler")]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
-pub(super) struct AsDescheduler {
-    /// Send traces to this collector by gRPC
+pub(super) struct OtelFlags {
+    /// Send traces to this collector by OTLP over HTTP. Descheduler sends gRPC: replace port 4317 by 4318
     #[arg(long, value_name = "HOST:PORT")]
     otel_collector_endpoint: Option<String>,
-    /// The authority of its certificate, as --otlp-ca-file; without one there is no TLS
+    /// Same as --otlp-ca-file; without it the connection has no TLS
     #[arg(long, value_name = "FILE")]
     otel_transport_ca_cert: Option<String>,
-    /// As --otlp-service-name
+    /// Same as --otlp-service-name
     #[arg(long, value_name = "NAME")]
     otel_service_name: Option<String>,
     /// The `service.namespace` of traces
     #[arg(long, value_name = "NAME")]
     otel_trace_namespace: Option<String>,
-    /// As --otlp-sample-ratio
+    /// Same as --otlp-sample-ratio
     #[arg(long, value_name = "RATIO")]
     otel_sample_rate: Option<String>,
-    /// Go on without traces where they cannot be set up
+    /// Continue without traces if they cannot be set up
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub(super) otel_fallback_no_op_on_error: Option<bool>,
 }
 
-impl Otlp {
-    /// What to send where; `None` where traces are off. What is typed as descheduler takes it counts for more than the
-    /// environment.
+/// Where requests go, and the flag that says so.
+struct Endpoint {
+    flag: &'static str,
+    url: Url,
+}
+
+impl OtlpFlags {
+    /// Returns the settings of traces; `None` if they are off. Descheduler's flags take precedence over our flags, whose
+    /// values may come from the environment.
     pub(super) fn settings(
         &self,
-        theirs: &AsDescheduler,
+        otel: &OtelFlags,
         instance: &str,
-    ) -> Result<Option<Settings>, Misuse> {
-        let Some(collector) = self.collector(theirs)? else {
+    ) -> Result<Option<TraceSettings>, Misuse> {
+        let Some(collector) = self.collector(otel)? else {
             return Ok(None);
         };
-        let share = match (
-            given(theirs.otel_sample_rate.as_deref()),
-            given(self.otlp_sample_ratio.as_deref()),
-        ) {
-            (Some(text), _) => Some(ratio("--otel-sample-rate", text)?),
-            (None, Some(text)) => Some(ratio("--otlp-sample-ratio", text)?),
-            (None, None) => None,
-        };
         let service =
-            given(theirs.otel_service_name.as_deref()).or(given(self.otlp_service_name.as_deref()));
-        Ok(Some(Settings {
+            given(otel.otel_service_name.as_ref()).or(given(self.otlp_service_name.as_ref()));
+        Ok(Some(TraceSettings {
             collector,
             service: service.map(str::to_owned),
-            namespace: given(theirs.otel_trace_namespace.as_deref()).map(str::to_owned),
+            namespace: given(otel.otel_trace_namespace.as_ref()).map(str::to_owned),
             instance: instance.to_owned(),
-            share,
+            share: self.share(otel)?,
         }))
     }
 
-    fn collector(&self, theirs: &AsDescheduler) -> Result<Option<Collector>, Misuse> {
-        let authority = given(theirs.otel_transport_ca_cert.as_deref())
-            .or(given(self.otlp_ca_file.as_deref()))
-            .map(PathBuf::from);
-        let (endpoint, protocol) = match (
-            given(theirs.otel_collector_endpoint.as_deref()),
-            given(self.otlp_endpoint.as_deref()),
-        ) {
-            (Some(place), _) => {
-                let scheme = if given(theirs.otel_transport_ca_cert.as_deref()).is_some() {
-                    "https"
-                } else {
-                    "http"
-                };
-                let whole = if place.contains("://") {
-                    place.to_owned()
-                } else {
-                    format!("{scheme}://{place}")
-                };
-                (
-                    url(
-                        "--otel-collector-endpoint",
-                        place,
-                        &whole,
-                        "an address such as collector:4317",
-                    )?,
-                    Some("grpc"),
-                )
-            }
-            (None, Some(text)) => (
-                url(
-                    "--otlp-endpoint",
-                    text,
-                    text,
-                    "a URL such as http://collector:4318",
-                )?,
-                given(self.otlp_protocol.as_deref()),
-            ),
-            (None, None) => return Ok(None),
+    fn share(&self, otel: &OtelFlags) -> Result<Option<Ratio>, Misuse> {
+        if let Some(text) = given(otel.otel_sample_rate.as_ref()) {
+            return ratio("--otel-sample-rate", text).map(Some);
+        }
+        given(self.otlp_sample_ratio.as_ref())
+            .map(|text| ratio("--otlp-sample-ratio", text))
+            .transpose()
+    }
+
+    fn collector(&self, otel: &OtelFlags) -> Result<Option<Collector>, Misuse> {
+        let Some(endpoint) = otel.endpoint().or_else(|| self.endpoint()).transpose()? else {
+            return Ok(None);
         };
-        let found = protocol.unwrap_or_default();
-        let protocol = Protocol::named(protocol, &endpoint).ok_or_else(|| {
-            Misuse(format!(
-                "--otlp-protocol: found {found:?}, expected grpc or http/protobuf"
-            ))
-        })?;
-        let headers = headers(given(self.otlp_headers.as_deref()).unwrap_or_default());
+        if endpoint.url.port() == Some(GRPC_PORT) && given(self.otlp_protocol.as_ref()).is_none() {
+            return Err(Misuse(format!(
+                "{}: port 4317 takes gRPC; {USE_HTTP}",
+                endpoint.flag
+            )));
+        }
+        self.check_protocol()?;
+        let ca_file =
+            given(otel.otel_transport_ca_cert.as_ref()).or(given(self.otlp_ca_file.as_ref()));
+        let headers = headers(given(self.otlp_headers.as_ref()).unwrap_or_default());
         Ok(Some(Collector {
-            url: protocol.place(&endpoint),
-            protocol,
-            authority,
-            headers: headers.map_err(|why| {
+            url: traces_url(&endpoint.url),
+            ca_file: ca_file.map(PathBuf::from),
+            headers: headers.map_err(|reason| {
                 Misuse(format!(
-                    "--otlp-headers: {why}; expected name=value, with commas between"
+                    "--otlp-headers: {reason}; expected name=value,name=value"
                 ))
             })?,
-            timeout: given(self.otlp_timeout.as_deref()).map_or(Ok(TIMEOUT), timeout)?,
+            timeout: given(self.otlp_timeout.as_ref()).map_or(Ok(TIMEOUT), timeout)?,
         }))
+    }
+
+    fn endpoint(&self) -> Option<Result<Endpoint, Misuse>> {
+        let text = given(self.otlp_endpoint.as_ref())?;
+        Some(endpoint(
+            "--otlp-endpoint",
+            text,
+            text,
+            "a URL such as http://collector:4318",
+        ))
+    }
+
+    fn check_protocol(&self) -> Result<(), Misuse> {
+        match given(self.otlp_protocol.as_ref()) {
+            None | Some("http/protobuf") => Ok(()),
+            Some("grpc") => Err(Misuse(format!(
+                "--otlp-protocol: grpc is not supported; {USE_HTTP}"
+            ))),
+            Some(other) => Err(Misuse(format!(
+                "--otlp-protocol: found {other:?}, expected http/protobuf"
+            ))),
+        }
     }
 }
 
-/// A value, where it is one.
-fn given(value: Option<&str>) -> Option<&str> {
-    value.map(str::trim).filter(|value| !value.is_empty())
+impl OtelFlags {
+    /// Descheduler takes an address without a scheme, and uses TLS if it is given an authority.
+    fn endpoint(&self) -> Option<Result<Endpoint, Misuse>> {
+        let text = given(self.otel_collector_endpoint.as_ref())?;
+        let scheme = match given(self.otel_transport_ca_cert.as_ref()) {
+            Some(_) => "https",
+            None => "http",
+        };
+        let url = if text.contains("://") {
+            text.to_owned()
+        } else {
+            format!("{scheme}://{text}")
+        };
+        let expected = "an address such as collector:4318";
+        Some(endpoint("--otel-collector-endpoint", text, &url, expected))
+    }
 }
 
-fn url(flag: &str, found: &str, whole: &str, expected: &str) -> Result<Url, Misuse> {
-    let parsed = Url::parse(whole)
+/// Returns a value unless it is empty.
+fn given(value: Option<&String>) -> Option<&str> {
+    value
+        .map(|value| value.trim())
+        .filter(|value| !value.is_empty())
+}
+
+fn endpoint(flag: &'static str, text: &str, url: &str, expected: &str) -> Result<Endpoint, Misuse> {
+    let url = Url::parse(url)
         .ok()
-        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    parsed.ok_or_else(|| Misuse(format!("{flag}: found {found:?}, expected {expected}")))
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .ok_or_else(|| Misuse(format!("{flag}: found {text:?}, expected {expected}")))?;
+    Ok(Endpoint { flag, url })
 }
 
 fn ratio(flag: &str, text: &str) -> Result<Ratio, Misuse> {
     let share: Option<f64> = text.parse().ok();
-    let sound = share
+    share
         .filter(|share| (0.0..=1.0).contains(share))
-        .and_then(Ratio::new);
-    sound.ok_or_else(|| {
-        Misuse(format!(
-            "{flag}: found {text:?}, expected a number from 0 to 1"
-        ))
-    })
+        .and_then(Ratio::new)
+        .ok_or_else(|| {
+            Misuse(format!(
+                "{flag}: found {text:?}, expected a number from 0 to 1"
+            ))
+        })
 }
 
-/// OpenTelemetry's environment has plain milliseconds.
+/// Parses a duration, or the plain milliseconds of OpenTelemetry's environment variable.
 fn timeout(text: &str) -> Result<Duration, Misuse> {
     let millis = text.parse().ok().map(Duration::from_millis);
-    let parsed = millis.or_else(|| Duration::try_from(text.parse::<SignedDuration>().ok()?).ok());
-    let sound = parsed.filter(|timeout| (1..=300_000).contains(&timeout.as_millis()));
-    sound.ok_or_else(|| {
-        Misuse(format!(
-            "--otlp-timeout: found {text:?}, expected a duration up to 5m, such as 10s"
-        ))
-    })
+    millis
+        .or_else(|| Duration::try_from(text.parse::<SignedDuration>().ok()?).ok())
+        .filter(|timeout| (Duration::from_millis(1)..=LONGEST_TIMEOUT).contains(timeout))
+        .ok_or_else(|| {
+            let expected = "expected a duration up to 5m, such as 10s";
+            Misuse(format!("--otlp-timeout: found {text:?}, {expected}"))
+        })
 }
 
 #[cfg(test)]
@@ -234,82 +260,95 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Parser)]
-    struct Only {
+    struct TraceFlags {
         #[command(flatten)]
-        ours: Otlp,
+        otlp: OtlpFlags,
         #[command(flatten)]
-        theirs: AsDescheduler,
+        otel: OtelFlags,
     }
 
-    fn settings(line: &str) -> Result<Option<Settings>, String> {
-        let only = Only::try_parse_from(format!("evenkeel {line}").split_whitespace()).unwrap();
-        only.ours
-            .settings(&only.theirs, "me")
+    fn settings(line: &str) -> Result<Option<TraceSettings>, String> {
+        let words = format!("evenkeel {line}");
+        let flags = TraceFlags::try_parse_from(words.split_whitespace()).unwrap();
+        flags
+            .otlp
+            .settings(&flags.otel, "me")
             .map_err(|misuse| misuse.to_string())
     }
 
-    /// Protocol and place, or what is said against it.
-    fn place(line: &str) -> String {
+    /// Returns the URL of requests, or the error.
+    fn url(line: &str) -> String {
         match settings(line) {
-            Ok(Some(found)) => format!("{:?} {}", found.collector.protocol, found.collector.url),
+            Ok(Some(settings)) => settings.collector.url.to_string(),
             Ok(None) => "off".to_owned(),
-            Err(said) => said,
+            Err(error) => error,
         }
     }
 
     #[test]
-    fn an_endpoint_is_a_place_and_a_protocol() {
-        let grpc = "opentelemetry.proto.collector.trace.v1.TraceService/Export";
+    fn an_endpoint_gives_the_url_of_traces() {
         for (line, expected) in [
-            ("", "off".to_owned()),
-            ("--otlp-endpoint=", "off".to_owned()),
-            (
-                "--otlp-endpoint http://c:4318",
-                "Http http://c:4318/v1/traces".to_owned(),
-            ),
+            ("", "off"),
+            ("--otlp-endpoint=", "off"),
+            ("--otlp-endpoint http://c:4318", "http://c:4318/v1/traces"),
             (
                 "--otlp-endpoint https://c/otlp/",
-                "Http https://c/otlp/v1/traces".to_owned(),
+                "https://c/otlp/v1/traces",
             ),
-            (
-                "--otlp-endpoint https://c/v1/traces",
-                "Http https://c/v1/traces".to_owned(),
-            ),
-            (
-                "--otlp-endpoint http://c:4317",
-                format!("Grpc http://c:4317/{grpc}"),
-            ),
+            ("--otlp-endpoint https://c/v1/traces", "https://c/v1/traces"),
             (
                 "--otlp-endpoint http://c:4317 --otlp-protocol http/protobuf",
-                "Http http://c:4317/v1/traces".to_owned(),
-            ),
-            (
-                "--otlp-endpoint https://c --otlp-protocol grpc",
-                format!("Grpc https://c/{grpc}"),
+                "http://c:4317/v1/traces",
             ),
             (
                 "--otel-collector-endpoint c:9999",
-                format!("Grpc http://c:9999/{grpc}"),
+                "http://c:9999/v1/traces",
             ),
             (
                 "--otel-collector-endpoint [::1]:1 --otel-transport-ca-cert f",
-                format!("Grpc https://[::1]:1/{grpc}"),
+                "https://[::1]:1/v1/traces",
             ),
             (
                 "--otel-collector-endpoint a:1 --otlp-endpoint http://b:2",
-                format!("Grpc http://a:1/{grpc}"),
+                "http://a:1/v1/traces",
             ),
         ] {
-            assert_eq!(place(line), expected, "{line}");
+            assert_eq!(url(line), expected, "{line}");
         }
     }
 
     #[test]
-    fn what_cannot_be_is_refused_in_words() {
+    fn grpc_endpoints_are_refused_and_the_http_port_is_named() {
+        let use_http =
+            "; evenkeel sends OTLP over HTTP, use the collector's HTTP port, usually 4318";
+        for (line, reason) in [
+            (
+                "--otlp-endpoint http://c:4317",
+                "--otlp-endpoint: port 4317 takes gRPC",
+            ),
+            (
+                "--otel-collector-endpoint c:4317",
+                "--otel-collector-endpoint: port 4317 takes gRPC",
+            ),
+            (
+                "--otlp-endpoint https://c --otlp-protocol grpc",
+                "--otlp-protocol: grpc is not supported",
+            ),
+        ] {
+            let error = settings(line).unwrap_err();
+            assert!(
+                error.ends_with(&format!("{reason}{use_http}")),
+                "{line}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn invalid_values_are_refused_with_the_expected_form() {
         for (line, expected) in [
             (
-                "--otlp-endpoint c:4317",
-                r#"--otlp-endpoint: found "c:4317", expected a URL such as http://collector:4318"#,
+                "--otlp-endpoint c:4318",
+                r#"--otlp-endpoint: found "c:4318", expected a URL such as http://collector:4318"#,
             ),
             (
                 "--otlp-endpoint http://",
@@ -317,11 +356,11 @@ mod tests {
             ),
             (
                 "--otel-collector-endpoint c:port",
-                "expected an address such as collector:4317",
+                "expected an address such as collector:4318",
             ),
             (
                 "--otlp-protocol http/json",
-                r#"--otlp-protocol: found "http/json", expected grpc or http/protobuf"#,
+                r#"--otlp-protocol: found "http/json", expected http/protobuf"#,
             ),
             (
                 "--otlp-sample-ratio 1.1",
@@ -337,11 +376,11 @@ mod tests {
             ),
             (
                 "--otlp-headers a=b,secret",
-                "--otlp-headers: number 2 has no =; expected name=value, with commas between",
+                "--otlp-headers: header 2 has no '='; expected name=value,name=value",
             ),
             (
                 "--otlp-headers a=%0A",
-                "--otlp-headers: the value of a cannot be sent",
+                "--otlp-headers: the value of a is not a valid header value",
             ),
         ] {
             let whole = if line.contains("endpoint") {
@@ -349,32 +388,28 @@ mod tests {
             } else {
                 format!("--otlp-endpoint http://c {line}")
             };
-            let said = settings(&whole).unwrap_err();
-            assert!(said.contains(expected), "{line}: {said}");
+            let error = settings(&whole).unwrap_err();
+            assert!(error.contains(expected), "{line}: {error}");
         }
     }
 
     #[test]
-    fn headers_and_times_are_read_as_opentelemetry_has_them() {
-        let found = settings(
-            "--otlp-endpoint http://c --otlp-headers a=b%20c,X-Tenant=t= --otlp-timeout 2500",
-        );
-        let found = found.unwrap().unwrap();
-        let value = |name| found.collector.headers.get(name).unwrap().to_str().unwrap();
-        assert_eq!((value("a"), value("x-tenant")), ("b c", "t="));
-        assert_eq!(found.collector.timeout, Duration::from_millis(2500));
-        let all = "--otel-collector-endpoint c:1 --otel-service-name s --otel-trace-namespace n --otel-sample-rate 0.5";
-        let found = settings(all).unwrap().unwrap();
-        assert_eq!(
-            (found.service.as_deref(), found.namespace.as_deref()),
-            (Some("s"), Some("n"))
-        );
-        assert_eq!(
-            (
-                found.share.unwrap().get().to_string(),
-                found.instance.as_str()
-            ),
-            ("0.5".to_owned(), "me")
-        );
+    fn headers_and_times_have_the_format_of_opentelemetry() {
+        let flags =
+            "--otlp-endpoint http://c --otlp-headers a=b%20c,X-Tenant=t= --otlp-timeout 2500";
+        let collector = settings(flags).unwrap().unwrap().collector;
+        assert_eq!(collector.headers["a"], "b c");
+        assert_eq!(collector.headers["x-tenant"], "t=");
+        assert_eq!(collector.timeout, Duration::from_millis(2500));
+    }
+
+    #[test]
+    fn the_flags_of_descheduler_set_name_namespace_and_share() {
+        let flags = "--otel-collector-endpoint c:1 --otel-service-name s --otel-trace-namespace n --otel-sample-rate 0.5";
+        let settings = settings(flags).unwrap().unwrap();
+        assert_eq!(settings.service.as_deref(), Some("s"));
+        assert_eq!(settings.namespace.as_deref(), Some("n"));
+        assert_eq!(settings.share, Ratio::new(0.5));
+        assert_eq!(settings.instance, "me");
     }
 }

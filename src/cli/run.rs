@@ -26,7 +26,7 @@ use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
 use super::election::LeaderElectionArgs;
-use super::otlp::Otlp;
+use super::otlp::OtlpFlags;
 use super::{Misuse, Shared, clock, file, parse, policy};
 
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
@@ -65,7 +65,7 @@ pub(super) struct RunArgs {
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
-    otlp: Otlp,
+    otlp: OtlpFlags,
     #[command(flatten)]
     descheduler: DeschedulerArgs,
     #[command(flatten)]

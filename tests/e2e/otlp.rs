@@ -1,4 +1,4 @@
-//! Traces of real evictions: as many as the API server has on record, each in its place.
+//! Traces of real evictions: one span for each eviction in the API server's audit log, below its cycle.
 
 use crate::kit::audit::{eviction_calls, evictions};
 use crate::kit::control_plane::on_a_bed;
@@ -7,16 +7,16 @@ use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
-use self::collector::{Answer, Collector};
+use self::collector::{Collector, Response};
 
 #[path = "../it/otlp/collector.rs"]
 mod collector;
 
 #[test]
-fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
+fn each_eviction_is_a_span_below_its_cycle() {
     on_a_bed(async |control_plane| {
         scene::rights(control_plane);
-        let collector = Collector::start(Answer::Status(503)).await;
+        let collector = Collector::start(Response::Status(503)).await;
         let policy = Policy {
             interval: "20s",
             limits: "{}",
@@ -25,12 +25,12 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
         let mut process = Launch::new(control_plane, &policy)
             .await
             .run(&["--otlp-endpoint", &collector.url()]);
-        // While there is nothing to do yet, it is away, and then it hangs.
-        process.says(&["it refuses them with 503"], 1, 90).await;
-        collector.answers(Answer::Silence);
-        process.says(&["no answer within 10 s"], 1, 90).await;
-        collector.answers(Answer::Good);
-        process.says(&["takes spans again"], 1, 90).await;
+        // The collector fails and then hangs before there is anything to evict.
+        process.says(&["HTTP status 503"], 1, 90).await;
+        collector.respond(Response::Hang);
+        process.says(&["no response within 10 s"], 1, 90).await;
+        collector.respond(Response::Success);
+        process.says(&["takes traces again"], 1, 90).await;
 
         scene::late_nodes(control_plane).await;
         process
@@ -53,14 +53,14 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
             .filter(|line| line.contains(" evenkeel.outcome=evicted"))
             .count();
         say(&format!(
-            "traces: {} evictions on record, {good} such spans, of {} lines",
+            "traces: {} evictions in the audit log, {good} spans of evictions, {} spans in all",
             made.len(),
             all.lines().count()
         ));
         assert!(!made.is_empty());
         assert_eq!((spans.len(), good), (asked.len(), made.len()), "{all}");
-        for it in &made {
-            let name = format!(" k8s.pod.name={} ", it.name);
+        for eviction in &made {
+            let name = format!(" k8s.pod.name={} ", eviction.name);
             assert_eq!(
                 spans.iter().filter(|line| line.contains(&name)).count(),
                 1,
@@ -76,7 +76,7 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
                 .iter()
                 .all(|(path, _)| path == "/v1/traces")
         );
-        // Each such request has gone through, and has a span of its own below.
+        // Each successful request has its own span below.
         assert_eq!(
             all.matches("/eviction? http.status_code=201").count(),
             made.len(),
@@ -85,7 +85,7 @@ fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
     });
 }
 
-/// How many evictions stand where they should.
+/// Number of eviction spans that are below `act`, below `cycle`.
 fn below_act_below_cycle(cycles: &str) -> usize {
     let (mut phase, mut found) = ("", 0);
     for line in cycles.lines() {

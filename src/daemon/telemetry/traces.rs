@@ -1,7 +1,9 @@
-//! Traces: what the loop does and for how long, as spans for a collector that speaks OTLP.
+//! Traces: spans of the loop's work and its duration, sent to a collector by OTLP over HTTP.
 //!
-//! Nothing here may hold up a cycle or end one. Finished spans wait in a queue with a bound, a thread of its own sends them,
-//! and what a collector does not take is dropped and counted.
+//! Traces can neither delay a cycle nor end one. Finished spans wait in a bounded queue, another thread sends them, and
+//! spans that the collector does not take are dropped and counted.
+//!
+//! gRPC is not supported: its exporter needs tonic, and every collector that takes gRPC also takes HTTP.
 
 use std::time::Duration;
 
@@ -19,46 +21,49 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::values::Ratio;
 
-use self::collector::{Collector, Trouble};
-use self::exporter::Exporter;
+use self::collector::Collector;
+use self::error::TraceError;
+use self::exporter::BoundedExporter;
 
+mod client;
 pub mod collector;
+pub mod error;
 mod exporter;
-mod grpc;
 
-/// How long the last spans may take when the program ends.
-const FAREWELL: Duration = Duration::from_secs(10);
+/// Time for the last spans when the program ends: a third of the 30 s that Kubernetes gives a pod to end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Our name where none is given.
+/// Default service name.
 const SERVICE: &str = "evenkeel";
 
-/// What is sent, and where.
+/// What traces contain and where they go.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// Where to.
+pub struct TraceSettings {
+    /// The collector.
     pub collector: Collector,
-    /// By which name we go; `None` is what `OTEL_RESOURCE_ATTRIBUTES` says, or `evenkeel`.
+    /// `service.name`; `None` uses `OTEL_RESOURCE_ATTRIBUTES`, or `evenkeel`.
     pub service: Option<String>,
     /// `service.namespace`.
     pub namespace: Option<String>,
-    /// The name of our own pod or host.
+    /// `service.instance.id`: the name of our pod or host.
     pub instance: String,
-    /// The share of traces that is sent; `None` is what `OTEL_TRACES_SAMPLER` says, or all.
+    /// Share of traces that is sent; `None` uses `OTEL_TRACES_SAMPLER`, or sends all.
     pub share: Option<Ratio>,
 }
 
-/// Spans on their way to a collector.
+/// The pipeline of spans to a collector.
 pub struct Traces {
     provider: SdkTracerProvider,
-    ending: CancellationToken,
+    shutdown: CancellationToken,
 }
 
 impl Traces {
-    /// Begins to send, in tasks of this runtime. No request is made yet; it fails where a file is of no use.
-    pub fn start(settings: Settings, runtime: Handle) -> Result<Self, Trouble> {
-        let ending = CancellationToken::new();
+    /// Starts to send spans, in tasks of this runtime. Fails if the CA file cannot be used; the collector is not contacted
+    /// yet.
+    pub fn start(settings: TraceSettings, runtime: Handle) -> Result<Self, TraceError> {
+        let shutdown = CancellationToken::new();
         let resource = resource(&settings);
-        let exporter = Exporter::new(settings.collector, runtime, ending.clone())?;
+        let exporter = BoundedExporter::new(settings.collector, runtime, shutdown.clone())?;
         let mut provider = SdkTracerProvider::builder()
             .with_resource(resource)
             .with_batch_exporter(exporter);
@@ -69,18 +74,19 @@ impl Traces {
         }
         Ok(Traces {
             provider: provider.build(),
-            ending,
+            shutdown,
         })
     }
 
-    /// What takes the spans of this program, whatever the log shows of it. Events are left to the log.
+    /// Returns the layer that takes this program's spans, at any log level. Events go to the log only.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'s> LookupSpan<'s>,
     {
-        let filter = dynamic_filter_fn(wanted)
+        let filter = dynamic_filter_fn(is_traced)
             .with_callsite_filter(|callsite| {
-                if may_be_wanted(callsite) {
+                if may_be_traced(callsite) {
+                    // The filter asks again for each span, because the answer depends on the span's parent.
                     tracing::subscriber::Interest::sometimes()
                 } else {
                     tracing::subscriber::Interest::never()
@@ -96,55 +102,52 @@ impl Traces {
             .with_filter(filter)
     }
 
-    /// Sends what is left, for ten seconds at most: a third of what Kubernetes gives a pod to end. It blocks, and the
-    /// runtime must still run.
+    /// Sends the remaining spans, for at most [`SHUTDOWN_TIMEOUT`]. This call blocks, and the runtime must still run.
     pub fn stop(&self) {
-        self.ending.cancel();
-        // What was lost has been told by whoever lost it.
-        let _ = self.provider.shutdown_with_timeout(FAREWELL);
+        self.shutdown.cancel();
+        // The exporter has logged what was lost.
+        let _ = self.provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
     }
 }
 
-/// Who we are. `OTEL_RESOURCE_ATTRIBUTES` is read as well.
-fn resource(settings: &Settings) -> Resource {
-    let known = Resource::builder().build();
-    let name = known
+/// Returns the attributes of this process, with those of `OTEL_RESOURCE_ATTRIBUTES`.
+fn resource(settings: &TraceSettings) -> Resource {
+    let detected = Resource::builder().build();
+    // The SDK's default name is `unknown_service`, which must not replace ours.
+    let detected_name = detected
         .get(&Key::from_static_str("service.name"))
-        .map(|name| name.to_string());
-    // The SDK names whoever has no name after this.
-    let name = name.filter(|name| !name.starts_with("unknown_service"));
+        .map(|name| name.to_string())
+        .filter(|name| !name.starts_with("unknown_service"));
     let name = settings
         .service
         .clone()
-        .or(name)
+        .or(detected_name)
         .unwrap_or_else(|| SERVICE.to_owned());
-    let namespace = settings
-        .namespace
-        .clone()
-        .map(|namespace| KeyValue::new("service.namespace", namespace));
+    let namespace = settings.namespace.clone();
     Resource::builder()
         .with_service_name(name)
         .with_attributes([
             KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
             KeyValue::new("service.instance.id", settings.instance.clone()),
         ])
-        .with_attributes(namespace)
+        .with_attributes(namespace.map(|name| KeyValue::new("service.namespace", name)))
         .build()
 }
 
-/// Our own spans, and below them those of the requests that the kube client makes. Its watches are no part of anything.
-fn wanted<S>(span: &Metadata<'_>, context: &Context<'_, S>) -> bool
+/// Whether a span is sent: our own spans, and the kube client's requests below them. The kube client's watches have no
+/// parent and are left out.
+fn is_traced<S>(span: &Metadata<'_>, context: &Context<'_, S>) -> bool
 where
     S: Subscriber + for<'s> LookupSpan<'s>,
 {
-    may_be_wanted(span) && (is_ours(span) || context.lookup_current().is_some())
+    may_be_traced(span) && (is_ours(span) || context.lookup_current().is_some())
 }
 
-fn may_be_wanted(callsite: &Metadata<'_>) -> bool {
+fn may_be_traced(callsite: &Metadata<'_>) -> bool {
     callsite.is_span() && (is_ours(callsite) || callsite.target().starts_with("kube_client"))
 }
 
-/// Whether this program has made it, and none of the crates that it is made of.
+/// Whether this crate, and not one of its dependencies, makes the span or event.
 pub fn is_ours(callsite: &Metadata<'_>) -> bool {
     callsite.target().split("::").next() == Some(env!("CARGO_CRATE_NAME"))
 }

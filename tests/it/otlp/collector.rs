@@ -1,4 +1,4 @@
-//! A played collector, by HTTP and by gRPC, and the trees of what it was told.
+//! A fake OTLP collector, and the span trees that it has received.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,127 +7,133 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, Response};
+use axum::http::{self, HeaderMap};
 use axum::serve::Listener;
-use http_body_util::{BodyExt, Full};
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
 use opentelemetry_proto::tonic::common::v1::KeyValue;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use tokio::net::TcpListener;
 
-/// How it answers.
+/// How the collector responds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
-    Good,
-    /// With this status of HTTP.
+pub(super) enum Response {
+    Success,
+    /// HTTP 200, with a message that one span was rejected.
+    PartialSuccess,
+    /// This HTTP status.
     Status(u16),
-    /// Never.
-    Silence,
+    /// No response, on an open connection.
+    Hang,
 }
 
-/// A running one.
+/// A running collector; clones share what it has received.
 #[derive(Clone)]
 pub(super) struct Collector {
     address: String,
-    shared: Arc<Mutex<Shared>>,
+    received: Arc<Mutex<Received>>,
 }
 
-struct Shared {
-    answer: Answer,
+struct Received {
+    response: Response,
     requests: Vec<(String, HeaderMap)>,
     resources: Vec<BTreeMap<String, String>>,
     spans: Vec<Span>,
 }
 
 impl Collector {
-    pub(super) async fn start(answer: Answer) -> Self {
+    pub(super) async fn start(response: Response) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        Collector::on(listener, address, answer)
+        Collector::on(listener, address, response)
     }
 
-    pub(super) fn on<L>(listener: L, address: String, answer: Answer) -> Self
+    pub(super) fn on<L>(listener: L, address: String, response: Response) -> Self
     where
         L: Listener,
         L::Addr: std::fmt::Debug,
     {
-        let shared = Shared {
-            answer,
+        let received = Received {
+            response,
             requests: Vec::new(),
             resources: Vec::new(),
             spans: Vec::new(),
         };
-        let it = Collector {
+        let collector = Collector {
             address,
-            shared: Arc::new(Mutex::new(shared)),
+            received: Arc::new(Mutex::new(received)),
         };
-        let taker = it.clone();
-        let router = Router::new().fallback(move |request: Request| taker.clone().take(request));
+        let handler = collector.clone();
+        let router =
+            Router::new().fallback(move |request: Request| handler.clone().handle(request));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        it
+        collector
     }
 
     pub(super) fn url(&self) -> String {
         self.address.clone()
     }
 
-    pub(super) fn answers(&self, answer: Answer) {
-        self.shared.lock().unwrap().answer = answer;
+    pub(super) fn respond(&self, response: Response) {
+        self.received.lock().unwrap().response = response;
     }
 
-    async fn take(self, request: Request) -> Response<Body> {
+    async fn handle(self, request: Request) -> http::Response<Body> {
         let (head, body) = request.into_parts();
         let body = axum::body::to_bytes(Body::new(body), usize::MAX)
             .await
             .unwrap();
         let path = head.uri.path().to_owned();
-        let grpc = head.headers["content-type"] == "application/grpc";
-        let answer = {
-            let mut shared = self.shared.lock().unwrap();
-            shared.requests.push((path, head.headers));
-            if shared.answer == Answer::Good {
-                shared.note(if grpc { &body[5..] } else { &body[..] });
+        let response = {
+            let mut received = self.received.lock().unwrap();
+            received.requests.push((path, head.headers));
+            if matches!(
+                received.response,
+                Response::Success | Response::PartialSuccess
+            ) {
+                received.add(&body);
             }
-            shared.answer
+            received.response
         };
-        match answer {
-            Answer::Good if grpc => {
-                let trailers =
-                    HeaderMap::from_iter([("grpc-status".parse().unwrap(), "0".parse().unwrap())]);
-                let body =
-                    Full::from(&[0, 0, 0, 0, 0][..]).with_trailers(async { Some(Ok(trailers)) });
-                Response::builder()
-                    .header("content-type", "application/grpc")
-                    .body(Body::new(body))
-                    .unwrap()
+        match response {
+            Response::Success => http::Response::new(Body::empty()),
+            Response::PartialSuccess => {
+                let rejection = ExportTracePartialSuccess {
+                    rejected_spans: 1,
+                    error_message: "quota exceeded".to_owned(),
+                };
+                let message = ExportTraceServiceResponse {
+                    partial_success: Some(rejection),
+                };
+                http::Response::new(Body::from(message.encode_to_vec()))
             }
-            Answer::Good => Response::new(Body::empty()),
-            Answer::Status(code) => Response::builder()
+            Response::Status(code) => http::Response::builder()
                 .status(code)
                 .body(Body::empty())
                 .unwrap(),
-            Answer::Silence => std::future::pending().await,
+            Response::Hang => std::future::pending().await,
         }
     }
 
-    /// What each request came with: the path and the headers.
+    /// Path and headers of each request.
     pub(super) fn requests(&self) -> Vec<(String, HeaderMap)> {
-        self.shared.lock().unwrap().requests.clone()
+        self.received.lock().unwrap().requests.clone()
     }
 
-    /// Who has sent: each attribute of the resource with its value.
+    /// Attributes of the only resource that has sent spans.
     pub(super) fn resource(&self) -> BTreeMap<String, String> {
-        let mut all = self.shared.lock().unwrap().resources.clone();
+        let mut all = self.received.lock().unwrap().resources.clone();
         all.dedup();
         assert_eq!(all.len(), 1, "{all:#?}");
         all.remove(0)
     }
 
-    /// Every trace that begins with such a span, as a tree in the order of time.
+    /// Every trace whose root span has this name, as a tree in order of time.
     pub(super) fn trees(&self, name: &str) -> String {
-        let mut spans = self.shared.lock().unwrap().spans.clone();
+        let mut spans = self.received.lock().unwrap().spans.clone();
         spans.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
         let mut text = String::new();
         for root in spans
@@ -139,19 +145,19 @@ impl Collector {
         text
     }
 
-    /// How many spans there are whose parent is nowhere.
+    /// Number of spans whose parent was not received.
     pub(super) fn orphans(&self) -> usize {
-        let spans = &self.shared.lock().unwrap().spans;
-        let known = |id: &[u8]| id.is_empty() || spans.iter().any(|span| span.span_id == id);
+        let spans = &self.received.lock().unwrap().spans;
+        let is_received = |id: &[u8]| id.is_empty() || spans.iter().any(|span| span.span_id == id);
         spans
             .iter()
-            .filter(|span| !known(&span.parent_span_id))
+            .filter(|span| !is_received(&span.parent_span_id))
             .count()
     }
 }
 
-impl Shared {
-    fn note(&mut self, message: &[u8]) {
+impl Received {
+    fn add(&mut self, message: &[u8]) {
         for part in ExportTraceServiceRequest::decode(message)
             .unwrap()
             .resource_spans
@@ -160,7 +166,7 @@ impl Shared {
             self.resources.push(
                 attributes
                     .iter()
-                    .map(|it| (it.key.clone(), value_of(it)))
+                    .map(|attribute| (attribute.key.clone(), value_of(attribute)))
                     .collect(),
             );
             self.spans
@@ -169,12 +175,12 @@ impl Shared {
     }
 }
 
-/// A line for each span: its name, its attributes, and what has gone wrong.
+/// Writes a line for each span: its name, its attributes and its error.
 fn write_tree(span: &Span, all: &[Span], depth: usize, text: &mut String) {
     let mut line = format!("{:1$}{2}", "", depth * 2, span.name);
-    for it in &span.attributes {
-        let value = without_address(value_of(it));
-        write!(line, " {}={value}", it.key).unwrap();
+    for attribute in &span.attributes {
+        let value = without_address(value_of(attribute));
+        write!(line, " {}={value}", attribute.key).unwrap();
     }
     let status = span.status.clone().unwrap_or_default();
     if status.code == 2 {
@@ -191,7 +197,7 @@ fn write_tree(span: &Span, all: &[Span], depth: usize, text: &mut String) {
     }
 }
 
-/// Where the API server is differs each time.
+/// Removes the API server's address, which differs in each run.
 fn without_address(value: String) -> String {
     match value.split_once("http://127.0.0.1:") {
         Some(("", rest)) => rest.trim_start_matches(char::is_numeric).to_owned(),
@@ -199,11 +205,15 @@ fn without_address(value: String) -> String {
     }
 }
 
-fn value_of(it: &KeyValue) -> String {
-    match it.value.as_ref().and_then(|value| value.value.as_ref()) {
+fn value_of(attribute: &KeyValue) -> String {
+    match attribute
+        .value
+        .as_ref()
+        .and_then(|value| value.value.as_ref())
+    {
         Some(Value::StringValue(text)) => text.clone(),
         Some(Value::IntValue(number)) => number.to_string(),
-        Some(Value::BoolValue(whether)) => whether.to_string(),
+        Some(Value::BoolValue(value)) => value.to_string(),
         other => format!("{other:?}"),
     }
 }

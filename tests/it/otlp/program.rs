@@ -1,4 +1,4 @@
-//! The program as a process, with a policy that evicts what restarted too often.
+//! The program as a process, with a policy that evicts pods with too many restarts.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
-use super::server::Server;
+use super::server::ApiServer;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
 
-/// Far longer than anything here takes, and far shorter than what is told to take forever.
-const PATIENCE: Duration = Duration::from_secs(100);
+/// Far longer than any step here takes, and far shorter than the timeouts that a test must not wait for.
+const TIMEOUT: Duration = Duration::from_secs(100);
 
 const POLICY: &str = "
 apiVersion: evenkeel/v1alpha1
@@ -27,29 +27,29 @@ strategies:
 - removePodsHavingTooManyRestarts: {podRestartThreshold: 100}
 ";
 
-/// A command line in the making.
+/// A command line to be run.
 pub(super) struct Program {
     command: Command,
     folder: PathBuf,
     format: &'static str,
 }
 
-/// What a process has left behind.
-pub(super) struct Ended {
+/// Exit code and log of a process.
+pub(super) struct Exit {
     pub(super) code: Option<i32>,
     pub(super) log: String,
 }
 
-/// A process, and its log line by line.
-pub(super) struct Running {
+/// A running process, and its log line by line.
+pub(super) struct Process {
     child: Child,
     lines: Lines<BufReader<ChildStderr>>,
     folder: PathBuf,
 }
 
 impl Program {
-    /// One that runs on.
-    pub(super) fn daemon(server: &Server) -> Self {
+    /// A process that runs until it is stopped.
+    pub(super) fn daemon(server: &ApiServer) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let folder = format!(
             "evenkeel-otlp-{}-{}",
@@ -95,10 +95,10 @@ impl Program {
     }
 
     /// One that ends after one cycle.
-    pub(super) fn once(server: &Server) -> Self {
-        let mut it = Program::daemon(server);
-        it.command.arg("--once");
-        it
+    pub(super) fn once(server: &ApiServer) -> Self {
+        let mut program = Program::daemon(server);
+        program.command.arg("--once");
+        program
     }
 
     pub(super) fn flag(mut self, flag: &str, value: &str) -> Self {
@@ -115,7 +115,7 @@ impl Program {
         self
     }
 
-    pub(super) fn start(mut self) -> Running {
+    pub(super) fn start(mut self) -> Process {
         let mut child = self
             .command
             .arg("--log-format")
@@ -123,21 +123,21 @@ impl Program {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        Running {
+        Process {
             child,
             lines,
             folder: self.folder,
         }
     }
 
-    pub(super) async fn run(self) -> Ended {
+    pub(super) async fn run(self) -> Exit {
         self.start().ended().await
     }
 }
 
-impl Running {
-    /// Waits for a line with these words, and gives it and all before it.
-    pub(super) async fn says(&mut self, words: &str) -> String {
+impl Process {
+    /// Waits for a line with these words. Returns it with all lines before it.
+    pub(super) async fn logs(&mut self, words: &str) -> String {
         let mut log = String::new();
         let found = async {
             while let Some(line) = self.lines.next_line().await.unwrap() {
@@ -149,16 +149,16 @@ impl Running {
             false
         };
         assert!(
-            tokio::time::timeout(PATIENCE, found)
+            tokio::time::timeout(TIMEOUT, found)
                 .await
                 .unwrap_or_default(),
-            "nothing of {words:?}:\n{log}"
+            "no line with {words:?}:\n{log}"
         );
         log
     }
 
-    /// Asks it to end.
-    pub(super) async fn stop(self) -> Ended {
+    /// Sends SIGTERM and waits for the end.
+    pub(super) async fn stop(self) -> Exit {
         let id = self.child.id().unwrap().to_string();
         assert!(
             Command::new("kill")
@@ -171,18 +171,18 @@ impl Running {
         self.ended().await
     }
 
-    pub(super) async fn ended(mut self) -> Ended {
+    pub(super) async fn ended(mut self) -> Exit {
         let all = async {
             let mut log = String::new();
             while let Some(line) = self.lines.next_line().await.unwrap() {
                 log += &(line + "\n");
             }
             let code = self.child.wait().await.unwrap().code();
-            Ended { code, log }
+            Exit { code, log }
         };
-        let ended = tokio::time::timeout(PATIENCE, all)
+        let ended = tokio::time::timeout(TIMEOUT, all)
             .await
-            .expect("it does not end");
+            .expect("the process does not end");
         std::fs::remove_dir_all(&self.folder).unwrap();
         ended
     }

@@ -1,4 +1,4 @@
-//! A played API server: two nodes, three pods that restarted too often, and what comes of evicting them.
+//! A fake API server with two nodes and three pods that restarted too often.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,36 +9,36 @@ use axum::http::Response;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// A running one.
-pub(super) struct Server {
+/// A running API server.
+pub(super) struct ApiServer {
     address: String,
     evicted: Arc<Mutex<Vec<String>>>,
 }
 
-impl Server {
+impl ApiServer {
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let evicted = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&evicted);
         let router =
-            Router::new().fallback(move |request: Request| answer(request, Arc::clone(&log)));
+            Router::new().fallback(move |request: Request| respond(request, Arc::clone(&log)));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Server { address, evicted }
+        ApiServer { address, evicted }
     }
 
-    /// Where it is.
+    /// Its URL.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Whose eviction was asked for, in order.
+    /// Names of pods whose eviction was requested, in order.
     pub(super) fn evicted(&self) -> Vec<String> {
         self.evicted.lock().unwrap().clone()
     }
 }
 
-async fn answer(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response<Body> {
+async fn respond(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response<Body> {
     let (method, path) = (
         request.method().to_string(),
         request.uri().path().to_owned(),
@@ -56,7 +56,7 @@ async fn answer(request: Request, evicted: Arc<Mutex<Vec<String>>>) -> Response<
         _ if path.ends_with("/eviction") => {
             let name = path.split('/').nth_back(1).unwrap().to_owned();
             evicted.lock().unwrap().push(name.clone());
-            // A budget is found used up only when the API server looks.
+            // The PodDisruptionBudget is visible to the API server only.
             if name == "web-2" {
                 refusal(429, "the budget allows no more")
             } else {
@@ -92,7 +92,7 @@ fn read(path: &str) -> (u16, Value) {
         }
         "/apis/metrics.k8s.io/v1beta1/pods" => Vec::new(),
         _ if path.contains("/configmaps/") => {
-            let (code, mut value) = refusal(404, "no such thing");
+            let (code, mut value) = refusal(404, "not found");
             value["reason"] = json!("NotFound");
             return (code, value);
         }
@@ -140,11 +140,11 @@ fn pod(name: &str) -> Value {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "what is measured is fresh by the clock of the program"
+    reason = "samples must be fresh by the program's clock"
 )]
 fn measured(name: &str, field: &str) -> Value {
-    let mut it =
+    let mut item =
         json!({"metadata": {"name": name}, "timestamp": jiff::Timestamp::now(), "window": "10s"});
-    it[field] = json!({"cpu": "1", "memory": "1Gi"});
-    it
+    item[field] = json!({"cpu": "1", "memory": "1Gi"});
+    item
 }

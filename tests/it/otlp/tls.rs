@@ -1,4 +1,4 @@
-//! A played collector behind TLS, with a certificate of an authority that no system knows.
+//! A fake collector behind TLS, with a certificate of an authority that no system trusts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,37 +12,37 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::server::TlsStream;
 
-use super::collector::{Answer, Collector};
+use super::collector::{Collector, Response};
 
-/// The certificate of the authority, in a file that goes with this.
-pub(super) struct Authority(PathBuf);
+/// The CA file, deleted with this value.
+pub(super) struct CaFile(PathBuf);
 
-impl Authority {
+impl CaFile {
     pub(super) fn path(&self) -> &str {
         self.0.to_str().unwrap()
     }
 }
 
-impl Drop for Authority {
+impl Drop for CaFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-struct Tls {
+struct TlsListener {
     tcp: TcpListener,
     acceptor: TlsAcceptor,
 }
 
-impl Listener for Tls {
+impl Listener for TlsListener {
     type Io = TlsStream<TcpStream>;
     type Addr = std::net::SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
-            let (stream, from) = Listener::accept(&mut self.tcp).await;
+            let (stream, peer) = Listener::accept(&mut self.tcp).await;
             if let Ok(stream) = self.acceptor.accept(stream).await {
-                return (stream, from);
+                return (stream, peer);
             }
         }
     }
@@ -52,8 +52,8 @@ impl Listener for Tls {
     }
 }
 
-/// Where it is, what it was told, and whom to trust.
-pub(super) async fn start() -> (String, Collector, Authority) {
+/// Starts the collector. Returns its URL, the collector and the CA file to trust.
+pub(super) async fn start() -> (String, Collector, CaFile) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -73,19 +73,17 @@ pub(super) async fn start() -> (String, Collector, Authority) {
     let mut config = builder
         .with_single_cert(vec![signed.der().clone()], key)
         .unwrap();
-    config.alpn_protocols = ["h2", "http/1.1"]
-        .map(|name| name.as_bytes().to_vec())
-        .to_vec();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let tcp = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("https://localhost:{}", tcp.local_addr().unwrap().port());
-    let listener = Tls {
+    let listener = TlsListener {
         tcp,
         acceptor: TlsAcceptor::from(Arc::new(config)),
     };
     (
         url.clone(),
-        Collector::on(listener, url, Answer::Good),
-        Authority(file),
+        Collector::on(listener, url, Response::Success),
+        CaFile(file),
     )
 }
 

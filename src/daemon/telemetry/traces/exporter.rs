@@ -1,172 +1,193 @@
-//! Batches of spans, sent by a thread that nobody waits for.
+//! Sends batches of spans in a task of their own, and logs which are lost.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
-use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use opentelemetry_otlp::{
+    Protocol, RetryPolicy, SpanExporter as OtlpExporter, WithExportConfig, WithHttpConfig,
+};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
-use prost::Message;
-use reqwest::Client;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::collector::{Collector, Trouble};
+use super::client::{CollectorClient, LastError};
+use super::collector::Collector;
+use super::error::TraceError;
 
-/// The pause before the second attempt; it doubles.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Pause before the second attempt. It doubles with each attempt until the time for the batch is over.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long one batch may still take when the program ends. There may be two: the one that is on its way, and the last.
-const LAST: Duration = Duration::from_secs(4);
+/// Time that one batch still has when the program ends. There may be two: one on its way, and the last.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Sends batches, one at a time.
+/// Wraps the OTLP exporter: bounds the time of a batch, and logs the first loss and the recovery.
 #[derive(Debug)]
-pub(super) struct Exporter {
-    sender: Arc<Sender>,
-    resource: ResourceAttributesWithSchema,
-    /// The thread that asks for exports has no reactor, so that requests are made by tasks of this runtime.
+pub(super) struct BoundedExporter {
+    batches: Arc<BatchSender>,
+    /// The SDK calls from a thread without a reactor, therefore requests run as tasks of this runtime.
     runtime: Handle,
 }
 
 #[derive(Debug)]
-struct Sender {
-    collector: Collector,
-    /// Made anew after a failure, by what then stands in the files.
-    client: Mutex<Option<Client>>,
-    standing: Mutex<Standing>,
-    ending: CancellationToken,
+struct BatchSender {
+    exporter: OtlpExporter,
+    last_error: LastError,
+    timeout: Duration,
+    shutdown: CancellationToken,
+    log: LossLog,
 }
 
-/// How it goes.
+/// What the log says about lost spans.
+#[derive(Debug)]
+struct LossLog {
+    collector: String,
+    losses: Mutex<Losses>,
+}
+
 #[derive(Debug, Default)]
-struct Standing {
-    /// The kinds of trouble for which spans are lost, as far as it has been logged. Empty while they are taken.
-    told: BTreeSet<(&'static str, u32)>,
-    /// How many are lost since then.
-    lost: usize,
+struct Losses {
+    /// Kinds of errors that have been logged since the last success.
+    logged: BTreeSet<(&'static str, u16)>,
+    /// Spans lost since the last success.
+    spans: usize,
 }
 
-impl Exporter {
-    /// Fails where a file is of no use.
+impl BoundedExporter {
+    /// Fails if the CA file cannot be used. Sends no request.
     pub(super) fn new(
         collector: Collector,
         runtime: Handle,
-        ending: CancellationToken,
-    ) -> Result<Self, Trouble> {
-        let client = Mutex::new(Some(collector.connect()?));
-        let sender = Arc::new(Sender {
-            collector,
-            client,
-            standing: Mutex::default(),
-            ending,
-        });
-        Ok(Exporter {
-            sender,
-            resource: ResourceAttributesWithSchema::default(),
+        shutdown: CancellationToken,
+    ) -> Result<Self, TraceError> {
+        let last_error = LastError::default();
+        let timeout = collector.timeout;
+        let log = LossLog {
+            collector: collector.name(),
+            losses: Mutex::default(),
+        };
+        let builder = OtlpExporter::builder()
+            .with_http()
+            .with_endpoint(collector.url.as_str())
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(timeout)
+            .with_retry_policy(
+                RetryPolicy::recommended()
+                    // Only the timeout ends the attempts.
+                    .with_max_retries(usize::MAX)
+                    .with_initial_delay(FIRST_PAUSE)
+                    .with_max_delay(LONGEST_PAUSE),
+            );
+        let client = CollectorClient::new(collector, Arc::clone(&last_error))?;
+        let exporter = builder
+            .with_http_client(client)
+            .build()
+            .map_err(|error| TraceError::Exporter(error.to_string()))?;
+        let batches = BatchSender {
+            exporter,
+            last_error,
+            timeout,
+            shutdown,
+            log,
+        };
+        Ok(BoundedExporter {
+            batches: Arc::new(batches),
             runtime,
         })
     }
 }
 
-impl SpanExporter for Exporter {
+impl SpanExporter for BoundedExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let spans = batch.len();
-        let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);
-        let message = ExportTraceServiceRequest { resource_spans }.encode_to_vec();
-        let sender = Arc::clone(&self.sender);
-        let sent = self.runtime.spawn(async move {
-            let sent = sender.deliver(&message).await;
-            sender.note(&sent, spans);
+        let batches = Arc::clone(&self.batches);
+        let task = self.runtime.spawn(async move {
+            let spans = batch.len();
+            let sent = batches.send(batch).await;
+            batches.log.note(&sent, spans);
             sent
         });
-        // The runtime ends before the last request only where the time for it is over.
-        let sent = sent
+        // The task is cancelled only if the runtime ends first, after the time for the last spans is over.
+        let sent = task
             .await
             .map_err(|error| OTelSdkError::InternalFailure(error.to_string()))?;
-        sent.map_err(|trouble| OTelSdkError::InternalFailure(trouble.to_string()))
+        sent.map_err(|error| OTelSdkError::InternalFailure(error.to_string()))
     }
 
     fn set_resource(&mut self, resource: &Resource) {
-        self.resource = resource.into();
+        // The SDK sets the resource before the first export, when no task shares the exporter yet.
+        if let Some(batches) = Arc::get_mut(&mut self.batches) {
+            batches.exporter.set_resource(resource);
+        }
     }
 }
 
-impl Sender {
-    /// Sends a message, again and again while that may help and its time lasts.
-    async fn deliver(&self, message: &[u8]) -> Result<(), Trouble> {
-        let ended = async {
-            self.ending.cancelled().await;
-            sleep(LAST).await;
-        };
+impl BatchSender {
+    /// Sends a batch with retries, until its time or the time for the shutdown is over.
+    async fn send(&self, batch: Vec<SpanData>) -> Result<(), TraceError> {
+        self.last_error.send_replace(None);
         tokio::select! {
-            sent = self.attempts(message) => sent,
-            () = ended => Err(Trouble::Slow(LAST)),
+            sent = timeout(self.timeout, self.exporter.export(batch)) => match sent {
+                Ok(sent) => self.result(sent),
+                Err(_) => Err(TraceError::Timeout(self.timeout)),
+            },
+            error = self.shutdown_error() => Err(error),
         }
     }
 
-    async fn attempts(&self, message: &[u8]) -> Result<(), Trouble> {
-        let deadline = Instant::now() + self.collector.timeout;
-        let mut pause = PAUSE;
-        loop {
-            let sent = timeout_at(deadline, self.attempt(message)).await;
-            let trouble = match sent.unwrap_or(Err(Trouble::Slow(self.collector.timeout))) {
-                Ok(()) => return Ok(()),
-                Err(trouble) => trouble,
-            };
-            let late = self.ending.is_cancelled() || Instant::now() + pause >= deadline;
-            if late || !trouble.may_pass() {
-                return Err(trouble);
-            }
-            // At the end there is no time for pauses.
-            self.ending.run_until_cancelled(sleep(pause)).await;
-            pause *= 2;
+    /// Returns the reason that the client has seen. The library would say only "network error".
+    fn result(&self, sent: OTelSdkResult) -> Result<(), TraceError> {
+        match (self.last_error.borrow().clone(), sent) {
+            (Some(error), _) => Err(error),
+            (None, sent) => sent.map_err(|error| TraceError::Exporter(error.to_string())),
         }
     }
 
-    async fn attempt(&self, message: &[u8]) -> Result<(), Trouble> {
-        let known = lock(&self.client).take();
-        let client = known.map_or_else(|| self.collector.connect(), Ok)?;
-        self.collector.send(&client, message).await?;
-        *lock(&self.client) = Some(client);
-        Ok(())
+    /// Waits for the shutdown, and then for the first failed attempt: there is no time for a retry.
+    async fn shutdown_error(&self) -> TraceError {
+        self.shutdown.cancelled().await;
+        let mut last_error = self.last_error.subscribe();
+        let failed = timeout(SHUTDOWN_TIMEOUT, last_error.wait_for(Option::is_some)).await;
+        let error = failed
+            .ok()
+            .and_then(Result::ok)
+            .and_then(|error| error.clone());
+        error.unwrap_or(TraceError::Timeout(SHUTDOWN_TIMEOUT))
     }
+}
 
-    /// Tells the first loss of a row, and the end of it.
-    fn note(&self, sent: &Result<(), Trouble>, spans: usize) {
-        let mut standing = lock(&self.standing);
-        let endpoint = self.collector.name();
+impl LossLog {
+    /// Logs the first loss of each kind, and the first success after it.
+    fn note(&self, sent: &Result<(), TraceError>, spans: usize) {
+        let mut losses = self.losses.lock().unwrap_or_else(PoisonError::into_inner);
+        let collector = &self.collector;
         match sent {
-            Ok(()) if standing.told.is_empty() => {}
+            Ok(()) if losses.logged.is_empty() => {}
             Ok(()) => {
-                let Standing { lost, .. } = std::mem::take(&mut *standing);
+                let Losses { spans: lost, .. } = std::mem::take(&mut *losses);
                 info!(
-                    lost,
-                    "the collector {endpoint} takes spans again; {lost} are lost"
+                    collector,
+                    lost, "collector takes traces again; {lost} spans were lost"
                 );
             }
-            Err(trouble) => {
-                standing.lost += if let Trouble::Rejected { spans, .. } = trouble {
-                    *spans
+            Err(error) => {
+                let rejected = if let TraceError::Rejected { spans, .. } = error {
+                    Some(*spans)
                 } else {
-                    spans
+                    None
                 };
-                if standing.told.insert(trouble.kind()) {
+                losses.spans += rejected.unwrap_or(spans);
+                if losses.logged.insert(error.kind()) {
                     warn!(
-                        "spans are lost while the collector {endpoint} does not take them; all else goes on: {trouble}"
+                        collector,
+                        "traces are lost: {error}; evictions are not affected, check the collector"
                     );
                 }
             }
         }
     }
-}
-
-/// No lock is ever held over an await, and a panic of another holder leaves behind what was so before.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
