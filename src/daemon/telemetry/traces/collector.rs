@@ -13,7 +13,7 @@ use prost::Message;
 use reqwest::{Certificate, Client, Url, redirect};
 use tokio_rustls::rustls::crypto::ring;
 
-use crate::cluster::error_text::{causes, said};
+use crate::cluster::error_text::{causes, one_line};
 
 use super::grpc;
 
@@ -227,7 +227,7 @@ impl Collector {
             builder = builder.tls_certs_only(certificates(file)?);
         }
         builder.build().map_err(|error| {
-            Trouble::Tls(format!("TLS cannot be set up: {}", said(&causes(&error))))
+            Trouble::Tls(format!("TLS cannot be set up: {}", one_line(&causes(&error))))
         })
     }
 
@@ -259,7 +259,7 @@ impl Collector {
     async fn judge(&self, answer: http::Response<reqwest::Body>) -> Result<(), Trouble> {
         let (head, body) = answer.into_parts();
         let body = http_body_util::Limited::new(body, MOST).collect().await;
-        let body = body.map_err(|error| Trouble::Down(said(&causes(&*error))))?;
+        let body = body.map_err(|error| Trouble::Down(one_line(&causes(&*error))))?;
         let trailers = body.trailers().cloned();
         let bytes = body.to_bytes();
         if !head.status.is_success() {
@@ -284,7 +284,7 @@ impl Collector {
 
     /// Why no answer came, and what to do about the commonest of it.
     fn unreached(&self, error: &reqwest::Error) -> Trouble {
-        let text = said(&causes(error));
+        let text = one_line(&causes(error));
         if text.contains("certificate expired") {
             return Trouble::Tls(format!("it has a certificate that has expired: {text}"));
         }
@@ -314,7 +314,7 @@ fn text(headers: &HeaderMap, body: &[u8]) -> String {
         .unwrap_or_default();
     let words = kind.starts_with("text/plain") || kind.starts_with("application/json");
     if words {
-        said(&String::from_utf8_lossy(body))
+        one_line(&String::from_utf8_lossy(body))
     } else {
         String::new()
     }
@@ -336,7 +336,7 @@ fn taken(message: &[u8]) -> Result<(), Trouble> {
     match partial {
         Some(some) if some.rejected_spans > 0 => Err(Trouble::Rejected {
             spans: usize::try_from(some.rejected_spans).unwrap_or(usize::MAX),
-            why: said(&some.error_message),
+            why: one_line(&some.error_message),
         }),
         Some(_) | None => Ok(()),
     }
@@ -349,7 +349,7 @@ fn certificates(file: &Path) -> Result<Vec<Certificate>, Trouble> {
     };
     let text = std::fs::read(file).map_err(|error| broken(error.to_string()))?;
     let found =
-        Certificate::from_pem_bundle(&text).map_err(|error| broken(said(&causes(&error))))?;
+        Certificate::from_pem_bundle(&text).map_err(|error| broken(one_line(&causes(&error))))?;
     if found.is_empty() {
         Err(broken("there is no certificate in it".to_owned()))
     } else {

@@ -4,7 +4,7 @@ use http::header::{CONTENT_TYPE, TE};
 use http::{HeaderMap, HeaderValue};
 use percent_encoding::percent_decode_str;
 
-use crate::cluster::error_text::said;
+use crate::cluster::error_text::one_line;
 
 use super::collector::Trouble;
 
@@ -55,7 +55,7 @@ pub(super) fn judge(headers: &HeaderMap) -> Result<(), Trouble> {
         .into_owned();
     Err(Trouble::Status {
         code: status.parse().unwrap_or(UNKNOWN),
-        why: said(&why),
+        why: one_line(&why),
     })
 }
 
