@@ -98,7 +98,11 @@ impl PrometheusClient {
             return Ok(posted);
         }
         let (name, post) = (query.name, posted.status().as_u16());
-        debug!(query = name, status = post, "POST not allowed, sending the query by GET");
+        debug!(
+            query = name,
+            status = post,
+            "POST not allowed, sending the query by GET"
+        );
         let got = request(&client, query, Method::Get, headers).await?;
         if !is_url_too_long(got.status()) {
             return Ok(got);

@@ -110,7 +110,10 @@ impl Connector {
             .http1_only();
         let builder = self.with_authorities(builder, files)?;
         let client = self.with_identity(builder, files)?.build().map_err(|e| {
-            PrometheusError::Tls(format!("cannot be queried: TLS setup failed: {}", detail(&e)))
+            PrometheusError::Tls(format!(
+                "cannot be queried: TLS setup failed: {}",
+                detail(&e)
+            ))
         })?;
         Client::from(client, &self.policy.url)
             .map_err(|e| PrometheusError::Unreachable(one_line(&e.to_string())))
@@ -124,8 +127,8 @@ impl Connector {
         let (Some(pem), Some(file)) = (&files.authorities, &self.policy.ca_file) else {
             return Ok(builder);
         };
-        let certificates = Certificate::from_pem_bundle(pem)
-            .map_err(|e| unusable("caFile", file, detail(&e)))?;
+        let certificates =
+            Certificate::from_pem_bundle(pem).map_err(|e| unusable("caFile", file, detail(&e)))?;
         if certificates.is_empty() {
             return Err(unusable("caFile", file, "it contains no certificate"));
         }
@@ -182,7 +185,11 @@ fn authorization(login: &Login) -> Result<HeaderValue, PrometheusError> {
         } => {
             let password = secret("basicAuth.passwordFile", password_file)?;
             let encoded = STANDARD.encode(format!("{username}:{password}"));
-            ("basicAuth.passwordFile", password_file, format!("Basic {encoded}"))
+            (
+                "basicAuth.passwordFile",
+                password_file,
+                format!("Basic {encoded}"),
+            )
         }
     };
     let mut value = HeaderValue::try_from(text)

@@ -28,9 +28,7 @@ pub enum PrometheusError {
     #[error("does not accept our credentials (401){0}")]
     Unauthorized(String),
     /// The tenant header is missing or invalid.
-    #[error(
-        "requires a valid tenant ({code}: {why}); set it by `headers: {{X-Scope-OrgID: …}}`"
-    )]
+    #[error("requires a valid tenant ({code}: {why}); set it by `headers: {{X-Scope-OrgID: …}}`")]
     Tenant {
         /// The HTTP status.
         code: u16,

@@ -31,7 +31,10 @@ pub(super) async fn checked_body(
     let (json, plain) = (media_type == "application/json", media_type == "text/plain");
     if status.is_success() {
         if !json {
-            return Err(PrometheusError::NotJson(or(content_type, "an unknown type")));
+            return Err(PrometheusError::NotJson(or(
+                content_type,
+                "an unknown type",
+            )));
         }
         return body(response, limit).await;
     }
@@ -118,7 +121,11 @@ fn after_colon(why: &str) -> String {
 /// Reads the whole body, which must be UTF-8 and within the limit.
 async fn body(mut response: Response, limit: usize) -> Result<String, PrometheusError> {
     let mut bytes: Vec<u8> = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(&error))? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| unreachable(&error))?
+    {
         if bytes.len() + chunk.len() > limit {
             return Err(PrometheusError::TooLarge(limit));
         }
@@ -146,7 +153,8 @@ fn without_query(why: &str, promql: &str) -> String {
     if promql.len() <= SHORTEST_ELIDED {
         return why.to_owned();
     }
-    why.replace(&format!("{promql:?}"), "…").replace(promql, "…")
+    why.replace(&format!("{promql:?}"), "…")
+        .replace(promql, "…")
 }
 
 /// Recognises Mimir's messages about a tenant that is missing, invalid, or one of several where it accepts one.

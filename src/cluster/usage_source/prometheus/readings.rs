@@ -186,7 +186,9 @@ impl<'r> ReadingsBuilder<'r> {
     ) -> Result<SeriesSubject, &'static str> {
         let node = self.node(labels)?;
         if !query.is_of_pods() {
-            return node.map(SeriesSubject::Node).ok_or("no label names the node");
+            return node
+                .map(SeriesSubject::Node)
+                .ok_or("no label names the node");
         }
         let (namespace, name) = label(labels, "namespace")
             .zip(label(labels, "pod"))
@@ -303,9 +305,10 @@ impl<'r> ReadingsBuilder<'r> {
 
     /// One entry for each query and reason, however many series share it.
     fn all_skipped(&self, nodes: Incomplete, pods: Incomplete) -> Vec<Skipped> {
-        let series = self.skipped.iter().map(|((query, why), (labels, n))| {
-            skipped(query.name(), shown(labels), why, *n)
-        });
+        let series = self
+            .skipped
+            .iter()
+            .map(|((query, why), (labels, n))| skipped(query.name(), shown(labels), why, *n));
         let incomplete = [("usage of node", nodes), ("usage of pod", pods)]
             .into_iter()
             .filter(|(_, incomplete)| incomplete.count > 0)

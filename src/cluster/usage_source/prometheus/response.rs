@@ -44,7 +44,8 @@ impl QueryResult {
 
     fn add(&mut self, item: &str) {
         let Ok(item) = serde_json::from_str::<SeriesItem>(item) else {
-            self.rejected.push((labels_of(item), "not a series".to_owned()));
+            self.rejected
+                .push((labels_of(item), "not a series".to_owned()));
             return;
         };
         let values = item
@@ -57,7 +58,8 @@ impl QueryResult {
             return;
         }
         let (points, why) = points_of(&values);
-        self.rejected.extend(why.map(|why| (item.metric.clone(), why)));
+        self.rejected
+            .extend(why.map(|why| (item.metric.clone(), why)));
         if !points.is_empty() {
             self.series.push(TimeSeries {
                 labels: item.metric,
@@ -142,18 +144,14 @@ pub(super) fn time(text: &str) -> Result<i64, PrometheusError> {
         other => other.ok(),
     };
     let time = point.and_then(|point| point_of(&point).ok());
-    time.map(|(at, _)| at)
-        .ok_or(PrometheusError::ResultType {
-            query: super::TIME,
-            found: result_type,
-        })
+    time.map(|(at, _)| at).ok_or(PrometheusError::ResultType {
+        query: super::TIME,
+        found: result_type,
+    })
 }
 
 /// Returns the type of the result and the result itself.
-fn open<'t>(
-    query: &'static str,
-    text: &'t str,
-) -> Result<(String, &'t RawValue), PrometheusError> {
+fn open<'t>(query: &'static str, text: &'t str) -> Result<(String, &'t RawValue), PrometheusError> {
     let response: ApiResponse<'_> =
         serde_json::from_str(text).map_err(|e| PrometheusError::InvalidResponse(e.to_string()))?;
     if response.status != "success" {
@@ -217,7 +215,10 @@ fn point_of(value: &Value) -> Result<(i64, f64), String> {
     Ok((millis(seconds), value))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the caller limits the value")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the caller limits the value"
+)]
 fn millis(seconds: f64) -> i64 {
     (seconds * 1000.0).round() as i64
 }

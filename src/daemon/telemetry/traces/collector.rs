@@ -227,7 +227,10 @@ impl Collector {
             builder = builder.tls_certs_only(certificates(file)?);
         }
         builder.build().map_err(|error| {
-            Trouble::Tls(format!("TLS cannot be set up: {}", one_line(&causes(&error))))
+            Trouble::Tls(format!(
+                "TLS cannot be set up: {}",
+                one_line(&causes(&error))
+            ))
         })
     }
 

@@ -1,25 +1,25 @@
-//! A table of answers that are no good, and what comes of each.
+//! A table of invalid responses and their consequences.
 
 use insta::assert_snapshot;
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
 
-use super::super::answer;
-use super::{NOW, Said, healthy, json_of, point, read_with, vector};
+use super::super::response;
+use super::{CannedResponse, NOW, healthy, json_of, point, read_with, vector};
 
-/// Each makes one answer of a healthy Prometheus bad: what it is, which query, what is answered, what comes of it.
+/// Each row replaces one response of a healthy server: description, query, response.
 #[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
-async fn no_bad_answer_becomes_a_number() {
+async fn no_invalid_response_becomes_usage() {
     let n1 = |value: Value| json!({"metric": {"node": "n1"}, "value": value});
     let success = |data: Value| json_of(&json!({"status": "success", "data": data}));
-    let told = |text: &str| (200, "application/json", text.to_owned());
+    let body = |text: &str| (200, "application/json", text.to_owned());
     let series = |items: Vec<Value>| vector(&Value::Array(items));
-    let table: Vec<(&'static str, &'static str, Said)> = vec![
+    let table: Vec<(&'static str, &'static str, CannedResponse)> = vec![
         ("not a number", "nodeCpu", series(vec![n1(point("NaN"))])),
         ("infinity", "nodeCpu", series(vec![n1(point("+Inf"))])),
         (
-            "less than nothing",
+            "a negative number",
             "nodeCpu",
             series(vec![n1(point("-0.5"))]),
         ),
@@ -30,13 +30,13 @@ async fn no_bad_answer_becomes_a_number() {
         ),
         ("a word", "nodeMemory", series(vec![n1(point("much"))])),
         (
-            "a number without quotes",
+            "a value that is not a string",
             "nodeMemory",
             series(vec![n1(json!([NOW, 5]))]),
         ),
-        ("no pair", "nodeMemory", series(vec![n1(json!([NOW]))])),
+        ("not a pair", "nodeMemory", series(vec![n1(json!([NOW]))])),
         (
-            "a time that is none",
+            "a time that is not a number",
             "nodeMemory",
             series(vec![n1(json!(["soon", "5"]))]),
         ),
@@ -48,12 +48,12 @@ async fn no_bad_answer_becomes_a_number() {
             ]),
         ),
         (
-            "an item that is no series",
+            "an item that is not a series",
             "nodeMemory",
             series(vec![json!(7)]),
         ),
         (
-            "no label of a node",
+            "no node label",
             "nodeMemory",
             series(vec![json!({"metric": {}, "value": point("5")})]),
         ),
@@ -65,7 +65,7 @@ async fn no_bad_answer_becomes_a_number() {
             ]),
         ),
         (
-            "a time that is past all clocks",
+            "a time beyond every clock",
             "nodeTime",
             series(vec![n1(point("1e300"))]),
         ),
@@ -84,23 +84,23 @@ async fn no_bad_answer_becomes_a_number() {
             "nodeCpu",
             success(json!({"resultType": "string", "result": point("5")})),
         ),
-        ("nothing", "podCpu", series(vec![])),
+        ("an empty result", "podCpu", series(vec![])),
         (
-            "a part",
+            "a partial result",
             "nodeCpu",
             json_of(
                 &json!({"status": "success", "data": {"resultType": "vector", "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]}),
             ),
         ),
         (
-            "an error with a good status",
+            "an error with status 200",
             "nodeCpu",
             json_of(
                 &json!({"status": "error", "errorType": "execution", "error": "too many\nsamples"}),
             ),
         ),
         (
-            "a question that is refused",
+            "a rejected query",
             "nodeCpu",
             (
                 400,
@@ -111,21 +111,21 @@ async fn no_bad_answer_becomes_a_number() {
         ),
         ("no data", "nodeCpu", json_of(&json!({"status": "success"}))),
         (
-            "no list",
+            "not a list",
             "nodeCpu",
             success(json!({"resultType": "vector", "result": {}})),
         ),
         (
-            "half an answer",
+            "a truncated body",
             "nodeCpu",
-            told(
+            body(
                 r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1""#,
             ),
         ),
-        ("no text", "nodeCpu", told("\u{0}\u{1}")),
-        ("an empty body", "nodeCpu", told("")),
+        ("control characters", "nodeCpu", body("\u{0}\u{1}")),
+        ("an empty body", "nodeCpu", body("")),
         (
-            "a page",
+            "a login page",
             "nodeCpu",
             (
                 200,
@@ -134,14 +134,14 @@ async fn no_bad_answer_becomes_a_number() {
             ),
         ),
         (
-            "a number as a page",
+            "a result as plain text",
             "nodeCpu",
             (200, "text/plain", healthy("nodeCpu").2),
         ),
-        ("elsewhere", "nodeCpu", (302, "text/html", String::new())),
+        ("a redirect", "nodeCpu", (302, "text/html", String::new())),
         ("forbidden", "nodeCpu", (403, "text/plain", "no".to_owned())),
         (
-            "another path",
+            "an unknown path",
             "nodeCpu",
             (404, "text/plain", "404 page not found".to_owned()),
         ),
@@ -151,7 +151,7 @@ async fn no_bad_answer_becomes_a_number() {
             (429, "text/plain", String::new()),
         ),
         (
-            "an overload",
+            "an overloaded server",
             "nodeCpu",
             (
                 503,
@@ -161,7 +161,7 @@ async fn no_bad_answer_becomes_a_number() {
             ),
         ),
         (
-            "a broken gateway",
+            "a bad gateway",
             "nodeCpu",
             (502, "text/html", "<html>".to_owned()),
         ),
@@ -172,18 +172,18 @@ async fn no_bad_answer_becomes_a_number() {
         ),
     ];
     assert!(table.len() >= 20);
-    let mut told = String::new();
-    for (what, query, said) in table {
-        let came = match read_with(query, move || said.clone()).await {
-            Err(trouble) => format!("[{}] {trouble}", trouble.kind()),
+    let mut results = String::new();
+    for (what, query, response) in table {
+        let result = match read_with(query, move || response.clone()).await {
+            Err(error) => format!("[{}] {error}", error.kind()),
             Ok(readings) => {
-                // The figure in question is not there, the others are, and what was wrong is told.
-                let known = if query.starts_with("pod") {
+                // The invalid figure is missing, the others are present, and the reason is listed.
+                let readable = if query.starts_with("pod") {
                     readings.pods.len()
                 } else {
                     readings.nodes.len()
                 };
-                assert_eq!(known, 0, "{what}: {readings:?}");
+                assert_eq!(readable, 0, "{what}: {readings:?}");
                 let others = if query.starts_with("pod") {
                     readings.nodes.len()
                 } else {
@@ -196,9 +196,9 @@ async fn no_bad_answer_becomes_a_number() {
                 readings.skipped[0].to_string()
             }
         };
-        told.extend([what, ": ", &came, "\n"]);
+        results.extend([what, ": ", &result, "\n"]);
     }
-    assert_snapshot!(told, @r#"
+    assert_snapshot!(results, @r#"
     not a number: nodeCpu {node="n1"} cannot be read: NaN is no amount
     infinity: nodeCpu {node="n1"} cannot be read: +Inf is no amount
     less than nothing: nodeCpu {node="n1"} cannot be read: less than nothing
@@ -238,7 +238,7 @@ async fn no_bad_answer_becomes_a_number() {
 
 proptest! {
     #[test]
-    fn whatever_is_answered_nothing_panics_and_no_value_is_other_than_an_amount(
+    fn no_response_panics_and_every_value_is_finite_and_not_negative(
         text in ".{0,40}", number in any::<f64>(), label in "[a-z\"{}]{0,6}", choice in 0..6,
     ) {
         let value = match choice {
@@ -246,9 +246,9 @@ proptest! {
             3 => json!([text, number]), 4 => json!(text), _ => json!([NOW, "1", number]),
         };
         let item = json!({"metric": {label: text.clone()}, "value": value.clone(), "values": [value.clone(), value]});
-        let answer = json!({"status": "success", "data": {"resultType": "vector", "result": [item, text.clone()]}});
-        for body in [answer.to_string(), text] {
-            let series = answer::series("nodeCpu", &body).map(|a| a.series).unwrap_or_default();
+        let body = json!({"status": "success", "data": {"resultType": "vector", "result": [item, text.clone()]}});
+        for body in [body.to_string(), text] {
+            let series = response::series("nodeCpu", &body).map(|r| r.series).unwrap_or_default();
             let mut points = series.iter().flat_map(|s| &s.points);
             prop_assert!(points.all(|(_, v)| v.is_finite() && *v >= 0.0), "{}", body);
         }
