@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use kube::Client;
 
-use crate::cluster::lease::election::Timing;
+use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::Lead;
 
@@ -49,7 +49,7 @@ pub(super) struct Election {
 
 impl Election {
     /// The durations, where others are to be reckoned with. `once` is a single run.
-    pub(super) fn timing(&self, once: bool) -> Result<Option<Timing>, Misuse> {
+    pub(super) fn timing(&self, once: bool) -> Result<Option<LeaseTiming>, Misuse> {
         if !self.leader_elect {
             return Ok(None);
         }
@@ -60,14 +60,14 @@ impl Election {
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
         );
-        let timing = Timing::new(lease, renew, self.leader_elect_retry_period);
+        let timing = LeaseTiming::new(lease, renew, self.leader_elect_retry_period);
         timing
             .map(Some)
             .map_err(|error| Misuse(format!("leader election: {error}")))
     }
 
     /// Our part, as the instance of this name.
-    pub(super) fn lead(&self, timing: Timing, args: &run::Args, client: &Client) -> Lead {
+    pub(super) fn lead(&self, timing: LeaseTiming, args: &run::Args, client: &Client) -> Lead {
         let usual = if args.as_descheduler() {
             NAMES.1
         } else {
@@ -115,7 +115,7 @@ mod tests {
         election: Election,
     }
 
-    fn timing(line: &str, once: bool) -> Result<Option<Timing>, String> {
+    fn timing(line: &str, once: bool) -> Result<Option<LeaseTiming>, String> {
         let line = format!("evenkeel {line}");
         let only = Only::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{e}"));
         only.election
@@ -139,7 +139,7 @@ mod tests {
         let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
         assert_eq!(
             timing("--leader-elect", false),
-            Ok(Timing::new(lease, renew, retry).ok())
+            Ok(LeaseTiming::new(lease, renew, retry).ok())
         );
         let error = timing(
             "--leader-elect=true --leader-elect-lease-duration 15s",

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
-use crate::cluster::lease::election::Timing;
+use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::facts::About;
@@ -163,7 +163,7 @@ impl Args {
     }
 
     /// Our part among several instances.
-    fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
+    fn lead(&self, timing: Option<LeaseTiming>, policy: &Policy, client: &Client) -> Lead {
         let Some(timing) = timing else {
             return Lead::default();
         };

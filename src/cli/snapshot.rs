@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::cluster::list::{self, Listed};
+use crate::cluster::list::{self, ListedKind};
 
 use super::{complain, file, runtime};
 
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 async fn recorded(args: &Args) -> anyhow::Result<(Vec<Value>, Vec<String>)> {
     let cluster = Cluster::connect(args.kubeconfig.as_deref()).await?;
     let (mut objects, mut failed, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-    for Listed {
+    for ListedKind {
         api_version,
         kind,
         path,

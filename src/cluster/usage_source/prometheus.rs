@@ -1,4 +1,4 @@
-//! Usage from Prometheus: one query for each kind of figure, for all nodes or all pods at once.
+//! Usage from Prometheus: each query returns one kind of figure for all nodes or all pods.
 //!
 //! The first query asks for the server's time, and the others are evaluated at exactly that time. The figures so
 //! belong together, and the local clock has no influence.
@@ -199,7 +199,7 @@ impl Prometheus {
             .map(|(name, value)| format!(", and is {value:?} the right tenant ({name})"))
             .unwrap_or_default();
         format!(
-            "does it scrape the kubelets at least twice in {range:#}{tenant}? `scrapeInterval`, `matchers` and `queries` define what is queried"
+            "does it scrape the kubelets at least twice in {range:#}{tenant}? check `scrapeInterval`, `matchers` and `queries`"
         )
     }
 }

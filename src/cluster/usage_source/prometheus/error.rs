@@ -100,16 +100,18 @@ pub enum PrometheusError {
     #[error("returns an invalid response: {0}")]
     InvalidResponse(String),
     /// The result is not a set of series.
-    #[error("returns {found} for the query {query}, expected a vector of series")]
+    #[error("returns {found} for the query {query}, expected {expected}")]
     ResultType {
         /// The query's name in the policy.
         query: &'static str,
         /// The type of the result.
         found: String,
+        /// The expected type.
+        expected: &'static str,
     },
     /// All series belong to other clusters.
     #[error(
-        "returns no series of this cluster for the query {query}, but {example}: does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?"
+        "returns no series of this cluster for the query {query}, only others such as {example}: does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?"
     )]
     OtherCluster {
         /// The query's name in the policy.
@@ -117,7 +119,7 @@ pub enum PrometheusError {
         /// The labels of one series.
         example: String,
     },
-    /// Several clusters have nodes with the names of ours.
+    /// The series belong to several clusters that share node names.
     #[error(
         "returns nodes of several clusters that share the names of this cluster's nodes, {label}={one:?} and {label}={other:?}: select this cluster by `matchers`, such as '{label}={one:?}'"
     )]

@@ -158,7 +158,7 @@ impl<'r> ReadingsBuilder<'r> {
         Ok(other.filter(|_| !ours))
     }
 
-    /// Fails at the second cluster: its nodes and pods may have the names of ours, and their series would mix.
+    /// Fails if a second cluster appears: clusters may share node and pod names, and their series would mix.
     fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
         const LABEL: &str = policy::Prometheus::CLUSTER_LABEL;
         let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else {

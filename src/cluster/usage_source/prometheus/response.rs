@@ -16,6 +16,9 @@ use super::error::PrometheusError;
 /// `infos`; Thanos lists them under `warnings`.
 const REMARK: &str = "PromQL info: ";
 
+/// The expected result of a usage query.
+const SERIES: &str = "a vector of series";
+
 /// The parsed result of one query.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct QueryResult {
@@ -120,13 +123,15 @@ pub(super) fn series(query: &'static str, text: &str) -> Result<QueryResult, Pro
     if result_type != "vector" && result_type != "matrix" {
         return Err(PrometheusError::ResultType {
             query,
-            found: result_type,
+            found: format!("a {result_type}"),
+            expected: SERIES,
         });
     }
     let items: Vec<&RawValue> =
         serde_json::from_str(result.get()).map_err(|_| PrometheusError::ResultType {
             query,
             found: "no list of series".to_owned(),
+            expected: SERIES,
         })?;
     let mut result = QueryResult::default();
     for item in items {
@@ -146,7 +151,8 @@ pub(super) fn time(text: &str) -> Result<i64, PrometheusError> {
     let time = point.and_then(|point| point_of(&point).ok());
     time.map(|(at, _)| at).ok_or(PrometheusError::ResultType {
         query: super::TIME,
-        found: result_type,
+        found: format!("a {result_type}"),
+        expected: "a scalar",
     })
 }
 

@@ -7,14 +7,27 @@ use serde_json::{Value, json};
 use super::super::response;
 use super::{CannedResponse, NOW, healthy, json_of, point, read_with, vector};
 
+/// A series of the node n1.
+fn n1(value: Value) -> Value {
+    json!({"metric": {"node": "n1"}, "value": value})
+}
+
+fn success(data: Value) -> CannedResponse {
+    json_of(&json!({"status": "success", "data": data}))
+}
+
+fn body(text: &str) -> CannedResponse {
+    (200, "application/json", text.to_owned())
+}
+
+fn series(items: Vec<Value>) -> CannedResponse {
+    vector(&Value::Array(items))
+}
+
 /// Each row replaces one response of a healthy server: description, query, response.
 #[expect(clippy::too_many_lines, reason = "a table")]
 #[tokio::test]
 async fn no_invalid_response_becomes_usage() {
-    let n1 = |value: Value| json!({"metric": {"node": "n1"}, "value": value});
-    let success = |data: Value| json_of(&json!({"status": "success", "data": data}));
-    let body = |text: &str| (200, "application/json", text.to_owned());
-    let series = |items: Vec<Value>| vector(&Value::Array(items));
     let table: Vec<(&'static str, &'static str, CannedResponse)> = vec![
         ("not a number", "nodeCpu", series(vec![n1(point("NaN"))])),
         ("infinity", "nodeCpu", series(vec![n1(point("+Inf"))])),
@@ -199,40 +212,40 @@ async fn no_invalid_response_becomes_usage() {
         results.extend([what, ": ", &result, "\n"]);
     }
     assert_snapshot!(results, @r#"
-    not a number: nodeCpu {node="n1"} cannot be read: NaN is no amount
-    infinity: nodeCpu {node="n1"} cannot be read: +Inf is no amount
-    less than nothing: nodeCpu {node="n1"} cannot be read: less than nothing
+    not a number: nodeCpu {node="n1"} cannot be read: NaN is not finite
+    infinity: nodeCpu {node="n1"} cannot be read: +Inf is not finite
+    a negative number: nodeCpu {node="n1"} cannot be read: negative value
     more than any machine has: nodeCpu {node="n1"} cannot be read: more than any machine has
-    a word: nodeMemory {node="n1"} cannot be read: much is no number
-    a number without quotes: nodeMemory {node="n1"} cannot be read: a value that is no text
-    no pair: nodeMemory {node="n1"} cannot be read: no pair of time and value
-    a time that is none: nodeMemory {node="n1"} cannot be read: no time
-    a native histogram: nodeMemory {node="n1"} cannot be read: no number, but perhaps a histogram
-    an item that is no series: nodeMemory {} cannot be read: no series
-    no label of a node: [foreign] answers the query nodeMemory with nothing about this cluster, but with {} (no label that tells the node): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?
-    a node of another cluster: [foreign] answers the query nodeMemory with nothing about this cluster, but with {instance="10.0.0.1:1",node="x"} (no node of this cluster): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?
-    a time that is past all clocks: nodeTime {node="n1"} cannot be read: no time
-    a pod without a namespace: [foreign] answers the query podCpu with nothing about this cluster, but with {pod="web"} (no labels namespace and pod): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?
-    a scalar: [nonsense] answers the query nodeCpu with scalar, where a vector of series is needed
-    a string: [nonsense] answers the query nodeCpu with string, where a vector of series is needed
-    nothing: [empty] gives nothing for the query podCpu: does it scrape the kubelets, at least twice in 2m? `scrapeInterval`, `matchers` and `queries` say what is looked for
-    a part: [partial] answers the query nodeCpu in part only, and a part taken for the whole would look idle: store b: deadline exceeded
-    an error with a good status: [refused] does not answer the query nodeCpu: execution: too many samples
-    a question that is refused: [refused] does not answer the query nodeCpu: 1:3: parse error
-    no data: [nonsense] answers with what is no answer of Prometheus: no `data`
-    no list: [nonsense] answers the query nodeCpu with no list of series, where a vector of series is needed
-    half an answer: [nonsense] answers with what is no answer of Prometheus: EOF while parsing an object at line 1 column 82
-    no text: [nonsense] answers with what is no answer of Prometheus: expected value at line 1 column 1
-    an empty body: [nonsense] answers with what is no answer of Prometheus: EOF while parsing a value at line 1 column 0
-    a page: [nonsense] answers with text/html; charset=utf-8 in place of JSON: is the url that of Prometheus, and is there a login in front of it?
-    a number as a page: [nonsense] answers with text/plain in place of JSON: is the url that of Prometheus, and is there a login in front of it?
-    elsewhere: [nonsense] sends us to another place; if that is Prometheus, write it as url
-    forbidden: [forbidden] forbids us to ask (403): no
-    another path: [absent] has no /api/v1/query (404): the url must be that of Prometheus, without /api/v1, but with its prefix where it has one, such as /prometheus of Mimir or /select/0/prometheus of a VictoriaMetrics cluster
+    a word: nodeMemory {node="n1"} cannot be read: much is not a number
+    a value that is not a string: nodeMemory {node="n1"} cannot be read: the value is not a string
+    not a pair: nodeMemory {node="n1"} cannot be read: not a pair of time and value
+    a time that is not a number: nodeMemory {node="n1"} cannot be read: invalid time
+    a native histogram: nodeMemory {node="n1"} cannot be read: no value, perhaps a native histogram
+    an item that is not a series: nodeMemory {} cannot be read: not a series
+    no node label: [foreign] returns no series of this cluster for the query nodeMemory, only others such as {} (no label names the node): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
+    a node of another cluster: [foreign] returns no series of this cluster for the query nodeMemory, only others such as {instance="10.0.0.1:1",node="x"} (not a node of this cluster): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
+    a time beyond every clock: nodeTime {node="n1"} cannot be read: invalid time
+    a pod without a namespace: [foreign] returns no series of this cluster for the query podCpu, only others such as {pod="web"} (no labels namespace and pod): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?
+    a scalar: [nonsense] returns a scalar for the query nodeCpu, expected a vector of series
+    a string: [nonsense] returns a string for the query nodeCpu, expected a vector of series
+    an empty result: [empty] returns no data for the query podCpu: does it scrape the kubelets at least twice in 2m? check `scrapeInterval`, `matchers` and `queries`
+    a partial result: [partial] returns a partial result for the query nodeCpu, and missing usage would pass for idle: store b: deadline exceeded
+    an error with status 200: [refused] rejects the query nodeCpu: execution: too many samples
+    a rejected query: [refused] rejects the query nodeCpu: 1:3: parse error
+    no data: [nonsense] returns an invalid response: no `data`
+    not a list: [nonsense] returns no list of series for the query nodeCpu, expected a vector of series
+    a truncated body: [nonsense] returns an invalid response: EOF while parsing an object at line 1 column 82
+    control characters: [nonsense] returns an invalid response: expected value at line 1 column 1
+    an empty body: [nonsense] returns an invalid response: EOF while parsing a value at line 1 column 0
+    a login page: [nonsense] returns text/html; charset=utf-8 instead of JSON: is the url that of Prometheus, and is a login page in front of it?
+    a result as plain text: [nonsense] returns text/plain instead of JSON: is the url that of Prometheus, and is a login page in front of it?
+    a redirect: [nonsense] redirects to another address; if that is Prometheus, set it as url
+    forbidden: [forbidden] denies the query (403): no
+    an unknown path: [absent] has no /api/v1/query (404): the url must be the address of Prometheus without /api/v1, but with its prefix if it has one, such as /prometheus for Mimir or /select/0/prometheus for a VictoriaMetrics cluster
     too many requests: [broken] fails with status 429: Too Many Requests
-    an overload: [broken] fails with status 503: query timed out
-    a broken gateway: [broken] fails with status 502: Bad Gateway
-    no time: [nonsense] answers the query time() with vector, where a vector of series is needed
+    an overloaded server: [broken] fails with status 503: query timed out
+    a bad gateway: [broken] fails with status 502: Bad Gateway
+    no time: [nonsense] returns a vector for the query time(), expected a scalar
     "#);
 }
 

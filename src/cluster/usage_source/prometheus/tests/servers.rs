@@ -29,7 +29,7 @@ fn healthy_with(key: &str, value: serde_json::Value) -> CannedResponse {
 
 #[tokio::test]
 async fn a_missing_or_surplus_path_prefix_is_recognised() {
-    assert_snapshot!(error_from(plain(404, "404 page not found")).await, @"[absent] has no /api/v1/query (404): the url must be that of Prometheus, without /api/v1, but with its prefix where it has one, such as /prometheus of Mimir or /select/0/prometheus of a VictoriaMetrics cluster");
+    assert_snapshot!(error_from(plain(404, "404 page not found")).await, @"[absent] has no /api/v1/query (404): the url must be the address of Prometheus without /api/v1, but with its prefix if it has one, such as /prometheus for Mimir or /select/0/prometheus for a VictoriaMetrics cluster");
     let single = error_from(plain(
         400,
         r#"unsupported path requested: "/select/0/prometheus/api/v1/query""#,
@@ -57,9 +57,9 @@ async fn a_missing_or_surplus_path_prefix_is_recognised() {
 
 #[tokio::test]
 async fn a_missing_tenant_is_not_reported_as_a_missing_password() {
-    assert_snapshot!(error_from(plain(401, "no org id")).await, @"[unauthorized] keeps tenants apart (401: no org id); `headers: {X-Scope-OrgID: …}` names the one to ask");
-    assert_snapshot!(error_from(plain(401, "tenant ID 'a/b' contains unsupported character '/'")).await, @"[unauthorized] keeps tenants apart (401: tenant ID 'a/b' contains unsupported character '/'); `headers: {X-Scope-OrgID: …}` names the one to ask");
-    assert_snapshot!(error_from(plain(422, "too many tenant IDs present in the request. max: 1 actual: 2")).await, @"[unauthorized] keeps tenants apart (422: too many tenant IDs present in the request. max: 1 actual: 2); `headers: {X-Scope-OrgID: …}` names the one to ask");
+    assert_snapshot!(error_from(plain(401, "no org id")).await, @"[unauthorized] requires a valid tenant (401: no org id); set it by `headers: {X-Scope-OrgID: …}`");
+    assert_snapshot!(error_from(plain(401, "tenant ID 'a/b' contains unsupported character '/'")).await, @"[unauthorized] requires a valid tenant (401: tenant ID 'a/b' contains unsupported character '/'); set it by `headers: {X-Scope-OrgID: …}`");
+    assert_snapshot!(error_from(plain(422, "too many tenant IDs present in the request. max: 1 actual: 2")).await, @"[unauthorized] requires a valid tenant (422: too many tenant IDs present in the request. max: 1 actual: 2); set it by `headers: {X-Scope-OrgID: …}`");
 }
 
 #[tokio::test]
@@ -70,9 +70,9 @@ async fn an_empty_result_names_the_tenant() {
     };
     let prometheus = prometheus(
         &serve(router(empty).0).await,
-        "headers: {x-scope-orgid: nobody},",
+        "headers: {x-scope-orgid: team-b},",
     );
-    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @r#"gives nothing for the query nodeCpu: does it scrape the kubelets, at least twice in 2m, and is "nobody" the tenant (x-scope-orgid)? `scrapeInterval`, `matchers` and `queries` say what is looked for"#);
+    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @r#"returns no data for the query nodeCpu: does it scrape the kubelets at least twice in 2m, and is "team-b" the right tenant (x-scope-orgid)? check `scrapeInterval`, `matchers` and `queries`"#);
 }
 
 /// VictoriaMetrics starts its message with the query, and a default query is longer than the part that is shown.
@@ -83,9 +83,9 @@ async fn the_query_does_not_displace_the_reason() {
         "/".repeat(400)
     );
     let quoted = format!("{query:?}");
-    let answer = move |asked: &str| {
-        if asked == "time()" {
-            return healthy(asked);
+    let respond = move |query: &str| {
+        if query == "time()" {
+            return healthy(query);
         }
         let error = format!(
             "error when executing query={quoted} for (time={NOW}000, step=300000): unexpected end"
@@ -96,7 +96,7 @@ async fn the_query_does_not_displace_the_reason() {
             json!({"status": "error", "errorType": "400", "error": error}).to_string(),
         )
     };
-    let mut prometheus = prometheus(&serve(router(answer).0).await, "");
+    let mut prometheus = prometheus(&serve(router(respond).0).await, "");
     let policy = crate::policy::Prometheus {
         queries: crate::policy::Queries {
             node_cpu: query,
@@ -105,13 +105,13 @@ async fn the_query_does_not_displace_the_reason() {
         ..(*prometheus.policy).clone()
     };
     prometheus.policy = std::sync::Arc::new(policy);
-    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @"does not answer the query nodeCpu: error when executing query=… for (time=1767225600000, step=300000): unexpected end");
+    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @"rejects the query nodeCpu: error when executing query=… for (time=1767225600000, step=300000): unexpected end");
 }
 
 #[tokio::test]
 async fn a_partial_result_is_an_error() {
     let part = healthy_with("isPartial", json!(true));
-    assert_snapshot!(error_from(part).await, @"[partial] answers the query nodeCpu in part only, and a part taken for the whole would look idle: isPartial: true");
+    assert_snapshot!(error_from(part).await, @"[partial] returns a partial result for the query nodeCpu, and missing usage would pass for idle: isPartial: true");
     let denied = "error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113";
     let denied = json!({"status": "error", "errorType": "503", "error": denied}).to_string();
     assert_snapshot!(error_from((503, "application/json", denied)).await, @"[broken] fails with status 503: error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113");
@@ -135,10 +135,10 @@ async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
         error_from((422, "application/json", said.clone())).await,
         error_from((422, "text/plain; charset=utf-8", said)).await,
     );
-    assert_snapshot!(thanos, @r#"[refused] does not answer the query nodeCpu: expanding series: proxy Series(): fetch series for {cluster="a", prometheus_replica="r2"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable"#);
+    assert_snapshot!(thanos, @r#"[refused] rejects the query nodeCpu: expanding series: proxy Series(): fetch series for {cluster="a", prometheus_replica="r2"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable"#);
     assert_eq!(frontend, thanos);
     let limit = "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)";
-    assert_snapshot!(error_from(plain(400, limit)).await, @"[refused] does not answer the query nodeCpu: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
+    assert_snapshot!(error_from(plain(400, limit)).await, @"[refused] rejects the query nodeCpu: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
     let asleep = json!({"status": "error", "errorType": "execution", "error": "expanding series: proxy Series(): No StoreAPIs available"});
     assert!(
         error_from((422, "application/json", asleep.to_string()))
