@@ -1,7 +1,8 @@
-//! The cluster: watches of its objects, evictions, and everything else that goes through the API server.
+//! The cluster: watches of its objects, evictions, and everything else that goes through the API
+//! server.
 //!
-//! [`Cluster::start`] lists and watches every kind that decisions need. Each object is reduced to a few facts on
-//! arrival, which saves memory. [`Cluster::snapshot`] returns the current state.
+//! [`Cluster::start`] lists and watches every kind that decisions need. Each object is reduced to a
+//! few facts on arrival, which saves memory. [`Cluster::snapshot`] returns the current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -33,8 +34,8 @@ pub mod taints;
 pub mod list;
 mod watch;
 
-/// After this time without a working watch, the facts about its kind may be wrong and evictions stop. A restart of the
-/// API server behind a load balancer takes less.
+/// After this time without a working watch, the facts about its kind may be wrong and evictions
+/// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
 /// A cluster and the facts about its objects. Clones share everything.
@@ -139,7 +140,8 @@ impl Cluster {
         }
     }
 
-    /// Whether every kind has been listed at least once. Before that, a pod may seem to have no budget.
+    /// Whether every kind has been listed at least once. Before that, a pod may seem to have no
+    /// budget.
     pub fn synced(&self) -> bool {
         all_synced(&self.state.health.borrow())
     }
@@ -155,7 +157,8 @@ impl Cluster {
         self.state.health.borrow().clone()
     }
 
-    /// The kind whose watch has failed for longest, if it is too long to evict: the effects would go unseen.
+    /// The kind whose watch has failed for longest, if it is too long to evict: the effects would
+    /// go unseen.
     pub fn cut_off(&self, now: Timestamp) -> Option<StaleKind> {
         let health = self.health();
         let outages = health
@@ -191,8 +194,8 @@ impl Cluster {
 
     /// Records that a watch failed. Returns whether to log it.
     ///
-    /// The first failure in a row is not logged, because connections break now and then. Each reason is logged once,
-    /// because one outage usually fails every watch.
+    /// The first failure in a row is not logged, because connections break now and then. Each
+    /// reason is logged once, because one outage usually fails every watch.
     fn failed(&self, kind: Kind, outage: Outage, repeatedly: bool) -> bool {
         let why = outage.why.clone();
         self.state.health.send_modify(|health| {

@@ -25,7 +25,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The given or default kubeconfig is invalid.
-    #[error("cannot use the kubeconfig {path}: {why}", path = path.as_deref().unwrap_or(Path::new("from the default location")).display())]
+    #[error("cannot use the kubeconfig {}: {why}", shown(path.as_deref()))]
     Kubeconfig {
         /// Its path, if one was given.
         path: Option<PathBuf>,
@@ -40,10 +40,16 @@ pub enum ConnectError {
     Client(Error),
 }
 
+fn shown(path: Option<&Path>) -> String {
+    path.map_or("from the default location".to_owned(), |path| {
+        path.display().to_string()
+    })
+}
+
 /// Creates a client that counts its requests.
 ///
-/// The configuration comes from the given kubeconfig; without one, from `$KUBECONFIG` or `~/.kube/config`; and without
-/// those, from the ServiceAccount of the pod.
+/// The configuration comes from the given kubeconfig; without one, from `$KUBECONFIG` or
+/// `~/.kube/config`; and without those, from the ServiceAccount of the pod.
 pub async fn connect(
     kubeconfig: Option<&Path>,
     metrics: &RequestMetrics,
@@ -71,8 +77,8 @@ pub async fn connect(
 
 /// Creates a client that sends each request once and counts it.
 pub fn from_config(mut config: Config, metrics: &RequestMetrics) -> Result<Client, Error> {
-    // By default, kube repeats a request up to 15 times after 429, 503 or 504. An eviction that a budget forbids would
-    // then block the cycle, and could succeed long after the decision.
+    // By default, kube repeats a request up to 15 times after 429, 503 or 504. An eviction that a
+    // budget forbids would then block the cycle, and could succeed long after the decision.
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.headers.push((
@@ -103,8 +109,8 @@ pub fn error_message(error: &Error) -> String {
     }
 }
 
-/// Percent-encodes a value of a query string. Continue tokens are base64, whose `+`, `/` and `=` have other meanings
-/// there.
+/// Percent-encodes a value of a query string. Continue tokens are base64, whose `+`, `/` and `=`
+/// have other meanings there.
 pub(super) fn query_value(value: &str) -> PercentEncode<'_> {
     utf8_percent_encode(value, ESCAPED)
 }
@@ -123,7 +129,8 @@ pub(crate) mod tests {
     /// The requests that a fake API server received: method, path with query, and body.
     pub(crate) type ApiRequests = Arc<Mutex<Vec<(String, String, String)>>>;
 
-    /// A real client of a fake API server. The function computes a response from method, path with query, and body.
+    /// A real client of a fake API server. The function computes a response from method, path with
+    /// query, and body.
     pub(crate) async fn fake(
         answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
     ) -> (Client, ApiRequests) {

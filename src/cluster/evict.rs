@@ -19,8 +19,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Requests the eviction of a pod.
 ///
-/// The pod's uid is a precondition, which protects a pod that took the name after the plan was made. `grace` replaces the
-/// pod's own grace period. The client must come from [`super::client`], because other clients repeat requests.
+/// The pod's uid is a precondition, which protects a pod that took the name after the plan was
+/// made. `grace` replaces the pod's own grace period. The client must come from [`super::client`],
+/// because other clients repeat requests.
 pub async fn evict(client: &Client, planned: &Move, grace: Option<i64>) -> Outcome {
     if planned.uid.is_empty() {
         return Outcome::Failed(
@@ -30,8 +31,8 @@ pub async fn evict(client: &Client, planned: &Move, grace: Option<i64>) -> Outco
     let pods: Api<Pod> = Api::namespaced(client.clone(), &planned.namespace);
     let body = eviction(planned, grace);
     let params = PostParams::default();
-    // Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server would ignore
-    // precondition and grace period.
+    // Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server
+    // would ignore precondition and grace period.
     let request = pods.create_subresource::<_, Value>("eviction", &planned.pod, &params, &body);
     match tokio::time::timeout(TIMEOUT, request).await {
         Ok(result) => outcome(result),
@@ -82,7 +83,8 @@ fn outcome(result: Result<Value, Error>) -> Outcome {
         401 | 408 => Outcome::Failed(why),
         // A budget, a webhook or a missing permission. It concerns this pod only.
         400..500 => Outcome::Refused(why),
-        // A proxy gave up or responded instead of the API server. The eviction may have succeeded behind it.
+        // A proxy gave up or responded instead of the API server. The eviction may have succeeded
+        // behind it.
         0 | 502 | 504 => Outcome::Unanswered(why),
         _ if why.contains("request timed out") => Outcome::Unanswered(why),
         _ => Outcome::Failed(why),

@@ -1,8 +1,9 @@
 //! Leader election among several instances by a coordination.k8s.io Lease.
 //!
-//! No crate was found that measures the age of a record from the time at which this process *saw* it change. The crates
-//! for kube compare the holder's clock with the local one, and some overwrite a Lease that has changed since the read.
-//! [`Election`] decides, [`Elector`] talks to the API server, and [`Leadership`] shows the result to other tasks.
+//! No crate was found that measures the age of a record from the time at which this process *saw*
+//! it change. The crates for kube compare the holder's clock with the local one, and some overwrite
+//! a Lease that has changed since the read. [`Election`] decides, [`Elector`] talks to the API
+//! server, and [`Leadership`] shows the result to other tasks.
 
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ struct LeadershipState {
 }
 
 impl Leadership {
-    /// The term in which this instance leads; `None` if it does not lead, or the renew deadline has passed.
+    /// The term in which this instance leads; `None` if it does not lead, or the renew deadline has
+    /// passed.
     pub fn term(&self) -> Option<LeadershipTerm> {
         self.0
             .borrow()
@@ -71,14 +73,15 @@ impl Leadership {
         self.0.borrow().error.clone()
     }
 
-    /// Returns the term as [`Leadership::term`] does, and makes [`Leadership::changed`] wait for later changes.
+    /// Returns the term as [`Leadership::term`] does, and makes [`Leadership::changed`] wait for
+    /// later changes.
     pub fn term_and_update(&mut self) -> Option<LeadershipTerm> {
         self.0.mark_unchanged();
         self.term()
     }
 
-    /// Waits until a new term begins or this one is given up. A deadline that passes is no change, see
-    /// [`Leadership::term`].
+    /// Waits until a new term begins or this one is given up. A deadline that passes is no change,
+    /// see [`Leadership::term`].
     pub async fn changed(&mut self) {
         if self.0.changed().await.is_err() {
             // The elector has ended, so nothing changes any more.
@@ -185,7 +188,8 @@ impl Elector {
         Ok(())
     }
 
-    /// Writes the Lease if it has not changed since it was last seen. The resource version ensures that.
+    /// Writes the Lease if it has not changed since it was last seen. The resource version ensures
+    /// that.
     async fn write(&mut self, spec: LeaseSpec) -> Result<(), LeaseError> {
         let params = PostParams::default();
         let written = if let Some(seen) = &self.seen {
@@ -225,7 +229,8 @@ impl Elector {
                 Err(LeaseError::Other(why)) if led => {
                     return warn!("lease not released: {why}; others take over when it expires");
                 }
-                // Changed by a renewal of this process whose response was lost, or by the new leader.
+                // Changed by a renewal of this process whose response was lost, or by the new
+                // leader.
                 Err(LeaseError::Conflict) => self.election.unsure(),
                 Ok(()) | Err(LeaseError::Other(_)) => return,
             }

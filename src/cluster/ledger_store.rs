@@ -117,7 +117,8 @@ impl LedgerStore {
                 .checked("update", self.api.replace(&self.name, &params, &map))
                 .await
             {
-                // Deleted in the meantime. The ledger in memory is still valid, so the ConfigMap is created again.
+                // Deleted in the meantime. The ledger in memory is still valid, so the ConfigMap is
+                // created again.
                 Err(StoreError::Missing { .. }) => {}
                 saved => {
                     self.seen = Some(without_text(saved?));
@@ -180,7 +181,8 @@ fn with_text(mut map: ConfigMap, text: &str) -> ConfigMap {
     map
 }
 
-/// Keeps the data of others, which is written back with the ledger. Field ownership is left to the API server.
+/// Keeps the data of others, which is written back with the ledger. Field ownership is left to the
+/// API server.
 fn without_text(mut map: ConfigMap) -> ConfigMap {
     map.data.get_or_insert_default().remove(KEY);
     map.metadata.managed_fields = None;

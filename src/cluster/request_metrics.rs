@@ -1,4 +1,5 @@
-//! Counts requests to the API server by verb, resource and status class. Names of objects never become labels.
+//! Counts requests to the API server by verb, resource and status class. Names of objects never
+//! become labels.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -18,8 +18,8 @@ const ATTEMPTS: usize = 5;
 
 /// Adds or removes the steering taint of a node, as planned.
 ///
-/// The patch contains all taints and the resource version, so that the API server rejects it if the node has changed
-/// since. It needs the verbs `list`, which the watch needs as well, and `patch`.
+/// The patch contains all taints and the resource version, so that the API server rejects it if the
+/// node has changed since. It needs the verbs `list`, which the watch needs as well, and `patch`.
 pub async fn steer(client: &Client, planned: &Steer) -> SteerOutcome {
     let nodes: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::erase::<Node>(&()));
     for _ in 0..ATTEMPTS {

@@ -44,7 +44,8 @@ pub enum SourceError {
     },
     /// RBAC denies the request.
     #[error(
-        "cannot list {resource} of {api}: the role must allow verb list on {resource} in API group metrics.k8s.io ({why})"
+        "cannot list {resource} of {api}: the role must allow verb list on {resource} in API \
+         group metrics.k8s.io ({why})"
     )]
     Forbidden {
         /// Group and version.
@@ -136,8 +137,8 @@ impl Source {
         }
     }
 
-    /// Reads the usage since a time, but at most of one window, in the order of time. metrics.k8s.io keeps no past,
-    /// so its result is empty.
+    /// Reads the usage since a time, but at most of one window, in the order of time.
+    /// metrics.k8s.io keeps no past, so its result is empty.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,

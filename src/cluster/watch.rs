@@ -1,8 +1,9 @@
 //! Lists one kind and then watches it until the program ends.
 //!
-//! kube's own watcher is not used, for three reasons. It fails a whole page for one object that does not decode. After
-//! an outage, it does not report that the watch works again until an object changes. And it decodes and passes on whole
-//! objects, while this module keeps only a few facts of each.
+//! kube's own watcher is not used, for three reasons. It fails a whole page for one object that
+//! does not decode. After an outage, it does not report that the watch works again until an object
+//! changes. And it decodes and passes on whole objects, while this module keeps only a few facts of
+//! each.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -35,8 +36,8 @@ const PAGE_SIZE: u32 = 500;
 const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The deadline for the start of a watch.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// The API server ends a watch after this time. A short watch detects a dead connection early and costs one request
-/// per kind.
+/// The API server ends a watch after this time. A short watch detects a dead connection early and
+/// costs one request per kind.
 const WATCH_SECONDS: u64 = 30;
 /// A watch that sends nothing for this long is dead, because the API server should have ended it.
 const SILENCE_LIMIT: Duration = Duration::from_secs(WATCH_SECONDS + 10);
@@ -198,7 +199,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// Applies one line of a watch. After a line that is not an event, only a new list shows the current state.
+    /// Applies one line of a watch. After a line that is not an event, only a new list shows the
+    /// current state.
     fn handle_line(&mut self, line: &[u8]) -> Result<(), WatchError> {
         let parsed = serde_json::from_slice(line);
         let WatchEvent { event, object } =
@@ -296,7 +298,8 @@ impl Watcher {
     }
 }
 
-/// The pause after this many consecutive failures. Jitter keeps the watches from reconnecting at the same moment.
+/// The pause after this many consecutive failures. Jitter keeps the watches from reconnecting at
+/// the same moment.
 fn pause_after(failures: u32) -> Duration {
     let mut pauses = ExponentialBuilder::new()
         .with_min_delay(FIRST_PAUSE)
@@ -325,7 +328,8 @@ async fn next_line(
     match timeout(SILENCE_LIMIT, stream.read_until(b'\n', line)).await {
         Err(_) => Err(WatchError::Silent(SILENCE_LIMIT)),
         Ok(Ok(bytes)) => Ok(bytes > 0),
-        // Servers and proxies cut streams without closing them properly. All lines so far were complete.
+        // Servers and proxies cut streams without closing them properly. All lines so far were
+        // complete.
         Ok(Err(error)) if error.kind() == ErrorKind::UnexpectedEof && line.is_empty() => Ok(false),
         Ok(Err(error)) => Err(WatchError::Broken(error.to_string())),
     }

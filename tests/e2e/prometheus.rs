@@ -1,4 +1,5 @@
-//! Usage from a real Prometheus that scrapes the kubelets: equal to metrics.k8s.io, and complete right after a restart.
+//! Usage from a real Prometheus that scrapes the kubelets: equal to metrics.k8s.io, and complete
+//! right after a restart.
 
 use std::collections::BTreeMap;
 
@@ -273,8 +274,8 @@ struct QueryCase {
 
 const POD: &str = r#"{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#;
 
-/// cAdvisor series of a pod with two containers that use 1.5 cores, as kube-prometheus-stack stores them, and
-/// node-exporter series of a node that uses 0.7 cores.
+/// cAdvisor series of a pod with two containers that use 1.5 cores, as kube-prometheus-stack stores
+/// them, and node-exporter series of a node that uses 0.7 cores.
 const KUBE_PROMETHEUS_STACK: QueryCase = QueryCase {
     series: &[
         (

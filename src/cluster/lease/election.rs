@@ -1,9 +1,11 @@
-//! The state machine of leader election. Its inputs are observations of the Lease; its output is the next request.
+//! The state machine of leader election. Its inputs are observations of the Lease; its output is
+//! the next request.
 //!
-//! The rules are those of client-go's leader election. All times come from the monotonic clock of this process: a holder
-//! counts as gone when its record has not changed for a lease duration *since this process saw it change*. The times in
-//! the record are never compared with a local clock, so wrong clocks do no harm. The only assumption is that the speeds
-//! of two clocks differ by less than lease duration and renew deadline do.
+//! The rules are those of client-go's leader election. All times come from the monotonic clock of
+//! this process: a holder counts as gone when its record has not changed for a lease duration
+//! *since this process saw it change*. The times in the record are never compared with a local
+//! clock, so wrong clocks do no harm. The only assumption is that the speeds of two clocks differ
+//! by less than lease duration and renew deadline do.
 
 use std::time::Duration;
 
@@ -36,7 +38,8 @@ pub enum LeaseTimingError {
     },
     /// A single failed renewal would end the leadership.
     #[error(
-        "the retry period is {retry:?}, expected less than the renew deadline of {renew:?} divided by 1.2"
+        "the retry period is {retry:?}, expected less than the renew deadline of {renew:?} \
+         divided by 1.2"
     )]
     RetryTooLong {
         /// The retry period.
@@ -50,8 +53,8 @@ pub enum LeaseTimingError {
 }
 
 impl LeaseTiming {
-    /// Others take over when the record has not changed for `lease`. The leader stops when it could not renew for `renew`.
-    /// Every `retry`, the leader renews and the others read.
+    /// Others take over when the record has not changed for `lease`. The leader stops when it could
+    /// not renew for `renew`. Every `retry`, the leader renews and the others read.
     pub fn new(
         lease: Duration,
         renew: Duration,
@@ -108,7 +111,8 @@ pub struct ActiveTerm {
 pub enum ElectionStep {
     /// Read the Lease.
     Read,
-    /// Write this spec if the Lease has not changed since it was last seen; create the Lease if it did not exist.
+    /// Write this spec if the Lease has not changed since it was last seen; create the Lease if it
+    /// did not exist.
     Write(LeaseSpec),
     /// Nothing until the next retry period.
     Wait,
@@ -123,7 +127,8 @@ pub struct Election {
     known: Option<LeaseSpec>,
     /// When the record was first seen in this form.
     since: Option<Instant>,
-    /// Whether the record is believed to be current. If not, it has to be read before the next write.
+    /// Whether the record is believed to be current. If not, it has to be read before the next
+    /// write.
     fresh: bool,
     active: Option<ActiveTerm>,
     terms: u64,
@@ -161,7 +166,8 @@ impl Election {
         }
     }
 
-    /// Records the result of a read; `None` if the Lease does not exist. `now` is the time of the response.
+    /// Records the result of a read; `None` if the Lease does not exist. `now` is the time of the
+    /// response.
     pub fn read(&mut self, record: Option<LeaseSpec>, now: Instant) {
         self.fresh = true;
         if record.is_none() && self.held_by_another(now) {
@@ -177,7 +183,8 @@ impl Election {
         }
     }
 
-    /// Records an accepted write. The deadline runs from `sent`, because others may see the record from then on.
+    /// Records an accepted write. The deadline runs from `sent`, because others may see the record
+    /// from then on.
     pub fn written(&mut self, spec: LeaseSpec, sent: Instant, now: Instant) {
         self.lapse(now);
         let term = self
@@ -232,7 +239,8 @@ impl Election {
         holder(self.known.as_ref()?)
     }
 
-    /// Ends a term that was not renewed in time, even if no other process took over. A plan is valid in one term only.
+    /// Ends a term that was not renewed in time, even if no other process took over. A plan is
+    /// valid in one term only.
     fn lapse(&mut self, now: Instant) {
         self.active = self.active(now);
     }
@@ -256,8 +264,8 @@ impl Election {
             && now.duration_since(since) < duration
     }
 
-    /// The renew time to write. It is later than the previous one of this process, even if the clock stands still or is
-    /// set back, because others see a renewal only if the record changes.
+    /// The renew time to write. It is later than the previous one of this process, even if the
+    /// clock stands still or is set back, because others see a renewal only if the record changes.
     fn next_renew_time(&self, stamp: Timestamp, mine: bool) -> MicroTime {
         let last = self
             .known

@@ -91,7 +91,8 @@ fn add_items(
         why: format!("invalid list: {e}"),
     })?;
     for item in list.items.unwrap_or_default() {
-        // An item that does not parse, such as one with a number out of range, is recorded as skipped.
+        // An item that does not parse, such as one with a number out of range, is recorded as
+        // skipped.
         one(&serde_json::from_str(item.get()).unwrap_or_default(), into);
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Usage from Prometheus: each query returns one kind of figure for all nodes or all pods.
 //!
-//! The first query asks for the server's time, and the others are evaluated at exactly that time. The figures so
-//! belong together, and the local clock has no influence.
+//! The first query asks for the server's time, and the others are evaluated at exactly that time.
+//! The figures so belong together, and the local clock has no influence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +29,8 @@ mod readings;
 
 /// The longest read. Usage that arrives later is of little use, even with rare polls.
 const LONGEST_READ: Duration = Duration::from_secs(30);
-/// The tenant headers of Mimir and Thanos. An unknown tenant and one without data return the same empty result.
+/// The tenant headers of Mimir and Thanos. An unknown tenant and one without data return the same
+/// empty result.
 const TENANT_HEADERS: [&str; 2] = ["X-Scope-OrgID", "THANOS-TENANT"];
 /// The most evaluation times of a range query. More do not change what a window tells.
 const MOST_STEPS: i32 = 60;
@@ -159,7 +160,8 @@ impl Prometheus {
         .collect()
     }
 
-    /// Runs one query. An empty result is an error, because nodes without usage would pass for idle.
+    /// Runs one query. An empty result is an error, because nodes without usage would pass for
+    /// idle.
     async fn result(
         &self,
         query: UsageQuery,
@@ -199,7 +201,8 @@ impl Prometheus {
             .map(|(name, value)| format!(", and is {value:?} the right tenant ({name})"))
             .unwrap_or_default();
         format!(
-            "does it scrape the kubelets at least twice in {range:#}{tenant}? check `scrapeInterval`, `matchers` and `queries`"
+            "does it scrape the kubelets at least twice in {range:#}{tenant}? check \
+             `scrapeInterval`, `matchers` and `queries`"
         )
     }
 }

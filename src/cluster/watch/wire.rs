@@ -32,7 +32,8 @@ pub(super) struct WatchEvent<'t> {
     pub(super) object: &'t RawValue,
 }
 
-/// The fields of a `Status` object, which the API server sends instead of an event when a watch fails.
+/// The fields of a `Status` object, which the API server sends instead of an event when a watch
+/// fails.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct WatchStatus {

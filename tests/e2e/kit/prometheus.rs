@@ -1,4 +1,5 @@
-//! A real Prometheus beside the control plane. It scrapes /metrics/resource of the simulated kubelets, or evenkeel itself.
+//! A real Prometheus beside the control plane. It scrapes /metrics/resource of the simulated
+//! kubelets, or evenkeel itself.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -38,8 +39,8 @@ impl Prometheus {
         Prometheus::configured(control_plane, &config).await
     }
 
-    /// Starts a Prometheus that scrapes evenkeel every second, with the labels of deploy/components/monitoring, and
-    /// evaluates these rules.
+    /// Starts a Prometheus that scrapes evenkeel every second, with the labels of
+    /// deploy/components/monitoring, and evaluates these rules.
     pub async fn of_the_program(control_plane: &ControlPlane, rules: Option<&Path>) -> Self {
         let rules = rules
             .map(|path| format!("'{}'", path.display()))

@@ -1,11 +1,12 @@
 //! Sends queries to a Prometheus server: deadlines, retries, POST and GET.
 //!
-//! The crate `prometheus-http-query` builds and sends instant queries. Two parts of it are not used:
+//! The crate `prometheus-http-query` builds and sends instant queries. Two parts of it are not
+//! used:
 //!
-//! - Its typed responses. They ignore warnings, so a partial result looks complete; one bad sample fails the
-//!   whole response; a body may have any size; and errors in plain text are lost.
-//! - Its range queries. They take start and end in whole seconds, while samples are read at exact milliseconds.
-//!   Range queries use the same HTTP client directly.
+//! - Its typed responses. They ignore warnings, so a partial result looks complete; one bad sample
+//!   fails the whole response; a body may have any size; and errors in plain text are lost.
+//! - Its range queries. They take start and end in whole seconds, while samples are read at exact
+//!   milliseconds. Range queries use the same HTTP client directly.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,11 +26,11 @@ use super::query::PromQuery;
 
 /// The largest body that is read. For 150,000 pods, one query returns a sixth of it.
 const LARGEST_BODY: usize = 256 << 20;
-/// Longer queries are sent by POST. Percent-encoding at most triples a query, and proxies commonly limit a
-/// request line to 8 KiB.
+/// Longer queries are sent by POST. Percent-encoding at most triples a query, and proxies commonly
+/// limit a request line to 8 KiB.
 const LONGEST_GET: usize = 2000;
-/// The pause before the first retry. Each further pause doubles, and jitter adds up to as much again, so that
-/// several clients do not retry at the same moment.
+/// The pause before the first retry. Each further pause doubles, and jitter adds up to as much
+/// again, so that several clients do not retry at the same moment.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Client of one Prometheus server. Clones share the connection.
@@ -169,8 +170,8 @@ async fn range_request(
     request.headers(headers).send().await
 }
 
-/// Statuses by which proxies reject a POST that they would accept as a GET. 403 comes from proxies that map POST
-/// to the verb `create` of RBAC.
+/// Statuses by which proxies reject a POST that they would accept as a GET. 403 comes from proxies
+/// that map POST to the verb `create` of RBAC.
 fn forbids_post(status: StatusCode) -> bool {
     matches!(
         status,

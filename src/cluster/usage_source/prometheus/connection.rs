@@ -23,7 +23,8 @@ pub(super) struct Connector {
     connection: Arc<Mutex<Option<Connection>>>,
 }
 
-/// A client and the files it was built from. The next request after a change of the files rebuilds it.
+/// A client and the files it was built from. The next request after a change of the files rebuilds
+/// it.
 struct Connection {
     files: TlsFiles,
     client: Client,
@@ -70,7 +71,8 @@ impl Connector {
         Ok(client)
     }
 
-    /// The headers of the policy and the credentials. Reads the credential files, since tokens rotate.
+    /// The headers of the policy and the credentials. Reads the credential files, since tokens
+    /// rotate.
     pub(super) fn headers(&self) -> Result<HeaderMap, PrometheusError> {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.policy.headers {

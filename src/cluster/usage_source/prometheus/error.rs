@@ -22,7 +22,10 @@ pub enum PrometheusError {
     #[error("{0}")]
     Tls(String),
     /// No response within the deadline.
-    #[error("took longer than {} s to respond; `timeout` and `poll` set the limit", .0.as_secs_f64())]
+    #[error(
+        "took longer than {} s to respond; `timeout` and `poll` set the limit",
+        .0.as_secs_f64()
+    )]
     Timeout(Duration),
     /// Status 401.
     #[error("does not accept our credentials (401){0}")]
@@ -43,7 +46,9 @@ pub enum PrometheusError {
     Redirected(String),
     /// The address serves no query API.
     #[error(
-        "has no {path} ({code}): the url must be the address of Prometheus without /api/v1, but with its prefix if it has one, such as /prometheus for Mimir or /select/0/prometheus for a VictoriaMetrics cluster"
+        "has no {path} ({code}): the url must be the address of Prometheus without /api/v1, but \
+         with its prefix if it has one, such as /prometheus for Mimir or /select/0/prometheus for \
+         a VictoriaMetrics cluster"
     )]
     ApiNotFound {
         /// The HTTP status.
@@ -69,7 +74,8 @@ pub enum PrometheusError {
     },
     /// A proxy takes the query neither by POST nor by GET.
     #[error(
-        "cannot receive the query {query} of {bytes} bytes: POST is not allowed ({post}), and the URL of a GET is too long ({get}); allow POST or shorten the query"
+        "cannot receive the query {query} of {bytes} bytes: POST is not allowed ({post}), and the \
+         URL of a GET is too long ({get}); allow POST or shorten the query"
     )]
     QueryTooLong {
         /// The query's name in the policy.
@@ -83,7 +89,8 @@ pub enum PrometheusError {
     },
     /// Some stores behind the server did not respond.
     #[error(
-        "returns a partial result for the query {query}, and missing usage would pass for idle: {warning}"
+        "returns a partial result for the query {query}, and missing usage would pass for idle: \
+         {warning}"
     )]
     Partial {
         /// The query's name in the policy.
@@ -93,7 +100,8 @@ pub enum PrometheusError {
     },
     /// The response has another content type than JSON.
     #[error(
-        "returns {0} instead of JSON: is the url that of Prometheus, and is a login page in front of it?"
+        "returns {0} instead of JSON: is the url that of Prometheus, and is a login page in front \
+         of it?"
     )]
     NotJson(String),
     /// The body is not a response of the Prometheus API.
@@ -111,7 +119,9 @@ pub enum PrometheusError {
     },
     /// All series belong to other clusters.
     #[error(
-        "returns no series of this cluster for the query {query}, only others such as {example}: does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?"
+        "returns no series of this cluster for the query {query}, only others such as {example}: \
+         does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label \
+         of the node?"
     )]
     OtherCluster {
         /// The query's name in the policy.
@@ -121,7 +131,9 @@ pub enum PrometheusError {
     },
     /// The series belong to several clusters that share node names.
     #[error(
-        "returns nodes of several clusters that share the names of this cluster's nodes, {label}={one:?} and {label}={other:?}: select this cluster by `matchers`, such as '{label}={one:?}'"
+        "returns nodes of several clusters that share the names of this cluster's nodes, \
+         {label}={one:?} and {label}={other:?}: select this cluster by `matchers`, such as \
+         '{label}={one:?}'"
     )]
     SeveralClusters {
         /// The label that distinguishes clusters.

@@ -143,8 +143,8 @@ fn json_error(text: &str) -> Option<String> {
     error.map(str::to_owned)
 }
 
-/// Removes the query from an error message. VictoriaMetrics starts with the query or with the whole request, and a
-/// long query would displace the reason.
+/// Removes the query from an error message. VictoriaMetrics starts with the query or with the whole
+/// request, and a long query would displace the reason.
 fn without_query(why: &str, promql: &str) -> String {
     let after_request = why
         .strip_prefix("remoteAddr: ")
@@ -157,13 +157,14 @@ fn without_query(why: &str, promql: &str) -> String {
         .replace(promql, "…")
 }
 
-/// Recognises Mimir's messages about a tenant that is missing, invalid, or one of several where it accepts one.
+/// Recognises Mimir's messages about a tenant that is missing, invalid, or one of several where it
+/// accepts one.
 fn is_tenant_error(why: &str) -> bool {
     why.starts_with("no org id") || why.contains("tenant ID")
 }
 
-/// Recognises an unknown path in VictoriaMetrics, which returns another status than 404. Its cluster version reads
-/// the tenant from the start of the path.
+/// Recognises an unknown path in VictoriaMetrics, which returns another status than 404. Its
+/// cluster version reads the tenant from the start of the path.
 fn is_unknown_path(why: &str) -> bool {
     why.starts_with("unsupported path requested") || why.contains("cannot parse accountID")
 }

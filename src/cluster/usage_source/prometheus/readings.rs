@@ -1,7 +1,8 @@
-//! Joins the results of all queries into readings: usage by node and pod, with the time of measurement.
+//! Joins the results of all queries into readings: usage by node and pod, with the time of
+//! measurement.
 //!
-//! A reading needs cpu, memory and time. Of duplicate values, the larger usage and the earlier time count. Series of
-//! several clusters are an error.
+//! A reading needs cpu, memory and time. Of duplicate values, the larger usage and the earlier time
+//! count. Series of several clusters are an error.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +75,8 @@ pub(super) struct JoinOptions<'r> {
     pub(super) node_labels: &'r [String],
     /// The period over which a value is averaged.
     pub(super) window: SignedDuration,
-    /// Whether the policy queries the time of node readings. Without it, the evaluation time counts.
+    /// Whether the policy queries the time of node readings. Without it, the evaluation time
+    /// counts.
     pub(super) node_time: bool,
     /// The same for pods.
     pub(super) pod_time: bool,
@@ -158,7 +160,8 @@ impl<'r> ReadingsBuilder<'r> {
         Ok(other.filter(|_| !ours))
     }
 
-    /// Fails if a second cluster appears: clusters may share node and pod names, and their series would mix.
+    /// Fails if a second cluster appears: clusters may share node and pod names, and their series
+    /// would mix.
     fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
         const LABEL: &str = policy::Prometheus::CLUSTER_LABEL;
         let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else {
@@ -278,7 +281,8 @@ impl<'r> ReadingsBuilder<'r> {
         incomplete: &mut Incomplete,
     ) {
         for (pod, by_node) in pods {
-            // Pods of one name on several nodes followed each other. The newest measurement is of the current one.
+            // Pods of one name on several nodes followed each other. The newest measurement is of
+            // the current one.
             let samples = by_node.into_iter().filter_map(|(node, partial)| {
                 Some((self.sample(partial, at, self.options.pod_time)?, node))
             });

@@ -12,8 +12,8 @@ use crate::cluster::error_text::one_line;
 
 use super::error::PrometheusError;
 
-/// How Prometheus 3 starts a remark that takes nothing from the result. Prometheus and Mimir list remarks under
-/// `infos`; Thanos lists them under `warnings`.
+/// How Prometheus 3 starts a remark that takes nothing from the result. Prometheus and Mimir list
+/// remarks under `infos`; Thanos lists them under `warnings`.
 const REMARK: &str = "PromQL info: ";
 
 /// The expected result of a usage query.
@@ -37,7 +37,8 @@ pub(super) struct TimeSeries {
 }
 
 impl QueryResult {
-    /// Sets the time of every value to the requested one, because servers round it differently from query to query.
+    /// Sets the time of every value to the requested one, because servers round it differently from
+    /// query to query.
     pub(super) fn set_time(&mut self, at: i64) {
         for series in &mut self.series {
             series.points.truncate(1);
@@ -107,7 +108,8 @@ struct SeriesItem {
 }
 
 impl ApiResponse<'_> {
-    /// The sign of a partial result, if there is one. A partial result does not say which part is missing.
+    /// The sign of a partial result, if there is one. A partial result does not say which part is
+    /// missing.
     fn partial(&self) -> Option<String> {
         let mut warnings = self.warnings.iter().flatten();
         match warnings.find(|text| !text.starts_with(REMARK)) {

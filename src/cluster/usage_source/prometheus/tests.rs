@@ -259,7 +259,8 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
         if query == "time()" {
             return healthy(query);
         }
-        // n1 is measured every 30 s, seven seconds before each evaluation time. One time in between has no sample.
+        // n1 is measured every 30 s, seven seconds before each evaluation time. One time in between
+        // has no sample.
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
         let moments: Vec<i64> = (0..=10)
             .map(|i| NOW - 300 + 30 * i)

@@ -1,5 +1,6 @@
-//! Three candidates in simulated time. Their clocks run at different speeds and show different times; the network delays,
-//! loses and reorders requests and responses; processes are stopped, killed and terminated.
+//! Three candidates in simulated time. Their clocks run at different speeds and show different
+//! times; the network delays, loses and reorders requests and responses; processes are stopped,
+//! killed and terminated.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

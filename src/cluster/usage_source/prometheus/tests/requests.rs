@@ -1,4 +1,5 @@
-//! How queries are sent: POST for long ones, GET where a proxy rejects POST, tenant and token with every request.
+//! How queries are sent: POST for long ones, GET where a proxy rejects POST, tenant and token with
+//! every request.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -29,7 +30,8 @@ fn with_long_query(url: &str, more: &str) -> Prometheus {
     Prometheus::new(policy, &usage)
 }
 
-/// A healthy server that responds to a POST, and to a GET of a long query, with these statuses if they are not 200.
+/// A healthy server that responds to a POST, and to a GET of a long query, with these statuses if
+/// they are not 200.
 async fn read_by(post: u16, get: u16) -> (Result<Readings, PrometheusError>, RecordedRequests) {
     let (router, requests) = router_by(move |query, _, method| {
         let (long, status) = (

@@ -1,5 +1,5 @@
-//! Recorded responses of servers other than Prometheus 2: Prometheus 3.14, Thanos 0.42.4, VictoriaMetrics 1.150, a
-//! VictoriaMetrics cluster 1.100 and Mimir of April 2026.
+//! Recorded responses of servers other than Prometheus 2: Prometheus 3.14, Thanos 0.42.4,
+//! VictoriaMetrics 1.150, a VictoriaMetrics cluster 1.100 and Mimir of April 2026.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -75,7 +75,8 @@ async fn an_empty_result_names_the_tenant() {
     assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @r#"returns no data for the query nodeCpu: does it scrape the kubelets at least twice in 2m, and is "team-b" the right tenant (x-scope-orgid)? check `scrapeInterval`, `matchers` and `queries`"#);
 }
 
-/// VictoriaMetrics starts its message with the query, and a default query is longer than the part that is shown.
+/// VictoriaMetrics starts its message with the query, and a default query is longer than the part
+/// that is shown.
 #[tokio::test]
 async fn the_query_does_not_displace_the_reason() {
     let query = format!(
@@ -126,7 +127,8 @@ async fn a_partial_result_is_an_error() {
     );
 }
 
-/// Thanos fails instead of returning a partial result. Its query-frontend does the same, with JSON labelled as plain text.
+/// Thanos fails instead of returning a partial result. Its query-frontend does the same, with JSON
+/// labelled as plain text.
 #[tokio::test]
 async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
     let error = "expanding series: proxy Series(): fetch series for {cluster=\"a\", prometheus_replica=\"r2\"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable";

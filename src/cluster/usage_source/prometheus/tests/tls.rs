@@ -85,8 +85,8 @@ impl Listener for TlsListener {
     }
 }
 
-/// Serves a healthy Prometheus with this certificate. With `clients`, it requires a client certificate of that
-/// authority.
+/// Serves a healthy Prometheus with this certificate. With `clients`, it requires a client
+/// certificate of that authority.
 async fn serve_tls(own: &SignedCertificate, clients: Option<&TestAuthority>) -> String {
     let provider = Arc::new(ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
