@@ -1,7 +1,8 @@
-//! The cluster: what is watched of it, and what is done to it.
+//! The cluster: watches of its objects, evictions, and everything else that goes through the API
+//! server.
 //!
-//! [`Cluster::start`] lists and watches every kind that decisions look at. Each object is turned into facts as it comes,
-//! so that nothing else of it stays in memory, and [`Cluster::snapshot`] gives the picture of now.
+//! [`Cluster::start`] lists and watches every kind that decisions need. Each object is reduced to a
+//! few facts on arrival, which saves memory. [`Cluster::snapshot`] returns the current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,8 +19,8 @@ use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::snapshot::objects::{Kind, Objects};
 
 use self::client::ConnectError;
-use self::watch::{Feed, WATCHED};
-use crate::cluster::request_metrics::RequestMetrics;
+use self::request_metrics::RequestMetrics;
+use self::watch::{WATCHED_KINDS, Watcher};
 
 pub mod client;
 pub mod error_text;
@@ -33,57 +34,57 @@ pub mod taints;
 pub mod list;
 mod watch;
 
-/// A watch that fails for longer than this is cut off: what is known by it may be wrong. A restart of the API server
-/// behind a load balancer takes less.
-const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+/// After this time without a working watch, the facts about its kind may be wrong and evictions
+/// stop. A restart of the API server behind a load balancer takes less.
+const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
-/// A cluster, and what is known of it. Clones share everything.
+/// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
-    calls: RequestMetrics,
-    shared: Arc<Shared>,
+    request_metrics: RequestMetrics,
+    state: Arc<ClusterState>,
 }
 
-struct Shared {
+struct ClusterState {
     objects: Mutex<Objects>,
-    health: Sender<BTreeMap<Kind, Health>>,
-    /// Why watches fail, as far as it has been logged. Empty while all work.
-    told: Mutex<BTreeSet<String>>,
+    health: Sender<BTreeMap<Kind, WatchHealth>>,
+    /// Reasons of the current outage that have been logged. Empty while all watches work.
+    logged: Mutex<BTreeSet<String>>,
 }
 
-/// How the watch of one kind is doing.
+/// The state of the watch of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
-    /// Whether all objects have been listed once.
+pub struct WatchHealth {
+    /// Whether all objects have been listed at least once.
     pub synced: bool,
-    /// The outage that it is in, if any.
+    /// The current outage, if there is one.
     pub outage: Option<Outage>,
 }
 
-/// A watch that fails again and again.
+/// A period in which a watch fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// Since when nothing is heard of the kind.
+    /// The time of the last news.
     pub since: Timestamp,
-    /// The newest reason.
+    /// The reason of the newest failure.
     pub why: String,
 }
 
-/// A kind of which nothing has been heard for too long.
+/// A kind whose watch has failed for too long.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CutOff {
+pub struct StaleKind {
     /// The kind.
     pub kind: Kind,
-    /// Since when, and why.
+    /// The outage of its watch.
     pub outage: Outage,
 }
 
-impl fmt::Display for CutOff {
+impl fmt::Display for StaleKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the watch of {} is cut off since {:.0}: {}",
+            "watch of {} disconnected since {:.0}: {}",
             self.kind.name(),
             self.outage.since,
             self.outage.why
@@ -92,108 +93,112 @@ impl fmt::Display for CutOff {
 }
 
 impl Cluster {
-    /// Connects as a kubeconfig says; see [`client::connect`]. No request is made yet.
+    /// Creates a client from a kubeconfig, see [`client::connect`]. It sends no request.
     pub async fn connect(kubeconfig: Option<&Path>) -> Result<Self, ConnectError> {
-        let calls = RequestMetrics::default();
-        let client = client::connect(kubeconfig, &calls).await?;
+        let request_metrics = RequestMetrics::default();
+        let client = client::connect(kubeconfig, &request_metrics).await?;
         Ok(Cluster {
-            calls,
+            request_metrics,
             ..Cluster::new(client)
         })
     }
 
-    /// A cluster that a client leads to, of which nothing is known yet.
+    /// Creates a cluster without any facts from a client.
     pub fn new(client: Client) -> Self {
-        let health = WATCHED
+        let health = WATCHED_KINDS
             .iter()
-            .map(|w| (w.kind, Health::default()))
+            .map(|w| (w.kind, WatchHealth::default()))
             .collect();
-        let shared = Shared {
+        let state = ClusterState {
             objects: Mutex::default(),
             health: Sender::new(health),
-            told: Mutex::default(),
+            logged: Mutex::default(),
         };
         Cluster {
             client,
-            calls: RequestMetrics::default(),
-            shared: Arc::new(shared),
+            request_metrics: RequestMetrics::default(),
+            state: Arc::new(state),
         }
     }
 
-    /// The requests of the client that [`Cluster::connect`] has made.
+    /// The request counters of the client that [`Cluster::connect`] created.
     pub const fn calls(&self) -> &RequestMetrics {
-        &self.calls
+        &self.request_metrics
     }
 
-    /// The client, to evict and write with.
+    /// The client, for evictions and writes.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Starts to list and watch, in tasks of their own, until `stop`.
+    /// Starts one task per kind that lists and watches it until `stop`.
     pub fn start(&self, stop: &CancellationToken) {
-        for watched in WATCHED {
-            let feed = Feed::new(self.clone(), watched);
+        for watched in WATCHED_KINDS {
+            let watcher = Watcher::new(self.clone(), watched);
             let stop = stop.clone();
-            tokio::spawn(async move { stop.run_until_cancelled(feed.follow()).await });
+            tokio::spawn(async move { stop.run_until_cancelled(watcher.run()).await });
         }
     }
 
-    /// Whether every kind has been listed once: before that, a pod may be missing its budget.
+    /// Whether every kind has been listed at least once. Before that, a pod may seem to have no
+    /// budget.
     pub fn synced(&self) -> bool {
-        all_synced(&self.shared.health.borrow())
+        all_synced(&self.state.health.borrow())
     }
 
     /// Waits until [`Cluster::synced`].
     pub async fn wait_synced(&self) {
-        // It fails when the sender is gone, and that lives as long as we do.
-        let _ = self.shared.health.subscribe().wait_for(all_synced).await;
+        // An error means that the sender is gone, but `self` owns it.
+        let _ = self.state.health.subscribe().wait_for(all_synced).await;
     }
 
-    /// How the watches are doing, by kind.
-    pub fn health(&self) -> BTreeMap<Kind, Health> {
-        self.shared.health.borrow().clone()
+    /// The state of the watches by kind.
+    pub fn health(&self) -> BTreeMap<Kind, WatchHealth> {
+        self.state.health.borrow().clone()
     }
 
-    /// The kind that has been cut off for longest, if any: whoever evicts then does not know what became of it.
-    pub fn cut_off(&self, now: Timestamp) -> Option<CutOff> {
+    /// The kind whose watch has failed for longest, if it is too long to evict: the effects would
+    /// go unseen.
+    pub fn cut_off(&self, now: Timestamp) -> Option<StaleKind> {
         let health = self.health();
         let outages = health
             .into_iter()
-            .filter_map(|(kind, h)| h.outage.map(|outage| CutOff { kind, outage }));
+            .filter_map(|(kind, h)| h.outage.map(|outage| StaleKind { kind, outage }));
         outages
-            .filter(|c| now.duration_since(c.outage.since) > PATIENCE)
+            .filter(|c| now.duration_since(c.outage.since) > LONGEST_OUTAGE)
             .min_by_key(|c| c.outage.since)
     }
 
-    /// The cluster as it is now; `named` are resources that the policy weighs.
+    /// The current state of the cluster. `named` are the resources that the policy weighs.
     pub fn snapshot<'a>(&self, named: impl IntoIterator<Item = &'a str>) -> Snapshot {
-        // Cloned first, as the watches must not wait for the tables to be joined.
+        // Cloned first, so that the watches do not wait while the tables are joined.
         let objects = self.objects().clone();
         let named: Vec<&str> = named.into_iter().collect();
         Snapshot::join(&objects, named.iter().copied())
     }
 
-    /// By which names and addresses its nodes go.
+    /// The names and addresses of the nodes.
     pub fn node_addresses(&self) -> NodeAddresses {
         self.objects().node_addresses()
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {
-        lock(&self.shared.objects)
+        lock(&self.state.objects)
     }
 
     fn listed(&self, kind: Kind) {
-        self.shared
+        self.state
             .health
             .send_modify(|health| health.entry(kind).or_default().synced = true);
     }
 
-    /// Notes that a watch has failed. Whether that is to be told: not the first time in a row, for a connection breaks now
-    /// and then, and the same reason only once, for one outage mostly hits every watch.
+    /// Records that a watch failed. Returns whether to log it.
+    ///
+    /// The first failure in a row is not logged, because connections break now and then. Each
+    /// reason is logged once, because one outage usually fails every watch.
     fn failed(&self, kind: Kind, outage: Outage, repeatedly: bool) -> bool {
         let why = outage.why.clone();
-        self.shared.health.send_modify(|health| {
+        self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
             let since = health
                 .outage
@@ -201,27 +206,27 @@ impl Cluster {
                 .map_or(outage.since, |before| before.since.min(outage.since));
             health.outage = Some(Outage { since, ..outage });
         });
-        repeatedly && lock(&self.shared.told).insert(why)
+        repeatedly && lock(&self.state.logged).insert(why)
     }
 
-    /// Notes that a watch works. Whether that is to be told: it is the last of those that failed.
+    /// Records that a watch works. Returns whether to log it: the last failed watch works again.
     fn recovered(&self, kind: Kind) -> bool {
-        let mut well = false;
-        self.shared.health.send_if_modified(|health| {
+        let mut all_work = false;
+        self.state.health.send_if_modified(|health| {
             let ended = health.entry(kind).or_default().outage.take();
-            well = ended.is_some() && health.values().all(|h| h.outage.is_none());
+            all_work = ended.is_some() && health.values().all(|h| h.outage.is_none());
             ended.is_some()
         });
-        well && !std::mem::take(&mut *lock(&self.shared.told)).is_empty()
+        all_work && !std::mem::take(&mut *lock(&self.state.logged)).is_empty()
     }
 }
 
-/// No lock is ever held over an await, and a panic of another holder leaves behind what was so before.
+/// Ignores poisoning: no holder leaves the data half changed. No lock is held across an await.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn all_synced(health: &BTreeMap<Kind, Health>) -> bool {
+fn all_synced(health: &BTreeMap<Kind, WatchHealth>) -> bool {
     health.values().all(|h| h.synced)
 }
 
@@ -245,16 +250,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kind_is_cut_off_when_its_watch_has_failed_for_long_enough() {
+    async fn a_kind_is_stale_when_its_watch_has_failed_for_long_enough() {
         let cluster = cluster();
         cluster.failed(Kind::Pod, outage(100, "refused"), false);
         cluster.failed(Kind::Node, outage(103, "refused"), false);
         cluster.failed(Kind::Pod, outage(108, "still refused"), true);
         assert_eq!(cluster.cut_off(at(110)), None);
-        let cut_off = cluster.cut_off(at(114)).unwrap();
+        let stale = cluster.cut_off(at(114)).unwrap();
         assert_eq!(
-            cut_off.to_string(),
-            "the watch of Pod is cut off since 1970-01-01T00:01:40Z: still refused"
+            stale.to_string(),
+            "watch of Pod disconnected since 1970-01-01T00:01:40Z: still refused"
         );
         cluster.recovered(Kind::Pod);
         assert_eq!(cluster.cut_off(at(114)).map(|c| c.kind), Some(Kind::Node));
@@ -263,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_outage_is_told_once_and_its_end_once() {
+    async fn an_outage_is_logged_once_and_its_end_once() {
         let cluster = cluster();
         assert!(!cluster.failed(Kind::Pod, outage(1, "refused"), false));
         assert!(cluster.failed(Kind::Pod, outage(2, "refused"), true));
@@ -277,7 +282,7 @@ mod tests {
         cluster.failed(Kind::Pod, outage(3, "refused"), false);
         assert!(
             !cluster.recovered(Kind::Pod),
-            "what was not told needs no end"
+            "an outage that was not logged needs no end"
         );
     }
 }

@@ -318,7 +318,10 @@ mod tests {
     fn settings_that_the_example_comments_out_are_valid() {
         let error = Policy::parse("policy.example.yaml", &everything_on()).unwrap_err();
         // Some settings exclude each other; nothing else may be wrong.
-        assert!(error.problems.iter().all(|p| p.code == Code::Conflict), "{error}");
+        assert!(
+            error.problems.iter().all(|p| p.code == Code::Conflict),
+            "{error}"
+        );
     }
 
     #[test]

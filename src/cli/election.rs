@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 
-use crate::cluster::lease::election::Timing;
+use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::Lead;
 
@@ -55,14 +55,14 @@ pub(super) struct LeaderElectionArgs {
 
 impl LeaderElectionArgs {
     /// The durations of the election, or nothing without `--leader-elect`.
-    pub(super) fn timing(&self, once: bool) -> Result<Option<Timing>, Misuse> {
+    pub(super) fn timing(&self, once: bool) -> Result<Option<LeaseTiming>, Misuse> {
         if !self.leader_elect {
             return Ok(None);
         }
         if once {
             return Err(Misuse(NOT_WITH_ONCE.to_owned()));
         }
-        let timing = Timing::new(
+        let timing = LeaseTiming::new(
             self.leader_elect_lease_duration,
             self.leader_elect_renew_deadline,
             self.leader_elect_retry_period,
@@ -73,7 +73,7 @@ impl LeaderElectionArgs {
     }
 
     /// The role of this instance in the election.
-    pub(super) fn lead(&self, timing: Timing, args: &RunArgs, client: &Client) -> Lead {
+    pub(super) fn lead(&self, timing: LeaseTiming, args: &RunArgs, client: &Client) -> Lead {
         let default_name = if args.as_descheduler() {
             DESCHEDULER_LEASE
         } else {
@@ -109,7 +109,7 @@ mod tests {
         election: LeaderElectionArgs,
     }
 
-    fn timing(line: &str, once: bool) -> Result<Option<Timing>, String> {
+    fn timing(line: &str, once: bool) -> Result<Option<LeaseTiming>, String> {
         let line = format!("evenkeel {line}");
         let parsed = ElectionOnly::try_parse_from(line.split_whitespace());
         let args = parsed.unwrap_or_else(|error| panic!("{error}"));
@@ -134,7 +134,7 @@ mod tests {
         let [lease, renew, retry] = [137, 107, 26].map(Duration::from_secs);
         assert_eq!(
             timing("--leader-elect", false),
-            Ok(Timing::new(lease, renew, retry).ok())
+            Ok(LeaseTiming::new(lease, renew, retry).ok())
         );
         let error = timing(
             "--leader-elect=true --leader-elect-lease-duration 15s",

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cluster::Cluster;
-use crate::cluster::lease::election::Timing;
+use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::facts::About;
@@ -162,7 +162,7 @@ impl RunArgs {
     }
 
     /// The role of this instance among several.
-    fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
+    fn lead(&self, timing: Option<LeaseTiming>, policy: &Policy, client: &Client) -> Lead {
         let Some(timing) = timing else {
             return Lead::default();
         };
@@ -173,7 +173,7 @@ impl RunArgs {
         self.election.lead(timing, self, client)
     }
 
-    fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<Timing>) -> Daemon {
+    fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<LeaseTiming>) -> Daemon {
         let client = cluster.client().clone();
         Daemon {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use crate::cluster::Cluster;
-use crate::cluster::list::{self, Listed};
+use crate::cluster::list::{self, ListedKind};
 use crate::values::text::count;
 
 use super::{complain, file, runtime};
@@ -87,7 +87,7 @@ async fn record(args: &SnapshotArgs) -> anyhow::Result<(Vec<Value>, Vec<String>)
 /// plan would evict protected pods.
 async fn list_objects(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
     let (mut objects, mut failures) = (Vec::new(), Vec::new());
-    for Listed {
+    for ListedKind {
         api_version,
         kind,
         path,

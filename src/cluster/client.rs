@@ -1,4 +1,4 @@
-//! How the API server is reached, and what its errors say.
+//! The client of the API server, and the messages of its errors.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,74 +8,88 @@ use http::header::USER_AGENT;
 use kube::client::ClientBuilder;
 use kube::config::{Config, InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Error};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
-use crate::cluster::error_text::causes;
-
-use crate::cluster::request_metrics::RequestMetrics;
+use super::error_text::causes;
+use super::request_metrics::RequestMetrics;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Everything but the unreserved characters of RFC 3986.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
-/// Why there is no client.
+/// Why no client could be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The kubeconfig that was asked for, or that is there by default, is of no use.
-    #[error("cannot use the kubeconfig {path}: {why}", path = path.as_deref().unwrap_or(Path::new("found")).display())]
+    /// The given or default kubeconfig is invalid.
+    #[error("cannot use the kubeconfig {}: {why}", shown(path.as_deref()))]
     Kubeconfig {
-        /// Where it is, where it was named.
+        /// Its path, if one was given.
         path: Option<PathBuf>,
-        /// What is wrong with it.
+        /// The reason.
         why: KubeconfigError,
     },
-    /// There is no kubeconfig, and we are not in a pod.
-    #[error("no kubeconfig is given or found, and this is no pod with a ServiceAccount: {0}")]
+    /// There is no kubeconfig, and the program does not run in a pod.
+    #[error("no kubeconfig found, and this is not a pod with a ServiceAccount: {0}")]
     Nowhere(InClusterError),
-    /// TLS or credentials cannot be set up.
-    #[error("cannot set up the client: {}", why(.0))]
+    /// TLS or credentials are invalid.
+    #[error("cannot create the client: {}", error_message(.0))]
     Client(Error),
 }
 
-/// A client by the kubeconfig of this path; where none is given, by `$KUBECONFIG` or `~/.kube/config`; where there is
-/// none either, by the ServiceAccount of the pod that this runs in. Its requests are counted.
+fn shown(path: Option<&Path>) -> String {
+    path.map_or("from the default location".to_owned(), |path| {
+        path.display().to_string()
+    })
+}
+
+/// Creates a client that counts its requests.
+///
+/// The configuration comes from the given kubeconfig; without one, from `$KUBECONFIG` or
+/// `~/.kube/config`; and without those, from the ServiceAccount of the pod.
 pub async fn connect(
     kubeconfig: Option<&Path>,
-    calls: &RequestMetrics,
+    metrics: &RequestMetrics,
 ) -> Result<Client, ConnectError> {
-    let broken = |why| ConnectError::Kubeconfig {
+    let invalid = |why| ConnectError::Kubeconfig {
         path: kubeconfig.map(Path::to_owned),
         why,
     };
     let options = KubeConfigOptions::default();
     let config = if let Some(path) = kubeconfig {
-        let read = Kubeconfig::read_from(path).map_err(broken)?;
+        let read = Kubeconfig::read_from(path).map_err(invalid)?;
         Config::from_custom_kubeconfig(read, &options)
             .await
-            .map_err(broken)?
+            .map_err(invalid)?
     } else {
         match Config::from_kubeconfig(&options).await {
             Err(KubeconfigError::FindPath | KubeconfigError::ReadConfig(..)) => {
                 Config::incluster().map_err(ConnectError::Nowhere)?
             }
-            other => other.map_err(broken)?,
+            other => other.map_err(invalid)?,
         }
     };
-    from_config(config, calls).map_err(ConnectError::Client)
+    from_config(config, metrics).map_err(ConnectError::Client)
 }
 
-/// A client that tries each request once, and counts it.
-pub fn from_config(mut config: Config, calls: &RequestMetrics) -> Result<Client, Error> {
-    // By default a request that is answered with 429, 503 or 504 is sent again up to 15 times, evictions included: a
-    // budget that forbids an eviction would then hold us up, and end in an eviction that nobody decided any more.
+/// Creates a client that sends each request once and counts it.
+pub fn from_config(mut config: Config, metrics: &RequestMetrics) -> Result<Client, Error> {
+    // By default, kube repeats a request up to 15 times after 429, 503 or 504. An eviction that a
+    // budget forbids would then block the cycle, and could succeed long after the decision.
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     config.headers.push((
         USER_AGENT,
         HeaderValue::from_static(concat!("evenkeel/", env!("CARGO_PKG_VERSION"))),
     ));
-    Ok(ClientBuilder::try_from(config)?.with_layer(calls).build())
+    Ok(ClientBuilder::try_from(config)?.with_layer(metrics).build())
 }
 
-/// The status code that the API server answered with; `None` where it did not answer.
-pub fn code(error: &Error) -> Option<u16> {
+/// The HTTP status of the response; `None` if there was none.
+pub fn status_code(error: &Error) -> Option<u16> {
     if let Error::Api(status) = error {
         Some(status.code)
     } else {
@@ -83,8 +97,8 @@ pub fn code(error: &Error) -> Option<u16> {
     }
 }
 
-/// What an error says, without the wrapping that the client puts around it.
-pub fn why(error: &Error) -> String {
+/// The message of an error without the client's own wording around it.
+pub fn error_message(error: &Error) -> String {
     let Error::Api(status) = error else {
         return causes(error);
     };
@@ -93,6 +107,12 @@ pub fn why(error: &Error) -> String {
     } else {
         status.message.clone()
     }
+}
+
+/// Percent-encodes a value of a query string. Continue tokens are base64, whose `+`, `/` and `=`
+/// have other meanings there.
+pub(super) fn query_value(value: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(value, ESCAPED)
 }
 
 #[cfg(test)]
@@ -106,15 +126,16 @@ pub(crate) mod tests {
     use prometheus_client::registry::Registry;
     use std::sync::{Arc, Mutex};
 
-    /// What a fake API server was asked: method, path and query, and body.
-    pub(crate) type Asked = Arc<Mutex<Vec<(String, String, String)>>>;
+    /// The requests that a fake API server received: method, path with query, and body.
+    pub(crate) type ApiRequests = Arc<Mutex<Vec<(String, String, String)>>>;
 
-    /// A real client of an API server that answers with what this function makes of method, path with query, and body.
+    /// A real client of a fake API server. The function computes a response from method, path with
+    /// query, and body.
     pub(crate) async fn fake(
         answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
-    ) -> (Client, Asked) {
-        let asked = Asked::default();
-        let log = Arc::clone(&asked);
+    ) -> (Client, ApiRequests) {
+        let requests = ApiRequests::default();
+        let log = Arc::clone(&requests);
         let router = Router::new().fallback(move |request: Request| {
             let (log, answer) = (Arc::clone(&log), answer.clone());
             async move {
@@ -139,7 +160,7 @@ pub(crate) mod tests {
                     .unwrap()
             }
         });
-        (serve(router).await, asked)
+        (serve(router).await, requests)
     }
 
     /// A real client of this router.
@@ -160,7 +181,7 @@ pub(crate) mod tests {
         .unwrap()
     }
 
-    /// What the API server says when it refuses.
+    /// A `Status` response of the API server.
     pub(crate) fn status(code: u16, message: &str) -> (u16, String) {
         let reason = if code == 404 { "NotFound" } else { "" };
         let body = serde_json::json!({
@@ -170,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn errors_say_what_the_api_server_said_and_nothing_is_asked_twice() {
+    async fn errors_carry_the_message_of_the_api_server_and_no_request_is_repeated() {
         for (answer, expected) in [
             (
                 status(503, "the server is currently unable to handle the request"),
@@ -184,31 +205,32 @@ pub(crate) mod tests {
             ),
         ] {
             let code_expected = answer.0;
-            let (client, asked) = fake(move |_, _, _| answer.clone()).await;
+            let (client, requests) = fake(move |_, _, _| answer.clone()).await;
             let request = http::Request::get("/version").body(Vec::new()).unwrap();
             let error = client.request_text(request).await.unwrap_err();
-            assert!(why(&error).starts_with(expected), "{}", why(&error));
+            let message = error_message(&error);
+            assert!(message.starts_with(expected), "{message}");
             assert_eq!(
-                (code(&error), asked.lock().unwrap().len()),
+                (status_code(&error), requests.lock().unwrap().len()),
                 (Some(code_expected), 1)
             );
         }
     }
 
     #[tokio::test]
-    async fn errors_of_the_connection_name_their_cause_once() {
+    async fn connection_errors_name_their_cause_once() {
         let client = client_of("http://127.0.0.1:1");
         let request = http::Request::get("/version").body(Vec::new()).unwrap();
         let error = client.request_text(request).await.unwrap_err();
-        assert_eq!(code(&error), None);
+        assert_eq!(status_code(&error), None);
         assert_eq!(
-            why(&error),
+            error_message(&error),
             "client error (Connect): tcp connect error: Connection refused (os error 111)"
         );
     }
 
     #[tokio::test]
-    async fn a_kubeconfig_that_is_not_there_is_named() {
+    async fn a_missing_kubeconfig_is_named() {
         let error = connect(
             Some(Path::new("/nowhere/config")),
             &RequestMetrics::default(),
@@ -225,7 +247,7 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn what_goes_through_the_client_is_counted_whether_or_not_it_is_answered() {
+    async fn every_request_is_counted_with_or_without_a_response() {
         let router = Router::new().fallback(async |request: Request| {
             if request.uri().path().contains("slow") {
                 std::future::pending::<()>().await;
@@ -245,9 +267,9 @@ pub(crate) mod tests {
             .unwrap();
         let url = format!("http://{}/behind/a/proxy", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let calls = RequestMetrics::default();
-        let client = from_config(Config::new(url.parse().unwrap()), &calls).unwrap();
-        let ask = |method: &str, path: &str| {
+        let metrics = RequestMetrics::default();
+        let client = from_config(Config::new(url.parse().unwrap()), &metrics).unwrap();
+        let send = |method: &str, path: &str| {
             let request = http::Request::builder()
                 .method(method)
                 .uri(path)
@@ -256,19 +278,19 @@ pub(crate) mod tests {
             let client = client.clone();
             async move { client.request_text(request).await }
         };
-        ask("GET", "/api/v1/pods?limit=500").await.unwrap();
-        ask("GET", "/api/v1/pods?watch=true&timeoutSeconds=290")
+        send("GET", "/api/v1/pods?limit=500").await.unwrap();
+        send("GET", "/api/v1/pods?watch=true&timeoutSeconds=290")
             .await
             .unwrap();
-        ask("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction")
+        send("POST", "/api/v1/namespaces/shop/pods/secret-name/eviction")
             .await
             .unwrap_err();
-        let slow = ask("GET", "/api/v1/nodes/slow");
+        let slow = send("GET", "/api/v1/nodes/slow");
         tokio::time::timeout(std::time::Duration::from_millis(50), slow)
             .await
             .unwrap_err();
         let mut registry = Registry::default();
-        registry.register("api_requests", "Requests", calls.counted());
+        registry.register("api_requests", "Requests", metrics.counted());
         let mut out = String::new();
         text::encode(&mut out, &registry).unwrap();
         let mut lines: Vec<&str> = out.lines().filter(|l| !l.starts_with('#')).collect();

@@ -1,7 +1,11 @@
-//! What others say, made fit for a line of ours.
+//! Formats errors from other systems for one log line.
 
-/// The causes of an error from the second on, for the first only says that there was one. Many repeat their own cause,
-/// which is then left out.
+/// The longest text that is kept of a message, in characters.
+const LONGEST: usize = 300;
+
+/// Joins the causes of an error, without the error itself, which only names the failed operation.
+///
+/// Many errors repeat their own cause, so each repetition is removed.
 pub fn causes(error: &dyn std::error::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut next = error.source();
@@ -21,10 +25,11 @@ pub fn causes(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// What a server says, on one line and not too long.
-pub fn said(text: &str) -> String {
-    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = line.chars().filter(|c| !c.is_control()).take(300).collect();
+/// Puts a message of another system on one line and shortens it. Control characters are dropped.
+pub fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let printable = line.chars().filter(|c| !c.is_control());
+    let short: String = printable.take(LONGEST).collect();
     if short.len() < line.len() {
         format!("{short}…")
     } else {

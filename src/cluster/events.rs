@@ -1,5 +1,4 @@
-//! One event for each eviction and each taint, for those who ask `kubectl describe` where their pod went, or why a node
-//! is passed over.
+//! Kubernetes events, one for each eviction and each taint. `kubectl describe` shows them.
 
 use std::time::Duration;
 
@@ -13,30 +12,31 @@ use tracing::warn;
 
 use crate::model::plan::{Move, Steer};
 
-use super::client::why;
+use super::client::error_message;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the API server takes: bytes of the reporting instance and of the note.
-const LONGEST: (usize, usize) = (128, 1024);
+// Limits of the API server, in bytes.
+const LONGEST_INSTANCE: usize = 128;
+const LONGEST_NOTE: usize = 1024;
 
-/// Writes that a pod was evicted. `instance` is the name of our own pod or host. An event that cannot be written is
-/// logged and no more, for the eviction has happened.
+/// Records an eviction as an event. `instance` is the name of the own pod or host. A failure is
+/// only logged, because the eviction has happened.
 pub async fn evicted(client: &Client, done: &Move, instance: &str, at: Timestamp) {
     if let Err(why) = write(client, of_eviction(done), instance, at).await {
         warn!(
             namespace = done.namespace,
             pod = done.pod,
             why,
-            "the event of an eviction is lost"
+            "cannot create the event of an eviction"
         );
     }
 }
 
-/// Writes that a node has been given our taint, or has lost it.
+/// Records a change of the steering taint as an event.
 pub async fn steered(client: &Client, done: &Steer, instance: &str, at: Timestamp) {
     if let Err(why) = write(client, of_taint(done), instance, at).await {
-        warn!(node = done.node, why, "the event of a taint is lost");
+        warn!(node = done.node, why, "cannot create the event of a taint");
     }
 }
 
@@ -44,17 +44,17 @@ async fn write(client: &Client, event: Event, instance: &str, at: Timestamp) -> 
     let namespace = event.metadata.namespace.clone().unwrap_or_default();
     let event = Event {
         type_: Some("Normal".to_owned()),
-        note: event.note.map(|note| cut(&note, LONGEST.1)),
+        note: event.note.map(|note| cut(&note, LONGEST_NOTE)),
         event_time: Some(MicroTime(at)),
         reporting_controller: Some("evenkeel".to_owned()),
-        reporting_instance: Some(cut(instance, LONGEST.0)),
+        reporting_instance: Some(cut(instance, LONGEST_INSTANCE)),
         ..event
     };
     let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
     match tokio::time::timeout(TIMEOUT, events.create(&PostParams::default(), &event)).await {
         Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(why(&error)),
-        Err(_) => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
+        Ok(Err(error)) => Err(error_message(&error)),
+        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
     }
 }
 
@@ -83,15 +83,12 @@ fn of_taint(done: &Steer) -> Event {
     let (action, what) = match done.action.value() {
         Some(value) => (
             "Tainted",
-            format!("the scheduler is steered around it ({})", value.text()),
+            format!("steering taint added ({})", value.text()),
         ),
-        None => (
-            "Untainted",
-            "the scheduler is no longer steered around it".to_owned(),
-        ),
+        None => ("Untainted", "steering taint removed".to_owned()),
     };
     Event {
-        // Nodes are in no namespace, and the API server takes events of such objects in this one.
+        // Nodes have no namespace. The API server accepts events of such objects only in `default`.
         metadata: meta(&done.node, "default"),
         reason: Some("Steering".to_owned()),
         action: Some(action.to_owned()),
@@ -100,7 +97,7 @@ fn of_taint(done: &Steer) -> Event {
             api_version: Some("v1".to_owned()),
             kind: Some("Node".to_owned()),
             name: Some(done.node.clone()),
-            // As the kubelet does it; `kubectl describe node` looks for it.
+            // The kubelet also uses the name as uid, and `kubectl describe node` searches by it.
             uid: Some(done.node.clone()),
             ..ObjectReference::default()
         }),
@@ -133,11 +130,11 @@ mod tests {
     use serde_json::{Value, json};
 
     #[tokio::test]
-    async fn an_event_tells_who_and_why() {
-        let (client, asked) = fake(|_, _, body| (201, body.to_owned())).await;
+    async fn the_event_of_an_eviction_names_source_and_reason() {
+        let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let at = "2026-01-01T00:00:00.123456Z".parse().unwrap();
         evicted(&client, &planned(), "evenkeel-0", at).await;
-        let (method, uri, body) = asked.lock().unwrap()[0].clone();
+        let (method, uri, body) = requests.lock().unwrap()[0].clone();
         assert_eq!(
             (method.as_str(), uri.split('?').next()),
             (
@@ -162,8 +159,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_tells_why_a_node_is_passed_over() {
-        let (client, asked) = fake(|_, _, body| (201, body.to_owned())).await;
+    async fn the_event_of_a_taint_names_the_reason() {
+        let (client, requests) = fake(|_, _, body| (201, body.to_owned())).await;
         let action = SteerAction::Add(SteerValue::Emptying);
         let done = Steer {
             node: "n1".to_owned(),
@@ -171,16 +168,17 @@ mod tests {
             why: SteerReason::Emptying,
         };
         steered(&client, &done, "evenkeel-0", Timestamp::UNIX_EPOCH).await;
-        let (_, uri, body) = asked.lock().unwrap()[0].clone();
+        let (_, uri, body) = requests.lock().unwrap()[0].clone();
         assert_eq!(
             uri.split('?').next(),
             Some("/apis/events.k8s.io/v1/namespaces/default/events")
         );
         let body: Value = serde_json::from_str(&body).unwrap();
-        let note = "the scheduler is steered around it (emptying): it is to be emptied: pods had better land elsewhere";
-        assert_eq!(
-            (&body["action"], &body["note"]),
-            (&json!("Tainted"), &json!(note))
+        assert_eq!(body["action"], "Tainted");
+        let note = body["note"].as_str().unwrap();
+        assert!(
+            note.starts_with("steering taint added (emptying): "),
+            "{note}"
         );
         assert_eq!(
             body["regarding"],
@@ -189,14 +187,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_event_that_is_refused_harms_nobody() {
-        let (client, asked) = fake(|_, _, _| status(403, "no")).await;
+    async fn a_rejected_event_is_not_an_error() {
+        let (client, requests) = fake(|_, _, _| status(403, "no")).await;
         evicted(&client, &planned(), "evenkeel-0", Timestamp::UNIX_EPOCH).await;
-        assert_eq!(asked.lock().unwrap().len(), 1);
+        assert_eq!(requests.lock().unwrap().len(), 1);
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_characters() {
+    fn long_text_is_cut_between_characters() {
         assert_eq!(cut("añb", 2), "a");
         assert_eq!(cut("añb", 3), "añ");
         assert_eq!(cut("añb", 9), "añb");

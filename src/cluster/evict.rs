@@ -1,4 +1,4 @@
-//! One eviction, asked for once.
+//! Evictions: each is requested once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,27 +12,30 @@ use serde_json::Value;
 
 use crate::model::plan::{Move, Outcome};
 
-use super::client::why;
+use super::client::error_message;
 
-/// How long the API server may take.
+/// The deadline of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Asks the API server to evict a pod, and tells what it said. The pod's uid is a precondition, so that a namesake that
-/// came after the plan is safe. `grace` goes before the pod's own grace period.
+/// Requests the eviction of a pod.
 ///
-/// The client must be one of [`super::client`], which asks once.
+/// The pod's uid is a precondition, which protects a pod that took the name after the plan was
+/// made. `grace` replaces the pod's own grace period. The client must come from [`super::client`],
+/// because other clients repeat requests.
 pub async fn evict(client: &Client, planned: &Move, grace: Option<i64>) -> Outcome {
     if planned.uid.is_empty() {
-        return Outcome::Failed("the pod has no uid, so that its namesake could be hit".to_owned());
+        return Outcome::Failed(
+            "the pod has no uid, and another pod with its name could be evicted".to_owned(),
+        );
     }
     let pods: Api<Pod> = Api::namespaced(client.clone(), &planned.namespace);
     let body = eviction(planned, grace);
     let params = PostParams::default();
-    // Not `Api::evict`, which writes `delete_options` where the API wants `deleteOptions`: precondition and grace
-    // period would be lost.
+    // Not `Api::evict`: it writes `delete_options` instead of `deleteOptions`, and the API server
+    // would ignore precondition and grace period.
     let request = pods.create_subresource::<_, Value>("eviction", &planned.pod, &params, &body);
     match tokio::time::timeout(TIMEOUT, request).await {
-        Ok(answer) => outcome(answer),
+        Ok(result) => outcome(result),
         Err(_) => Outcome::Unanswered(format!(
             "the API server took longer than {} s",
             TIMEOUT.as_secs()
@@ -66,11 +69,11 @@ fn eviction(planned: &Move, grace: Option<i64>) -> Eviction {
     }
 }
 
-fn outcome(answer: Result<Value, Error>) -> Outcome {
-    let Err(error) = answer else {
+fn outcome(result: Result<Value, Error>) -> Outcome {
+    let Err(error) = result else {
         return Outcome::Evicted;
     };
-    let why = why(&error);
+    let why = error_message(&error);
     let Error::Api(status) = error else {
         return Outcome::Unanswered(why);
     };
@@ -78,10 +81,10 @@ fn outcome(answer: Result<Value, Error>) -> Outcome {
         404 => Outcome::Gone,
         409 => Outcome::Changed,
         401 | 408 => Outcome::Failed(why),
-        // A budget, a webhook or a right that is missing: it is about this pod, and says nothing of the others.
+        // A budget, a webhook or a missing permission. It concerns this pod only.
         400..500 => Outcome::Refused(why),
-        // Something between us and the pod gave up waiting, or answered in the API server's stead: the eviction may have
-        // gone through behind it.
+        // A proxy gave up or responded instead of the API server. The eviction may have succeeded
+        // behind it.
         0 | 502 | 504 => Outcome::Unanswered(why),
         _ if why.contains("request timed out") => Outcome::Unanswered(why),
         _ => Outcome::Failed(why),
@@ -123,11 +126,11 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn the_uid_is_a_precondition_and_the_reason_is_told() {
-        let (client, asked) =
+    async fn the_request_has_the_uid_as_precondition_and_the_reason() {
+        let (client, requests) =
             fake(|_, _, _| (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())).await;
         assert_eq!(evict(&client, &planned(), Some(5)).await, Outcome::Evicted);
-        let (method, uri, body) = asked.lock().unwrap()[0].clone();
+        let (method, uri, body) = requests.lock().unwrap()[0].clone();
         assert_eq!(
             (method.as_str(), uri.split('?').next()),
             ("POST", Some("/api/v1/namespaces/shop/pods/web-1/eviction"))
@@ -149,50 +152,53 @@ pub(crate) mod tests {
     }
 
     #[tokio::test]
-    async fn each_answer_is_taken_for_what_it_means_and_none_is_asked_for_twice() {
-        let said = || "m".to_owned();
+    async fn each_status_has_its_outcome_and_no_request_is_repeated() {
+        let message = || "m".to_owned();
         for (code, expected) in [
             (404, Outcome::Gone),
             (409, Outcome::Changed),
-            (429, Outcome::Refused(said())),
-            (403, Outcome::Refused(said())),
-            (422, Outcome::Refused(said())),
-            (401, Outcome::Failed(said())),
-            (500, Outcome::Failed(said())),
-            (503, Outcome::Failed(said())),
-            (502, Outcome::Unanswered(said())),
-            (504, Outcome::Unanswered(said())),
+            (429, Outcome::Refused(message())),
+            (403, Outcome::Refused(message())),
+            (422, Outcome::Refused(message())),
+            (401, Outcome::Failed(message())),
+            (500, Outcome::Failed(message())),
+            (503, Outcome::Failed(message())),
+            (502, Outcome::Unanswered(message())),
+            (504, Outcome::Unanswered(message())),
         ] {
-            let (client, asked) = fake(move |_, _, _| status(code, "m")).await;
+            let (client, requests) = fake(move |_, _, _| status(code, "m")).await;
             assert_eq!(evict(&client, &planned(), None).await, expected, "{code}");
-            assert_eq!(asked.lock().unwrap().len(), 1, "{code}");
+            assert_eq!(requests.lock().unwrap().len(), 1, "{code}");
         }
         let (client, _) = fake(|_, _, _| status(500, "etcdserver: request timed out")).await;
         assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
     }
 
     #[tokio::test]
-    async fn without_an_answer_nobody_knows() {
-        let nobody = client_of("http://127.0.0.1:1");
-        assert_eq!(evict(&nobody, &planned(), None).await.code(), "unanswered");
-        for strange in [
+    async fn without_a_valid_response_the_outcome_is_unknown() {
+        let unreachable = client_of("http://127.0.0.1:1");
+        assert_eq!(
+            evict(&unreachable, &planned(), None).await.code(),
+            "unanswered"
+        );
+        for invalid in [
             (200, "<html>".to_owned()),
             (503, r#"{"error": "no upstream"}"#.to_owned()),
         ] {
-            let (client, _) = fake(move |_, _, _| strange.clone()).await;
+            let (client, _) = fake(move |_, _, _| invalid.clone()).await;
             assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_api_server_that_hangs_is_not_waited_for() {
+    async fn a_hanging_api_server_is_an_unknown_outcome() {
         let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
         assert_eq!(evict(&client, &planned(), None).await.code(), "unanswered");
     }
 
     #[tokio::test]
-    async fn without_a_uid_nothing_is_evicted() {
-        let (client, asked) = fake(|_, _, _| (201, "{}".to_owned())).await;
+    async fn a_pod_without_uid_is_not_evicted() {
+        let (client, requests) = fake(|_, _, _| (201, "{}".to_owned())).await;
         assert_eq!(
             evict(
                 &client,
@@ -206,6 +212,6 @@ pub(crate) mod tests {
             .code(),
             "failed"
         );
-        assert!(asked.lock().unwrap().is_empty());
+        assert!(requests.lock().unwrap().is_empty());
     }
 }

@@ -1,8 +1,9 @@
-//! The lead among several instances, by a coordination.k8s.io Lease.
+//! Leader election among several instances by a coordination.k8s.io Lease.
 //!
-//! Own code, for no crate was found that judges a holder by the time since its record was *seen* to change: those for the
-//! Kubernetes client that we use compare the holder's clock with ours, and not all write only over what they have read.
-//! [`Election`] decides; here is what it needs of the API server, and [`Leadership`], by which the others ask.
+//! No crate was found that measures the age of a record from the time at which this process *saw*
+//! it change. The crates for kube compare the holder's clock with the local one, and some overwrite
+//! a Lease that has changed since the read. [`Election`] decides, [`Elector`] talks to the API
+//! server, and [`Leadership`] shows the result to other tasks.
 
 use std::time::Duration;
 
@@ -16,98 +17,101 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use self::election::{Election, Lead, Step, Term, Timing};
-use super::client::{code, why};
+use self::election::{ActiveTerm, Election, ElectionStep, LeadershipTerm, LeaseTiming};
+use super::client::{error_message, status_code};
 
 pub mod election;
 
-/// How long the API server may take, where the renew deadline leaves so much time.
-const LONGEST_CALL: Duration = Duration::from_secs(10);
-/// Calls in one retry period: a write over what has changed meanwhile, a look, and another write.
-const CALLS: usize = 3;
+/// The deadline of a request, if the renew deadline does not require a shorter one.
+const LONGEST_REQUEST: Duration = Duration::from_secs(10);
+/// Requests in one retry period: a write that conflicts, a read, and another write.
+const REQUESTS: usize = 3;
 
-/// Which Lease, and who we are.
+/// The Lease and the identity of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidacy {
-    /// Where the Lease is.
+    /// The namespace of the Lease.
     pub namespace: String,
-    /// Its name.
+    /// The name of the Lease.
     pub name: String,
-    /// What no other process may ever be called.
+    /// The identity of this process. No other process may ever use it.
     pub identity: String,
-    /// How long things may take.
-    pub timing: Timing,
+    /// The durations of the election.
+    pub timing: LeaseTiming,
 }
 
-/// What is known of the lead; clones share it.
+/// The state of the election, for other tasks. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Leadership(watch::Receiver<Standing>);
+pub struct Leadership(watch::Receiver<LeadershipState>);
 
-/// How things stand, as of the last call.
+/// The state after the last request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Standing {
-    lead: Option<Lead>,
+struct LeadershipState {
+    active: Option<ActiveTerm>,
     holder: Option<String>,
-    trouble: Option<String>,
+    error: Option<String>,
 }
 
 impl Leadership {
-    /// The term in which this instance leads now; `None` where it does not, or not surely any more.
-    pub fn term(&self) -> Option<Term> {
+    /// The term in which this instance leads; `None` if it does not lead, or the renew deadline has
+    /// passed.
+    pub fn term(&self) -> Option<LeadershipTerm> {
         self.0
             .borrow()
-            .lead
-            .filter(|lead| Instant::now() < lead.until)
-            .map(|lead| lead.term)
+            .active
+            .filter(|active| Instant::now() < active.until)
+            .map(|active| active.term)
     }
 
-    /// Who is known to hold the Lease.
+    /// The last known holder of the Lease.
     pub fn holder(&self) -> Option<String> {
         self.0.borrow().holder.clone()
     }
 
-    /// Why the Lease can be neither read nor written, if so.
-    pub fn trouble(&self) -> Option<String> {
-        self.0.borrow().trouble.clone()
+    /// Why the last read or write of the Lease failed, if it did.
+    pub fn error(&self) -> Option<String> {
+        self.0.borrow().error.clone()
     }
 
-    /// The same, after which [`Leadership::changed`] waits for what comes later.
-    pub fn look(&mut self) -> Option<Term> {
+    /// Returns the term as [`Leadership::term`] does, and makes [`Leadership::changed`] wait for
+    /// later changes.
+    pub fn term_and_update(&mut self) -> Option<LeadershipTerm> {
         self.0.mark_unchanged();
         self.term()
     }
 
-    /// Waits until another term begins or this one is given up. It does not tell of a deadline that passes: ask for that.
+    /// Waits until a new term begins or this one is given up. A deadline that passes is no change,
+    /// see [`Leadership::term`].
     pub async fn changed(&mut self) {
         if self.0.changed().await.is_err() {
-            // The election is over, and so nothing changes any more.
+            // The elector has ended, so nothing changes any more.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// Takes part in the election.
+/// Takes part in the election through the API server.
 pub struct Elector {
     api: Api<Lease>,
     candidacy: Candidacy,
     election: Election,
-    /// The Lease as it was read or written last; `None` where there was none.
+    /// The Lease as last read or written; `None` if it did not exist.
     seen: Option<Lease>,
-    standing: watch::Sender<Standing>,
+    state: watch::Sender<LeadershipState>,
 }
 
-/// Why a call came to nothing.
-enum Failed {
-    /// Somebody else was quicker.
-    Overtaken,
-    /// The API server refused or did not answer.
-    Trouble(String),
+/// Why a request failed.
+enum LeaseError {
+    /// The Lease has changed since it was read.
+    Conflict,
+    /// The API server rejected the request or did not respond.
+    Other(String),
 }
 
 impl Elector {
-    /// A candidate, and by what to ask how it fares. No request is made yet.
+    /// Creates a candidate and the view of its state, without sending a request.
     pub fn new(client: Client, candidacy: Candidacy) -> (Self, Leadership) {
-        let (standing, receiver) = watch::channel(Standing::default());
+        let (state, receiver) = watch::channel(LeadershipState::default());
         let api = Api::namespaced(client, &candidacy.namespace);
         let election = Election::new(candidacy.identity.clone(), candidacy.timing);
         (
@@ -116,13 +120,13 @@ impl Elector {
                 candidacy,
                 election,
                 seen: None,
-                standing,
+                state,
             },
             Leadership(receiver),
         )
     }
 
-    /// Gets and keeps the lead as well as it can. When told to stop, it gives the Lease back.
+    /// Acquires and renews the Lease until `stop`, then releases it.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut rounds = tokio::time::interval(self.candidacy.timing.retry());
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -135,35 +139,35 @@ impl Elector {
         self.release().await;
     }
 
-    /// What one retry period asks for.
+    /// The requests of one retry period.
     async fn round(&mut self) {
         self.election.begin(Instant::now());
-        let mut trouble = None;
-        for _ in 0..CALLS {
-            match self.call().await {
+        let mut error = None;
+        for _ in 0..REQUESTS {
+            match self.step().await {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(Failed::Overtaken) => self.election.unsure(),
-                Err(Failed::Trouble(why)) => {
+                Err(LeaseError::Conflict) => self.election.unsure(),
+                Err(LeaseError::Other(why)) => {
                     self.election.unsure();
-                    trouble = Some(why);
+                    error = Some(why);
                     break;
                 }
             }
         }
-        self.publish(trouble);
+        self.publish(error);
     }
 
-    /// One step; whether there is another to make.
-    async fn call(&mut self) -> Result<bool, Failed> {
+    /// Makes one step. Returns whether another one follows in this period.
+    async fn step(&mut self) -> Result<bool, LeaseError> {
         let sent = Instant::now();
         match self.election.step(sent, clock()) {
-            Step::Wait => Ok(false),
-            Step::Read => {
+            ElectionStep::Wait => Ok(false),
+            ElectionStep::Read => {
                 self.read().await?;
                 Ok(true)
             }
-            Step::Write(spec) => {
+            ElectionStep::Write(spec) => {
                 self.write(spec.clone()).await?;
                 self.election.written(spec, sent, Instant::now());
                 Ok(false)
@@ -171,28 +175,29 @@ impl Elector {
         }
     }
 
-    async fn read(&mut self) -> Result<(), Failed> {
-        let found = self
-            .ask("get", self.api.get_opt(&self.candidacy.name))
+    async fn read(&mut self) -> Result<(), LeaseError> {
+        let lease = self
+            .checked("get", self.api.get_opt(&self.candidacy.name))
             .await?;
-        // A Lease that says nothing is there all the same, and is written over.
-        let spec = found
+        // A Lease without a spec exists and can be overwritten.
+        let spec = lease
             .as_ref()
             .map(|lease| lease.spec.clone().unwrap_or_default());
         self.election.read(spec, Instant::now());
-        self.seen = found;
+        self.seen = lease;
         Ok(())
     }
 
-    /// Writes over the Lease that was seen last and over no other: its version goes along.
-    async fn write(&mut self, spec: LeaseSpec) -> Result<(), Failed> {
+    /// Writes the Lease if it has not changed since it was last seen. The resource version ensures
+    /// that.
+    async fn write(&mut self, spec: LeaseSpec) -> Result<(), LeaseError> {
         let params = PostParams::default();
         let written = if let Some(seen) = &self.seen {
             let lease = Lease {
                 spec: Some(spec),
                 ..seen.clone()
             };
-            self.ask(
+            self.checked(
                 "update",
                 self.api.replace(&self.candidacy.name, &params, &lease),
             )
@@ -206,31 +211,33 @@ impl Elector {
                 metadata,
                 spec: Some(spec),
             };
-            self.ask("create", self.api.create(&params, &lease)).await?
+            self.checked("create", self.api.create(&params, &lease))
+                .await?
         };
         self.seen = Some(written);
         Ok(())
     }
 
-    /// Gives the Lease back, so that another need not wait until it has run out.
+    /// Releases the Lease, so that the next leader need not wait until it expires.
     async fn release(&mut self) {
         let led = self.election.resign(Instant::now());
-        // Nobody here may think that we lead while the others are told that we do not.
+        // This process must stop acting as leader before others may become one.
         self.publish(None);
-        for _ in 0..CALLS {
-            match self.give_back().await {
-                Ok(()) if led => return info!("the lead is given back"),
-                Err(Failed::Trouble(why)) if led => {
-                    return warn!("{why}; others take over when the lease has run out");
+        for _ in 0..REQUESTS {
+            match self.write_released().await {
+                Ok(()) if led => return info!("released the lease"),
+                Err(LeaseError::Other(why)) if led => {
+                    return warn!("lease not released: {why}; others take over when it expires");
                 }
-                // By a renewal of ours that nobody had heard of, or by whoever leads now.
-                Err(Failed::Overtaken) => self.election.unsure(),
-                Ok(()) | Err(Failed::Trouble(_)) => return,
+                // Changed by a renewal of this process whose response was lost, or by the new
+                // leader.
+                Err(LeaseError::Conflict) => self.election.unsure(),
+                Ok(()) | Err(LeaseError::Other(_)) => return,
             }
         }
     }
 
-    async fn give_back(&mut self) -> Result<(), Failed> {
+    async fn write_released(&mut self) -> Result<(), LeaseError> {
         if !self.election.is_sure() {
             self.read().await?;
         }
@@ -240,61 +247,61 @@ impl Elector {
         }
     }
 
-    fn publish(&self, trouble: Option<String>) {
-        let before = self.standing.borrow().trouble.clone();
-        match (&before, &trouble) {
+    /// Publishes the state. Logs an error when it changes, and the end of the errors.
+    fn publish(&self, error: Option<String>) {
+        let before = self.state.borrow().error.clone();
+        match (&before, &error) {
             (before, Some(why)) if before.as_ref() != Some(why) => warn!("{why}"),
-            (Some(_), None) => info!("the lease answers again"),
+            (Some(_), None) => info!("lease can be read and written again"),
             _ => {}
         }
-        let lead = self.election.lead(Instant::now());
+        let active = self.election.active(Instant::now());
         let holder = self.election.holder().map(str::to_owned);
-        self.standing.send_if_modified(|standing| {
-            let term = |lead: Option<Lead>| lead.map(|lead| lead.term);
-            let changed = term(standing.lead) != term(lead);
-            *standing = Standing {
-                lead,
+        self.state.send_if_modified(|state| {
+            let changed = state.active.map(|a| a.term) != active.map(|a| a.term);
+            *state = LeadershipState {
+                active,
                 holder,
-                trouble,
+                error,
             };
             changed
         });
     }
 
-    async fn ask<T>(
+    async fn checked<T>(
         &self,
         verb: &str,
         request: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Failed> {
+    ) -> Result<T, LeaseError> {
         let (namespace, name) = (&self.candidacy.namespace, &self.candidacy.name);
-        // Two calls that are not answered must not be the end of the lead.
-        let longest = LONGEST_CALL.min(self.candidacy.timing.renew() / 3);
+        // Leadership must survive two requests without a response.
+        let longest = LONGEST_REQUEST.min(self.candidacy.timing.renew() / 3);
         let error = match tokio::time::timeout(longest, request).await {
-            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Ok(response)) => return Ok(response),
             Ok(Err(error)) => error,
             Err(_) => {
-                return Err(Failed::Trouble(format!(
-                    "no answer about lease {namespace}/{name} within {longest:?}"
+                return Err(LeaseError::Other(format!(
+                    "no response for lease {namespace}/{name} within {longest:?}"
                 )));
             }
         };
-        let why = why(&error);
-        Err(match code(&error) {
-            // Changed, created or deleted since it was seen.
-            Some(409) => Failed::Overtaken,
-            Some(404) if verb == "update" => Failed::Overtaken,
-            Some(403) => Failed::Trouble(format!(
-                "may not {verb} lease {namespace}/{name}, which its role must allow: {why}"
+        let why = error_message(&error);
+        Err(match status_code(&error) {
+            // Changed, created or deleted since it was last seen.
+            Some(409) => LeaseError::Conflict,
+            Some(404) if verb == "update" => LeaseError::Conflict,
+            Some(403) => LeaseError::Other(format!(
+                "cannot {verb} lease {namespace}/{name}: the role must allow it: {why}"
             )),
-            Some(_) => Failed::Trouble(format!("cannot {verb} lease {namespace}/{name}: {why}")),
-            None => Failed::Trouble(format!("no answer about lease {namespace}/{name}: {why}")),
+            Some(_) => LeaseError::Other(format!("cannot {verb} lease {namespace}/{name}: {why}")),
+            None => LeaseError::Other(format!("no response for lease {namespace}/{name}: {why}")),
         })
     }
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the edge, where time is read"
+    reason = "this is the edge, where the clock is read"
 )]
 fn clock() -> Timestamp {
     Timestamp::now()

@@ -1,4 +1,4 @@
-//! The ConfigMap in which the ledger outlives us.
+//! Stores the ledger in a ConfigMap.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,81 +8,81 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::PostParams;
 use kube::{Api, Client, Error};
 
-use super::client::{code, why};
+use super::client::{error_message, status_code};
 
-/// The key under which the text stands.
+/// The key of the ledger in the ConfigMap.
 pub const KEY: &str = "ledger.json";
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One ConfigMap, and the version of it that was seen last.
+/// A ConfigMap and its last seen version.
 pub struct LedgerStore {
     api: Api<ConfigMap>,
     namespace: String,
     name: String,
-    /// The ConfigMap as it was seen last, without the text; `None` where there was none.
+    /// The ConfigMap as last read or written, without the ledger; `None` if it did not exist.
     seen: Option<ConfigMap>,
 }
 
-/// What was kept.
+/// A stored ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
-    /// The ledger; `None` where none was kept.
+pub struct StoredLedger {
+    /// The text of the ledger; `None` if there is none.
     pub text: Option<String>,
-    /// The version of the ConfigMap; `None` where there is none.
+    /// The resource version of the ConfigMap; `None` if it does not exist.
     pub version: Option<String>,
 }
 
-/// Why the ledger was not loaded or saved.
+/// Why the ledger could not be loaded or saved.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Another process has written it since it was loaded: load it again.
-    #[error("configmap {0} was written by someone else since it was read")]
+    /// Another process has written it since it was loaded, so it has to be loaded again.
+    #[error("configmap {0} was changed by another process since it was read")]
     Conflict(String),
-    /// Another instance may lead by now, and what it writes holds.
-    #[error("the lead is lost, so the ledger is not written any more")]
+    /// Another instance may lead by now, and its ledger must not be overwritten.
+    #[error("leadership lost, the ledger is no longer written")]
     NotLeading,
-    /// RBAC does not allow it.
-    #[error("may not {verb} configmap {name}, which its role must allow: {why}")]
+    /// RBAC denies it.
+    #[error("cannot {verb} configmap {name}: the role must allow it: {why}")]
     Forbidden {
-        /// The verb that is missing.
+        /// The missing verb.
         verb: &'static str,
         /// Namespace and name.
         name: String,
-        /// What the API server said.
+        /// The message of the API server.
         why: String,
     },
-    /// The ConfigMap or its namespace is not there.
+    /// The ConfigMap or its namespace does not exist.
     #[error("cannot {verb} configmap {name}: {why}")]
     Missing {
-        /// What was tried.
+        /// The verb of the request.
         verb: &'static str,
         /// Namespace and name.
         name: String,
-        /// What the API server said.
+        /// The message of the API server.
         why: String,
     },
-    /// No answer came: whether it was saved is not known. Load it again.
-    #[error("no answer about configmap {name}: {why}")]
+    /// No response came. The ledger may have been saved, so it has to be loaded again.
+    #[error("no response for configmap {name}: {why}")]
     Unanswered {
         /// Namespace and name.
         name: String,
-        /// What went wrong.
+        /// The reason.
         why: String,
     },
-    /// The API server refused for another reason.
+    /// Any other error status.
     #[error("cannot {verb} configmap {name}: {why}")]
     Failed {
-        /// What was tried.
+        /// The verb of the request.
         verb: &'static str,
         /// Namespace and name.
         name: String,
-        /// What the API server said.
+        /// The message of the API server.
         why: String,
     },
 }
 
 impl LedgerStore {
-    /// The ConfigMap of this namespace and name. No request is made yet.
+    /// Creates the store without sending a request.
     pub fn new(client: Client, namespace: &str, name: &str) -> Self {
         let api = Api::namespaced(client, namespace);
         LedgerStore {
@@ -93,9 +93,9 @@ impl LedgerStore {
         }
     }
 
-    /// Reads what was kept.
-    pub async fn load(&mut self) -> Result<Loaded, StoreError> {
-        let found = self.ask("get", self.api.get_opt(&self.name)).await?;
+    /// Reads the ledger.
+    pub async fn load(&mut self) -> Result<StoredLedger, StoreError> {
+        let found = self.checked("get", self.api.get_opt(&self.name)).await?;
         let text = found
             .as_ref()
             .and_then(|map| map.data.as_ref()?.get(KEY).cloned());
@@ -103,20 +103,22 @@ impl LedgerStore {
             .as_ref()
             .and_then(|map| map.metadata.resource_version.clone());
         self.seen = found.map(without_text);
-        Ok(Loaded { text, version })
+        Ok(StoredLedger { text, version })
     }
 
-    /// Keeps this text, if nobody else has written since the last load or save. The ConfigMap is created where there is
-    /// none, and what others have put into it stays.
+    /// Writes the ledger if no other process has written since the last load or save.
+    ///
+    /// Creates the ConfigMap if it does not exist. Keys and annotations of others stay.
     pub async fn save(&mut self, text: &str) -> Result<(), StoreError> {
         let params = PostParams::default();
         if let Some(seen) = &self.seen {
             let map = with_text(seen.clone(), text);
             match self
-                .ask("update", self.api.replace(&self.name, &params, &map))
+                .checked("update", self.api.replace(&self.name, &params, &map))
                 .await
             {
-                // Deleted meanwhile. What is in memory is newer than nothing, so it is kept again.
+                // Deleted in the meantime. The ledger in memory is still valid, so the ConfigMap is
+                // created again.
                 Err(StoreError::Missing { .. }) => {}
                 saved => {
                     self.seen = Some(without_text(saved?));
@@ -125,7 +127,9 @@ impl LedgerStore {
             }
         }
         let map = with_text(self.fresh(), text);
-        let created = self.ask("create", self.api.create(&params, &map)).await?;
+        let created = self
+            .checked("create", self.api.create(&params, &map))
+            .await?;
         self.seen = Some(without_text(created));
         Ok(())
     }
@@ -143,14 +147,14 @@ impl LedgerStore {
         }
     }
 
-    async fn ask<T>(
+    async fn checked<T>(
         &self,
         verb: &'static str,
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, StoreError> {
         let name = format!("{}/{}", self.namespace, self.name);
         let error = match tokio::time::timeout(TIMEOUT, request).await {
-            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Ok(response)) => return Ok(response),
             Ok(Err(error)) => error,
             Err(_) => {
                 return Err(StoreError::Unanswered {
@@ -159,8 +163,8 @@ impl LedgerStore {
                 });
             }
         };
-        let why = why(&error);
-        Err(match code(&error) {
+        let why = error_message(&error);
+        Err(match status_code(&error) {
             Some(409) => StoreError::Conflict(name),
             Some(404) => StoreError::Missing { verb, name, why },
             Some(403) => StoreError::Forbidden { verb, name, why },
@@ -177,7 +181,8 @@ fn with_text(mut map: ConfigMap, text: &str) -> ConfigMap {
     map
 }
 
-/// What others have put into the ConfigMap is written back with ours; who owns which field is the API server's affair.
+/// Keeps the data of others, which is written back with the ledger. Field ownership is left to the
+/// API server.
 fn without_text(mut map: ConfigMap) -> ConfigMap {
     map.data.get_or_insert_default().remove(KEY);
     map.metadata.managed_fields = None;
@@ -187,15 +192,15 @@ fn without_text(mut map: ConfigMap) -> ConfigMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::client::tests::{Asked, client_of, fake, status};
+    use crate::cluster::client::tests::{ApiRequests, client_of, fake, status};
     use serde_json::{Value, json};
     use std::sync::{Arc, Mutex};
 
-    /// An API server that keeps one ConfigMap, and the versions of it.
-    async fn server() -> (Client, Asked, Arc<Mutex<Option<Value>>>) {
+    /// An API server that stores one ConfigMap and counts its versions.
+    async fn server() -> (Client, ApiRequests, Arc<Mutex<Option<Value>>>) {
         let kept: Arc<Mutex<Option<Value>>> = Arc::default();
         let map = Arc::clone(&kept);
-        let (client, asked) = fake(move |method, _, body| {
+        let (client, requests) = fake(move |method, _, body| {
             let mut kept = map.lock().unwrap();
             let version = |value: &Value| {
                 value["metadata"]["resourceVersion"]
@@ -223,7 +228,7 @@ mod tests {
             (200, value.to_string())
         })
         .await;
-        (client, asked, kept)
+        (client, requests, kept)
     }
 
     fn store(client: &Client) -> LedgerStore {
@@ -231,12 +236,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_text_is_created_then_updated_and_read_by_the_next() {
-        let (client, asked, kept) = server().await;
+    async fn the_ledger_is_created_then_updated_and_read_by_another_store() {
+        let (client, requests, kept) = server().await;
         let mut first = store(&client);
         assert_eq!(
             first.load().await,
-            Ok(Loaded {
+            Ok(StoredLedger {
                 text: None,
                 version: None
             })
@@ -244,7 +249,7 @@ mod tests {
         for text in ["one", "two", "three"] {
             first.save(text).await.unwrap();
         }
-        let verbs: Vec<_> = asked
+        let verbs: Vec<_> = requests
             .lock()
             .unwrap()
             .iter()
@@ -258,7 +263,7 @@ mod tests {
         let loaded = store(&client).load().await.unwrap();
         assert_eq!(
             loaded,
-            Loaded {
+            StoredLedger {
                 text: Some("three".to_owned()),
                 version: Some("3".to_owned())
             }
@@ -266,7 +271,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_two_who_write_one_is_told() {
+    async fn of_two_concurrent_writes_one_is_a_conflict() {
         let (client, _, _) = server().await;
         let (mut one, mut other) = (store(&client), store(&client));
         one.save("one").await.unwrap();
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_others_put_there_stays_and_what_was_deleted_is_kept_again() {
+    async fn data_of_others_stays_and_a_deleted_configmap_is_created_again() {
         let (client, _, kept) = server().await;
         *kept.lock().unwrap() = Some(json!({
             "metadata": {"name": "ledger", "resourceVersion": "7", "annotations": {"team": "a"}},
@@ -308,25 +313,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn errors_say_what_is_missing() {
-        let said = async |code| {
+    async fn errors_name_the_missing_permission_or_object() {
+        let message = async |code| {
             let (client, _) = fake(move |_, _, _| status(code, "no")).await;
             store(&client).save("x").await.unwrap_err().to_string()
         };
         assert_eq!(
-            said(403).await,
-            "may not create configmap system/ledger, which its role must allow: no"
+            message(403).await,
+            "cannot create configmap system/ledger: the role must allow it: no"
         );
-        assert_eq!(said(404).await, "cannot create configmap system/ledger: no");
-        assert_eq!(said(422).await, "cannot create configmap system/ledger: no");
-        let nobody = store(&client_of("http://127.0.0.1:1"))
+        assert_eq!(
+            message(404).await,
+            "cannot create configmap system/ledger: no"
+        );
+        assert_eq!(
+            message(422).await,
+            "cannot create configmap system/ledger: no"
+        );
+        let unreachable = store(&client_of("http://127.0.0.1:1"))
             .load()
             .await
             .unwrap_err()
             .to_string();
         assert!(
-            nobody.starts_with("no answer about configmap system/ledger: client error"),
-            "{nobody}"
+            unreachable.starts_with("no response for configmap system/ledger: client error"),
+            "{unreachable}"
         );
     }
 }

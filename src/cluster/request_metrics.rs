@@ -1,4 +1,5 @@
-//! Requests to the API server, counted by verb, resource and answer: the names of objects never become a label.
+//! Counts requests to the API server by verb, resource and status class. Names of objects never
+//! become labels.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,19 +11,19 @@ use prometheus_client::metrics::family::Family;
 use tower::{Layer, Service};
 use tracing::Span;
 
-/// The counters; clones share them. As a layer, it counts what goes through it.
+/// The counters, as a tower layer. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct RequestMetrics(Family<CallLabels, Counter>);
+pub struct RequestMetrics(Family<RequestLabels, Counter>);
 
-/// What tells requests apart.
+/// The labels of a counter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct CallLabels {
+pub struct RequestLabels {
     verb: &'static str,
     resource: &'static str,
     code: &'static str,
 }
 
-/// Resources by the path that they are asked for at; a subresource stands after its resource.
+/// Resources by API group and path. A subresource follows its resource.
 const RESOURCES: [(&str, &str, &str); 18] = [
     ("api/v1", "nodes", "nodes"),
     ("api/v1", "pods", "pods"),
@@ -56,35 +57,35 @@ const RESOURCES: [(&str, &str, &str); 18] = [
     ("apis/metrics.k8s.io/v1beta1", "pods", "pods.metrics.k8s.io"),
 ];
 
-/// What is none of these.
+/// The label of any other resource.
 const OTHER: &str = "other";
 
 impl RequestMetrics {
-    /// The counters, to be scraped.
-    pub fn counted(&self) -> Family<CallLabels, Counter> {
+    /// The counters for the registry.
+    pub fn counted(&self) -> Family<RequestLabels, Counter> {
         self.0.clone()
     }
 }
 
 impl<S> Layer<S> for RequestMetrics {
-    type Service = Counted<S>;
+    type Service = CountingService<S>;
 
-    fn layer(&self, inner: S) -> Counted<S> {
-        Counted {
+    fn layer(&self, inner: S) -> CountingService<S> {
+        CountingService {
             inner,
-            calls: self.clone(),
+            metrics: self.clone(),
         }
     }
 }
 
-/// A client whose requests are counted.
+/// A client that counts its requests.
 #[derive(Clone, Debug)]
-pub struct Counted<S> {
+pub struct CountingService<S> {
     inner: S,
-    calls: RequestMetrics,
+    metrics: RequestMetrics,
 }
 
-impl<S, B, R> Service<Request<B>> for Counted<S>
+impl<S, B, R> Service<Request<B>> for CountingService<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
     S::Future: Send + 'static,
@@ -98,37 +99,37 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let mut open = Open::new(&self.calls, &request);
-        let answer = self.inner.call(request);
+        let mut pending = PendingRequest::new(&self.metrics, &request);
+        let response = self.inner.call(request);
         Box::pin(async move {
-            let answer = answer.await;
-            if let Ok(response) = &answer {
-                open.answered(response.status().as_u16());
-                // A span that is about one request has a field for this; others let it pass.
+            let response = response.await;
+            if let Ok(response) = &response {
+                pending.set_status(response.status().as_u16());
+                // Only spans of a single request have this field; others ignore it.
                 Span::current().record("http.response.status_code", response.status().as_u16());
             }
-            answer
+            response
         })
     }
 }
 
-/// A request under way. One that is given up, as when it takes too long, counts as one without an answer.
-struct Open {
-    calls: RequestMetrics,
-    labels: CallLabels,
+/// A request without a response yet. Dropping it, for example at a timeout, counts an error.
+struct PendingRequest {
+    metrics: RequestMetrics,
+    labels: RequestLabels,
 }
 
-impl Open {
-    fn new<B>(calls: &RequestMetrics, request: &Request<B>) -> Self {
+impl PendingRequest {
+    fn new<B>(metrics: &RequestMetrics, request: &Request<B>) -> Self {
         let (resource, named) = resource(request.uri().path());
         let watch = request
             .uri()
             .query()
             .is_some_and(|q| q.split('&').any(|p| p == "watch=true" || p == "watch=1"));
         let verb = verb(request.method(), named, watch);
-        Open {
-            calls: calls.clone(),
-            labels: CallLabels {
+        PendingRequest {
+            metrics: metrics.clone(),
+            labels: RequestLabels {
                 verb,
                 resource,
                 code: "error",
@@ -136,18 +137,18 @@ impl Open {
         }
     }
 
-    const fn answered(&mut self, code: u16) {
+    const fn set_status(&mut self, code: u16) {
         self.labels.code = class(code);
     }
 }
 
-impl Drop for Open {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
-        self.calls.0.get_or_create(&self.labels).inc();
+        self.metrics.0.get_or_create(&self.labels).inc();
     }
 }
 
-/// The resource that a path leads to, and whether it names one object.
+/// Returns the label of a path's resource, and whether the path names one object.
 fn resource(path: &str) -> (&'static str, bool) {
     let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
     let (group, rest) =
@@ -160,7 +161,7 @@ fn resource(path: &str) -> (&'static str, bool) {
         ["namespaces", _, inside @ ..] if !inside.is_empty() => inside,
         all => all,
     };
-    let asked = match rest {
+    let path = match rest {
         [resource, _, sub, ..] => format!("{resource}/{sub}"),
         [resource, ..] => (*resource).to_owned(),
         [] => String::new(),
@@ -168,7 +169,7 @@ fn resource(path: &str) -> (&'static str, bool) {
     let group = group.join("/");
     let known = RESOURCES
         .iter()
-        .find(|(in_group, path, _)| *in_group == group && *path == asked);
+        .find(|(in_group, in_path, _)| *in_group == group && *in_path == path);
     (known.map_or(OTHER, |(_, _, label)| label), rest.len() > 1)
 }
 
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_tells_the_resource_and_never_the_name() {
+    fn the_label_is_the_resource_and_never_a_name() {
         for (path, expected) in [
             ("/api/v1/pods", ("pods", false)),
             ("/api/v1/namespaces/shop/pods", ("pods", false)),

@@ -1,4 +1,4 @@
-//! The soft taints on nodes: ours, by their key, and no other.
+//! The steering taints on nodes. Taints with other keys stay unchanged.
 
 use std::time::Duration;
 
@@ -9,62 +9,63 @@ use serde_json::{Value, json};
 
 use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome};
 
-use super::client::{code, why};
+use super::client::{error_message, status_code};
 
-/// How long the API server may take.
+/// The deadline of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// So often others may write to the node between our reading and our writing.
+/// How often a write is tried while others change the node between read and write.
 const ATTEMPTS: usize = 5;
 
-/// Puts our taint on a node, or takes it away, as planned. Taints of others are written back as they were read, and only
-/// if nobody has written to the node since: its version goes along with the patch.
+/// Adds or removes the steering taint of a node, as planned.
 ///
-/// Needs `list`, which is there for the watch, and `patch`.
+/// The patch contains all taints and the resource version, so that the API server rejects it if the
+/// node has changed since. It needs the verbs `list`, which the watch needs as well, and `patch`.
 pub async fn steer(client: &Client, planned: &Steer) -> SteerOutcome {
     let nodes: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::erase::<Node>(&()));
     for _ in 0..ATTEMPTS {
         match attempt(&nodes, planned).await {
-            Err(Missed::Conflict) => {}
-            Ok(outcome) | Err(Missed::Answer(outcome)) => return outcome,
+            Err(TaintError::Conflict) => {}
+            Ok(outcome) | Err(TaintError::Final(outcome)) => return outcome,
         }
     }
     SteerOutcome::Failed(format!(
-        "others wrote to the node {ATTEMPTS} times meanwhile"
+        "the node changed during each of {ATTEMPTS} attempts"
     ))
 }
 
-enum Missed {
-    /// Others have written to the node: it has to be read again.
+enum TaintError {
+    /// The node has changed since it was read, so it has to be read again.
     Conflict,
-    Answer(SteerOutcome),
+    /// Another attempt would not help.
+    Final(SteerOutcome),
 }
 
-async fn attempt(nodes: &Api<DynamicObject>, planned: &Steer) -> Result<SteerOutcome, Missed> {
-    // Not a get, for which the role would need another verb.
+async fn attempt(nodes: &Api<DynamicObject>, planned: &Steer) -> Result<SteerOutcome, TaintError> {
+    // A list instead of a get, which would need another verb in the role.
     let params = ListParams::default().fields(&format!("metadata.name={}", planned.node));
-    let Some(node) = answer(nodes.list(&params)).await?.items.pop() else {
+    let Some(node) = checked(nodes.list(&params)).await?.items.pop() else {
         return Ok(SteerOutcome::Unneeded);
     };
-    let there = node
+    let current = node
         .data
         .pointer("/spec/taints")
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    let Some(taints) = changed(&there, planned.action) else {
+    let Some(taints) = changed(&current, planned.action) else {
         return Ok(SteerOutcome::Unneeded);
     };
     let patch = json!({
         "metadata": {"resourceVersion": node.metadata.resource_version},
         "spec": {"taints": if taints.is_empty() { Value::Null } else { Value::Array(taints) }},
     });
-    answer(nodes.patch(&planned.node, &PatchParams::default(), &Patch::Merge(patch))).await?;
+    checked(nodes.patch(&planned.node, &PatchParams::default(), &Patch::Merge(patch))).await?;
     Ok(SteerOutcome::Done)
 }
 
-/// The taints as they should be; `None` where they are so.
-fn changed(there: &[Value], action: SteerAction) -> Option<Vec<Value>> {
-    let mut taints: Vec<Value> = there
+/// Returns the planned taints, or `None` if the current ones are already so.
+fn changed(current: &[Value], action: SteerAction) -> Option<Vec<Value>> {
+    let mut taints: Vec<Value> = current
         .iter()
         .filter(|t| t["key"] != STEERING_KEY)
         .cloned()
@@ -77,30 +78,30 @@ fn changed(there: &[Value], action: SteerAction) -> Option<Vec<Value>> {
                 .iter()
                 .all(|field| t[*field] == ours[*field])
         };
-        if there.iter().any(same) {
+        if current.iter().any(same) {
             return None;
         }
         taints.push(ours);
     }
-    (taints != there).then_some(taints)
+    (taints != current).then_some(taints)
 }
 
-async fn answer<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T, Missed> {
+async fn checked<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T, TaintError> {
     let error = match tokio::time::timeout(TIMEOUT, request).await {
-        Ok(Ok(answer)) => return Ok(answer),
+        Ok(Ok(response)) => return Ok(response),
         Ok(Err(error)) => error,
         Err(_) => {
             let why = format!("the API server took longer than {} s", TIMEOUT.as_secs());
-            return Err(Missed::Answer(SteerOutcome::Unanswered(why)));
+            return Err(TaintError::Final(SteerOutcome::Unanswered(why)));
         }
     };
-    let why = why(&error);
-    Err(match code(&error) {
-        Some(409) => Missed::Conflict,
-        Some(404) => Missed::Answer(SteerOutcome::Unneeded),
-        Some(403) => Missed::Answer(SteerOutcome::Forbidden(why)),
-        Some(_) => Missed::Answer(SteerOutcome::Failed(why)),
-        None => Missed::Answer(SteerOutcome::Unanswered(why)),
+    let why = error_message(&error);
+    Err(match status_code(&error) {
+        Some(409) => TaintError::Conflict,
+        Some(404) => TaintError::Final(SteerOutcome::Unneeded),
+        Some(403) => TaintError::Final(SteerOutcome::Forbidden(why)),
+        Some(_) => TaintError::Final(SteerOutcome::Failed(why)),
+        None => TaintError::Final(SteerOutcome::Unanswered(why)),
     })
 }
 
@@ -138,10 +139,10 @@ mod tests {
         json!({"apiVersion": "v1", "kind": "NodeList", "metadata": {}, "items": [node]}).to_string()
     }
 
-    /// What is patched where these taints are found, and what came of it.
+    /// The outcome and the patch for a node with these taints.
     async fn patched(taints: &[Value], action: SteerAction) -> (SteerOutcome, Option<Value>) {
         let list = node(taints);
-        let (client, asked) = fake(move |method, uri, _| {
+        let (client, requests) = fake(move |method, uri, _| {
             let read = method == "GET"
                 && uri.contains("/api/v1/nodes?")
                 && uri.contains("metadata.name%3Dn1");
@@ -155,8 +156,8 @@ mod tests {
         })
         .await;
         let outcome = steer(&client, &planned(action)).await;
-        let asked = asked.lock().unwrap();
-        let patch = asked.iter().find(|(method, ..)| method == "PATCH");
+        let requests = requests.lock().unwrap();
+        let patch = requests.iter().find(|(method, ..)| method == "PATCH");
         (
             outcome,
             patch.map(|(_, _, body)| serde_json::from_str(body).unwrap()),
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn others_stay_as_they_are_and_the_version_goes_along() {
+    async fn the_patch_keeps_other_taints_and_has_the_resource_version() {
         let (outcome, patch) = patched(&[foreign()], SteerAction::Add(SteerValue::Hot)).await;
         let expected = json!({
             "metadata": {"resourceVersion": "7"},
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_has_one_of_ours_at_most() {
+    async fn a_node_has_at_most_one_steering_taint() {
         let closed = json!({"key": STEERING_KEY, "effect": "NoSchedule"});
         let (_, patch) = patched(
             &[ours("emptying"), closed],
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_so_already_is_not_written() {
+    async fn an_unneeded_change_is_not_written() {
         for (taints, action) in [
             (
                 vec![foreign(), ours("hot")],
@@ -218,9 +219,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_others_write_meanwhile_it_is_read_again() {
+    async fn after_a_conflict_the_node_is_read_again() {
         let writes = Arc::new(AtomicUsize::new(0));
-        let (client, asked) = fake(move |method, _, _| {
+        let (client, requests) = fake(move |method, _, _| {
             if method == "GET" {
                 return (200, node(&[]));
             }
@@ -234,7 +235,7 @@ mod tests {
         })
         .await;
         assert_eq!(steer(&client, &add()).await, SteerOutcome::Done);
-        assert_eq!(asked.lock().unwrap().len(), 6);
+        assert_eq!(requests.lock().unwrap().len(), 6);
         let (busy, _) = fake(|method, _, _| {
             if method == "GET" {
                 (200, node(&[]))
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_answer_is_taken_for_what_it_means() {
+    async fn each_status_has_its_outcome() {
         for (code, expected) in [
             (403, SteerOutcome::Forbidden("m".to_owned())),
             (404, SteerOutcome::Unneeded),

@@ -1,4 +1,4 @@
-//! Where usage comes from.
+//! The sources of usage: metrics.k8s.io and Prometheus.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::policy::{SourceKind, UsagePolicy};
 
 use self::metrics_api::MetricsApi;
 use self::prometheus::Prometheus;
-use self::prometheus::trouble::Trouble;
+use self::prometheus::error::PrometheusError;
 
 pub mod metrics_api;
 pub mod prometheus;
@@ -21,86 +21,87 @@ pub mod prometheus;
 pub enum Source {
     /// The API metrics.k8s.io of the cluster.
     MetricsApi(MetricsApi),
-    /// A Prometheus.
+    /// A Prometheus server.
     Prometheus(Prometheus),
 }
 
-/// Why a source told nothing.
+/// Why a source yields no usage.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// The API is not there.
-    #[error("the API {api} does not exist in this cluster; it comes with metrics-server")]
+    /// The API is not registered.
+    #[error("the API {api} does not exist in this cluster; install metrics-server")]
     Absent {
         /// Group and version.
         api: &'static str,
     },
-    /// The API is there, but nobody serves it.
-    #[error("{api} does not answer: is metrics-server running? ({why})")]
+    /// The API is registered, but its server does not respond.
+    #[error("{api} is unavailable: is metrics-server running? ({why})")]
     Down {
         /// Group and version.
         api: &'static str,
-        /// What the API server said.
+        /// The message of the API server.
         why: String,
     },
-    /// RBAC does not allow it.
+    /// RBAC denies the request.
     #[error(
-        "may not list {resource} of {api}: the role must allow verb list on {resource} in API group metrics.k8s.io ({why})"
+        "cannot list {resource} of {api}: the role must allow verb list on {resource} in API \
+         group metrics.k8s.io ({why})"
     )]
     Forbidden {
         /// Group and version.
         api: &'static str,
         /// `nodes` or `pods`.
         resource: &'static str,
-        /// What the API server said.
+        /// The message of the API server.
         why: String,
     },
-    /// No answer in time.
+    /// No response within the deadline.
     #[error("{what} took longer than {} s", limit.as_secs())]
     Slow {
-        /// What was asked for.
+        /// The requested resource.
         what: String,
-        /// How long it may take.
+        /// The deadline.
         limit: Duration,
     },
-    /// A Prometheus is of no use.
-    #[error("Prometheus at {url} {trouble}")]
+    /// Prometheus yields no usage.
+    #[error("Prometheus at {url} {error}")]
     Prometheus {
-        /// Where it is.
+        /// Its URL.
         url: String,
-        /// What is wrong.
-        trouble: Trouble,
+        /// The reason.
+        error: PrometheusError,
     },
-    /// Anything else.
+    /// Any other failure.
     #[error("cannot read {what}: {why}")]
     Failed {
-        /// What was asked for.
+        /// The requested resource.
         what: String,
-        /// What went wrong.
+        /// The reason.
         why: String,
     },
 }
 
 impl SourceError {
-    /// The stable label, one of few.
+    /// The stable value of the metric label.
     pub const fn kind(&self) -> &'static str {
         match self {
             SourceError::Absent { .. } => "absent",
             SourceError::Down { .. } => "down",
             SourceError::Forbidden { .. } => "forbidden",
             SourceError::Slow { .. } => "slow",
-            SourceError::Prometheus { trouble, .. } => trouble.kind(),
+            SourceError::Prometheus { error, .. } => error.kind(),
             SourceError::Failed { .. } => "failed",
         }
     }
 }
 
 impl Source {
-    /// The source that a policy asks for first; metrics.k8s.io is that of this cluster.
+    /// The preferred source of a policy. metrics.k8s.io is read through `client`.
     pub fn first(usage: &UsagePolicy, client: &Client) -> Self {
         Source::of(usage.source, usage, client)
     }
 
-    /// The source that stands in for the first, if any.
+    /// The source to use while the preferred one fails, if the policy names one.
     pub fn fallback(usage: &UsagePolicy, client: &Client) -> Option<Self> {
         usage.fallback.map(|kind| Source::of(kind, usage, client))
     }
@@ -110,14 +111,14 @@ impl Source {
             (SourceKind::Prometheus, Some(policy)) => {
                 Source::Prometheus(Prometheus::new(policy.clone(), usage))
             }
-            // No policy is read that names Prometheus and does not say where it is.
+            // The policy parser rejects Prometheus without a URL, so the first case does not occur.
             (SourceKind::Prometheus, None) | (SourceKind::MetricsApi, _) => {
                 Source::MetricsApi(MetricsApi::new(client.clone()))
             }
         }
     }
 
-    /// What it is.
+    /// The kind of source, as in the policy.
     pub const fn kind(&self) -> SourceKind {
         match self {
             Source::MetricsApi(_) => SourceKind::MetricsApi,
@@ -125,18 +126,19 @@ impl Source {
         }
     }
 
-    /// Reads the usage of all nodes and pods once.
+    /// Reads the present usage of all nodes and pods.
     pub async fn read(&self, node_addresses: &NodeAddresses) -> Result<Readings, SourceError> {
         match self {
             Source::MetricsApi(api) => api.read().await,
-            Source::Prometheus(it) => it
+            Source::Prometheus(prometheus) => prometheus
                 .read(node_addresses)
                 .await
-                .map_err(|trouble| of_prometheus(it, trouble)),
+                .map_err(|error| from_prometheus(prometheus, error)),
         }
     }
 
-    /// Reads what was used since then, or in a whole window, in the order of time; nothing where it has no memory.
+    /// Reads the usage since a time, but at most of one window, in the order of time.
+    /// metrics.k8s.io keeps no past, so its result is empty.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
@@ -144,17 +146,17 @@ impl Source {
     ) -> Result<Vec<(Timestamp, Readings)>, SourceError> {
         match self {
             Source::MetricsApi(_) => Ok(Vec::new()),
-            Source::Prometheus(it) => it
+            Source::Prometheus(prometheus) => prometheus
                 .read_past(node_addresses, since)
                 .await
-                .map_err(|trouble| of_prometheus(it, trouble)),
+                .map_err(|error| from_prometheus(prometheus, error)),
         }
     }
 }
 
-fn of_prometheus(it: &Prometheus, trouble: Trouble) -> SourceError {
+fn from_prometheus(prometheus: &Prometheus, error: PrometheusError) -> SourceError {
     SourceError::Prometheus {
-        url: it.url().to_owned(),
-        trouble,
+        url: prometheus.url().to_owned(),
+        error,
     }
 }

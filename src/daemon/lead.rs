@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::cluster::lease::election::Term;
+use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
 use crate::daemon::telemetry::status::Part;
 use crate::decide::engine::Engine;
@@ -25,7 +25,7 @@ struct Candidate {
     leadership: Leadership,
     stage: Stage,
     /// The term for which the ledger has been loaded; there is no right to act in any other.
-    term: Option<Term>,
+    term: Option<LeadershipTerm>,
     /// Why the ledger cannot be loaded for a term that has begun.
     trouble: Option<String>,
     told: Option<Told>,
@@ -91,7 +91,7 @@ impl Lead {
     pub(super) fn trouble(&self) -> Option<String> {
         self.0
             .as_ref()
-            .and_then(|it| it.leadership.trouble().or_else(|| it.trouble.clone()))
+            .and_then(|it| it.leadership.error().or_else(|| it.trouble.clone()))
     }
 
     /// The same for people.
@@ -141,7 +141,7 @@ impl Daemon {
             self.metrics.leader(true);
             return Ok(false);
         };
-        let term = it.leadership.look();
+        let term = it.leadership.term_and_update();
         if term.is_some() && term == it.term {
             return Ok(false);
         }

@@ -382,7 +382,7 @@ mod tests {
                     .lock()
                     .unwrap()
                     .iter()
-                    .filter(|a| a.0 == "/api/v1/query_range")
+                    .filter(|a| a.path == "/api/v1/query_range")
                     .count(),
             );
         }

@@ -16,7 +16,7 @@ use crate::kit::wait::{say, that};
 const EVICTION: &str = "/eviction";
 const LEADING: &str = "\"message\":\"leading: ";
 const STANDING_BY: &str = "\"message\":\"standing by: ";
-const GIVEN_BACK: &str = "\"message\":\"the lead is given back\"";
+const GIVEN_BACK: &str = "\"message\":\"released the lease\"";
 const TRIED: &str = "\"message\":\"eviction: ";
 const UNTRIED: &str = "\"outcome\":\"untried\"";
 

@@ -1,4 +1,5 @@
-//! Usage from a real Prometheus that scrapes the kubelets: as good as metrics.k8s.io, and at once after a restart.
+//! Usage from a real Prometheus that scrapes the kubelets: equal to metrics.k8s.io, and complete
+//! right after a restart.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::kit::scene;
 use crate::kit::usage::{in_words, used};
 use crate::kit::wait::{say, that};
 
-/// One eviction a cycle, so that there is more to do after a failure.
+/// One eviction per cycle, which leaves work for the time after a failure.
 const SLOWLY: Policy = Policy {
     limits: "{perCycle: 1, perWorkload: 100%}",
     stale_after: "15s",
@@ -22,7 +23,7 @@ const SLOWLY: Policy = Policy {
 };
 
 #[test]
-fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
+fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
     on_a_bed(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 10).await;
@@ -41,7 +42,7 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
                 that(used.highest() <= 50.0, in_words(&used.percentages()))
             })
             .await;
-        // It stays so.
+        // No further cycle changes that.
         scene::settle(control_plane).await;
         process.cycles(4, 120).await;
         scene::settle(control_plane).await;
@@ -57,58 +58,60 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
         ));
         assert!(
             after.highest() <= 50.0,
-            "a node is hot still: {}",
+            "a node is still hot: {}",
             in_words(&after.percentages())
         );
-        assert!(made.len() <= 12, "eleven would do: {made:#?}");
+        assert!(made.len() <= 12, "eleven evictions are enough: {made:#?}");
         assert_eq!(light, 0, "{made:#?}");
         assert!(
             !requests(control_plane)
                 .iter()
                 .any(|r| r.group == "metrics.k8s.io"),
-            "metrics-server was asked"
+            "metrics-server received a request"
         );
     });
 }
 
 #[test]
-fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
+fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
     on_a_bed(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
         let by_prometheus = Policy::USUAL.by(&source(&prometheus.url()));
-        let asked = ratios(
+        let by_queries = ratios(
             &mut Launch::written(control_plane, &by_prometheus)
                 .await
                 .run(&["--dry-run"]),
         )
         .await;
-        let told = ratios(
+        let by_metrics_server = ratios(
             &mut Launch::new(control_plane, &Policy::USUAL)
                 .await
                 .run(&["--dry-run"]),
         )
         .await;
         assert_eq!(
-            (asked.len(), told.len()),
+            (by_queries.len(), by_metrics_server.len()),
             (8, 8),
-            "cpu and memory of four nodes: {asked:?} {told:?}"
+            "cpu and memory of four nodes: {by_queries:?} {by_metrics_server:?}"
         );
-        let apart = |name: &String| (asked[name] - told[name]).abs() / told[name];
-        let furthest = told
+        let difference = |name: &String| {
+            (by_queries[name] - by_metrics_server[name]).abs() / by_metrics_server[name]
+        };
+        let largest = by_metrics_server
             .keys()
-            .map(|name| (apart(name), name))
+            .map(|name| (difference(name), name))
             .max_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap();
         say(&format!(
-            "Prometheus and metrics-server: at most {:.1} % apart, {}",
-            furthest.0 * 100.0,
-            furthest.1
+            "Prometheus and metrics-server differ by at most {:.1} %: {}",
+            largest.0 * 100.0,
+            largest.1
         ));
-        assert!(furthest.0 <= 0.02, "{asked:#?} {told:#?}");
+        assert!(largest.0 <= 0.02, "{by_queries:#?} {by_metrics_server:#?}");
 
-        // A plan is made from the window too, and not from what is used at this moment.
+        // `plan` also uses the whole window, not only the present usage.
         let rightsizing =
             &Launch::written(control_plane, &by_prometheus).await.plan()["rightsizing"][0];
         assert!(
@@ -117,7 +120,7 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
             "{rightsizing}"
         );
 
-        // One that has just started knows the window that it has not seen, and acts in its very first cycle.
+        // A process that has just started reads the past window and acts in its first cycle.
         let launch = Launch::written(control_plane, &SLOWLY.by(&source(&prometheus.url()))).await;
         for run in 1..=2 {
             let mut process = launch.run(&[]);
@@ -134,19 +137,19 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
             assert_eq!(evictions(control_plane).len(), run, "run {run}");
             process.kill_9();
         }
-        say("Prometheus: started and restarted, it evicts in its first cycle");
+        say("Prometheus: evicts in the first cycle after a start and a restart");
         let start = tokio::time::Instant::now();
         assert!(launch.run(&["--once"]).ended(60).await.success());
         assert_eq!(evictions(control_plane).len(), 3);
         say(&format!(
-            "Prometheus: a single run is over after {:.1} s",
+            "Prometheus: a single run ends after {:.1} s",
             start.elapsed().as_secs_f64()
         ));
     });
 }
 
 #[test]
-fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
+fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
     on_a_bed(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
@@ -157,17 +160,17 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
             .run(&[]);
         more_evictions(control_plane, &mut process, 180).await;
 
-        // What was read before may be acted on until it is stale.
-        let nonsense = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
+        // Earlier readings are used until they are stale.
+        let invalid = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
         process.says(&["no source of usage is fresh"], 1, 90).await;
         process.cycles(1, 60).await;
         let before = evictions(control_plane).len();
         process.cycles(2, 60).await;
         assert_eq!(process.probe("/readyz").await, Ok(503));
-        drop(nonsense);
+        drop(invalid);
         let refused = meddler.answer(StatusCode::UNAUTHORIZED, &[Method::GET], "/api/v1/");
         process
-            .eventually("word of the credentials", 60, async |process| {
+            .eventually("a log line about the credentials", 60, async |process| {
                 that(
                     process.count(&["does not accept our credentials (401)"]) > 0,
                     "none",
@@ -178,7 +181,7 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
         let slow = meddler.hold(Stage::Unanswered, &[Method::GET], "/api/v1/");
         drop(refused);
         process
-            .eventually("word of the time it takes", 60, async |process| {
+            .eventually("a log line about the timeout", 60, async |process| {
                 that(process.count(&["took longer than"]) > 0, "none")
             })
             .await;
@@ -191,14 +194,14 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
         slow.release();
         let seconds = more_evictions(control_plane, &mut process, 180).await;
         say(&format!(
-            "Prometheus: nonsense, 401 and silence: the next eviction {seconds} s after they were over"
+            "Prometheus: invalid responses, 401 and timeouts: next eviction {seconds} s after their end"
         ));
         assert_eq!(process.probe("/readyz").await, Ok(200));
     });
 }
 
 #[test]
-fn metrics_server_stands_in_while_prometheus_is_away() {
+fn metrics_server_is_the_fallback_while_prometheus_fails() {
     on_a_bed(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
@@ -206,19 +209,19 @@ fn metrics_server_stands_in_while_prometheus_is_away() {
         let meddler = prometheus.meddler(control_plane).await;
         let policy = SLOWLY.by(&format!("{}fallback: metricsApi, ", source(&meddler.url())));
         let policy = policy.replace("staleAfter: 15s", "staleAfter: 30s");
-        let away = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
+        let failing = meddler.answer(StatusCode::BAD_GATEWAY, &[Method::GET], "/api/v1/");
         let mut process = Launch::written(control_plane, &policy).await.run(&[]);
         more_evictions(control_plane, &mut process, 180).await;
         assert_eq!(
             process.count(&["usage is read from metricsApi while prometheus is stale"]),
             1
         );
-        drop(away);
+        drop(failing);
         process
-            .eventually("Prometheus to be asked again", 60, async |process| {
+            .eventually("Prometheus to be used again", 60, async |process| {
                 that(
                     process.count(&["usage is read from prometheus again"]) > 0,
-                    "it is not",
+                    "not used",
                 )
             })
             .await;
@@ -234,7 +237,7 @@ fn metrics_server_stands_in_while_prometheus_is_away() {
     });
 }
 
-/// What it takes the nodes' cpu and memory for, once their windows are full.
+/// The smoothed cpu and memory ratios of the nodes, once their windows are full.
 async fn ratios(process: &mut Process) -> BTreeMap<String, f64> {
     process.cycles(6, 180).await;
     let text = process.metrics().await;
@@ -250,7 +253,7 @@ async fn ratios(process: &mut Process) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Waits for one more, and tells how long it took.
+/// Waits for another eviction. Returns the seconds that it took.
 async fn more_evictions(control_plane: &ControlPlane, process: &mut Process, seconds: u64) -> u64 {
     let (start, before) = (tokio::time::Instant::now(), evictions(control_plane).len());
     process
@@ -262,18 +265,18 @@ async fn more_evictions(control_plane: &ControlPlane, process: &mut Process, sec
     start.elapsed().as_secs()
 }
 
-/// What Prometheus is told of one node and one pod, and what each default query is to make of it.
-struct Setup {
-    /// Series with the increase, or the value where that is nought, per scrape of 30 s.
+/// Series of one node and one pod, and the expected results of the default queries.
+struct QueryCase {
+    /// Series with the increase per scrape of 30 s, or with the constant value.
     series: &'static [(&'static str, &'static str)],
     expected: &'static [(&'static str, &'static str, f64)],
 }
 
 const POD: &str = r#"{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web"}"#;
 
-/// What cAdvisor tells of a pod with two containers that use 1.5 cores, as kube-prometheus-stack keeps it, and
-/// node-exporter of a node that uses 0.7 of its cores.
-const KUBE_PROMETHEUS_STACK: Setup = Setup {
+/// cAdvisor series of a pod with two containers that use 1.5 cores, as kube-prometheus-stack stores
+/// them, and node-exporter series of a node that uses 0.7 cores.
+const KUBE_PROMETHEUS_STACK: QueryCase = QueryCase {
     series: &[
         (
             r#"container_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
@@ -322,8 +325,8 @@ const KUBE_PROMETHEUS_STACK: Setup = Setup {
     ],
 };
 
-/// Nothing but cAdvisor, with a node's total and the node's name as instance.
-const CADVISOR: Setup = Setup {
+/// Only cAdvisor, with a total for the node and the node's name as instance.
+const CADVISOR: QueryCase = QueryCase {
     series: &[
         (
             r#"container_cpu_usage_seconds_total{instance="n1",id="/"}"#,
@@ -349,8 +352,8 @@ const CADVISOR: Setup = Setup {
     ],
 };
 
-/// What the kubelet tells at /metrics/resource, beside cAdvisor and node-exporter: nothing counts twice.
-const RESOURCE: Setup = Setup {
+/// /metrics/resource of the kubelet beside cAdvisor and node-exporter: nothing counts twice.
+const RESOURCE: QueryCase = QueryCase {
     series: &[
         (
             r#"node_cpu_usage_seconds_total{node="n1",instance="10.0.0.1:10250"}"#,
@@ -379,8 +382,8 @@ const RESOURCE: Setup = Setup {
     ],
 };
 
-/// Two replicas of Prometheus in one store that does not know them for replicas: nothing counts twice.
-const REPLICAS: Setup = Setup {
+/// Two replicas of Prometheus in one store without deduplication: nothing counts twice.
+const REPLICAS: QueryCase = QueryCase {
     series: &[
         (
             r#"container_cpu_usage_seconds_total{cluster="a",prometheus_replica="r1",node="n1",instance="10.0.0.1:10250",namespace="shop",pod="web",container="a",id="/a"}"#,
@@ -431,20 +434,20 @@ const REPLICAS: Setup = Setup {
 };
 
 #[test]
-fn the_default_queries_work_on_all_that_is_commonly_scraped() {
+fn the_default_queries_work_on_all_common_scrape_configurations() {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
-    for (name, setup) in [
+    for (name, case) in [
         ("stack", KUBE_PROMETHEUS_STACK),
         ("cadvisor", CADVISOR),
         ("resource", RESOURCE),
         ("replicas", REPLICAS),
     ] {
-        let series: Vec<_> = setup
+        let series: Vec<_> = case
             .series
             .iter()
             .map(|(series, values)| json!({"series": series, "values": values}))
             .collect();
-        let expected = setup.expected.iter().map(|(query, labels, value)| {
+        let expected = case.expected.iter().map(|(query, labels, value)| {
             let sample = json!({"labels": labels, "value": value});
             json!({"expr": default_query(query), "eval_time": "5m", "exp_samples": [sample]})
         });
@@ -461,12 +464,12 @@ fn the_default_queries_work_on_all_that_is_commonly_scraped() {
 fn default_query(name: &str) -> String {
     let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates],
         usage: {source: prometheus, prometheus: {url: 'http://p'}}}";
-    let it = evenkeel::policy::Policy::parse("policy.yaml", text)
+    let prometheus = evenkeel::policy::Policy::parse("policy.yaml", text)
         .unwrap()
         .usage
         .prometheus
         .unwrap();
-    let queries = &it.queries;
+    let queries = &prometheus.queries;
     let query = match name {
         "nodeCpu" => &queries.node_cpu,
         "nodeMemory" => &queries.node_memory,
@@ -476,5 +479,5 @@ fn default_query(name: &str) -> String {
         "podTime" => queries.pod_time.as_ref().unwrap(),
         other => panic!("{other}"),
     };
-    it.rendered(query)
+    prometheus.rendered(query)
 }

@@ -1,9 +1,11 @@
-//! Who may act: a state machine that is told what was seen of the Lease and when, and says what to do next.
+//! The state machine of leader election. Its inputs are observations of the Lease; its output is
+//! the next request.
 //!
-//! The rules are those of client-go's leader election. Times are of this process's own steady clock alone: a holder is
-//! taken for gone when its record has not changed for a whole lease duration *since we saw it change*. What it wrote down
-//! as times of its own is never compared with any clock of ours, so it does not matter how wrong either is. All that is
-//! assumed is that no two clocks differ in speed by as much as lease duration and renew deadline do.
+//! The rules are those of client-go's leader election. All times come from the monotonic clock of
+//! this process: a holder counts as gone when its record has not changed for a lease duration
+//! *since this process saw it change*. The times in the record are never compared with a local
+//! clock, so wrong clocks do no harm. The only assumption is that the speeds of two clocks differ
+//! by less than lease duration and renew deadline do.
 
 use std::time::Duration;
 
@@ -12,21 +14,21 @@ use k8s_openapi::api::coordination::v1::LeaseSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use tokio::time::Instant;
 
-/// client-go lets candidates wait up to this much longer than the retry period, and refuses a renew deadline within it.
+/// client-go extends the retry period by up to this factor and requires a longer renew deadline.
 const JITTER: f64 = 1.2;
 
-/// How long things may take. Only [`Timing::new`] makes one, so that the order of the three holds.
+/// The durations of the election. [`LeaseTiming::new`] checks their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
+pub struct LeaseTiming {
     lease: Duration,
     renew: Duration,
     retry: Duration,
 }
 
-/// Durations with which there could be two leaders, or none for long.
+/// Durations that could cause two leaders, or none for a long time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TimingError {
-    /// The leader would go on when others have taken over.
+pub enum LeaseTimingError {
+    /// The leader would still act after others have taken over.
     #[error("the renew deadline is {renew:?}, expected less than the lease duration of {lease:?}")]
     RenewTooLong {
         /// The renew deadline.
@@ -34,9 +36,10 @@ pub enum TimingError {
         /// The lease duration.
         lease: Duration,
     },
-    /// One renewal that fails would end the lead.
+    /// A single failed renewal would end the leadership.
     #[error(
-        "the retry period is {retry:?}, expected less than the renew deadline of {renew:?} divided by 1.2"
+        "the retry period is {retry:?}, expected less than the renew deadline of {renew:?} \
+         divided by 1.2"
     )]
     RetryTooLong {
         /// The retry period.
@@ -44,216 +47,226 @@ pub enum TimingError {
         /// The renew deadline.
         renew: Duration,
     },
-    /// The API server would be asked without a pause.
+    /// The API server would get requests without a pause.
     #[error("the retry period is {0:?}, expected 100ms or more")]
     RetryTooShort(Duration),
 }
 
-impl Timing {
-    /// Others wait for `lease` before they take over from a leader that is not heard of; the leader itself stops when it
-    /// could not renew for `renew`; every `retry` it renews, and the others look.
-    pub fn new(lease: Duration, renew: Duration, retry: Duration) -> Result<Self, TimingError> {
+impl LeaseTiming {
+    /// Others take over when the record has not changed for `lease`. The leader stops when it could
+    /// not renew for `renew`. Every `retry`, the leader renews and the others read.
+    pub fn new(
+        lease: Duration,
+        renew: Duration,
+        retry: Duration,
+    ) -> Result<Self, LeaseTimingError> {
         if renew >= lease {
-            return Err(TimingError::RenewTooLong { renew, lease });
+            return Err(LeaseTimingError::RenewTooLong { renew, lease });
         }
         if retry.mul_f64(JITTER) >= renew {
-            return Err(TimingError::RetryTooLong { retry, renew });
+            return Err(LeaseTimingError::RetryTooLong { retry, renew });
         }
         if retry < Duration::from_millis(100) {
-            return Err(TimingError::RetryTooShort(retry));
+            return Err(LeaseTimingError::RetryTooShort(retry));
         }
-        Ok(Timing {
+        Ok(LeaseTiming {
             lease,
             renew,
             retry,
         })
     }
 
-    /// How often the Lease is renewed or looked at.
+    /// How often the Lease is renewed or read.
     pub const fn retry(&self) -> Duration {
         self.retry
     }
 
-    /// How long the leader goes on without a renewal.
+    /// How long the leader acts without a renewal.
     pub const fn renew(&self) -> Duration {
         self.renew
     }
 
-    /// The lease duration as it is written down: whole seconds, rather longer than shorter.
+    /// The lease duration in whole seconds, rounded up, as the Lease stores it.
     fn seconds(&self) -> i32 {
         let whole = self.lease.as_secs() + u64::from(self.lease.subsec_nanos() > 0);
         i32::try_from(whole).unwrap_or(i32::MAX)
     }
 }
 
-/// One uninterrupted time as leader; each has another number.
+/// The number of one uninterrupted period as leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Term(u64);
+pub struct LeadershipTerm(u64);
 
-/// A term, and until when it surely lasts.
+/// A term and its renew deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lead {
-    /// Which.
-    pub term: Term,
-    /// The renew deadline: nobody else takes over before, nor for some time after.
+pub struct ActiveTerm {
+    /// Its number.
+    pub term: LeadershipTerm,
+    /// The renew deadline. Others take over later than this.
     pub until: Instant,
 }
 
-/// What is to be done next.
+/// The next request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum ElectionStep {
     /// Read the Lease.
     Read,
-    /// Write this, if the Lease is still as it was read or written last; create it where there was none.
+    /// Write this spec if the Lease has not changed since it was last seen; create the Lease if it
+    /// did not exist.
     Write(LeaseSpec),
-    /// Nothing, until the retry period is over.
+    /// Nothing until the next retry period.
     Wait,
 }
 
-/// One candidate's knowledge of the Lease.
+/// The knowledge of one candidate about the Lease.
 #[derive(Clone, Debug)]
 pub struct Election {
-    me: String,
-    timing: Timing,
-    /// The record as it was seen last.
+    identity: String,
+    timing: LeaseTiming,
+    /// The last seen record.
     known: Option<LeaseSpec>,
-    /// When the record was first seen to be so.
+    /// When the record was first seen in this form.
     since: Option<Instant>,
-    /// Whether the Lease is, as far as we know, still what we know. If not, it has to be read before it is written.
+    /// Whether the record is believed to be current. If not, it has to be read before the next
+    /// write.
     fresh: bool,
-    lead: Option<Lead>,
+    active: Option<ActiveTerm>,
     terms: u64,
 }
 
 impl Election {
-    /// A candidate of this identity, which no other process may ever have, that knows nothing yet.
-    pub const fn new(me: String, timing: Timing) -> Self {
+    /// Creates a candidate that knows nothing. No other process may ever use its identity.
+    pub const fn new(identity: String, timing: LeaseTiming) -> Self {
         Election {
-            me,
+            identity,
             timing,
             known: None,
             since: None,
             fresh: false,
-            lead: None,
+            active: None,
             terms: 0,
         }
     }
 
-    /// A retry period is over. The leader writes at once; the others look first.
+    /// Starts a retry period. The leader writes at once; the others read first.
     pub fn begin(&mut self, now: Instant) {
         self.lapse(now);
-        self.fresh &= self.lead.is_some();
+        self.fresh &= self.active.is_some();
     }
 
-    /// What to do at this moment. `stamp` is the time to write down, for people to read.
-    pub fn step(&mut self, now: Instant, stamp: Timestamp) -> Step {
+    /// Returns the next request. `stamp` is the time to write into the Lease, for people to read.
+    pub fn step(&mut self, now: Instant, stamp: Timestamp) -> ElectionStep {
         self.lapse(now);
         if !self.fresh {
-            Step::Read
+            ElectionStep::Read
         } else if self.held_by_another(now) {
-            Step::Wait
+            ElectionStep::Wait
         } else {
-            Step::Write(self.claim(stamp))
+            ElectionStep::Write(self.claim(stamp))
         }
     }
 
-    /// The Lease was read; `None` where there is none. `now` is when the answer came.
-    pub fn read(&mut self, found: Option<LeaseSpec>, now: Instant) {
+    /// Records the result of a read; `None` if the Lease does not exist. `now` is the time of the
+    /// response.
+    pub fn read(&mut self, record: Option<LeaseSpec>, now: Instant) {
         self.fresh = true;
-        if found.is_none() && self.held_by_another(now) {
-            // Somebody has deleted it. Its holder may not know that yet, and is given the time that it had.
+        if record.is_none() && self.held_by_another(now) {
+            // The Lease was deleted. Its holder may not know yet and keeps the rest of its time.
             return;
         }
-        if self.since.is_none() || self.known != found {
+        if self.since.is_none() || self.known != record {
             self.since = Some(now);
         }
-        self.known = found;
-        if self.holder() != Some(self.me.as_str()) {
-            self.lead = None;
+        self.known = record;
+        if self.holder() != Some(self.identity.as_str()) {
+            self.active = None;
         }
     }
 
-    /// Our write was accepted. Others see it after it was `sent`, so from then on the deadline runs.
+    /// Records an accepted write. The deadline runs from `sent`, because others may see the record
+    /// from then on.
     pub fn written(&mut self, spec: LeaseSpec, sent: Instant, now: Instant) {
         self.lapse(now);
-        let term = self.lead.map_or_else(|| self.new_term(), |lead| lead.term);
+        let term = self
+            .active
+            .map_or_else(|| self.new_term(), |active| active.term);
         (self.known, self.since, self.fresh) = (Some(spec), Some(now), true);
-        self.lead = Some(Lead {
+        self.active = Some(ActiveTerm {
             term,
             until: sent + self.timing.renew,
         });
     }
 
-    /// Somebody else has written, or it is not known what came of a call.
+    /// Records a conflict or a request without a response.
     pub fn unsure(&mut self) {
         self.fresh = false;
     }
 
-    /// Gives the lead up, for good; whether there was one.
+    /// Ends the leadership for good. Returns whether there was one.
     pub fn resign(&mut self, now: Instant) -> bool {
-        let led = self.lead(now).is_some();
-        self.lead = None;
+        let led = self.active(now).is_some();
+        self.active = None;
         led
     }
 
-    /// Whether the Lease need not be read before it is written.
+    /// Whether the Lease can be written without another read.
     pub const fn is_sure(&self) -> bool {
         self.fresh
     }
 
-    /// The Lease without us; `None` where it is not ours.
+    /// Returns the Lease without a holder; `None` if this process does not hold it.
     pub fn released(&self, stamp: Timestamp) -> Option<LeaseSpec> {
         let mine = self
             .known
             .clone()
-            .filter(|_| self.holder() == Some(self.me.as_str()))?;
+            .filter(|_| self.holder() == Some(self.identity.as_str()))?;
         Some(LeaseSpec {
             holder_identity: None,
-            // As client-go leaves it behind: not for long, whoever may take an empty name for somebody.
+            // As client-go does, in case a client takes the empty name for a holder.
             lease_duration_seconds: Some(1),
             renew_time: Some(MicroTime(stamp)),
             ..mine
         })
     }
 
-    /// Our lead, if it is one at this moment.
-    pub fn lead(&self, now: Instant) -> Option<Lead> {
-        self.lead.filter(|lead| now < lead.until)
+    /// The term in which this process leads at this moment, if it does.
+    pub fn active(&self, now: Instant) -> Option<ActiveTerm> {
+        self.active.filter(|active| now < active.until)
     }
 
-    /// Who holds the Lease by the newest record, ourselves included.
+    /// The holder in the last seen record, which may be this process.
     pub fn holder(&self) -> Option<&str> {
         holder(self.known.as_ref()?)
     }
 
-    /// A lead that was not renewed in time is over, even if nobody took it: what was planned in it is done in no other.
+    /// Ends a term that was not renewed in time, even if no other process took over. A plan is
+    /// valid in one term only.
     fn lapse(&mut self, now: Instant) {
-        self.lead = self.lead(now);
+        self.active = self.active(now);
     }
 
-    fn new_term(&mut self) -> Term {
+    fn new_term(&mut self) -> LeadershipTerm {
         self.terms += 1;
-        Term(self.terms)
+        LeadershipTerm(self.terms)
     }
 
     fn held_by_another(&self, now: Instant) -> bool {
         let (Some(known), Some(since)) = (&self.known, self.since) else {
             return false;
         };
-        let lasts = || {
-            known
-                .lease_duration_seconds
-                .and_then(|s| u64::try_from(s).ok())
-                .filter(|s| *s > 0)
-        };
-        // A record that says no duration is given ours.
-        let lasts = || lasts().map_or(self.timing.lease, Duration::from_secs);
-        holder(known).is_some_and(|holder| holder != self.me) && now.duration_since(since) < lasts()
+        let seconds = known
+            .lease_duration_seconds
+            .and_then(|s| u64::try_from(s).ok())
+            .filter(|s| *s > 0);
+        // A record without a valid duration gets the local one.
+        let duration = seconds.map_or(self.timing.lease, Duration::from_secs);
+        holder(known).is_some_and(|holder| holder != self.identity)
+            && now.duration_since(since) < duration
     }
 
-    /// The time to write down, later than the last of ours, even where a clock stands still or is put back: a record that
-    /// is as it was before would not tell the others that we live.
-    fn later_than_the_last(&self, stamp: Timestamp, mine: bool) -> MicroTime {
+    /// The renew time to write. It is later than the previous one of this process, even if the
+    /// clock stands still or is set back, because others see a renewal only if the record changes.
+    fn next_renew_time(&self, stamp: Timestamp, mine: bool) -> MicroTime {
         let last = self
             .known
             .as_ref()
@@ -263,9 +276,10 @@ impl Election {
         MicroTime(next.map_or(stamp, |next| stamp.max(next)))
     }
 
+    /// The record that claims or renews the Lease.
     fn claim(&self, stamp: Timestamp) -> LeaseSpec {
-        let mine = self.holder() == Some(self.me.as_str());
-        let now = Some(self.later_than_the_last(stamp, mine));
+        let mine = self.holder() == Some(self.identity.as_str());
+        let now = Some(self.next_renew_time(stamp, mine));
         let transitions = match &self.known {
             None => 0,
             Some(known) if mine => known.lease_transitions.unwrap_or_default(),
@@ -277,7 +291,7 @@ impl Election {
         };
         let known = self.known.clone().unwrap_or_default();
         LeaseSpec {
-            holder_identity: Some(self.me.clone()),
+            holder_identity: Some(self.identity.clone()),
             lease_duration_seconds: Some(self.timing.seconds()),
             acquire_time: known
                 .acquire_time

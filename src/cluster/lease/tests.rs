@@ -1,4 +1,4 @@
-//! The calls that are made, against an API server that keeps one Lease.
+//! The requests of candidates to an API server that stores one Lease.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,40 +11,40 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::election::{Election, Timing};
-use super::{Candidacy, Elector, Failed, Leadership, Standing};
-use crate::cluster::client::tests::{Asked, client_of, fake, serve, status};
+use super::election::{Election, LeaseTiming};
+use super::{Candidacy, Elector, Leadership, LeadershipState, LeaseError};
+use crate::cluster::client::tests::{ApiRequests, client_of, fake, serve, status};
 
 const PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases";
 
-/// The Lease that is kept, and what to answer in its stead.
+/// A stored Lease, and responses that replace the real ones.
 #[derive(Clone, Default)]
-pub(crate) struct Kept(Arc<Mutex<State>>);
+pub(crate) struct FakeLease(Arc<Mutex<FakeLeaseState>>);
 
 #[derive(Default)]
-struct State {
+struct FakeLeaseState {
     lease: Option<Value>,
     version: u64,
-    /// Requests of this method are answered so: before they are done, or in place of their answer.
+    /// The replaced method, whether the request still takes effect, and the response.
     instead: Option<(&'static str, bool, (u16, String))>,
 }
 
-impl Kept {
-    /// An API server with no Lease.
-    pub(crate) async fn serve(&self) -> (Client, Asked) {
-        let kept = self.clone();
-        fake(move |method, uri, body| kept.answer(method, uri, body)).await
+impl FakeLease {
+    /// Serves an API server without a Lease.
+    pub(crate) async fn serve(&self) -> (Client, ApiRequests) {
+        let lease_server = self.clone();
+        fake(move |method, uri, body| lease_server.respond(method, uri, body)).await
     }
 
-    pub(crate) fn answer(&self, method: &str, uri: &str, body: &str) -> (u16, String) {
+    pub(crate) fn respond(&self, method: &str, uri: &str, body: &str) -> (u16, String) {
         assert!(uri.starts_with(PATH), "{uri}");
         let mut state = self.0.lock().unwrap();
         let instead = state.instead.clone().filter(|(of, ..)| *of == method);
-        if let Some((_, false, answer)) = instead {
-            return answer;
+        if let Some((_, false, response)) = instead {
+            return response;
         }
-        let answer = state.serve(method, body);
-        instead.map_or(answer, |(.., instead)| instead)
+        let response = state.serve(method, body);
+        instead.map_or(response, |(.., instead)| instead)
     }
 
     fn spec(&self) -> Value {
@@ -68,7 +68,7 @@ impl Kept {
     }
 }
 
-impl State {
+impl FakeLeaseState {
     fn keep(&mut self, mut lease: Value) -> (u16, String) {
         self.version += 1;
         lease["metadata"]["resourceVersion"] = json!(self.version.to_string());
@@ -88,7 +88,7 @@ impl State {
                 let new: Value = serde_json::from_str(body).unwrap();
                 assert!(
                     new["metadata"]["resourceVersion"].is_string(),
-                    "written over whatever is there"
+                    "an update must have a resource version"
                 );
                 if version(&new) == version(lease) {
                     self.keep(new)
@@ -107,7 +107,7 @@ pub(crate) fn candidacy(name: &str) -> Candidacy {
         namespace: "system".to_owned(),
         name: "evenkeel".to_owned(),
         identity: name.to_owned(),
-        timing: Timing::new(lease, renew, retry).unwrap(),
+        timing: LeaseTiming::new(lease, renew, retry).unwrap(),
     }
 }
 
@@ -115,8 +115,8 @@ fn elector(client: &Client, name: &str) -> (Elector, Leadership) {
     Elector::new(client.clone(), candidacy(name))
 }
 
-fn methods(asked: &Asked) -> Vec<String> {
-    asked
+fn methods(requests: &ApiRequests) -> Vec<String> {
+    requests
         .lock()
         .unwrap()
         .drain(..)
@@ -126,30 +126,30 @@ fn methods(asked: &Asked) -> Vec<String> {
 
 #[tokio::test]
 async fn the_first_creates_the_lease_and_renews_it() {
-    let kept = Kept::default();
-    let (client, asked) = kept.serve().await;
+    let lease_server = FakeLease::default();
+    let (client, requests) = lease_server.serve().await;
     let (mut one, mut leadership) = elector(&client, "one");
     one.round().await;
-    assert!(leadership.look().is_some());
-    assert_eq!(methods(&asked), ["GET", "POST"]);
-    let first = kept.spec();
+    assert!(leadership.term_and_update().is_some());
+    assert_eq!(methods(&requests), ["GET", "POST"]);
+    let first = lease_server.spec();
     assert_eq!(
         (&first["holderIdentity"], &first["leaseDurationSeconds"]),
         (&json!("one"), &json!(15))
     );
     let term = leadership.term();
     one.round().await;
-    assert_eq!(methods(&asked), ["PUT"], "it need not look first");
-    let second = kept.spec();
+    assert_eq!(methods(&requests), ["PUT"], "a leader does not read first");
+    let second = lease_server.spec();
     assert_eq!(first["acquireTime"], second["acquireTime"]);
     assert_ne!(first["renewTime"], second["renewTime"]);
     assert_eq!(leadership.term(), term);
 }
 
 #[tokio::test]
-async fn the_second_stands_by_and_takes_over_when_the_first_gives_back() {
-    let kept = Kept::default();
-    let (client, asked) = kept.serve().await;
+async fn the_second_stands_by_and_takes_over_when_the_first_releases() {
+    let lease_server = FakeLease::default();
+    let (client, requests) = lease_server.serve().await;
     let ((mut one, _), (mut other, standby)) = (elector(&client, "one"), elector(&client, "other"));
     one.round().await;
     other.round().await;
@@ -157,37 +157,40 @@ async fn the_second_stands_by_and_takes_over_when_the_first_gives_back() {
         (standby.term(), standby.holder().as_deref()),
         (None, Some("one"))
     );
-    methods(&asked);
+    methods(&requests);
     one.release().await;
     assert_eq!(
-        (methods(&asked), kept.spec().get("holderIdentity")),
+        (
+            methods(&requests),
+            lease_server.spec().get("holderIdentity")
+        ),
         (vec!["PUT".to_owned()], None)
     );
     other.round().await;
     assert!(standby.term().is_some());
     assert_eq!(
         (
-            &kept.spec()["holderIdentity"],
-            &kept.spec()["leaseTransitions"]
+            &lease_server.spec()["holderIdentity"],
+            &lease_server.spec()["leaseTransitions"]
         ),
         (&json!("other"), &json!(1))
     );
-    // Given back a second time, by one that does not have it: nothing happens.
+    // A release by a process that does not hold the Lease changes nothing.
     elector(&client, "third").0.release().await;
-    assert_eq!(kept.spec()["holderIdentity"], "other");
+    assert_eq!(lease_server.spec()["holderIdentity"], "other");
 }
 
 #[tokio::test]
-async fn of_two_who_are_as_quick_one_leads() {
-    let kept = Kept::default();
-    let (client, _) = kept.serve().await;
+async fn of_two_simultaneous_candidates_one_leads() {
+    let lease_server = FakeLease::default();
+    let (client, _) = lease_server.serve().await;
     let ((mut one, first), (mut other, second)) =
         (elector(&client, "one"), elector(&client, "other"));
-    // Both have looked, and found none.
+    // Both have read that no Lease exists.
     one.read().await.unwrap_or_else(|_| panic!());
     other.read().await.unwrap_or_else(|_| panic!());
-    assert!(one.call().await.is_ok());
-    assert!(matches!(other.call().await, Err(Failed::Overtaken)));
+    assert!(one.step().await.is_ok());
+    assert!(matches!(other.step().await, Err(LeaseError::Conflict)));
     other.election.unsure();
     other.round().await;
     one.publish(None);
@@ -196,12 +199,12 @@ async fn of_two_who_are_as_quick_one_leads() {
 }
 
 #[tokio::test]
-async fn what_others_wrote_into_it_stays() {
-    let kept = Kept::default();
-    kept.put(&json!({"holderIdentity": ""}));
-    let (client, _) = kept.serve().await;
+async fn fields_of_others_in_the_lease_stay() {
+    let lease_server = FakeLease::default();
+    lease_server.put(&json!({"holderIdentity": ""}));
+    let (client, _) = lease_server.serve().await;
     elector(&client, "one").0.round().await;
-    let lease = kept.0.lock().unwrap().lease.clone().unwrap();
+    let lease = lease_server.0.lock().unwrap().lease.clone().unwrap();
     assert_eq!(
         (
             &lease["metadata"]["annotations"]["team"],
@@ -212,112 +215,112 @@ async fn what_others_wrote_into_it_stays() {
 }
 
 #[tokio::test]
-async fn a_lease_that_is_no_lease_is_trouble_and_nobody_leads_by_it() {
+async fn an_invalid_lease_is_an_error_and_makes_no_leader() {
     let garbage = json!({"holderIdentity": 7, "renewTime": "yesterday"});
-    let kept = Kept::default();
-    kept.put(&garbage);
-    let (client, asked) = kept.serve().await;
+    let lease_server = FakeLease::default();
+    lease_server.put(&garbage);
+    let (client, requests) = lease_server.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
     assert_eq!(
-        (leadership.term(), methods(&asked)),
+        (leadership.term(), methods(&requests)),
         (None, vec!["GET".to_owned()])
     );
-    let trouble = leadership.trouble().unwrap();
+    let error = leadership.error().unwrap();
     assert!(
-        trouble.starts_with("no answer about lease system/evenkeel: "),
-        "{trouble}"
+        error.starts_with("no response for lease system/evenkeel: "),
+        "{error}"
     );
-    kept.put(&json!(null));
+    lease_server.put(&json!(null));
     one.round().await;
     assert!(
-        leadership.term().is_some() && leadership.trouble().is_none(),
-        "an empty one is free"
+        leadership.term().is_some() && leadership.error().is_none(),
+        "an empty lease is free"
     );
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named() {
+async fn a_missing_permission_is_named() {
     for (method, expected) in [
         (
             "GET",
-            "may not get lease system/evenkeel, which its role must allow: no",
+            "cannot get lease system/evenkeel: the role must allow it: no",
         ),
         (
             "POST",
-            "may not create lease system/evenkeel, which its role must allow: no",
+            "cannot create lease system/evenkeel: the role must allow it: no",
         ),
     ] {
-        let kept = Kept::default();
-        kept.instead(Some((method, false, status(403, "no"))));
-        let (client, _) = kept.serve().await;
+        let lease_server = FakeLease::default();
+        lease_server.instead(Some((method, false, status(403, "no"))));
+        let (client, _) = lease_server.serve().await;
         let (mut one, leadership) = elector(&client, "one");
         one.round().await;
         assert_eq!(
-            (leadership.term(), leadership.trouble().as_deref()),
+            (leadership.term(), leadership.error().as_deref()),
             (None, Some(expected))
         );
     }
     let (mut one, leadership) = elector(&client_of("http://127.0.0.1:1"), "one");
     one.round().await;
-    assert!(leadership.trouble().unwrap().contains("Connection refused"));
+    assert!(leadership.error().unwrap().contains("Connection refused"));
 }
 
 #[tokio::test]
-async fn a_renewal_whose_answer_is_lost_is_found_in_the_lease() {
-    let kept = Kept::default();
-    let (client, asked) = kept.serve().await;
+async fn a_renewal_without_response_is_found_in_the_lease() {
+    let lease_server = FakeLease::default();
+    let (client, requests) = lease_server.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
     let term = leadership.term();
-    methods(&asked);
-    kept.instead(Some(("PUT", true, (502, "bad gateway".to_owned()))));
+    methods(&requests);
+    lease_server.instead(Some(("PUT", true, (502, "bad gateway".to_owned()))));
     one.round().await;
-    assert!(leadership.trouble().is_some());
-    assert_eq!(leadership.term(), term, "until its deadline");
-    kept.instead(None);
+    assert!(leadership.error().is_some());
+    assert_eq!(leadership.term(), term, "it leads until its deadline");
+    lease_server.instead(None);
     one.round().await;
-    assert_eq!(methods(&asked), ["PUT", "GET", "PUT"]);
-    assert_eq!((leadership.term(), leadership.trouble()), (term, None));
+    assert_eq!(methods(&requests), ["PUT", "GET", "PUT"]);
+    assert_eq!((leadership.term(), leadership.error()), (term, None));
 }
 
 #[tokio::test]
-async fn a_lease_that_was_deleted_is_created_again_for_another_term() {
-    let kept = Kept::default();
-    let (client, asked) = kept.serve().await;
+async fn a_deleted_lease_is_created_again_in_a_new_term() {
+    let lease_server = FakeLease::default();
+    let (client, requests) = lease_server.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
     let term = leadership.term();
-    kept.0.lock().unwrap().lease = None;
-    methods(&asked);
+    lease_server.0.lock().unwrap().lease = None;
+    methods(&requests);
     one.round().await;
-    assert_eq!(methods(&asked), ["PUT", "GET", "POST"]);
+    assert_eq!(methods(&requests), ["PUT", "GET", "POST"]);
     assert!(leadership.term().is_some() && leadership.term() != term);
 }
 
 #[tokio::test]
-async fn what_is_given_back_is_looked_for_where_a_renewal_was_not_answered() {
-    let kept = Kept::default();
-    let (client, _) = kept.serve().await;
+async fn a_release_after_a_renewal_without_response_reads_the_lease_first() {
+    let lease_server = FakeLease::default();
+    let (client, _) = lease_server.serve().await;
     let (mut one, leadership) = elector(&client, "one");
     one.round().await;
-    kept.instead(Some(("PUT", true, (502, "bad gateway".to_owned()))));
+    lease_server.instead(Some(("PUT", true, (502, "bad gateway".to_owned()))));
     one.round().await;
-    kept.instead(None);
+    lease_server.instead(None);
     one.release().await;
     assert_eq!(
-        (kept.spec().get("holderIdentity"), leadership.term()),
+        (lease_server.spec().get("holderIdentity"), leadership.term()),
         (None, None)
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
-    let kept = Kept::default();
+async fn a_hanging_api_server_ends_the_leadership_at_its_deadline() {
+    let lease_server = FakeLease::default();
     let hangs = Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let (answers, hang) = (kept.clone(), Arc::clone(&hangs));
+    let (server, hang) = (lease_server.clone(), Arc::clone(&hangs));
     let router = axum::Router::new().fallback(move |request: axum::extract::Request| {
-        let (kept, hang) = (answers.clone(), Arc::clone(&hang));
+        let (lease_server, hang) = (server.clone(), Arc::clone(&hang));
         async move {
             if hang.load(std::sync::atomic::Ordering::Relaxed) {
                 std::future::pending::<()>().await;
@@ -326,7 +329,8 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
             let body = axum::body::to_bytes(request.into_body(), usize::MAX)
                 .await
                 .unwrap();
-            let (code, text) = kept.answer(&method, &uri, std::str::from_utf8(&body).unwrap());
+            let (code, text) =
+                lease_server.respond(&method, &uri, std::str::from_utf8(&body).unwrap());
             axum::response::Response::builder()
                 .status(code)
                 .body(axum::body::Body::from(text))
@@ -342,7 +346,7 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
     let stop = CancellationToken::new();
     let task = tokio::spawn(one.run(stop.clone()));
     let mut waited = leadership.clone();
-    waited.look();
+    waited.term_and_update();
     waited.changed().await;
     assert!(
         start.elapsed() > Duration::from_secs(9) && leadership.term().is_none(),
@@ -355,16 +359,16 @@ async fn an_api_server_that_hangs_ends_the_lead_by_its_deadline_and_no_later() {
     assert!(leadership.term().is_some(), "it leads again");
     stop.cancel();
     task.await.unwrap();
-    assert_eq!(kept.spec().get("holderIdentity"), None);
+    assert_eq!(lease_server.spec().get("holderIdentity"), None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_foreign_holder_that_stopped_renewing_is_followed_after_its_own_duration() {
-    let kept = Kept::default();
-    // By its clock it renews tomorrow, and by ours it is silent.
+async fn a_holder_of_another_program_that_stops_renewing_is_replaced_after_its_own_duration() {
+    let lease_server = FakeLease::default();
+    // Its clock is decades ahead, which must not matter.
     let time = MicroTime("2099-01-01T00:00:00Z".parse().unwrap());
-    kept.put(&json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time, "leaseTransitions": 7}));
-    let (client, _) = kept.serve().await;
+    lease_server.put(&json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time, "leaseTransitions": 7}));
+    let (client, _) = lease_server.serve().await;
     let (one, mut leadership) = elector(&client, "one");
     let start = Instant::now();
     let task = tokio::spawn(one.run(CancellationToken::new()));
@@ -372,46 +376,46 @@ async fn a_foreign_holder_that_stopped_renewing_is_followed_after_its_own_durati
     let waited = start.elapsed().as_secs();
     assert!((30..=33).contains(&waited), "{waited} s");
     assert!(leadership.term().is_some());
-    assert_eq!(kept.spec()["leaseTransitions"], 8);
+    assert_eq!(lease_server.spec()["leaseTransitions"], 8);
     task.abort();
 }
 
-/// Who says how an election goes, so that no lease is needed.
-pub(crate) struct Ruler {
-    standing: watch::Sender<Standing>,
-    terms: Election,
+/// Sets the result of an election without a Lease.
+pub(crate) struct FakeElection {
+    state: watch::Sender<LeadershipState>,
+    election: Election,
 }
 
-impl Ruler {
+impl FakeElection {
     pub(crate) fn new() -> (Self, Leadership) {
-        let (standing, receiver) = watch::channel(Standing::default());
+        let (state, receiver) = watch::channel(LeadershipState::default());
         (
-            Ruler {
-                standing,
-                terms: Election::new("me".to_owned(), candidacy("me").timing),
+            FakeElection {
+                state,
+                election: Election::new("me".to_owned(), candidacy("me").timing),
             },
             Leadership(receiver),
         )
     }
 
-    /// Another term begins; its renew deadline is ten seconds from now.
-    pub(crate) fn crown(&mut self) {
-        self.terms.resign(Instant::now());
-        self.terms
+    /// Starts a new term, whose renew deadline is ten seconds from now.
+    pub(crate) fn elect(&mut self) {
+        self.election.resign(Instant::now());
+        self.election
             .written(LeaseSpec::default(), Instant::now(), Instant::now());
-        let lead = self.terms.lead(Instant::now());
-        self.standing.send_replace(Standing {
-            lead,
+        let active = self.election.active(Instant::now());
+        self.state.send_replace(LeadershipState {
+            active,
             holder: Some("me".to_owned()),
-            trouble: None,
+            error: None,
         });
     }
 
     pub(crate) fn depose(&self) {
-        self.standing.send_replace(Standing {
-            lead: None,
+        self.state.send_replace(LeadershipState {
+            active: None,
             holder: Some("other".to_owned()),
-            trouble: None,
+            error: None,
         });
     }
 }

@@ -8,13 +8,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::cluster::client::{code, why};
+use crate::cluster::client::{error_message, status_code};
 use crate::model::usage::{Readings, import};
 
 use super::SourceError;
 
 const API: &str = "metrics.k8s.io/v1beta1";
-/// Usage that comes later than this is hardly better than none.
+/// The deadline of a request. Usage that arrives later is of little use.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The API metrics.k8s.io of one cluster.
@@ -23,25 +23,25 @@ pub struct MetricsApi {
     client: Client,
 }
 
-/// A list, each item as the text that it is.
+/// A list whose items stay raw text, so that one invalid item does not fail the others.
 #[derive(Deserialize)]
-struct List<'t> {
+struct ItemList<'t> {
     #[serde(borrow, default)]
     items: Option<Vec<&'t RawValue>>,
 }
 
 impl MetricsApi {
-    /// The API that a client leads to.
+    /// Creates the source from a client of the API server.
     pub const fn new(client: Client) -> Self {
         MetricsApi { client }
     }
 
-    /// Reads the usage of all nodes and pods: one list each, at the same time.
+    /// Reads the usage of all nodes and pods, by one list each at the same time.
     pub async fn read(&self) -> Result<Readings, SourceError> {
         let (nodes, pods) = tokio::try_join!(self.list("nodes"), self.list("pods"))?;
         let mut readings = Readings::default();
-        take(&nodes, "nodes", import::node, &mut readings)?;
-        take(&pods, "pods", import::pod, &mut readings)?;
+        add_items(&nodes, "nodes", import::node, &mut readings)?;
+        add_items(&pods, "pods", import::pod, &mut readings)?;
         Ok(readings)
     }
 
@@ -53,7 +53,7 @@ impl MetricsApi {
             why: e.to_string(),
         })?;
         match tokio::time::timeout(TIMEOUT, self.client.request_text(request)).await {
-            Ok(answer) => answer.map_err(|error| refused(resource, &error)),
+            Ok(result) => result.map_err(|error| source_error(resource, &error)),
             Err(_) => Err(SourceError::Slow {
                 what: what(),
                 limit: TIMEOUT,
@@ -62,9 +62,9 @@ impl MetricsApi {
     }
 }
 
-fn refused(resource: &'static str, error: &Error) -> SourceError {
-    let why = why(error);
-    match code(error) {
+fn source_error(resource: &'static str, error: &Error) -> SourceError {
+    let why = error_message(error);
+    match status_code(error) {
         Some(404) => SourceError::Absent { api: API },
         Some(403) => SourceError::Forbidden {
             api: API,
@@ -79,19 +79,20 @@ fn refused(resource: &'static str, error: &Error) -> SourceError {
     }
 }
 
-/// Takes in a list item by item, so that one that makes no sense harms no other.
-fn take(
+/// Reads a list item by item. An invalid item does not affect the others.
+fn add_items(
     text: &str,
     resource: &str,
     one: impl Fn(&Value, &mut Readings),
     into: &mut Readings,
 ) -> Result<(), SourceError> {
-    let list: List<'_> = serde_json::from_str(text).map_err(|e| SourceError::Failed {
+    let list: ItemList<'_> = serde_json::from_str(text).map_err(|e| SourceError::Failed {
         what: format!("{resource} of {API}"),
-        why: format!("no list: {e}"),
+        why: format!("invalid list: {e}"),
     })?;
     for item in list.items.unwrap_or_default() {
-        // What is no value, such as a number out of range, counts as an item of which nothing is known.
+        // An item that does not parse, such as one with a number out of range, is recorded as
+        // skipped.
         one(&serde_json::from_str(item.get()).unwrap_or_default(), into);
     }
     Ok(())
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nodes_and_pods_are_read_and_a_bad_item_harms_no_other() {
+    async fn nodes_and_pods_are_read_and_invalid_items_are_skipped() {
         let readings = read(|_, uri, _| {
             let usage = r#""timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": "1", "memory": "1Ki"}"#;
             let text = match uri {
@@ -140,20 +141,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn errors_say_what_to_do() {
-        let said = async |code| {
+    async fn errors_name_the_remedy() {
+        let message = async |code| {
             read(move |_, _, _| status(code, "m"))
                 .await
                 .unwrap_err()
                 .to_string()
         };
         assert_eq!(
-            said(503).await,
-            "metrics.k8s.io/v1beta1 does not answer: is metrics-server running? (m)"
+            message(503).await,
+            "metrics.k8s.io/v1beta1 is unavailable: is metrics-server running? (m)"
         );
         assert_eq!(
-            said(404).await,
-            "the API metrics.k8s.io/v1beta1 does not exist in this cluster; it comes with metrics-server"
+            message(404).await,
+            "the API metrics.k8s.io/v1beta1 does not exist in this cluster; install metrics-server"
         );
         let pods_only = read(|_, uri, _| {
             if uri.ends_with("pods") {
@@ -164,28 +165,28 @@ mod tests {
         });
         assert_eq!(
             pods_only.await.unwrap_err().to_string(),
-            "may not list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in API group \
+            "cannot list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in API group \
              metrics.k8s.io (m)"
         );
-        assert!(said(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));
-        let nonsense = read(|_, _, _| (200, "<html>".to_owned()))
+        assert!(message(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));
+        let invalid = read(|_, _, _| (200, "<html>".to_owned()))
             .await
             .unwrap_err()
             .to_string();
         assert!(
-            nonsense.starts_with("cannot read nodes of metrics.k8s.io/v1beta1: no list: "),
-            "{nonsense}"
+            invalid.starts_with("cannot read nodes of metrics.k8s.io/v1beta1: invalid list: "),
+            "{invalid}"
         );
-        let nobody = MetricsApi::new(client_of("http://127.0.0.1:1"))
+        let unreachable = MetricsApi::new(client_of("http://127.0.0.1:1"))
             .read()
             .await
             .unwrap_err()
             .to_string();
-        assert!(nobody.contains("Connection refused"), "{nobody}");
+        assert!(unreachable.contains("Connection refused"), "{unreachable}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_hangs_is_not_waited_for() {
+    async fn a_hanging_server_is_an_error() {
         let client = serve(axum::Router::new().fallback(std::future::pending::<()>)).await;
         assert!(MetricsApi::new(client).read().await.is_err());
     }

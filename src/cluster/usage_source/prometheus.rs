@@ -1,7 +1,7 @@
-//! Usage from Prometheus: a query for each sort of figure, all nodes or all pods at once.
+//! Usage from Prometheus: each query returns one kind of figure for all nodes or all pods.
 //!
-//! First it is asked what time it is there, and then for the figures of just that moment, so that they belong together
-//! and our own clock has no part in it.
+//! The first query asks for the server's time, and the others are evaluated at exactly that time.
+//! The figures so belong together, and the local clock has no influence.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,222 +13,212 @@ use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{self, UsagePolicy};
 
-use self::answer::Answer;
-use self::client::Asker;
-use self::frames::{Frames, Rules, Set};
-use self::trouble::Trouble;
+use self::client::PrometheusClient;
+use self::error::PrometheusError;
+use self::query::{PromQuery, QueryTimes};
+use self::readings::{JoinOptions, ReadingsBuilder, UsageQuery};
+use self::response::QueryResult;
 
-mod answer;
+mod query;
+pub mod error;
+mod http_error;
+mod connection;
 mod client;
-mod frames;
-pub mod trouble;
+mod response;
+mod readings;
 
-/// However seldom polls are, usage that comes later than this is hardly better than none.
-const LONGEST_LOOK: Duration = Duration::from_secs(30);
-/// By which headers Mimir and Thanos are told of the tenant. One that has nothing looks like one that does not exist.
+/// The longest read. Usage that arrives later is of little use, even with rare polls.
+const LONGEST_READ: Duration = Duration::from_secs(30);
+/// The tenant headers of Mimir and Thanos. An unknown tenant and one without data return the same
+/// empty result.
 const TENANT_HEADERS: [&str; 2] = ["X-Scope-OrgID", "THANOS-TENANT"];
-/// More moments than these tell no more of a window.
+/// The most evaluation times of a range query. More do not change what a window tells.
 const MOST_STEPS: i32 = 60;
+/// The query for the server's time.
+const TIME: &str = "time()";
 
-/// One Prometheus.
+/// A Prometheus server, or a compatible one.
 #[derive(Clone)]
 pub struct Prometheus {
     policy: Arc<policy::Prometheus>,
-    asker: Asker,
-    /// Time between two polls: no look at the present takes longer.
+    client: PrometheusClient,
+    /// The polling interval, which also limits a read of the present.
     poll: SignedDuration,
     window: SignedDuration,
 }
 
-/// Which moments are asked about, in milliseconds of Unix time.
-#[derive(Clone, Copy)]
-enum Moments {
-    One(i64),
-    Many { from: i64, to: i64, step: i64 },
-}
-
 impl Prometheus {
-    /// The Prometheus that a policy describes. Nothing is asked or read yet.
+    /// Creates the source that a policy describes, without reading a file or sending a request.
     pub fn new(policy: policy::Prometheus, usage: &UsagePolicy) -> Self {
         let policy = Arc::new(policy);
-        let asker = Asker::new(Arc::clone(&policy));
         Prometheus {
+            client: PrometheusClient::new(Arc::clone(&policy)),
             policy,
-            asker,
             poll: usage.poll,
             window: usage.window,
         }
     }
 
-    /// Where it is.
+    /// The URL from the policy.
     pub fn url(&self) -> &str {
         &self.policy.url
     }
 
-    /// Reads the usage of all nodes and pods once.
-    pub async fn read(&self, node_addresses: &NodeAddresses) -> Result<Readings, Trouble> {
-        let look = async {
-            let now = self.time().await?;
-            let mut all = self.look(node_addresses, Moments::One(now)).await?;
+    /// Reads the present usage of all nodes and pods.
+    pub async fn read(&self, node_addresses: &NodeAddresses) -> Result<Readings, PrometheusError> {
+        let limit = self.poll.unsigned_abs().min(LONGEST_READ);
+        let read = async {
+            let now = self.server_time().await?;
+            let mut all = self.query_all(node_addresses, QueryTimes::At(now)).await?;
             Ok(all.pop().map(|(_, readings)| readings).unwrap_or_default())
         };
-        in_time(self.poll.unsigned_abs().min(LONGEST_LOOK), Box::pin(look)).await
+        within(limit, Box::pin(read)).await
     }
 
-    /// Reads what was used since then, for a window at most, in the order of time.
+    /// Reads the usage since a time, but at most of one window, in the order of time.
     pub async fn read_past(
         &self,
         node_addresses: &NodeAddresses,
         since: Option<Timestamp>,
-    ) -> Result<Vec<(Timestamp, Readings)>, Trouble> {
-        let look = async {
-            let to = self.time().await?;
-            let millis = |d: SignedDuration| i64::try_from(d.as_millis()).unwrap_or(i64::MAX);
-            // Between two scrapes there is nothing new.
-            let step = self
-                .poll
-                .max(self.policy.scrape_interval)
-                .max(self.window / MOST_STEPS);
-            let step = millis(step).max(1000);
-            let earliest = to - millis(self.window) / step * step;
-            let from = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
-            // The last moment of all is the present one.
-            let from = to - (to - from).max(0) / step * step;
-            self.look(node_addresses, Moments::Many { from, to, step })
-                .await
+    ) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
+        let read = async {
+            let range = self.range(self.server_time().await?, since);
+            self.query_all(node_addresses, range).await
         };
-        in_time(LONGEST_LOOK, Box::pin(look)).await
+        within(LONGEST_READ, Box::pin(read)).await
     }
 
-    async fn time(&self) -> Result<i64, Trouble> {
-        let text = self
-            .asker
-            .ask("/api/v1/query", &[("query", "time()")], "time()")
-            .await?;
-        answer::time(&text)
+    async fn server_time(&self) -> Result<i64, PrometheusError> {
+        let query = PromQuery {
+            name: TIME,
+            promql: TIME,
+            times: QueryTimes::ServerNow,
+        };
+        response::time(&self.client.query(&query).await?)
     }
 
-    async fn look(
+    /// The evaluation times of a range query. The last one is the present.
+    fn range(&self, end: i64, since: Option<Timestamp>) -> QueryTimes {
+        // Nothing changes between two scrapes.
+        let step = self
+            .poll
+            .max(self.policy.scrape_interval)
+            .max(self.window / MOST_STEPS);
+        let step = millis(step).max(1000);
+        let earliest = end - millis(self.window) / step * step;
+        let start = since.map_or(earliest, |since| earliest.max(since.as_millisecond()));
+        let start = end - (end - start).max(0) / step * step;
+        QueryTimes::Range { start, end, step }
+    }
+
+    async fn query_all(
         &self,
         node_addresses: &NodeAddresses,
-        moments: Moments,
-    ) -> Result<Vec<(Timestamp, Readings)>, Trouble> {
-        let asked = &self.policy.queries;
-        let mut frames = Frames::new(Rules {
+        times: QueryTimes,
+    ) -> Result<Vec<(Timestamp, Readings)>, PrometheusError> {
+        let queries = self.queries();
+        let mut builder = ReadingsBuilder::new(JoinOptions {
             node_addresses,
             node_labels: &self.policy.node_labels,
             window: self.policy.averaged_over,
-            timed: [asked.node_time.is_some(), asked.pod_time.is_some()],
+            node_time: self.policy.queries.node_time.is_some(),
+            pod_time: self.policy.queries.pod_time.is_some(),
         });
-        let sets = [
-            (Set::NodeCpu, Some(&asked.node_cpu)),
-            (Set::NodeMemory, Some(&asked.node_memory)),
-            (Set::NodeTime, asked.node_time.as_ref()),
-            (Set::PodCpu, Some(&asked.pod_cpu)),
-            (Set::PodMemory, Some(&asked.pod_memory)),
-            (Set::PodTime, asked.pod_time.as_ref()),
-        ];
-        // The past of a large cluster is much: one answer of it is held at a time.
-        let at_once = if matches!(moments, Moments::One(_)) {
-            sets.len()
-        } else {
-            1
-        };
-        let questions = sets
-            .into_iter()
-            .filter_map(|(set, query)| Some((set, query?)));
-        let answers = stream::iter(questions).map(|(set, query)| self.answer(set, query, moments));
-        let mut answers = answers.buffered(at_once);
-        while let Some((set, answer)) = answers.try_next().await? {
-            let other = frames.take(set, answer)?;
-            // Of the past there may be nothing but what is gone.
-            if let (Moments::One(_), Some(example), false) =
-                (moments, other, node_addresses.is_empty())
+        // Range results of a large cluster take much memory, so only one is held at a time.
+        let concurrent = if times.is_range() { 1 } else { queries.len() };
+        let results = stream::iter(queries)
+            .map(|(query, promql)| self.result(query, promql, times))
+            .buffered(concurrent);
+        let mut results = std::pin::pin!(results);
+        while let Some((query, result)) = results.try_next().await? {
+            let other = builder.add(query, result)?;
+            // In the past, all nodes may have been others than today.
+            if let Some(example) = other.filter(|_| !times.is_range() && !node_addresses.is_empty())
             {
-                return Err(Trouble::Foreign {
-                    query: set.name(),
+                return Err(PrometheusError::OtherCluster {
+                    query: query.name(),
                     example,
                 });
             }
         }
-        Ok(frames.finish())
+        Ok(builder.finish())
     }
 
-    /// The answer to one query, which must not be empty: what nobody measures would else pass for what nobody uses.
-    async fn answer(
+    /// The queries of the policy.
+    fn queries(&self) -> Vec<(UsageQuery, &str)> {
+        let queries = &self.policy.queries;
+        [
+            (UsageQuery::NodeCpu, Some(&queries.node_cpu)),
+            (UsageQuery::NodeMemory, Some(&queries.node_memory)),
+            (UsageQuery::NodeTime, queries.node_time.as_ref()),
+            (UsageQuery::PodCpu, Some(&queries.pod_cpu)),
+            (UsageQuery::PodMemory, Some(&queries.pod_memory)),
+            (UsageQuery::PodTime, queries.pod_time.as_ref()),
+        ]
+        .into_iter()
+        .filter_map(|(query, promql)| Some((query, promql?.as_str())))
+        .collect()
+    }
+
+    /// Runs one query. An empty result is an error, because nodes without usage would pass for
+    /// idle.
+    async fn result(
         &self,
-        set: Set,
-        query: &str,
-        moments: Moments,
-    ) -> Result<(Set, Answer), Trouble> {
-        let query = self.policy.rendered(query);
-        let seconds = |millis: i64| format!("{}.{:03}", millis / 1000, millis % 1000);
-        let text = match moments {
-            Moments::One(at) => {
-                let at = seconds(at);
-                self.asker
-                    .ask(
-                        "/api/v1/query",
-                        &[("query", &query), ("time", &at)],
-                        set.name(),
-                    )
-                    .await?
-            }
-            Moments::Many { from, to, step } => {
-                let (from, to, step) = (seconds(from), seconds(to), seconds(step));
-                let params = [
-                    ("query", query.as_str()),
-                    ("start", &from),
-                    ("end", &to),
-                    ("step", &step),
-                ];
-                self.asker
-                    .ask("/api/v1/query_range", &params, set.name())
-                    .await?
-            }
-        };
-        let mut answer = answer::series(set.name(), &text)?;
-        if let Moments::One(at) = moments {
-            answer.all_at(at);
+        query: UsageQuery,
+        promql: &str,
+        times: QueryTimes,
+    ) -> Result<(UsageQuery, QueryResult), PrometheusError> {
+        let text = self
+            .client
+            .query(&PromQuery {
+                name: query.name(),
+                promql: &self.policy.rendered(promql),
+                times,
+            })
+            .await?;
+        let mut result = response::series(query.name(), &text)?;
+        if let QueryTimes::At(at) = times {
+            result.set_time(at);
         }
-        if answer.series.is_empty() && answer.refused.is_empty() {
-            return Err(Trouble::Empty {
-                query: set.name(),
+        if result.series.is_empty() && result.rejected.is_empty() {
+            return Err(PrometheusError::NoData {
+                query: query.name(),
                 hint: self.hint(),
             });
         }
-        Ok((set, answer))
+        Ok((query, result))
     }
 
+    /// Possible causes of an empty result.
     fn hint(&self) -> String {
         let range = self.policy.range();
-        let of_tenants = |name: &str| {
+        let tenant = self.policy.headers.iter().find(|(name, _)| {
             TENANT_HEADERS
                 .iter()
                 .any(|header| header.eq_ignore_ascii_case(name))
-        };
-        let tenant = self
-            .policy
-            .headers
-            .iter()
-            .find(|(name, _)| of_tenants(name));
+        });
         let tenant = tenant
-            .map(|(name, value)| format!(", and is {value:?} the tenant ({name})"))
+            .map(|(name, value)| format!(", and is {value:?} the right tenant ({name})"))
             .unwrap_or_default();
         format!(
-            "does it scrape the kubelets, at least twice in {range:#}{tenant}? `scrapeInterval`, `matchers` and `queries` say what is looked for"
+            "does it scrape the kubelets at least twice in {range:#}{tenant}? check \
+             `scrapeInterval`, `matchers` and `queries`"
         )
     }
 }
 
-/// A look that takes longer would hold up all else.
-async fn in_time<T>(
+fn millis(duration: SignedDuration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Limits the duration of a read, because the next poll waits for it.
+async fn within<T>(
     limit: Duration,
-    look: impl Future<Output = Result<T, Trouble>>,
-) -> Result<T, Trouble> {
-    tokio::time::timeout(limit, look)
+    read: impl Future<Output = Result<T, PrometheusError>>,
+) -> Result<T, PrometheusError> {
+    tokio::time::timeout(limit, read)
         .await
-        .unwrap_or(Err(Trouble::Slow(limit)))
+        .unwrap_or(Err(PrometheusError::Timeout(limit)))
 }
 
 #[cfg(test)]

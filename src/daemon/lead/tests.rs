@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{Candidate, Daemon, Lead, Stage, Steered};
 use crate::cluster::Cluster;
-use crate::cluster::client::tests::{Asked, fake, status};
+use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::evict::tests::planned;
-use crate::cluster::lease::tests::Ruler;
+use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::cycle::Cycle;
 use crate::daemon::telemetry::Health;
@@ -29,14 +29,14 @@ type Answer = (u16, String);
 struct Play {
     daemon: Daemon,
     engine: Engine,
-    ruler: Arc<Mutex<Ruler>>,
-    asked: Asked,
+    ruler: Arc<Mutex<FakeElection>>,
+    asked: ApiRequests,
 }
 
 impl Play {
     /// Requests about the ledger are answered so; each eviction is granted, and the lead is lost with this one.
     async fn new(ledger: Answer, last: usize) -> Self {
-        let (ruler, leadership) = Ruler::new();
+        let (ruler, leadership) = FakeElection::new();
         let ruler = Arc::new(Mutex::new(ruler));
         let (lord, evictions) = (Arc::clone(&ruler), Arc::new(Mutex::new(0)));
         let (client, asked) = fake(move |_, uri, _| {
@@ -85,7 +85,7 @@ impl Play {
 
     async fn leading(last: usize) -> Self {
         let mut play = Play::new(kept(LEDGER), last).await;
-        play.ruler.lock().unwrap().crown();
+        play.ruler.lock().unwrap().elect();
         assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
         play.asked.lock().unwrap().clear();
         play
@@ -131,7 +131,7 @@ async fn whoever_takes_over_reads_the_ledger_first() {
         play.asked.lock().unwrap().is_empty(),
         "who stands by asks for nothing"
     );
-    play.ruler.lock().unwrap().crown();
+    play.ruler.lock().unwrap().elect();
     assert!(!play.daemon.lead.holds(), "the ledger has not been read");
     assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
     assert!(play.daemon.lead.holds() && play.says(1));
@@ -141,7 +141,7 @@ async fn whoever_takes_over_reads_the_ledger_first() {
         "it leads already"
     );
     // Lost and won again: others may have written meanwhile.
-    play.ruler.lock().unwrap().crown();
+    play.ruler.lock().unwrap().elect();
     assert!(!play.daemon.lead.holds());
     assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
     assert_eq!(play.asked("GET", "/configmaps/ledger"), 2);
@@ -150,7 +150,7 @@ async fn whoever_takes_over_reads_the_ledger_first() {
 #[tokio::test]
 async fn without_the_ledger_nobody_leads() {
     let mut play = Play::new(status(500, "etcd is away"), 0).await;
-    play.ruler.lock().unwrap().crown();
+    play.ruler.lock().unwrap().elect();
     assert!(!play.daemon.take_lead(&mut play.engine).await.unwrap());
     assert!(!play.daemon.lead.holds() && play.says(0));
     let trouble = play.daemon.lead.trouble().unwrap();
@@ -159,7 +159,7 @@ async fn without_the_ledger_nobody_leads() {
         "the ledger: cannot get configmap system/ledger: etcd is away"
     );
     let mut play = Play::new(kept("scribbles"), 0).await;
-    play.ruler.lock().unwrap().crown();
+    play.ruler.lock().unwrap().elect();
     let error = play.daemon.take_lead(&mut play.engine).await.unwrap_err();
     assert!(
         error

@@ -1,5 +1,5 @@
-//! A real Prometheus beside the control plane, which scrapes what the simulated kubelets serve at /metrics/resource, or the
-//! program.
+//! A real Prometheus beside the control plane. It scrapes /metrics/resource of the simulated
+//! kubelets, or evenkeel itself.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -12,20 +12,20 @@ use super::control_plane::ControlPlane;
 use super::proxy::Proxy;
 use super::wait::{eventually, that};
 
-/// How often it scrapes.
-const SCRAPES: &str = "5s";
+/// The scrape interval.
+const SCRAPE_INTERVAL: &str = "5s";
 
-/// A running Prometheus, gone with this.
+/// A running Prometheus, killed on drop.
 pub struct Prometheus {
     child: Child,
     port: u16,
 }
 
 impl Prometheus {
-    /// Starts one for the nodes n1 to n`count`; returns when it answers.
+    /// Starts a Prometheus that scrapes the nodes n1 to n`count`. Returns when it listens.
     pub async fn start(control_plane: &ControlPlane, count: u32) -> Self {
         let mut config = format!(
-            "global: {{scrape_interval: {SCRAPES}}}\n\
+            "global: {{scrape_interval: {SCRAPE_INTERVAL}}}\n\
              scrape_configs:\n\
              - job_name: kubelet\n\
              \x20 static_configs:\n"
@@ -39,7 +39,8 @@ impl Prometheus {
         Prometheus::configured(control_plane, &config).await
     }
 
-    /// Starts one that scrapes the program every second, as deploy/components/monitoring has it scraped, by these rules.
+    /// Starts a Prometheus that scrapes evenkeel every second, with the labels of
+    /// deploy/components/monitoring, and evaluates these rules.
     pub async fn of_the_program(control_plane: &ControlPlane, rules: Option<&Path>) -> Self {
         let rules = rules
             .map(|path| format!("'{}'", path.display()))
@@ -75,37 +76,37 @@ impl Prometheus {
             .stderr(log)
             .spawn()
             .unwrap_or_else(|error| panic!("prometheus: {error}; .ci/run installs it"));
-        let it = Prometheus { child, port };
-        eventually("Prometheus to answer", 60, async || {
-            let there = std::net::TcpStream::connect(("127.0.0.1", port));
-            that(there.is_ok(), "nobody listens")
+        let prometheus = Prometheus { child, port };
+        eventually("Prometheus to listen", 60, async || {
+            let connection = std::net::TcpStream::connect(("127.0.0.1", port));
+            that(connection.is_ok(), "it does not listen")
         })
         .await;
-        it
+        prometheus
     }
 
-    /// The data that it answers with.
+    /// The field `data` of a response.
     pub async fn get(&self, path: &str, query: &[(&str, &str)]) -> Value {
         let url = Url::parse_with_params(&format!("{}{path}", self.url()), query).unwrap();
         let client =
             kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
-        let asked = url.as_str().strip_prefix(&self.url()).unwrap();
-        let request = http::Request::get(asked).body(Vec::new()).unwrap();
-        let answer: Value = client
+        let path = url.as_str().strip_prefix(&self.url()).unwrap();
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        let response: Value = client
             .request(request)
             .await
             .unwrap_or_else(|error| panic!("{query:?}: {error}"));
-        answer["data"].clone()
+        response["data"].clone()
     }
 
-    /// A meddler before it.
+    /// A proxy in front of it that can hold, replace and cut responses.
     pub async fn meddler(&self, control_plane: &ControlPlane) -> Proxy {
         let upstream =
             kube::Client::try_from(kube::Config::new(self.url().parse().unwrap())).unwrap();
         Proxy::before(upstream, control_plane.port(3)).await
     }
 
-    /// Where it is.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
@@ -118,9 +119,9 @@ impl Drop for Prometheus {
     }
 }
 
-/// What a policy says of usage that comes from there, besides how it is smoothed.
+/// The fields of a policy that select this source, without the smoothing.
 pub fn source(url: &str) -> String {
     format!(
-        "source: prometheus, prometheus: {{url: '{url}', scrapeInterval: {SCRAPES}, timeout: 2s}}, "
+        "source: prometheus, prometheus: {{url: '{url}', scrapeInterval: {SCRAPE_INTERVAL}, timeout: 2s}}, "
     )
 }

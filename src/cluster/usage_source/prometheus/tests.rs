@@ -1,4 +1,4 @@
-//! A Prometheus played by a function of the query: what is answered well, badly, slowly, and by whom it is asked.
+//! Reads from a fake Prometheus server that computes each response from the query.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,59 +9,74 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, Response};
+use axum::http::{HeaderMap, Method, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::trouble::Trouble;
-use super::{Prometheus, answer};
+use super::error::PrometheusError;
+use super::{Prometheus, response};
 use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{self, Login, Policy, UsagePolicy};
 use crate::values::Amount;
 
-mod bad_answers;
+mod bad_responses;
 mod clusters;
-mod kinds;
+mod requests;
+mod servers;
 mod tls;
 
-/// When the played Prometheus is asked: 2026-01-01T00:00:00Z.
+/// The time of the fake server: 2026-01-01T00:00:00Z.
 pub(crate) const NOW: i64 = 1_767_225_600;
 
-/// What was asked: the path, the parameters, the headers.
-pub(crate) type Asked = Arc<Mutex<Vec<(String, BTreeMap<String, String>, HeaderMap)>>>;
+/// The received requests, in order.
+pub(crate) type RecordedRequests = Arc<Mutex<Vec<RecordedRequest>>>;
 
-/// Status, content type, body.
-pub(crate) type Said = (u16, &'static str, String);
+/// A request to the fake server. The parameters come from the URL or from the form.
+pub(crate) struct RecordedRequest {
+    method: Method,
+    pub(crate) path: String,
+    params: BTreeMap<String, String>,
+    headers: HeaderMap,
+}
 
-fn json_of(value: &Value) -> Said {
+/// Status, content type and body.
+pub(crate) type CannedResponse = (u16, &'static str, String);
+
+fn json_of(value: &Value) -> CannedResponse {
     (200, "application/json", value.to_string())
 }
 
-/// A router that answers each query by its name in the policy of [`policy`].
+/// A server that responds to each query, which the policy of [`usage`] writes by its name.
 pub(crate) fn router(
-    answer: impl Fn(&str) -> Said + Clone + Send + Sync + 'static,
-) -> (Router, Asked) {
-    router_by(move |query, _| answer(query))
+    respond: impl Fn(&str) -> CannedResponse + Clone + Send + Sync + 'static,
+) -> (Router, RecordedRequests) {
+    router_by(move |query, _, _| respond(query))
 }
 
-/// The same by who asks.
+/// A server whose response depends on query, headers and method.
 fn router_by(
-    answer: impl Fn(&str, &HeaderMap) -> Said + Clone + Send + Sync + 'static,
-) -> (Router, Asked) {
-    let asked = Asked::default();
-    let log = Arc::clone(&asked);
+    respond: impl Fn(&str, &HeaderMap, &Method) -> CannedResponse + Clone + Send + Sync + 'static,
+) -> (Router, RecordedRequests) {
+    let requests = RecordedRequests::default();
+    let log = Arc::clone(&requests);
     let router = Router::new().fallback(move |request: Request| {
-        let (log, answer) = (Arc::clone(&log), answer.clone());
+        let (log, respond) = (Arc::clone(&log), respond.clone());
         async move {
-            let url = reqwest::Url::parse(&format!("http://p{}", request.uri())).unwrap();
+            let (parts, body) = request.into_parts();
+            let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+            let mut url = reqwest::Url::parse(&format!("http://p{}", parts.uri)).unwrap();
+            if parts.method == Method::POST {
+                url.set_query(Some(std::str::from_utf8(&body).unwrap()));
+            }
             let params: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
-            let query = params["query"].clone();
-            let headers = request.headers().clone();
-            let (status, kind, text) = answer(&query, &headers);
-            log.lock()
-                .unwrap()
-                .push((url.path().to_owned(), params, headers));
+            let (status, kind, text) = respond(&params["query"], &parts.headers, &parts.method);
+            log.lock().unwrap().push(RecordedRequest {
+                method: parts.method,
+                path: url.path().to_owned(),
+                params,
+                headers: parts.headers,
+            });
             Response::builder()
                 .status(status)
                 .header("content-type", kind)
@@ -69,7 +84,7 @@ fn router_by(
                 .unwrap()
         }
     });
-    (router, asked)
+    (router, requests)
 }
 
 pub(crate) async fn serve(router: Router) -> String {
@@ -81,7 +96,7 @@ pub(crate) async fn serve(router: Router) -> String {
     format!("http://{address}")
 }
 
-/// A policy whose queries are called as their fields are.
+/// A policy in which each query is the name of its field.
 pub(crate) fn usage(url: &str, more: &str) -> UsagePolicy {
     let text = format!(
         "{{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates], usage: {{source: prometheus,
@@ -106,7 +121,7 @@ pub(crate) fn node_addresses() -> NodeAddresses {
     node_addresses
 }
 
-fn vector(result: &Value) -> Said {
+fn vector(result: &Value) -> CannedResponse {
     json_of(&json!({"status": "success", "data": {"resultType": "vector", "result": result}}))
 }
 
@@ -114,8 +129,8 @@ fn point(value: &str) -> Value {
     json!([NOW, value])
 }
 
-/// A healthy answer to each query: n1 and n2 with one pod on n1.
-pub(crate) fn healthy(query: &str) -> Said {
+/// A valid response to each query: n1 and n2, with one pod on n1.
+pub(crate) fn healthy(query: &str) -> CannedResponse {
     let node = |value: &str| {
         let of = |labels: Value| json!({"metric": labels, "value": point(value)});
         vector(&json!([
@@ -138,20 +153,20 @@ pub(crate) fn healthy(query: &str) -> Said {
         "podCpu" => pod("0.25"),
         "podMemory" => pod("1024"),
         "podTime" => pod(&taken),
-        other => panic!("nobody asks for {other}"),
+        other => panic!("unexpected query {other}"),
     }
 }
 
-/// Reads from a healthy Prometheus that answers one query otherwise.
+/// Reads from a healthy server with another response to one query.
 async fn read_with(
     query: &'static str,
-    said: impl Fn() -> Said + Clone + Send + Sync + 'static,
-) -> Result<Readings, Trouble> {
-    let (router, _) = router(move |asked| {
-        if asked == query {
-            said()
+    respond: impl Fn() -> CannedResponse + Clone + Send + Sync + 'static,
+) -> Result<Readings, PrometheusError> {
+    let (router, _) = router(move |name| {
+        if name == query {
+            respond()
         } else {
-            healthy(asked)
+            healthy(name)
         }
     });
     prometheus(&serve(router).await, "")
@@ -164,8 +179,8 @@ fn at(second: i64) -> Timestamp {
 }
 
 #[tokio::test]
-async fn nodes_and_pods_are_read_with_the_time_at_which_they_were_measured() {
-    let (router, asked) = router(healthy);
+async fn readings_have_the_time_of_measurement() {
+    let (router, requests) = router(healthy);
     let readings = prometheus(&serve(router).await, "")
         .read(&node_addresses())
         .await
@@ -181,7 +196,7 @@ async fn nodes_and_pods_are_read_with_the_time_at_which_they_were_measured() {
     );
     assert_eq!(
         readings.nodes["n2"], n1,
-        "by its address, for it has no other label"
+        "found by address, because the series has no other label"
     );
     let web = ("shop".to_owned(), "web".to_owned());
     assert_eq!(
@@ -189,22 +204,18 @@ async fn nodes_and_pods_are_read_with_the_time_at_which_they_were_measured() {
         (Amount::millicores(250), "n1")
     );
     assert!(readings.skipped.is_empty(), "{:?}", readings.skipped);
-    let asked = asked.lock().unwrap();
-    assert_eq!(
-        asked.len(),
-        7,
-        "the time, and one query for each sort of figure"
-    );
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests.len(), 7, "the time, then one query per figure");
     assert!(
-        asked
+        requests
             .iter()
             .skip(1)
-            .all(|(path, p, _)| path == "/api/v1/query" && p["time"] == format!("{NOW}.000"))
+            .all(|r| r.path == "/api/v1/query" && r.params["time"] == format!("{NOW}.000"))
     );
 }
 
 #[tokio::test]
-async fn what_is_told_twice_is_taken_with_care() {
+async fn of_duplicate_series_the_largest_usage_counts() {
     let twice = || {
         let of = |instance: &str, value: &str| json!({"metric": {"node": "n1", "instance": instance}, "value": point(value)});
         vector(&json!([of("a:1", "1"), of("b:1", "3"), of("c:1", "2")]))
@@ -213,12 +224,12 @@ async fn what_is_told_twice_is_taken_with_care() {
     assert_eq!(readings.nodes["n1"].used.cpu, Amount::millicores(3000));
     assert_eq!(
         readings.skipped[0].to_string(),
-        r#"nodeCpu {instance="b:1",node="n1"} cannot be read: told twice, and so are 1 more"#
+        r#"nodeCpu {instance="b:1",node="n1"} cannot be read: duplicate series (and 1 more)"#
     );
 }
 
 #[tokio::test]
-async fn of_namesakes_on_two_nodes_the_one_that_was_measured_last_counts() {
+async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
     let both = |query: &str| {
         let of = |node: &str, value: &str| json!({"metric": {"node": node, "namespace": "shop", "pod": "web"}, "value": point(value)});
         match query {
@@ -243,12 +254,13 @@ async fn of_namesakes_on_two_nodes_the_one_that_was_measured_last_counts() {
 }
 
 #[tokio::test]
-async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
-    let (router, asked) = router(|query| {
+async fn the_past_is_read_by_one_range_query_per_figure() {
+    let (router, requests) = router(|query| {
         if query == "time()" {
             return healthy(query);
         }
-        // n1 was measured each half minute, seven seconds before the moments that are asked about, and is not told of at one moment in between.
+        // n1 is measured every 30 s, seven seconds before each evaluation time. One time in between
+        // has no sample.
         let labels = json!({"node": "n1", "namespace": "shop", "pod": "web"});
         let moments: Vec<i64> = (0..=10)
             .map(|i| NOW - 300 + 30 * i)
@@ -276,14 +288,14 @@ async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
     assert_eq!(
         past[1].1.nodes["n1"].at,
         at(NOW - 277),
-        "when it was measured, not when it was asked for"
+        "the time of measurement, not of evaluation"
     );
-    let ranges: Vec<BTreeMap<String, String>> = asked
+    let ranges: Vec<BTreeMap<String, String>> = requests
         .lock()
         .unwrap()
         .iter()
-        .filter(|a| a.0 == "/api/v1/query_range")
-        .map(|a| a.1.clone())
+        .filter(|r| r.path == "/api/v1/query_range")
+        .map(|r| r.params.clone())
         .collect();
     assert_eq!(ranges.len(), 6);
     assert_eq!(
@@ -297,47 +309,47 @@ async fn the_past_is_read_by_one_query_for_each_sort_of_figure() {
         .await
         .unwrap();
     assert_eq!(
-        asked.lock().unwrap().last().unwrap().1["start"],
+        requests.lock().unwrap().last().unwrap().params["start"],
         (NOW - 90).to_string() + ".000",
-        "only what is not known"
+        "only the unknown part"
     );
 }
 
 #[tokio::test]
-async fn values_that_do_not_follow_each_other_in_time_are_left_out() {
+async fn values_whose_times_do_not_increase_are_dropped() {
     let text = json!({"status": "success", "data": {"resultType": "matrix", "result": [
         {"metric": {"node": "n1"}, "values": [[10, "1"], [30, "2"], [20, "3"], [30, "4"], [40, "NaN"], [50, "5"]]}]}});
-    let answer = answer::series("nodeCpu", &text.to_string()).unwrap();
+    let result = response::series("nodeCpu", &text.to_string()).unwrap();
     assert_eq!(
-        answer.series[0].points,
+        result.series[0].points,
         [(10_000, 1.0), (30_000, 2.0), (50_000, 5.0)]
     );
-    assert_eq!(answer.refused.len(), 1);
+    assert_eq!(result.rejected.len(), 1);
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_not_read_to_the_end() {
+async fn a_body_above_the_limit_is_not_read() {
     let (router, _) = router(|query| match query {
         "nodeCpu" => (200, "application/json", " ".repeat(3 << 20)),
         _ => healthy(query),
     });
     let mut prometheus = prometheus(&serve(router).await, "");
-    prometheus.asker = prometheus.asker.at_most(1 << 20);
-    let trouble = prometheus.read(&node_addresses()).await.unwrap_err();
+    prometheus.client = prometheus.client.with_largest_body(1 << 20);
+    let error = prometheus.read(&node_addresses()).await.unwrap_err();
     assert_eq!(
-        trouble.to_string(),
-        "answers with more than 1 MiB; narrow the query by `matchers`"
+        error.to_string(),
+        "returns more than 1 MiB; narrow the queries by `matchers`"
     );
 }
 
 #[tokio::test]
-async fn whoever_does_not_answer_is_not_waited_for() {
+async fn a_server_that_does_not_respond_is_an_error_within_the_timeout() {
     let url = serve(Router::new().fallback(std::future::pending::<()>)).await;
-    let trouble = prometheus(&url, "")
+    let error = prometheus(&url, "")
         .read(&node_addresses())
         .await
         .unwrap_err();
-    assert_eq!(trouble, Trouble::Slow(Duration::from_secs(2)));
+    assert_eq!(error, PrometheusError::Timeout(Duration::from_secs(2)));
     let nobody = prometheus("http://127.0.0.1:1", "")
         .read(&node_addresses())
         .await
@@ -349,9 +361,9 @@ async fn whoever_does_not_answer_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_may_pass_is_asked_again_and_what_may_not_is_not() {
+async fn only_temporary_errors_are_retried() {
     for (status, expected) in [(503, 3), (429, 3), (400, 1), (403, 1)] {
-        let (router, asked) = router(move |_| (status, "text/plain", String::new()));
+        let (router, requests) = router(move |_| (status, "text/plain", String::new()));
         let mut usage = usage(&serve(router).await, "");
         let policy = policy::Prometheus {
             retries: 2,
@@ -363,12 +375,12 @@ async fn what_may_pass_is_asked_again_and_what_may_not_is_not() {
                 .await
                 .is_err()
         );
-        assert_eq!(asked.lock().unwrap().len(), expected, "{status}");
+        assert_eq!(requests.lock().unwrap().len(), expected, "{status}");
     }
 }
 
 #[tokio::test]
-async fn it_recovers_by_itself() {
+async fn a_read_after_a_failure_succeeds() {
     let times = Arc::new(AtomicU32::new(0));
     let (router, _) = router(move |query| match times.fetch_add(1, Ordering::Relaxed) {
         0 => (500, "text/plain", String::new()),
@@ -387,14 +399,14 @@ async fn it_recovers_by_itself() {
     );
 }
 
-/// A file of this test's own, gone with it.
-struct File(PathBuf);
+/// A file in the temporary directory, removed on drop.
+struct TempFile(PathBuf);
 
-impl File {
+impl TempFile {
     fn new(name: &str, text: &str) -> Self {
         let path = std::env::temp_dir().join(format!("evenkeel-{}-{name}", std::process::id()));
         std::fs::write(&path, text).unwrap();
-        File(path)
+        TempFile(path)
     }
 
     fn write(&self, text: &str) {
@@ -406,17 +418,17 @@ impl File {
     }
 }
 
-impl Drop for File {
+impl Drop for TempFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
 #[tokio::test]
-async fn a_token_that_was_replaced_is_read_anew() {
+async fn a_replaced_token_is_used_without_a_restart() {
     let accepted = Arc::new(Mutex::new("Bearer one".to_owned()));
     let expected = Arc::clone(&accepted);
-    let (guarded, _) = router_by(move |query, headers| {
+    let (guarded, _) = router_by(move |query, headers, _| {
         let known = headers
             .get("authorization")
             .is_some_and(|a| *a == *expected.lock().unwrap());
@@ -427,7 +439,7 @@ async fn a_token_that_was_replaced_is_read_anew() {
         }
     });
     let url = serve(guarded).await;
-    let token = File::new("token", "one\n");
+    let token = TempFile::new("token", "one\n");
     let with_token = prometheus(&url, &format!("bearerTokenFile: '{}',", token.name()));
     assert!(with_token.read(&node_addresses()).await.is_ok());
     *accepted.lock().unwrap() = "Bearer two".to_owned();
@@ -439,7 +451,7 @@ async fn a_token_that_was_replaced_is_read_anew() {
     assert_eq!(
         refused,
         format!(
-            "does not accept our credentials (401), which were read anew from {}: no",
+            "does not accept our credentials (401), read again from {}: no",
             token.name()
         )
     );
@@ -456,7 +468,10 @@ async fn a_token_that_was_replaced_is_read_anew() {
         .to_string();
     assert_eq!(
         empty,
-        format!("bearerTokenFile: cannot use {}: it is empty", token.name())
+        format!(
+            "cannot be queried: bearerTokenFile: cannot use {}: it is empty",
+            token.name()
+        )
     );
     let without = prometheus(&url, "")
         .read(&node_addresses())
@@ -465,7 +480,7 @@ async fn a_token_that_was_replaced_is_read_anew() {
         .to_string();
     assert_eq!(
         without,
-        "does not accept our credentials (401); write bearerTokenFile or basicAuth: no"
+        "does not accept our credentials (401); set bearerTokenFile or basicAuth: no"
     );
     let missing = prometheus(&url, "bearerTokenFile: /nowhere/token,")
         .read(&node_addresses())
@@ -473,23 +488,24 @@ async fn a_token_that_was_replaced_is_read_anew() {
         .unwrap_err()
         .to_string();
     assert!(
-        missing.starts_with("bearerTokenFile: cannot use /nowhere/token: No such file"),
+        missing.contains(": bearerTokenFile: cannot use /nowhere/token: No such file"),
         "{missing}"
     );
 }
 
 #[tokio::test]
-async fn a_password_and_the_tenant_are_sent() {
-    let (router, asked) = router(healthy);
-    let word = File::new("password", "se:sam\n");
+async fn password_and_tenant_are_sent_with_every_request() {
+    let (router, requests) = router(healthy);
+    let password = TempFile::new("password", "se:sam\n");
     let more = format!(
         "basicAuth: {{username: ali, passwordFile: '{}'}}, headers: {{X-Scope-OrgID: 'a|b'}},",
-        word.name()
+        password.name()
     );
-    let it = prometheus(&serve(router).await, &more);
-    assert!(matches!(it.policy.login, Some(Login::Basic { .. })));
-    it.read(&node_addresses()).await.unwrap();
-    for (_, _, headers) in asked.lock().unwrap().iter() {
+    let prometheus = prometheus(&serve(router).await, &more);
+    assert!(matches!(prometheus.policy.login, Some(Login::Basic { .. })));
+    prometheus.read(&node_addresses()).await.unwrap();
+    for request in requests.lock().unwrap().iter() {
+        let headers = &request.headers;
         assert_eq!(
             (&headers["authorization"], &headers["x-scope-orgid"]),
             (

@@ -13,7 +13,7 @@ use prost::Message;
 use reqwest::Client;
 use tokio::sync::watch;
 
-use crate::cluster::error_text::{causes, said};
+use crate::cluster::error_text::{causes, one_line};
 
 use super::collector::Collector;
 use super::error::TraceError;
@@ -106,7 +106,7 @@ async fn read(mut response: reqwest::Response) -> Result<Response<Bytes>, TraceE
 
 /// Returns why there is no response, with what to do about the most common reasons.
 fn request_error(error: &reqwest::Error) -> TraceError {
-    let text = said(&causes(error));
+    let text = one_line(&causes(error));
     if text.contains("certificate expired") {
         return TraceError::Tls(format!("the collector's certificate has expired: {text}"));
     }
@@ -150,7 +150,7 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
     let is_text = content_type
         .is_some_and(|kind| kind.starts_with("text/plain") || kind.starts_with("application/json"));
     let message = if is_text {
-        said(&String::from_utf8_lossy(body))
+        one_line(&String::from_utf8_lossy(body))
     } else {
         String::new()
     };
@@ -171,6 +171,6 @@ fn rejection(body: &[u8]) -> Option<TraceError> {
         .filter(|spans| *spans > 0)?;
     Some(TraceError::Rejected {
         spans,
-        reason: said(&partial.error_message),
+        reason: one_line(&partial.error_message),
     })
 }

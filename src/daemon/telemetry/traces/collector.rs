@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 use reqwest::{Certificate, Client, Url, redirect};
 use tokio_rustls::rustls::crypto::ring;
 
-use crate::cluster::error_text::{causes, said};
+use crate::cluster::error_text::{causes, one_line};
 
 use super::error::TraceError;
 
@@ -86,7 +86,7 @@ impl Collector {
         }
         builder
             .build()
-            .map_err(|error| TraceError::Tls(said(&causes(&error))))
+            .map_err(|error| TraceError::Tls(one_line(&causes(&error))))
     }
 }
 
@@ -97,7 +97,7 @@ fn certificates(file: &Path) -> Result<Vec<Certificate>, TraceError> {
     };
     let text = std::fs::read(file).map_err(|cause| error(cause.to_string()))?;
     let certificates =
-        Certificate::from_pem_bundle(&text).map_err(|cause| error(said(&causes(&cause))))?;
+        Certificate::from_pem_bundle(&text).map_err(|cause| error(one_line(&causes(&cause))))?;
     if certificates.is_empty() {
         return Err(error("it contains no certificate".to_owned()));
     }

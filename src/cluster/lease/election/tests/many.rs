@@ -1,5 +1,6 @@
-//! Three candidates whose clocks go at other speeds and show other times; a network that delays, loses and reorders calls
-//! and answers; processes that are stopped, killed and told to end. Time is simulated.
+//! Three candidates in simulated time. Their clocks run at different speeds and show different
+//! times; the network delays, loses and reorders requests and responses; processes are stopped,
+//! killed and terminated.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -8,93 +9,93 @@ use proptest::prelude::{Just, Strategy, prop_assert};
 use proptest::prop_oneof;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::{Duration, Election, Instant, LeaseSpec, Step, Timestamp, stamp, timing};
+use super::{Duration, Election, ElectionStep, Instant, LeaseSpec, Timestamp, stamp, timing};
 
 const COUNT: usize = 3;
-/// What happens, happens before this; then there is calm. Milliseconds of true time.
-const TROUBLED: u64 = 300_000;
+/// Faults happen before this time, in milliseconds. A calm period follows.
+const FAULTY: u64 = 300_000;
 const CALM: u64 = 60_000;
-/// As the calls of this timing have it.
+/// The deadline of a request with this timing, in milliseconds.
 const TIMEOUT: u64 = 3_333;
 
 #[derive(Clone, Debug)]
-struct World {
-    /// The speed of each clock, in thousandths, and what it shows at the beginning.
+struct ElectionScenario {
+    /// The speed of each clock, in thousandths, and the offset of its wall time in seconds.
     clocks: [(u64, i64); COUNT],
-    /// What becomes of each call and its answer, in turn: milliseconds, or lost.
+    /// The delay in milliseconds of each request and its response; `None` if it is lost.
     network: Vec<(Option<u64>, Option<u64>)>,
-    mishaps: Vec<(u64, usize, Mishap)>,
+    faults: Vec<(u64, usize, ProcessFault)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Mishap {
-    /// As by SIGSTOP, for so long.
+enum ProcessFault {
+    /// SIGSTOP for this time.
     Stopped(u64),
-    /// As by SIGKILL; it starts again after so long, by another identity.
+    /// SIGKILL. The process starts again after this time with another identity.
     Killed(u64),
-    /// As by SIGTERM.
+    /// SIGTERM, and a new start after this time.
     Ended(u64),
-    /// Its calls reach nobody for so long.
+    /// Its requests are lost for this time.
     CutOff(u64),
 }
 
 #[derive(Clone, Debug)]
-enum Call {
+enum LeaseCall {
     Read,
     Write(LeaseSpec, Option<u64>),
     Release(LeaseSpec, Option<u64>),
 }
 
 #[derive(Clone, Debug)]
-enum Answer {
+enum LeaseResponse {
     Found(Option<(LeaseSpec, u64)>),
     Written(LeaseSpec, u64),
     Conflict,
 }
 
 #[derive(Clone, Debug)]
-enum Event {
+enum SimulatedEvent {
     Round,
-    Arrives(u64, Call),
-    Answered(u64, Answer),
+    Arrives(u64, LeaseCall),
+    Response(u64, LeaseResponse),
     TimedOut(u64),
-    Mishap(Mishap),
+    ProcessFault(ProcessFault),
     Starts,
 }
 
-struct Candidate {
+struct SimulatedCandidate {
     election: Election,
-    /// Which process this is, of all that there were in this place.
+    /// The number of restarts.
     life: u64,
-    /// The version that it saw last.
+    /// The last seen resource version.
     version: Option<u64>,
-    /// The call that it waits for, and when it was sent.
+    /// The open request and the time of sending.
     waiting: Option<(u64, Instant)>,
     calls: usize,
     stopped_until: u64,
     cut_off_until: u64,
 }
 
-struct Play<'w> {
-    world: &'w World,
+struct ElectionSimulation<'w> {
+    scenario: &'w ElectionScenario,
     zero: Instant,
     now: u64,
     lease: Option<(LeaseSpec, u64)>,
     versions: u64,
     ids: u64,
     sent: usize,
-    candidates: Vec<Candidate>,
-    /// What is to come: by time, then by order; for whom, and for which life of it.
-    queue: BTreeMap<(u64, u64), (usize, u64, Event)>,
-    /// How often the lead went from one to another.
+    candidates: Vec<SimulatedCandidate>,
+    /// Future events by time and order, with the candidate and the number of its restarts.
+    queue: BTreeMap<(u64, u64), (usize, u64, SimulatedEvent)>,
+    /// How often the leader changed.
     handovers: usize,
     last: Option<(usize, u64)>,
 }
 
-impl<'w> Play<'w> {
-    fn new(world: &'w World) -> Self {
+impl<'w> ElectionSimulation<'w> {
+    fn new(scenario: &'w ElectionScenario) -> Self {
         let zero = Instant::now();
-        let candidate = |at: usize| Candidate {
+        let candidate = |at: usize| SimulatedCandidate {
             election: Election::new(format!("{at}-0"), timing()),
             life: 0,
             version: None,
@@ -105,8 +106,8 @@ impl<'w> Play<'w> {
         };
         let candidates = (0..COUNT).map(candidate).collect();
         let (queue, lease) = (BTreeMap::new(), None);
-        let mut play = Play {
-            world,
+        let mut simulation = ElectionSimulation {
+            scenario,
             zero,
             now: 0,
             lease,
@@ -119,26 +120,31 @@ impl<'w> Play<'w> {
             last: None,
         };
         for at in 0..COUNT {
-            play.plan(at as u64 * 700, at, Event::Round);
+            simulation.plan(at as u64 * 700, at, SimulatedEvent::Round);
         }
-        for (time, at, mishap) in &world.mishaps {
-            play.ids += 1;
-            // Whatever life it is in by then.
-            play.queue
-                .insert((*time, play.ids), (*at, u64::MAX, Event::Mishap(*mishap)));
+        for (time, at, fault) in &scenario.faults {
+            simulation.ids += 1;
+            // `u64::MAX` matches any number of restarts.
+            simulation.queue.insert(
+                (*time, simulation.ids),
+                (*at, u64::MAX, SimulatedEvent::ProcessFault(*fault)),
+            );
         }
-        play
+        simulation
     }
 
-    /// Plays to the end. Tells who led together at some time, if anybody did.
+    /// Runs to the end. Fails if two candidates lead at the same time.
     fn run(&mut self) -> Result<(), String> {
         while let Some(((time, id), (at, life, event))) = self.queue.pop_first() {
-            if time > TROUBLED + CALM {
+            if time > FAULTY + CALM {
                 break;
             }
             self.now = time;
             let candidate = &self.candidates[at];
-            let inside = !matches!(event, Event::Arrives(..) | Event::Mishap(_));
+            let inside = !matches!(
+                event,
+                SimulatedEvent::Arrives(..) | SimulatedEvent::ProcessFault(_)
+            );
             if inside && life != candidate.life {
                 continue;
             }
@@ -147,31 +153,31 @@ impl<'w> Play<'w> {
                     .insert((candidate.stopped_until, id), (at, life, event));
                 continue;
             }
-            self.happens(at, event);
+            self.handle(at, event);
             self.check()?;
         }
         Ok(())
     }
 
-    fn happens(&mut self, at: usize, event: Event) {
+    fn handle(&mut self, at: usize, event: SimulatedEvent) {
         match event {
-            Event::Starts => {
+            SimulatedEvent::Starts => {
                 let (life, clock) = (self.candidates[at].life, self.clock(at));
-                let it = &mut self.candidates[at];
-                it.election = Election::new(format!("{at}-{life}"), timing());
-                (it.version, it.waiting, it.calls) = (None, None, 0);
-                it.election.begin(clock);
+                let candidate = &mut self.candidates[at];
+                candidate.election = Election::new(format!("{at}-{life}"), timing());
+                (candidate.version, candidate.waiting, candidate.calls) = (None, None, 0);
+                candidate.election.begin(clock);
                 self.step(at);
             }
-            Event::Round => {
+            SimulatedEvent::Round => {
                 let clock = self.clock(at);
                 self.candidates[at].election.begin(clock);
                 self.candidates[at].calls = 0;
                 self.step(at);
             }
-            Event::Arrives(id, call) => {
-                let answer = self.serve(call);
-                let delay = if self.troubled() {
+            SimulatedEvent::Arrives(id, call) => {
+                let response = self.serve(call);
+                let delay = if self.is_faulty() {
                     self.network(id).1
                 } else {
                     Some(1)
@@ -181,12 +187,12 @@ impl<'w> Play<'w> {
                     self.ids += 1;
                     self.queue.insert(
                         (self.now + delay, self.ids),
-                        (at, life, Event::Answered(id, answer)),
+                        (at, life, SimulatedEvent::Response(id, response)),
                     );
                 }
             }
-            Event::Answered(id, answer) => self.answered(at, id, answer),
-            Event::TimedOut(id) => {
+            SimulatedEvent::Response(id, response) => self.respond(at, id, response),
+            SimulatedEvent::TimedOut(id) => {
                 if self.candidates[at]
                     .waiting
                     .is_some_and(|(waiting, _)| waiting == id)
@@ -196,115 +202,120 @@ impl<'w> Play<'w> {
                     self.rest(at);
                 }
             }
-            Event::Mishap(mishap) => self.mishap(at, mishap),
+            SimulatedEvent::ProcessFault(fault) => self.fault(at, fault),
         }
     }
 
-    fn answered(&mut self, at: usize, id: u64, answer: Answer) {
+    fn respond(&mut self, at: usize, id: u64, response: LeaseResponse) {
         let clock = self.clock(at);
-        let it = &mut self.candidates[at];
-        let Some((_, sent)) = it.waiting.filter(|(waiting, _)| *waiting == id) else {
+        let candidate = &mut self.candidates[at];
+        let Some((_, sent)) = candidate.waiting.filter(|(waiting, _)| *waiting == id) else {
             return;
         };
-        it.waiting = None;
-        match answer {
-            Answer::Found(found) => {
-                it.version = found.as_ref().map(|(_, version)| *version);
-                it.election.read(found.map(|(spec, _)| spec), clock);
+        candidate.waiting = None;
+        match response {
+            LeaseResponse::Found(found) => {
+                candidate.version = found.as_ref().map(|(_, version)| *version);
+                candidate.election.read(found.map(|(spec, _)| spec), clock);
                 self.step(at);
             }
-            Answer::Written(spec, version) => {
-                it.version = Some(version);
-                it.election.written(spec, sent, clock);
+            LeaseResponse::Written(spec, version) => {
+                candidate.version = Some(version);
+                candidate.election.written(spec, sent, clock);
                 self.rest(at);
             }
-            Answer::Conflict => {
-                it.election.unsure();
+            LeaseResponse::Conflict => {
+                candidate.election.unsure();
                 self.step(at);
             }
         }
     }
 
-    fn mishap(&mut self, at: usize, mishap: Mishap) {
-        match mishap {
-            Mishap::Stopped(long) => self.candidates[at].stopped_until = self.now + long,
-            Mishap::CutOff(long) => self.candidates[at].cut_off_until = self.now + long,
-            Mishap::Killed(pause) | Mishap::Ended(pause) => {
-                if matches!(mishap, Mishap::Ended(_))
+    fn fault(&mut self, at: usize, fault: ProcessFault) {
+        match fault {
+            ProcessFault::Stopped(long) => self.candidates[at].stopped_until = self.now + long,
+            ProcessFault::CutOff(long) => self.candidates[at].cut_off_until = self.now + long,
+            ProcessFault::Killed(pause) | ProcessFault::Ended(pause) => {
+                if matches!(fault, ProcessFault::Ended(_))
                     && self.now >= self.candidates[at].stopped_until
                 {
                     let clock = self.clock(at);
-                    let it = &mut self.candidates[at];
-                    it.election.resign(clock);
-                    let over = it.version;
-                    if let Some(spec) = it
+                    let candidate = &mut self.candidates[at];
+                    candidate.election.resign(clock);
+                    let over = candidate.version;
+                    if let Some(spec) = candidate
                         .election
                         .released(stamp())
-                        .filter(|_| it.election.is_sure())
+                        .filter(|_| candidate.election.is_sure())
                     {
-                        self.send(at, Call::Release(spec, over));
+                        self.send(at, LeaseCall::Release(spec, over));
                     }
                 }
-                let it = &mut self.candidates[at];
-                // What it was is gone, whatever it waits for; nor is a dead process stopped.
-                (it.life, it.waiting, it.stopped_until) = (it.life + 1, None, 0);
-                it.election = Election::new("nobody".to_owned(), timing());
-                self.plan(pause, at, Event::Starts);
+                let candidate = &mut self.candidates[at];
+                // The process is gone, with its open request and its SIGSTOP.
+                (candidate.life, candidate.waiting, candidate.stopped_until) =
+                    (candidate.life + 1, None, 0);
+                candidate.election = Election::new("dead".to_owned(), timing());
+                self.plan(pause, at, SimulatedEvent::Starts);
             }
         }
     }
 
-    fn serve(&mut self, call: Call) -> Answer {
+    fn serve(&mut self, call: LeaseCall) -> LeaseResponse {
         let (spec, over) = match call {
-            Call::Read => return Answer::Found(self.lease.clone()),
-            Call::Write(spec, over) | Call::Release(spec, over) => (spec, over),
+            LeaseCall::Read => return LeaseResponse::Found(self.lease.clone()),
+            LeaseCall::Write(spec, over) | LeaseCall::Release(spec, over) => (spec, over),
         };
         if over != self.lease.as_ref().map(|(_, version)| *version) {
-            return Answer::Conflict;
+            return LeaseResponse::Conflict;
         }
         self.versions += 1;
         self.lease = Some((spec.clone(), self.versions));
-        Answer::Written(spec, self.versions)
+        LeaseResponse::Written(spec, self.versions)
     }
 
     fn step(&mut self, at: usize) {
         let (clock, wall) = (self.clock(at), self.wall(at));
-        let it = &mut self.candidates[at];
-        it.calls += 1;
-        if it.calls > 3 {
+        let candidate = &mut self.candidates[at];
+        candidate.calls += 1;
+        if candidate.calls > 3 {
             return self.rest(at);
         }
-        match it.election.step(clock, wall) {
-            Step::Wait => self.rest(at),
-            Step::Read => self.send(at, Call::Read),
-            Step::Write(spec) => {
-                let over = it.version;
-                self.send(at, Call::Write(spec, over));
+        match candidate.election.step(clock, wall) {
+            ElectionStep::Wait => self.rest(at),
+            ElectionStep::Read => self.send(at, LeaseCall::Read),
+            ElectionStep::Write(spec) => {
+                let over = candidate.version;
+                self.send(at, LeaseCall::Write(spec, over));
             }
         }
     }
 
-    fn send(&mut self, at: usize, call: Call) {
+    fn send(&mut self, at: usize, call: LeaseCall) {
         self.ids += 1;
         self.sent += 1;
         let id = self.sent as u64;
         self.candidates[at].waiting = Some((id, self.clock(at)));
-        let delay = if self.troubled() {
+        let delay = if self.is_faulty() {
             self.network(id).0
         } else {
             Some(1)
         };
         if let Some(delay) = delay.filter(|_| self.now >= self.candidates[at].cut_off_until) {
-            self.plan(delay, at, Event::Arrives(id, call));
+            self.plan(delay, at, SimulatedEvent::Arrives(id, call));
         }
-        self.plan(self.truly(at, TIMEOUT), at, Event::TimedOut(id));
+        self.plan(
+            self.true_millis(at, TIMEOUT),
+            at,
+            SimulatedEvent::TimedOut(id),
+        );
     }
 
     fn rest(&mut self, at: usize) {
-        self.plan(self.truly(at, 2_000), at, Event::Round);
+        self.plan(self.true_millis(at, 2_000), at, SimulatedEvent::Round);
     }
 
-    fn plan(&mut self, after: u64, at: usize, event: Event) {
+    fn plan(&mut self, after: u64, at: usize, event: SimulatedEvent) {
         self.ids += 1;
         self.queue.insert(
             (self.now + after, self.ids),
@@ -312,12 +323,12 @@ impl<'w> Play<'w> {
         );
     }
 
-    /// Nobody leads beside another, at any time.
+    /// Fails if two candidates lead.
     fn check(&mut self) -> Result<(), String> {
         let leads = |at: &usize| {
             self.candidates[*at]
                 .election
-                .lead(self.clock(*at))
+                .active(self.clock(*at))
                 .is_some()
         };
         let leaders: Vec<usize> = (0..COUNT).filter(leads).collect();
@@ -335,39 +346,39 @@ impl<'w> Play<'w> {
         Ok(())
     }
 
-    fn troubled(&self) -> bool {
-        self.now < TROUBLED
+    fn is_faulty(&self) -> bool {
+        self.now < FAULTY
     }
 
     fn network(&self, id: u64) -> (Option<u64>, Option<u64>) {
-        self.world.network[usize::try_from(id).unwrap() % self.world.network.len()]
+        self.scenario.network[usize::try_from(id).unwrap() % self.scenario.network.len()]
     }
 
-    /// What the steady clock of a candidate shows.
+    /// The monotonic clock of a candidate.
     fn clock(&self, at: usize) -> Instant {
-        self.zero + Duration::from_micros(self.now * self.world.clocks[at].0)
+        self.zero + Duration::from_micros(self.now * self.scenario.clocks[at].0)
     }
 
-    /// What its calendar shows.
+    /// The wall clock of a candidate.
     fn wall(&self, at: usize) -> Timestamp {
-        stamp() + jiff::SignedDuration::from_secs(self.world.clocks[at].1)
+        stamp() + jiff::SignedDuration::from_secs(self.scenario.clocks[at].1)
     }
 
-    /// How long it truly takes until its clock has gone on for so long.
-    fn truly(&self, at: usize, millis: u64) -> u64 {
-        millis * 1_000 / self.world.clocks[at].0
+    /// The true duration, in milliseconds, of a duration on the candidate's clock.
+    fn true_millis(&self, at: usize, millis: u64) -> u64 {
+        millis * 1_000 / self.scenario.clocks[at].0
     }
 }
 
-fn worlds() -> impl Strategy<Value = World> {
-    // Clocks up to 15 % off: 10 s of the slowest are less than 15 s of the fastest.
+fn scenarios() -> impl Strategy<Value = ElectionScenario> {
+    // Clocks are up to 15 % off: 10 s of the slowest are less than 15 s of the fastest.
     let clock = || {
         (
             prop_oneof![850..=1150u64, Just(850), Just(1150)],
             -40_000_000..40_000_000i64,
         )
     };
-    // Most come soon, some when they have hardly been waited for any longer, some later, and some never.
+    // Most arrive soon, some around the timeout, some later, and some never.
     let delay = || {
         prop_oneof![
             14 => (0..300u64).prop_map(Some),
@@ -376,50 +387,53 @@ fn worlds() -> impl Strategy<Value = World> {
             1 => Just(None),
         ]
     };
-    let mishap = prop_oneof![
-        (0..60_000u64).prop_map(Mishap::Stopped),
-        (0..20_000u64).prop_map(Mishap::Killed),
-        (0..20_000u64).prop_map(Mishap::Ended),
-        (0..30_000u64).prop_map(Mishap::CutOff),
+    let fault = prop_oneof![
+        (0..60_000u64).prop_map(ProcessFault::Stopped),
+        (0..20_000u64).prop_map(ProcessFault::Killed),
+        (0..20_000u64).prop_map(ProcessFault::Ended),
+        (0..30_000u64).prop_map(ProcessFault::CutOff),
     ];
-    let mishaps = proptest::collection::vec((0..TROUBLED - 60_000, 0..COUNT, mishap), 0..12);
+    let faults = proptest::collection::vec((0..FAULTY - 60_000, 0..COUNT, fault), 0..12);
     let network = proptest::collection::vec((delay(), delay()), 1..200);
-    ((clock(), clock(), clock()), network, mishaps).prop_map(|((a, b, c), network, mishaps)| {
-        World {
+    ((clock(), clock(), clock()), network, faults).prop_map(|((a, b, c), network, faults)| {
+        ElectionScenario {
             clocks: [a, b, c],
             network,
-            mishaps,
+            faults,
         }
     })
 }
 
 #[test]
-fn there_are_never_two_leaders_and_in_the_end_there_is_one() {
+fn there_are_never_two_leaders_and_finally_there_is_one() {
     let handovers = Cell::new(0);
     let mut runner = TestRunner::new(Config {
         failure_persistence: None,
         ..Config::default()
     });
-    let done = runner.run(&worlds(), |world| {
-        let mut play = Play::new(&world);
-        let together = play.run();
+    let done = runner.run(&scenarios(), |scenario| {
+        let mut simulation = ElectionSimulation::new(&scenario);
+        let together = simulation.run();
         prop_assert!(together.is_ok(), "{}", together.unwrap_err());
         let leaders = (0..COUNT)
             .filter(|at| {
-                play.candidates[*at]
+                simulation.candidates[*at]
                     .election
-                    .lead(play.clock(*at))
+                    .active(simulation.clock(*at))
                     .is_some()
             })
             .count();
-        prop_assert!(leaders == 1, "after a minute of calm {leaders} lead");
-        handovers.set(handovers.get() + play.handovers);
+        prop_assert!(
+            leaders == 1,
+            "{leaders} leaders after a minute without faults"
+        );
+        handovers.set(handovers.get() + simulation.handovers);
         Ok(())
     });
     done.unwrap_or_else(|error| panic!("{error}"));
     assert!(
         handovers.get() > 100,
-        "only {} handovers, so this shows nothing",
+        "only {} handovers, too few to prove anything",
         handovers.get()
     );
 }

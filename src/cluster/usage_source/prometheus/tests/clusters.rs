@@ -1,19 +1,20 @@
-//! One store for several clusters, whose nodes and pods may be called alike.
+//! One server for several clusters, whose nodes and pods may share names.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{
-    NOW, Said, Trouble, healthy, node_addresses, point, prometheus, router, serve, vector,
+    CannedResponse, NOW, PrometheusError, healthy, node_addresses, point, prometheus, router,
+    serve, vector,
 };
 use crate::model::usage::Readings;
 
-/// What is read where nodeCpu and podMemory are answered with these series: labels and value.
+/// Reads with these series, as labels and value, for nodeCpu and podMemory.
 async fn read(
     nodes: &'static [(&str, &str)],
     pods: &'static [(&str, &str)],
-) -> Result<Readings, Trouble> {
-    let series = |all: &[(&str, &str)]| -> Said {
+) -> Result<Readings, PrometheusError> {
+    let series = |all: &[(&str, &str)]| -> CannedResponse {
         let labels = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         let series = all
             .iter()
@@ -30,23 +31,23 @@ async fn read(
         .await
 }
 
-async fn trouble(nodes: &'static [(&str, &str)], pods: &'static [(&str, &str)]) -> String {
-    let trouble = read(nodes, pods).await.unwrap_err();
-    format!("[{}] {trouble}", trouble.kind())
+async fn error_from(nodes: &'static [(&str, &str)], pods: &'static [(&str, &str)]) -> String {
+    let error = read(nodes, pods).await.unwrap_err();
+    format!("[{}] {error}", error.kind())
 }
 
 #[tokio::test]
-async fn nodes_that_are_called_alike_in_two_clusters_are_not_mixed() {
-    let alike = trouble(
+async fn nodes_with_one_name_in_two_clusters_are_an_error() {
+    let alike = error_from(
         &[
             (r#"{"cluster": "prod", "node": "n1"}"#, "1"),
             (r#"{"cluster": "dev", "node": "n1"}"#, "7"),
         ],
         &[],
     );
-    assert_snapshot!(alike.await, @r#"[clusters] tells of nodes that are called as ours in several clusters, cluster="dev" and cluster="prod": say by `matchers` which is this one, such as 'cluster="dev"'"#);
-    // One has n1 and the other n2: both are ours by name, and one of them is not ours.
-    let apart = trouble(
+    assert_snapshot!(alike.await, @r#"[clusters] returns nodes of several clusters that share the names of this cluster's nodes, cluster="dev" and cluster="prod": select this cluster by `matchers`, such as 'cluster="dev"'"#);
+    // One cluster has n1 and the other n2: both names are ours, but one of the nodes is not.
+    let apart = error_from(
         &[
             (r#"{"cluster": "prod", "node": "n1"}"#, "1"),
             (r#"{"cluster": "dev", "node": "n2"}"#, "7"),
@@ -54,8 +55,8 @@ async fn nodes_that_are_called_alike_in_two_clusters_are_not_mixed() {
         &[],
     );
     assert!(apart.await.starts_with("[clusters] "));
-    // By address, of which two networks may have the same.
-    let address = trouble(
+    // Two networks may use the same address.
+    let address = error_from(
         &[
             (r#"{"cluster": "prod", "instance": "10.0.0.1:9100"}"#, "1"),
             (r#"{"cluster": "dev", "instance": "10.0.0.1:9100"}"#, "7"),
@@ -66,7 +67,7 @@ async fn nodes_that_are_called_alike_in_two_clusters_are_not_mixed() {
 }
 
 #[tokio::test]
-async fn pods_that_are_called_alike_are_not_mixed_either() {
+async fn pods_with_one_name_in_two_clusters_are_an_error() {
     const PODS: [(&str, &str); 2] = [
         (
             r#"{"cluster": "prod", "namespace": "shop", "pod": "web"}"#,
@@ -77,14 +78,14 @@ async fn pods_that_are_called_alike_are_not_mixed_either() {
             "7",
         ),
     ];
-    assert!(trouble(&[], &PODS).await.starts_with("[clusters] "));
-    // Nodes of one, and pods of the other.
-    let between = trouble(&[(r#"{"cluster": "prod", "node": "n1"}"#, "1")], &[PODS[1]]);
+    assert!(error_from(&[], &PODS).await.starts_with("[clusters] "));
+    // Nodes of one cluster and pods of the other.
+    let between = error_from(&[(r#"{"cluster": "prod", "node": "n1"}"#, "1")], &[PODS[1]]);
     assert!(between.await.starts_with("[clusters] "));
 }
 
 #[tokio::test]
-async fn a_cluster_whose_nodes_are_called_otherwise_is_no_trouble() {
+async fn a_cluster_with_other_node_names_is_skipped() {
     let nodes = &[
         (r#"{"cluster": "prod", "node": "n1"}"#, "1"),
         (r#"{"cluster": "dev", "node": "m1"}"#, "7"),
@@ -93,24 +94,24 @@ async fn a_cluster_whose_nodes_are_called_otherwise_is_no_trouble() {
     assert_eq!(readings.nodes.keys().collect::<Vec<_>>(), ["n1"]);
     assert_eq!(
         readings.skipped[0].to_string(),
-        r#"nodeCpu {cluster="dev",node="m1"} cannot be read: no node of this cluster"#
+        r#"nodeCpu {cluster="dev",node="m1"} cannot be read: not a node of this cluster"#
     );
 }
 
 #[tokio::test]
-async fn where_only_others_are_told_of_it_is_said_and_not_taken_for_silence() {
-    let others = trouble(
+async fn series_of_other_clusters_alone_are_not_reported_as_an_empty_result() {
+    let others = error_from(
         &[
             (r#"{"cluster": "dev", "node": "m1"}"#, "7"),
             (r#"{"node": "m2"}"#, "7"),
         ],
         &[],
     );
-    assert_snapshot!(others.await, @r#"[foreign] answers the query nodeCpu with nothing about this cluster, but with {cluster="dev",node="m1"} (no node of this cluster): does it hold this cluster, do `matchers` choose it, and do `nodeLabels` name the label of the node?"#);
+    assert_snapshot!(others.await, @r#"[foreign] returns no series of this cluster for the query nodeCpu, only others such as {cluster="dev",node="m1"} (not a node of this cluster): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?"#);
 }
 
 #[tokio::test]
-async fn the_past_may_tell_of_nothing_but_nodes_that_are_gone() {
+async fn the_past_may_contain_only_deleted_nodes() {
     let (router, _) = router(|query| {
         if query == "time()" {
             return healthy(query);

@@ -1,4 +1,4 @@
-//! Prometheus behind TLS: an authority of its own, a certificate that has expired, one that we must show.
+//! Prometheus over TLS: a private authority, an expired certificate, client certificates.
 
 use axum::serve::Listener;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -12,43 +12,43 @@ use tokio_rustls::server::TlsStream;
 
 use std::sync::Arc;
 
-use super::{File, healthy, node_addresses, prometheus, router};
+use super::{TempFile, healthy, node_addresses, prometheus, router};
 
-/// Whoever signs certificates.
-struct Authority {
+/// A certificate authority.
+struct TestAuthority {
     issuer: Issuer<'static, KeyPair>,
     certificate: rcgen::Certificate,
 }
 
-struct Signed {
+struct SignedCertificate {
     certificate: rcgen::Certificate,
     key: KeyPair,
 }
 
-impl Authority {
+impl TestAuthority {
     fn new() -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).unwrap();
-        Authority {
+        TestAuthority {
             issuer: Issuer::new(params, key),
             certificate,
         }
     }
 
-    fn sign(&self, last_year: i32) -> Signed {
+    fn sign(&self, last_year: i32) -> SignedCertificate {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         params.not_after = rcgen::date_time_ymd(last_year, 1, 1);
-        Signed {
+        SignedCertificate {
             certificate: params.signed_by(&key, &self.issuer).unwrap(),
             key,
         }
     }
 
-    fn file(&self, name: &str) -> File {
-        File::new(name, &pem("CERTIFICATE", self.certificate.der()))
+    fn file(&self, name: &str) -> TempFile {
+        TempFile::new(name, &pem("CERTIFICATE", self.certificate.der()))
     }
 }
 
@@ -62,12 +62,12 @@ fn pem(kind: &str, der: &[u8]) -> String {
     )
 }
 
-struct Tls {
+struct TlsListener {
     tcp: TcpListener,
     acceptor: TlsAcceptor,
 }
 
-impl Listener for Tls {
+impl Listener for TlsListener {
     type Io = TlsStream<TcpStream>;
     type Addr = std::net::SocketAddr;
 
@@ -85,8 +85,9 @@ impl Listener for Tls {
     }
 }
 
-/// A healthy Prometheus with this certificate; with `clients`, only for whom that authority vouches.
-async fn serve_tls(own: &Signed, clients: Option<&Authority>) -> String {
+/// Serves a healthy Prometheus with this certificate. With `clients`, it requires a client
+/// certificate of that authority.
+async fn serve_tls(own: &SignedCertificate, clients: Option<&TestAuthority>) -> String {
     let provider = Arc::new(ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -106,7 +107,7 @@ async fn serve_tls(own: &Signed, clients: Option<&Authority>) -> String {
         .unwrap();
     let tcp = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = tcp.local_addr().unwrap().port();
-    let listener = Tls {
+    let listener = TlsListener {
         tcp,
         acceptor: TlsAcceptor::from(Arc::new(config)),
     };
@@ -114,35 +115,35 @@ async fn serve_tls(own: &Signed, clients: Option<&Authority>) -> String {
     format!("https://localhost:{port}")
 }
 
-async fn said(url: &str, more: &str) -> String {
+async fn result_of(url: &str, more: &str) -> String {
     match prometheus(url, more).read(&node_addresses()).await {
         Ok(readings) => format!("{} nodes", readings.nodes.len()),
-        Err(trouble) => format!("[{}] {trouble}", trouble.kind()),
+        Err(error) => format!("[{}] {error}", error.kind()),
     }
 }
 
 #[tokio::test]
-async fn an_authority_of_its_own_is_trusted_when_the_policy_says_so() {
-    let (ours, theirs) = (Authority::new(), Authority::new());
+async fn a_private_authority_is_trusted_if_the_policy_names_it() {
+    let (ours, theirs) = (TestAuthority::new(), TestAuthority::new());
     let url = serve_tls(&ours.sign(2050), None).await;
     let (trusted, other) = (ours.file("ca-1"), theirs.file("ca-2"));
     assert_eq!(
-        said(&url, &format!("caFile: '{}',", trusted.name())).await,
+        result_of(&url, &format!("caFile: '{}',", trusted.name())).await,
         "2 nodes"
     );
-    let stranger = said(&url, &format!("caFile: '{}',", other.name())).await;
+    let untrusted = result_of(&url, &format!("caFile: '{}',", other.name())).await;
     assert!(
-        stranger.starts_with(
-            "[tls] has a certificate of an authority that is not trusted; give that authority's as caFile"
+        untrusted.starts_with(
+            "[tls] has a certificate of an untrusted authority; set the authority's certificate as caFile"
         ),
-        "{stranger}"
+        "{untrusted}"
     );
-    let system = said(&url, "").await;
+    let system = result_of(&url, "").await;
     assert!(
-        system.starts_with("[tls] has a certificate of an authority that is not trusted"),
+        system.starts_with("[tls] has a certificate of an untrusted authority"),
         "{system}"
     );
-    let elsewhere = said(
+    let elsewhere = result_of(
         &url.replace("localhost", "127.0.0.1"),
         &format!("caFile: '{}',", trusted.name()),
     )
@@ -151,61 +152,69 @@ async fn an_authority_of_its_own_is_trusted_when_the_policy_says_so() {
         elsewhere.starts_with("[tls] cannot be reached by TLS: "),
         "{elsewhere}"
     );
-    let empty = File::new("ca-3", "nothing");
-    let none = said(&url, &format!("caFile: '{}',", empty.name())).await;
+    let empty = TempFile::new("ca-3", "nothing");
+    let none = result_of(&url, &format!("caFile: '{}',", empty.name())).await;
     assert_eq!(
         none,
         format!(
-            "[file] caFile: cannot use {}: there is no certificate in it",
+            "[file] cannot be queried: caFile: cannot use {}: it contains no certificate",
             empty.name()
         )
     );
 }
 
 #[tokio::test]
-async fn a_certificate_that_has_expired_is_told_and_a_new_authority_is_taken_without_a_restart() {
-    let ours = Authority::new();
+async fn an_expired_certificate_is_named_and_a_new_authority_needs_no_restart() {
+    let ours = TestAuthority::new();
     let ca = ours.file("ca-4");
     let url = serve_tls(&ours.sign(2020), None).await;
-    let expired = said(&url, &format!("caFile: '{}',", ca.name())).await;
+    let expired = result_of(&url, &format!("caFile: '{}',", ca.name())).await;
     assert!(
-        expired.starts_with("[tls] has a certificate that has expired"),
+        expired.starts_with("[tls] has an expired certificate"),
         "{expired}"
     );
 
-    let next = Authority::new();
+    let next = TestAuthority::new();
     let url = serve_tls(&next.sign(2050), None).await;
-    let it = prometheus(&url, &format!("caFile: '{}',", ca.name()));
-    assert!(it.read(&node_addresses()).await.is_err());
+    let prometheus = prometheus(&url, &format!("caFile: '{}',", ca.name()));
+    assert!(prometheus.read(&node_addresses()).await.is_err());
     ca.write(&pem("CERTIFICATE", next.certificate.der()));
-    assert_eq!(it.read(&node_addresses()).await.unwrap().nodes.len(), 2);
+    assert_eq!(
+        prometheus
+            .read(&node_addresses())
+            .await
+            .unwrap()
+            .nodes
+            .len(),
+        2
+    );
 }
 
 #[tokio::test]
-async fn who_we_are_is_shown_by_a_certificate() {
-    let ours = Authority::new();
+async fn the_client_certificate_is_sent() {
+    let ours = TestAuthority::new();
     let url = serve_tls(&ours.sign(2050), Some(&ours)).await;
     let ca = ours.file("ca-5");
     let own = ours.sign(2050);
-    let certificate = File::new("crt", &pem("CERTIFICATE", own.certificate.der()));
-    let key = File::new("key", &pem("PRIVATE KEY", &own.key.serialize_der()));
+    let certificate = TempFile::new("crt", &pem("CERTIFICATE", own.certificate.der()));
+    let key = TempFile::new("key", &pem("PRIVATE KEY", &own.key.serialize_der()));
     let more = format!(
         "caFile: '{}', clientCertificateFile: '{}', clientKeyFile: '{}',",
         ca.name(),
         certificate.name(),
         key.name()
     );
-    assert_eq!(said(&url, &more).await, "2 nodes");
-    let nobody = said(&url, &format!("caFile: '{}',", ca.name())).await;
+    assert_eq!(result_of(&url, &more).await, "2 nodes");
+    let anonymous = result_of(&url, &format!("caFile: '{}',", ca.name())).await;
     assert!(
-        nobody.starts_with("[tls] ") || nobody.starts_with("[down] "),
-        "{nobody}"
+        anonymous.starts_with("[tls] ") || anonymous.starts_with("[down] "),
+        "{anonymous}"
     );
     key.write("no key");
-    let broken = said(&url, &more).await;
+    let broken = result_of(&url, &more).await;
     assert!(
         broken.starts_with(&format!(
-            "[file] clientCertificateFile: cannot use {}: ",
+            "[file] cannot be queried: clientCertificateFile: cannot use {}: ",
             certificate.name()
         )),
         "{broken}"

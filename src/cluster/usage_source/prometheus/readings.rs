@@ -1,0 +1,401 @@
+//! Joins the results of all queries into readings: usage by node and pod, with the time of
+//! measurement.
+//!
+//! A reading needs cpu, memory and time. Of duplicate values, the larger usage and the earlier time
+//! count. Series of several clusters are an error.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cluster::error_text::one_line;
+use crate::model::snapshot::facts::Skipped;
+use crate::model::snapshot::node_addresses::NodeAddresses;
+use crate::model::usage::{Measure, Readings, Sample};
+use crate::policy;
+use crate::values::Amount;
+
+use super::error::PrometheusError;
+use super::response::{QueryResult, SeriesLabels, TimeSeries};
+
+/// Above any real machine. A query that returns more measures something else.
+const MOST_CORES: f64 = 1e6;
+const MOST_BYTES: f64 = 1e18;
+const LATEST_SECOND: f64 = 1e11;
+
+/// The usage queries of the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum UsageQuery {
+    NodeCpu,
+    NodeMemory,
+    NodeTime,
+    PodCpu,
+    PodMemory,
+    PodTime,
+}
+
+impl UsageQuery {
+    /// Its name in the policy.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            UsageQuery::NodeCpu => "nodeCpu",
+            UsageQuery::NodeMemory => "nodeMemory",
+            UsageQuery::NodeTime => "nodeTime",
+            UsageQuery::PodCpu => "podCpu",
+            UsageQuery::PodMemory => "podMemory",
+            UsageQuery::PodTime => "podTime",
+        }
+    }
+
+    const fn is_of_pods(self) -> bool {
+        matches!(
+            self,
+            UsageQuery::PodCpu | UsageQuery::PodMemory | UsageQuery::PodTime
+        )
+    }
+
+    const fn is_time(self) -> bool {
+        matches!(self, UsageQuery::NodeTime | UsageQuery::PodTime)
+    }
+
+    const fn largest_value(self) -> f64 {
+        match self {
+            UsageQuery::NodeCpu | UsageQuery::PodCpu => MOST_CORES,
+            UsageQuery::NodeMemory | UsageQuery::PodMemory => MOST_BYTES,
+            UsageQuery::NodeTime | UsageQuery::PodTime => LATEST_SECOND,
+        }
+    }
+}
+
+/// How series become readings.
+#[derive(Clone, Copy)]
+pub(super) struct JoinOptions<'r> {
+    pub(super) node_addresses: &'r NodeAddresses,
+    /// Labels that may name the node; the first one that a series has decides.
+    pub(super) node_labels: &'r [String],
+    /// The period over which a value is averaged.
+    pub(super) window: SignedDuration,
+    /// Whether the policy queries the time of node readings. Without it, the evaluation time
+    /// counts.
+    pub(super) node_time: bool,
+    /// The same for pods.
+    pub(super) pod_time: bool,
+}
+
+/// Collects query results by evaluation time.
+pub(super) struct ReadingsBuilder<'r> {
+    options: JoinOptions<'r>,
+    by_time: BTreeMap<i64, PartialReadings>,
+    /// The cluster label of the first series about our nodes that has one.
+    cluster: Option<String>,
+    /// Skipped series by query and reason: the labels of the first, and how many.
+    skipped: BTreeMap<(UsageQuery, String), (SeriesLabels, usize)>,
+}
+
+#[derive(Default)]
+struct PartialReadings {
+    nodes: BTreeMap<String, PartialSample>,
+    /// By namespace and name, then by node if the series name one.
+    pods: BTreeMap<(String, String), BTreeMap<Option<String>, PartialSample>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct PartialSample {
+    cpu: Option<f64>,
+    memory: Option<f64>,
+    /// Unix seconds.
+    time: Option<f64>,
+}
+
+/// The node or pod that a series measures.
+enum SeriesSubject {
+    Node(String),
+    Pod {
+        namespace: String,
+        name: String,
+        node: Option<String>,
+    },
+}
+
+/// Nodes or pods that lack cpu, memory or time: how many, and the first.
+#[derive(Default)]
+struct Incomplete {
+    count: usize,
+    first: String,
+}
+
+impl<'r> ReadingsBuilder<'r> {
+    pub(super) fn new(options: JoinOptions<'r>) -> Self {
+        ReadingsBuilder {
+            options,
+            by_time: BTreeMap::new(),
+            cluster: None,
+            skipped: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the result of one query. Returns a sample series if none belongs to this cluster.
+    pub(super) fn add(
+        &mut self,
+        query: UsageQuery,
+        result: QueryResult,
+    ) -> Result<Option<String>, PrometheusError> {
+        for (labels, why) in result.rejected {
+            self.skip(query, why, labels);
+        }
+        let (mut ours, mut other) = (false, None);
+        for series in result.series {
+            match self.subject(query, &series.labels) {
+                Ok(subject) => {
+                    self.check_cluster(&series.labels)?;
+                    self.add_series(query, &subject, series);
+                    ours = true;
+                }
+                Err(why) => {
+                    other.get_or_insert_with(|| format!("{} ({why})", shown(&series.labels)));
+                    self.skip(query, why.to_owned(), series.labels);
+                }
+            }
+        }
+        Ok(other.filter(|_| !ours))
+    }
+
+    /// Fails if a second cluster appears: clusters may share node and pod names, and their series
+    /// would mix.
+    fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
+        const LABEL: &str = policy::Prometheus::CLUSTER_LABEL;
+        let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else {
+            return Ok(());
+        };
+        let known = self.cluster.get_or_insert_with(|| cluster.clone());
+        if known == cluster {
+            return Ok(());
+        }
+        Err(PrometheusError::SeveralClusters {
+            label: LABEL,
+            one: one_line(known.as_str().min(cluster)),
+            other: one_line(known.as_str().max(cluster)),
+        })
+    }
+
+    fn skip(&mut self, query: UsageQuery, why: String, labels: SeriesLabels) {
+        self.skipped.entry((query, why)).or_insert((labels, 0)).1 += 1;
+    }
+
+    fn subject(
+        &self,
+        query: UsageQuery,
+        labels: &SeriesLabels,
+    ) -> Result<SeriesSubject, &'static str> {
+        let node = self.node(labels)?;
+        if !query.is_of_pods() {
+            return node
+                .map(SeriesSubject::Node)
+                .ok_or("no label names the node");
+        }
+        let (namespace, name) = label(labels, "namespace")
+            .zip(label(labels, "pod"))
+            .ok_or("no labels namespace and pod")?;
+        Ok(SeriesSubject::Pod {
+            namespace,
+            name,
+            node,
+        })
+    }
+
+    /// The node that the labels name, if they name one.
+    fn node(&self, labels: &SeriesLabels) -> Result<Option<String>, &'static str> {
+        let mut names = self.options.node_labels.iter();
+        let Some(machine) = names.find_map(|name| label(labels, name)) else {
+            return Ok(None);
+        };
+        match self.options.node_addresses.find(&machine) {
+            Some(node) => Ok(Some(node.to_owned())),
+            None => Err("not a node of this cluster"),
+        }
+    }
+
+    fn add_series(&mut self, query: UsageQuery, subject: &SeriesSubject, series: TimeSeries) {
+        let (mut duplicate, mut too_large) = (false, false);
+        for (at, value) in series.points {
+            if value > query.largest_value() {
+                too_large = true;
+            } else {
+                let sample = self.by_time.entry(at).or_default().sample_mut(subject);
+                duplicate |= sample.set(query, value);
+            }
+        }
+        if too_large {
+            let why = if query.is_time() {
+                "invalid time"
+            } else {
+                "more than any machine has"
+            };
+            self.skip(query, why.to_owned(), series.labels);
+        } else if duplicate {
+            self.skip(query, "duplicate series".to_owned(), series.labels);
+        }
+    }
+
+    /// Returns the readings by evaluation time. The last readings list everything that was skipped.
+    pub(super) fn finish(mut self) -> Vec<(Timestamp, Readings)> {
+        let mut all: Vec<(Timestamp, Readings)> = Vec::new();
+        let (mut nodes, mut pods) = (Incomplete::default(), Incomplete::default());
+        for (millis, partial) in std::mem::take(&mut self.by_time) {
+            let Ok(at) = Timestamp::from_millisecond(millis) else {
+                continue;
+            };
+            // Only what the last readings lack matters to the reader.
+            (nodes, pods) = (Incomplete::default(), Incomplete::default());
+            let mut readings = Readings::default();
+            self.add_nodes(partial.nodes, at, &mut readings, &mut nodes);
+            self.add_pods(partial.pods, at, &mut readings, &mut pods);
+            all.push((at, readings));
+        }
+        if let Some((_, last)) = all.last_mut() {
+            last.skipped = self.all_skipped(nodes, pods);
+        }
+        all
+    }
+
+    fn add_nodes(
+        &self,
+        nodes: BTreeMap<String, PartialSample>,
+        at: Timestamp,
+        readings: &mut Readings,
+        incomplete: &mut Incomplete,
+    ) {
+        for (node, partial) in nodes {
+            match self.sample(partial, at, self.options.node_time) {
+                Some(sample) => drop(readings.nodes.insert(node, sample)),
+                None => incomplete.add(|| node),
+            }
+        }
+    }
+
+    fn add_pods(
+        &self,
+        pods: BTreeMap<(String, String), BTreeMap<Option<String>, PartialSample>>,
+        at: Timestamp,
+        readings: &mut Readings,
+        incomplete: &mut Incomplete,
+    ) {
+        for (pod, by_node) in pods {
+            // Pods of one name on several nodes followed each other. The newest measurement is of
+            // the current one.
+            let samples = by_node.into_iter().filter_map(|(node, partial)| {
+                Some((self.sample(partial, at, self.options.pod_time)?, node))
+            });
+            match samples.max_by_key(|(sample, _)| sample.at) {
+                Some((sample, node)) => {
+                    readings.placed.extend(node.map(|node| (pod.clone(), node)));
+                    readings.pods.insert(pod, sample);
+                }
+                None => incomplete.add(|| format!("{}/{}", pod.0, pod.1)),
+            }
+        }
+    }
+
+    fn sample(&self, partial: PartialSample, at: Timestamp, timed: bool) -> Option<Sample> {
+        Some(Sample {
+            at: if timed { moment(partial.time?)? } else { at },
+            window: self.options.window,
+            used: Measure {
+                cpu: Amount::from_f64(partial.cpu? * 1e9),
+                memory: Amount::from_f64(partial.memory?),
+            },
+        })
+    }
+
+    /// One entry for each query and reason, however many series share it.
+    fn all_skipped(&self, nodes: Incomplete, pods: Incomplete) -> Vec<Skipped> {
+        let series = self
+            .skipped
+            .iter()
+            .map(|((query, why), (labels, n))| skipped(query.name(), shown(labels), why, *n));
+        let incomplete = [("usage of node", nodes), ("usage of pod", pods)]
+            .into_iter()
+            .filter(|(_, incomplete)| incomplete.count > 0)
+            .map(|(kind, incomplete)| {
+                let why = "cpu, memory or time is missing";
+                skipped(kind, incomplete.first, why, incomplete.count)
+            });
+        series.chain(incomplete).collect()
+    }
+}
+
+impl PartialReadings {
+    fn sample_mut(&mut self, subject: &SeriesSubject) -> &mut PartialSample {
+        match subject {
+            SeriesSubject::Node(node) => self.nodes.entry(node.clone()).or_default(),
+            SeriesSubject::Pod {
+                namespace,
+                name,
+                node,
+            } => {
+                let by_node = self.pods.entry((namespace.clone(), name.clone()));
+                by_node.or_default().entry(node.clone()).or_default()
+            }
+        }
+    }
+}
+
+impl PartialSample {
+    /// Returns whether there was a value already.
+    fn set(&mut self, query: UsageQuery, value: f64) -> bool {
+        let (slot, choose): (_, fn(f64, f64) -> f64) = match query {
+            UsageQuery::NodeCpu | UsageQuery::PodCpu => (&mut self.cpu, f64::max),
+            UsageQuery::NodeMemory | UsageQuery::PodMemory => (&mut self.memory, f64::max),
+            UsageQuery::NodeTime | UsageQuery::PodTime => (&mut self.time, f64::min),
+        };
+        let before = *slot;
+        *slot = Some(before.map_or(value, |before| choose(before, value)));
+        before.is_some()
+    }
+}
+
+impl Incomplete {
+    fn add(&mut self, name: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.first = name();
+        }
+        self.count += 1;
+    }
+}
+
+fn skipped(kind: &str, name: String, why: &str, count: usize) -> Skipped {
+    let why = match count {
+        0 | 1 => why.to_owned(),
+        _ => format!("{why} (and {} more)", count - 1),
+    };
+    Skipped {
+        kind: kind.to_owned(),
+        namespace: String::new(),
+        name,
+        node: None,
+        why,
+    }
+}
+
+/// The value of a label; an empty one counts as absent, as in Prometheus.
+fn label(labels: &SeriesLabels, name: &str) -> Option<String> {
+    labels.get(name).filter(|value| !value.is_empty()).cloned()
+}
+
+/// Converts Unix seconds; `None` outside the range of a timestamp.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "series with larger values were rejected"
+)]
+fn moment(seconds: f64) -> Option<Timestamp> {
+    Timestamp::from_millisecond((seconds * 1000.0).round() as i64).ok()
+}
+
+/// The first labels of a series, as in `{node="n1"}`.
+fn shown(labels: &SeriesLabels) -> String {
+    let labels = labels
+        .iter()
+        .take(4)
+        .map(|(name, value)| format!("{name}={value:?}"));
+    one_line(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
+}

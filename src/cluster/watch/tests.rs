@@ -1,0 +1,265 @@
+//! Lists and watches against a fake API server.
+
+use super::*;
+use crate::cluster::client::tests::{ApiRequests, client_of, fake, status};
+use crate::model::snapshot::Snapshot;
+use serde_json::json;
+
+const PODS: WatchedKind = WATCHED_KINDS[1];
+
+fn pod(name: &str, node: &str, version: u32) -> serde_json::Value {
+    json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()}, "spec": {"nodeName": node}})
+}
+
+fn page(version: &str, next: &str, items: &[serde_json::Value]) -> (u16, String) {
+    (
+        200,
+        json!({"metadata": {"resourceVersion": version, "continue": next}, "items": items})
+            .to_string(),
+    )
+}
+
+fn lines(events: &[(&str, serde_json::Value)]) -> (u16, String) {
+    (
+        200,
+        events
+            .iter()
+            .map(|(event, object)| json!({"object": object, "type": event}).to_string() + "\n")
+            .collect(),
+    )
+}
+
+async fn watcher(
+    watched: WatchedKind,
+    answer: impl Fn(&str, &str, &str) -> (u16, String) + Clone + Send + Sync + 'static,
+) -> (Watcher, ApiRequests) {
+    let (client, requests) = fake(answer).await;
+    (Watcher::new(Cluster::new(client), watched), requests)
+}
+
+fn pods(cluster: &Cluster) -> Vec<String> {
+    cluster
+        .snapshot([])
+        .pods
+        .iter()
+        .map(|p| format!("{} on {}", p.name, p.node_name()))
+        .collect()
+}
+
+trait NodeName {
+    fn node_name(&self) -> &str;
+}
+
+impl NodeName for crate::model::snapshot::Pod {
+    /// The node name in the facts, because the snapshot here has no nodes.
+    fn node_name(&self) -> &str {
+        let facts: &crate::model::snapshot::facts::Pod = self;
+        facts.node.as_deref().unwrap_or("none")
+    }
+}
+
+fn skipped(cluster: &Cluster) -> Vec<(String, Option<String>)> {
+    let snapshot: Snapshot = cluster.snapshot([]);
+    snapshot
+        .skipped
+        .into_iter()
+        .map(|s| (s.name, s.node))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
+    let (mut watcher, requests) = watcher(PODS, |_, uri, _| {
+        if uri.contains("continue=a%2Fb%3D") {
+            page("7", "", &[pod("p3", "n3", 3)])
+        } else {
+            let broken =
+                json!({"metadata": {"name": "p2", "namespace": "a"}, "spec": {"nodeName": "n2", "containers": 1}});
+            page("7", "a/b=", &[pod("p1", "n1", 1), broken])
+        }
+    })
+    .await;
+    watcher.list().await.unwrap();
+    assert_eq!(pods(&watcher.cluster), ["p1 on n1", "p3 on n3"]);
+    assert_eq!(
+        skipped(&watcher.cluster),
+        [("p2".to_owned(), Some("n2".to_owned()))]
+    );
+    assert_eq!(watcher.position.as_deref(), Some("7"));
+    assert!(watcher.cluster.health()[&Kind::Pod].synced && !watcher.cluster.synced());
+    assert!(
+        requests
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|(_, uri, _)| uri.starts_with("/api/v1/pods?limit=500"))
+    );
+}
+
+#[tokio::test]
+async fn objects_missing_from_a_later_list_are_forgotten() {
+    let (mut watcher, _) = watcher(PODS, |_, _, _| page("2", "", &[pod("p2", "n1", 2)])).await;
+    let old = import::text(Kind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
+    watcher.cluster.objects().apply(old);
+    watcher.list().await.unwrap();
+    assert_eq!(pods(&watcher.cluster), ["p2 on n1"]);
+}
+
+#[tokio::test]
+async fn events_are_applied_and_advance_the_position() {
+    let (mut watcher, requests) = watcher(PODS, |_, _, _| {
+        lines(&[
+            ("ADDED", pod("p1", "n1", 11)),
+            ("ADDED", pod("p2", "n1", 12)),
+            ("MODIFIED", pod("p1", "n2", 13)),
+            ("DELETED", pod("p2", "n1", 14)),
+            ("MODIFIED", json!({"metadata": {"name": "p3", "namespace": "a", "resourceVersion": "15"}, "spec": 1})),
+            ("BOOKMARK", json!({"metadata": {"resourceVersion": "20"}})),
+        ])
+    })
+    .await;
+    watcher.watch("10".to_owned()).await.unwrap();
+    assert_eq!(pods(&watcher.cluster), ["p1 on n2"]);
+    assert_eq!(skipped(&watcher.cluster), [("p3".to_owned(), None)]);
+    assert_eq!(watcher.position.as_deref(), Some("20"));
+    assert!(
+        requests.lock().unwrap()[0]
+            .1
+            .ends_with("&resourceVersion=10")
+    );
+}
+
+#[tokio::test]
+async fn a_deleted_skipped_object_is_forgotten() {
+    let broken =
+        json!({"metadata": {"name": "p", "namespace": "a", "resourceVersion": "1"}, "spec": 1});
+    let (mut watcher, _) = watcher(PODS, move |_, _, _| {
+        lines(&[("ADDED", broken.clone()), ("DELETED", broken.clone())])
+    })
+    .await;
+    watcher.watch("0".to_owned()).await.unwrap();
+    assert_eq!(skipped(&watcher.cluster), []);
+}
+
+#[tokio::test]
+async fn only_the_metadata_of_owners_is_requested() {
+    let router = axum::Router::new().fallback(|request: axum::extract::Request| async move {
+        let accept = request.headers()["accept"].to_str().unwrap().to_owned();
+        assert_eq!(
+            accept,
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+        );
+        page(
+            "1",
+            "",
+            &[json!({"metadata": {"name": "web-1", "namespace": "a"}})],
+        )
+        .1
+    });
+    let client = crate::cluster::client::tests::serve(router).await;
+    let mut watcher = Watcher::new(Cluster::new(client), WATCHED_KINDS[8]);
+    watcher.list().await.unwrap();
+    assert_eq!(watcher.cluster.objects().count(Kind::ReplicaSet), 1);
+}
+
+#[tokio::test]
+async fn an_expired_position_leads_to_a_list() {
+    let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
+    let (mut watcher, _) = watcher(PODS, move |_, _, _| lines(&[("ERROR", gone.clone())])).await;
+    watcher.position = Some("1".to_owned());
+    let error = watcher.watch("1".to_owned()).await.unwrap_err();
+    assert!(matches!(error, WatchError::Expired), "{error:?}");
+    watcher.fail(error, true);
+    assert_eq!(watcher.position, None);
+    let (mut watcher, _) = self::watcher(PODS, |_, _, _| status(410, "gone")).await;
+    assert!(matches!(
+        watcher.watch("1".to_owned()).await,
+        Err(WatchError::Expired)
+    ));
+    assert!(matches!(watcher.list().await, Err(WatchError::Expired)));
+}
+
+#[tokio::test]
+async fn an_invalid_event_leads_to_a_list() {
+    let refused = json!({"kind": "Status", "code": 500, "message": "etcd is away"});
+    for answer in [
+        (200, "no json\n".to_owned()),
+        lines(&[("ERROR", refused)]),
+        (200, "{\"type\": \"ADD".to_owned()),
+    ] {
+        let (mut watcher, _) = watcher(PODS, move |_, _, _| answer.clone()).await;
+        watcher.position = Some("1".to_owned());
+        assert!(matches!(
+            watcher.watch("1".to_owned()).await,
+            Err(WatchError::Broken(_))
+        ));
+        assert_eq!(watcher.position, None);
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_cannot_start_keeps_its_position() {
+    let (mut watcher, _) = watcher(PODS, |_, _, _| status(403, "pods is forbidden")).await;
+    watcher.position = Some("1".to_owned());
+    let error = watcher.watch("1".to_owned()).await.unwrap_err();
+    assert!(
+        matches!(&error, WatchError::Broken(why) if why == "pods is forbidden"),
+        "{error:?}"
+    );
+    watcher.fail(error, true);
+    assert_eq!(watcher.position.as_deref(), Some("1"));
+}
+
+#[tokio::test]
+async fn pauses_grow_to_half_a_minute_and_restart_after_a_success() {
+    let mut watcher = Watcher::new(Cluster::new(client_of("http://127.0.0.1:1")), PODS);
+    watcher.position = Some("1".to_owned());
+    let mut pauses: Vec<_> = (0..9)
+        .map(|_| {
+            watcher
+                .fail(WatchError::Broken("refused".to_owned()), true)
+                .as_millis()
+        })
+        .collect();
+    watcher.recover();
+    pauses.push(watcher.fail(WatchError::Expired, true).as_millis());
+    let longest = [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, 500];
+    for (pause, longest) in pauses.into_iter().zip(longest) {
+        assert_pause(pause, longest);
+    }
+    // Each list succeeds, and each watch after it fails at once.
+    for longest in [1000, 2000, 4000] {
+        watcher.recover();
+        watcher.position = Some("1".to_owned());
+        assert_pause(watcher.fail(WatchError::Expired, true).as_millis(), longest);
+    }
+}
+
+/// Jitter shortens a pause by up to a half.
+fn assert_pause(pause: u128, longest: u128) {
+    // The doubled pause of 16 s is cut to 15 s before jitter, hence the lower bound.
+    let shortest = (longest / 2).min(15_000) - 1;
+    assert!(
+        (shortest..=longest).contains(&pause),
+        "{pause} of {longest} ms"
+    );
+}
+
+#[tokio::test]
+async fn the_cluster_is_synced_after_every_kind_is_listed() {
+    let (client, _) = fake(|_, uri, _| {
+        if uri.contains("watch=") {
+            (200, String::new())
+        } else {
+            page("1", "", &[])
+        }
+    })
+    .await;
+    let cluster = Cluster::new(client);
+    assert!(!cluster.synced());
+    let stop = tokio_util::sync::CancellationToken::new();
+    cluster.start(&stop);
+    cluster.wait_synced().await;
+    assert!(cluster.synced());
+    stop.cancel();
+}
