@@ -9,5 +9,6 @@ pub mod prometheus;
 pub mod proxy;
 pub mod rounds;
 pub mod scene;
+pub mod slots;
 pub mod usage;
 pub mod wait;

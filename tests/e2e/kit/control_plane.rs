@@ -1,4 +1,4 @@
-//! A control plane of one test's own, gone when the test is over, however it ends.
+//! A control plane for one test, stopped when the test is over, however it ends.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -9,39 +9,45 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// More control planes at once than this would slow each other down.
-static AT_ONCE: Semaphore = Semaphore::const_new(3);
-/// Below those that the kernel gives to outgoing connections.
+use super::audit::AuditLog;
+use super::slots::{self, Slot};
+use super::wait::say;
+
+/// Below the ports that the kernel gives to outgoing connections.
 const PORTS: std::ops::Range<u16> = 24000..32000;
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 pub const TESTBED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testbed");
 
-/// A control plane.
+/// A running control plane and its files.
 pub struct ControlPlane {
     pub dir: PathBuf,
-    port: u16,
     pub client: Client,
+    pub(super) audit: AuditLog,
+    port: u16,
+    /// Stops the control plane when its standard input is closed.
     keeper: Child,
-    _permit: SemaphorePermit<'static>,
+    /// Released after the control plane has stopped, because fields are dropped after `drop`.
+    _slot: Slot,
 }
 
-/// Runs a test with a control plane of its own. No request of the program may have been forbidden meanwhile.
+/// Runs a test on a control plane of its own, and fails if the API server forbade the program a request.
 pub fn on_a_bed(test: impl AsyncFnOnce(&ControlPlane)) {
     on_a_bed_whose_scheduler_has("", test);
 }
 
-/// The same, with these flags for kube-scheduler besides the usual.
+/// Does the same with more flags for kube-scheduler.
 pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
+    let slot = slots::acquire();
+    let start = std::time::Instant::now();
     runtime.block_on(async {
-        let control_plane = ControlPlane::start(flags).await;
+        let control_plane = ControlPlane::start(flags, slot).await;
         test(&control_plane).await;
         let forbidden = super::audit::forbidden(&control_plane);
         assert!(
@@ -49,13 +55,13 @@ pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Control
             "the role lacks rights: {forbidden:#?}"
         );
     });
+    say(&format!("{} s: {}", start.elapsed().as_secs(), slots::test_name()));
 }
 
 impl ControlPlane {
-    async fn start(scheduler: &str) -> Self {
-        let permit = AT_ONCE.acquire().await.unwrap();
+    async fn start(scheduler: &str, slot: Slot) -> Self {
         let (dir, port) = place();
-        // Stops the control plane when its standard input ends: when the test does, even by a signal.
+        // Its standard input is closed when this process ends, even by a signal.
         let keeper = Command::new("setsid")
             .args([
                 "bash",
@@ -75,11 +81,12 @@ impl ControlPlane {
             .arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
         ControlPlane {
+            audit: AuditLog::at(dir.join("audit.log")),
             dir,
-            port,
             client,
+            port,
             keeper,
-            _permit: permit,
+            _slot: slot,
         }
     }
 
