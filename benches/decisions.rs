@@ -67,7 +67,10 @@ fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
 fn decide(bencher: Bencher<'_, '_>, nodes: usize) {
     let cluster = Cluster::new(nodes);
     let plan = cluster.engine.decide(&cluster.snapshot, now());
-    assert!(!plan.moves.is_empty(), "the benchmark has nothing to decide");
+    assert!(
+        !plan.moves.is_empty(),
+        "the benchmark has nothing to decide"
+    );
     bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
 }
 

@@ -1,10 +1,5 @@
 //! What descheduler evicts, we evict in exact mode: recorded cases, and a list of those that differ on purpose.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, helpers included"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -10,11 +10,11 @@ mod short;
 use evenkeel::simulate;
 use evenkeel::simulate::trace::Trace;
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::Launch;
-use crate::kit::scene;
-use crate::kit::wait::say;
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::say;
 
 use player::Player;
 use short::Cut;
@@ -95,7 +95,7 @@ fn third_node_agrees() {
 /// Runs the scenario in the simulator and on a control plane, and compares evictions and balance.
 fn in_both(cut: Cut) {
     let (scenario, policy) = cut.make();
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         let foreseen = simulate::run(&scenario, policy.clone(), "short", |_| {});
         scene::rights(control_plane);
         let player = Player {

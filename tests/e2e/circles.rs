@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 /// The interval of the peer when it was measured, and the limits that one gets not_selected.
 const AS_SET: Policy = Policy {
@@ -21,7 +21,7 @@ const AS_SET: Policy = Policy {
 /// The dead loop: seven heavy pods prefer the hot node, so that no eviction helps.
 #[test]
 fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::dead_loop(control_plane).await;
         let launch = Launch::new(control_plane, &AS_SET).await;
@@ -51,7 +51,7 @@ fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
 /// The same where the policy tries its luck.
 #[test]
 fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::dead_loop(control_plane).await;
         let policy = Policy {
@@ -99,7 +99,7 @@ fn a_move_that_does_not_help_is_repeated_ever_more_rarely() {
 
 #[test]
 fn late_nodes_are_filled_with_few_evictions_and_none_of_a_light_pod() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
         let before = used(control_plane).await.percentages();

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use http::Method;
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::ledger;
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::proxy::{Proxy, Stage};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::ledger;
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 const EVICTION: &str = "/eviction";
 const LEDGER: &str = "/configmaps/evenkeel-ledger";
@@ -49,7 +49,7 @@ fn a_crash_before_the_outcome_is_written_down_loses_nothing() {
 
 /// Starts the program by way of a proxy, lets it crash, starts it again, and follows it until the cluster is even.
 fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;

@@ -10,10 +10,10 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::kit::control_plane::on_a_bed_whose_scheduler_has;
-use crate::kit::wait::say;
-use crate::placements::case::{Case, folder};
-use crate::placements::judge::Figures;
+use crate::e2e::support::control_plane::with_scheduler_flags;
+use crate::e2e::support::wait::say;
+use crate::shared::placements::case::{Case, folder};
+use crate::shared::placements::judge::Figures;
 
 use cluster::{LARGE, THEMES, scenario};
 use stage::Stage;
@@ -27,7 +27,7 @@ const LIVE: std::ops::Range<u64> = 1000..1060;
 #[test]
 #[ignore = "writes the cases that tests/placements replays"]
 fn record_placements() {
-    on_a_bed_whose_scheduler_has(log::FLAGS, async |control_plane| {
+    with_scheduler_flags(log::FLAGS, async |control_plane| {
         let mut stage = Stage::new(control_plane);
         std::fs::create_dir_all(folder()).unwrap();
         let usual = (0..RECORDED).map(|seed| scenario(&THEMES[index(seed)], seed));
@@ -52,7 +52,7 @@ fn record_placements() {
 /// Other clusters than those that are recorded.
 #[test]
 fn pods_land_where_we_foresee_it() {
-    on_a_bed_whose_scheduler_has(log::FLAGS, async |control_plane| {
+    with_scheduler_flags(log::FLAGS, async |control_plane| {
         let mut stage = Stage::new(control_plane);
         let mut figures = Figures::default();
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forecast");

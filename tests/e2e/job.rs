@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::ledger;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::usage::name;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::ledger;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn a_dry_run_evicts_nothing_and_writes_nothing() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let mut process = Launch::new(control_plane, &Policy::USUAL)
@@ -37,7 +37,7 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
 
 #[test]
 fn once_acts_once_and_the_next_run_remembers_it() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
@@ -80,7 +80,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
 
 #[test]
 fn every_eviction_has_one_event_that_says_why() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         assert!(

@@ -2,12 +2,12 @@
 
 use http::{Method, StatusCode};
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::proxy::Proxy;
-use crate::kit::scene;
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::proxy::Proxy;
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{say, that};
 
 /// One eviction a cycle, so that there is more to do after the failure.
 const SLOWLY: Policy = Policy {
@@ -21,7 +21,7 @@ const WAITING: &[&str] = &["\"outcome\":\"waiting\""];
 
 #[test]
 fn it_goes_on_after_the_api_server_was_restarted() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let mut process = Launch::new(control_plane, &SLOWLY).await.run(&[]);
@@ -36,7 +36,7 @@ fn it_goes_on_after_the_api_server_was_restarted() {
 
 #[test]
 fn it_waits_while_there_are_no_metrics() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let proxy = Proxy::start(control_plane).await;
@@ -74,7 +74,7 @@ fn it_waits_while_there_are_no_metrics() {
 
 #[test]
 fn it_waits_while_its_watches_are_cut() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let proxy = Proxy::start(control_plane).await;

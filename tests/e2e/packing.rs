@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Process};
-use crate::kit::rounds::{self, healed};
-use crate::kit::scene::{self, node_of};
-use crate::kit::usage::{in_words, name, used};
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Process};
+use crate::e2e::support::rounds::{self, healed};
+use crate::e2e::support::scene::{self, node_of};
+use crate::e2e::support::usage::{in_words, name, used};
+use crate::e2e::support::wait::{eventually, say, that};
 
 /// The ceiling that a policy has not_selected, by usage.
 const CEILING: f64 = 80.0;
@@ -34,7 +34,7 @@ fn policy(steering: &str) -> String {
 /// that its budget keeps, n5 may not be switched off, and what n6 has would make n7, the fullest, hot. n8 is in use.
 #[test]
 fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 8).await;
         light_pods(control_plane, 8).await;
@@ -94,7 +94,7 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
 /// The same kind of cluster with the scheduler as it comes, which would bring every pod back.
 #[test]
 fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::nodes(control_plane, 6).await;
         light_pods(control_plane, 6).await;

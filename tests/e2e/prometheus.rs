@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed, run};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::prometheus::{Prometheus, source};
-use crate::kit::proxy::Stage;
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::prometheus::{Prometheus, source};
+use crate::e2e::support::proxy::Stage;
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 /// One eviction a cycle, so that there is more to do after a failure.
 const SLOWLY: Policy = Policy {
@@ -23,7 +23,7 @@ const SLOWLY: Policy = Policy {
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
@@ -73,7 +73,7 @@ fn late_nodes_are_filled_as_by_metrics_server_and_nobody_asks_that() {
 
 #[test]
 fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
@@ -147,7 +147,7 @@ fn both_sources_come_to_the_same_and_a_restart_acts_at_once() {
 
 #[test]
 fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
@@ -199,7 +199,7 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
 
 #[test]
 fn metrics_server_stands_in_while_prometheus_is_away() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;

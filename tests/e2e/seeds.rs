@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::Launch;
-use crate::kit::rounds::{healed, policy, remove, requests, rounds, spread};
-use crate::kit::scene;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::rounds::{healed, policy, remove, requests, rounds, spread};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, say, that};
 
 /// The policy that descheduler itself once shipped, and most articles show.
 const SHIPPED: &str = "v1alpha1-default";
 
 #[test]
 fn what_articles_show_of_descheduler_comes_about() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         one_of_three_moves_to_a_node_that_joins(control_plane).await;
         six_on_one_of_two_workers_are_evened_out(control_plane).await;
@@ -28,7 +28,7 @@ fn what_articles_show_of_descheduler_comes_about() {
 /// they are, the scheduler evens out zones before nodes, and brings pods back.
 #[test]
 fn forty_on_one_of_four_nodes_are_spread() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 4).await;
         control_plane.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
@@ -68,7 +68,7 @@ fn forty_on_one_of_four_nodes_are_spread() {
 /// Deployment, CronJob or Job: its manifests differ in the interval alone.
 #[test]
 fn the_flags_of_its_manifests_are_understood() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 3).await;
         scene::cordon(control_plane, &scene::names(2, 3)).await;

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 const HOT: &str = "evenkeel.io/steer=hot:PreferNoSchedule";
 
@@ -28,7 +28,7 @@ const STEERS_ALONE: Policy = Policy {
 /// Seven heavy pods prefer the hot node: without steering every one of them would come back.
 #[test]
 fn the_dead_loop_is_balanced_and_stays_so() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::dead_loop(control_plane).await;
         let before = used(control_plane).await.percentages();
@@ -82,7 +82,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
 
 #[test]
 fn it_touches_no_other_taint_and_leaves_none_behind() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         const OTHER: &str = "dedicated=web:PreferNoSchedule";
         scene::rights_to_steer(control_plane);
         scene::lopsided(control_plane).await;
@@ -129,7 +129,7 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
 
 #[test]
 fn without_the_right_it_says_so_once_and_goes_on() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);

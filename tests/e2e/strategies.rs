@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::Launch;
-use crate::kit::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
-use crate::kit::scene;
-use crate::kit::usage::name;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn strategies_that_weigh_nodes_even_them_out() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 4).await;
         duplicates_are_spread(control_plane).await;
@@ -25,7 +25,7 @@ fn strategies_that_weigh_nodes_even_them_out() {
 
 #[test]
 fn strategies_that_judge_pods_one_by_one_take_those_and_no_others() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 4).await;
         who_avoids_a_pod_leaves_it(control_plane).await;

@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, nodes, noon, only, text};
+use crate::it::support::{Cluster, nodes, noon, only, text};
 
 fn shares(percents: &[(&str, f64)]) -> Thresholds {
     percents

@@ -3,11 +3,10 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use self::collector::{Answer, Collector};
 use self::program::{Ended, Program};
 use self::server::Server;
+use crate::shared::otlp_collector::{Answer, Collector};
 
-mod collector;
 mod program;
 mod server;
 mod tls;

@@ -13,11 +13,11 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::kit::control_plane::ControlPlane;
-use crate::kit::process::Process;
-use crate::kit::scene::{self, node_of};
-use crate::kit::usage::name;
-use crate::kit::wait::{eventually, that};
+use crate::e2e::support::control_plane::ControlPlane;
+use crate::e2e::support::process::Process;
+use crate::e2e::support::scene::{self, node_of};
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{eventually, that};
 
 use super::manifests::{self, CPU, MEMORY, SYSTEM};
 
@@ -138,7 +138,9 @@ impl Player<'_> {
     /// How far nodes are from being equally full of CPU: deviation, and the fullest above the mean; in percent.
     pub async fn balance(&self) -> (f64, f64) {
         scene::settle(self.control_plane).await;
-        let used = crate::kit::usage::used(self.control_plane).await.nodes;
+        let used = crate::e2e::support::usage::used(self.control_plane)
+            .await
+            .nodes;
         let has = |name: &str| self.allocatable(name).as_f64() / 1e6;
         let shares: Vec<f64> = used
             .iter()

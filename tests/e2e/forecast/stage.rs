@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::kit::control_plane::ControlPlane;
-use crate::placements::case::{Case, Placement};
+use crate::e2e::support::control_plane::ControlPlane;
+use crate::shared::placements::case::{Case, Placement};
 
 use super::cluster::Scenario;
 use super::dice::Dice;

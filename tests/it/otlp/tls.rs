@@ -12,7 +12,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::server::TlsStream;
 
-use super::collector::{Answer, Collector};
+use crate::shared::otlp_collector::{Answer, Collector};
 
 /// The certificate of the authority, in a file that goes with this.
 pub(super) struct Authority(PathBuf);

@@ -22,15 +22,15 @@ const POLICY: &str =
 
 /// How well we foresee.
 #[derive(Default)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Pods that found a node, and how many of them found one that we named.
-    pub landed: usize,
-    pub foreseen: usize,
+    pub(crate) landed: usize,
+    pub(crate) foreseen: usize,
     /// Of both, those that replaced another pod.
     replaced: (usize, usize),
     /// Pods that found none, and for how many of them we named none.
-    pub nowhere: usize,
-    pub nowhere_foreseen: usize,
+    pub(crate) nowhere: usize,
+    pub(crate) nowhere_foreseen: usize,
     width: Width,
     /// Nodes that were scored, and to how many of them we gave the same score.
     scored: usize,
@@ -38,7 +38,7 @@ pub struct Figures {
     /// How many nodes differ in what, and the first of them.
     off: BTreeMap<String, (usize, String)>,
     /// One line for each pod that landed where we did not expect it.
-    pub misses: Vec<String>,
+    pub(crate) misses: Vec<String>,
 }
 
 /// How our sets compare to those of the truly equal nodes: their sizes summed up, and the ratios of the two.
@@ -52,12 +52,12 @@ struct Width {
 
 impl Figures {
     /// Percentage of the landings that were in our set.
-    pub fn hits(&self) -> f64 {
+    pub(crate) fn hits(&self) -> f64 {
         float(self.foreseen) / float(self.landed.max(1)) * 100.0
     }
 
     /// How many times as many nodes as are truly equal we name: the mean, or the ratio of the sums where that is worse.
-    pub fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         let Width {
             ours,
             equal,
@@ -68,7 +68,7 @@ impl Figures {
     }
 
     /// Adds a cluster.
-    pub fn add(&mut self, case: &Case) {
+    pub(crate) fn add(&mut self, case: &Case) {
         assert!(
             case.plugins
                 .iter()

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 
 /// How it answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Good,
     /// With this status of HTTP.
     Status(u16),
@@ -29,7 +29,7 @@ pub(super) enum Answer {
 
 /// A running one.
 #[derive(Clone)]
-pub(super) struct Collector {
+pub(crate) struct Collector {
     address: String,
     shared: Arc<Mutex<Shared>>,
 }
@@ -42,13 +42,13 @@ struct Shared {
 }
 
 impl Collector {
-    pub(super) async fn start(answer: Answer) -> Self {
+    pub(crate) async fn start(answer: Answer) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         Collector::on(listener, address, answer)
     }
 
-    pub(super) fn on<L>(listener: L, address: String, answer: Answer) -> Self
+    pub(crate) fn on<L>(listener: L, address: String, answer: Answer) -> Self
     where
         L: Listener,
         L::Addr: std::fmt::Debug,
@@ -69,11 +69,11 @@ impl Collector {
         it
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.address.clone()
     }
 
-    pub(super) fn answers(&self, answer: Answer) {
+    pub(crate) fn answers(&self, answer: Answer) {
         self.shared.lock().unwrap().answer = answer;
     }
 
@@ -113,12 +113,12 @@ impl Collector {
     }
 
     /// What each request came with: the path and the headers.
-    pub(super) fn requests(&self) -> Vec<(String, HeaderMap)> {
+    pub(crate) fn requests(&self) -> Vec<(String, HeaderMap)> {
         self.shared.lock().unwrap().requests.clone()
     }
 
     /// Who has sent: each attribute of the resource with its value.
-    pub(super) fn resource(&self) -> BTreeMap<String, String> {
+    pub(crate) fn resource(&self) -> BTreeMap<String, String> {
         let mut all = self.shared.lock().unwrap().resources.clone();
         all.dedup();
         assert_eq!(all.len(), 1, "{all:#?}");
@@ -126,7 +126,7 @@ impl Collector {
     }
 
     /// Every trace that begins with such a span, as a tree in the order of time.
-    pub(super) fn trees(&self, name: &str) -> String {
+    pub(crate) fn trees(&self, name: &str) -> String {
         let mut spans = self.shared.lock().unwrap().spans.clone();
         spans.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
         let mut text = String::new();
@@ -140,7 +140,7 @@ impl Collector {
     }
 
     /// How many spans there are whose parent is nowhere.
-    pub(super) fn orphans(&self) -> usize {
+    pub(crate) fn orphans(&self) -> usize {
         let spans = &self.shared.lock().unwrap().spans;
         let known = |id: &[u8]| id.is_empty() || spans.iter().any(|span| span.span_id == id);
         spans

@@ -75,10 +75,7 @@ impl Drop for Slot {
 
 /// The name of the running test: the test harness names its threads after the tests.
 pub fn test_name() -> String {
-    std::thread::current()
-        .name()
-        .unwrap_or_default()
-        .to_owned()
+    std::thread::current().name().unwrap_or_default().to_owned()
 }
 
 fn rank() -> usize {

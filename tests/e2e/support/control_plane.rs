@@ -33,12 +33,12 @@ pub struct ControlPlane {
 }
 
 /// Runs a test on a control plane of its own, and fails if the API server forbade the program a request.
-pub fn on_a_bed(test: impl AsyncFnOnce(&ControlPlane)) {
-    on_a_bed_whose_scheduler_has("", test);
+pub fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
+    with_scheduler_flags("", test);
 }
 
 /// Does the same with more flags for kube-scheduler.
-pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
+pub fn with_scheduler_flags(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -55,7 +55,11 @@ pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Control
             "the role lacks rights: {forbidden:#?}"
         );
     });
-    say(&format!("{} s: {}", start.elapsed().as_secs(), slots::test_name()));
+    say(&format!(
+        "{} s: {}",
+        start.elapsed().as_secs(),
+        slots::test_name()
+    ));
 }
 
 impl ControlPlane {
