@@ -1,4 +1,4 @@
-//! Pods land where we forecast: compares with what a real kube-scheduler did, recorded by `tests/e2e/forecast.rs`.
+//! Pods land where we forecast. The real kube-scheduler's decisions were recorded by `tests/e2e/forecast.rs`.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ fn recorded() -> Vec<Case> {
 }
 
 #[test]
-fn pods_land_where_we_foresee_it() {
+fn pods_land_where_we_forecast() {
     let mut figures = Figures::default();
     for case in recorded() {
         figures.add(&case);

@@ -1,4 +1,4 @@
-//! Is an eviction ever forgotten? The program is killed at the worst moments of a cycle, and started again.
+//! No eviction is forgotten when the program is killed in the middle of a cycle and started again.
 
 use std::collections::BTreeSet;
 
@@ -47,7 +47,7 @@ fn a_crash_before_the_outcome_is_written_down_loses_nothing() {
     });
 }
 
-/// Starts the program by way of a proxy, lets it crash, starts it again, and follows it until the cluster is even.
+/// Starts the program behind a proxy, crashes it, starts it again, and waits until the cluster is balanced.
 fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
@@ -76,7 +76,8 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
     });
 }
 
-/// No eviction is missing from the ledger, and none hit a replacement, for all of them rest. How many there were.
+/// Fails if an eviction is missing from the ledger, or if a replacement was evicted during its rest. Returns the number
+/// of evictions.
 async fn check(control_plane: &ControlPlane, originals: &BTreeSet<String>) -> usize {
     let evicted: BTreeSet<String> = evictions(control_plane)
         .into_iter()

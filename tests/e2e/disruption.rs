@@ -1,4 +1,4 @@
-//! Does it spare the API server evictions that a PodDisruptionBudget forbids?
+//! Evictions that a PodDisruptionBudget forbids are not requested.
 
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn a_budget_is_counted_ahead_of_the_call() {
     });
 }
 
-/// A PodDisruptionBudget that lets one pod of Deployment hot go.
+/// Creates a PodDisruptionBudget that allows one disruption of Deployment hot.
 async fn one_at_a_time(control_plane: &ControlPlane) {
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "hot", "namespace": "default"},

@@ -1,4 +1,4 @@
-//! What does it do about nodes that it knows nothing of?
+//! Nodes without metrics are left alone.
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
         assert_eq!(
             on_mute_now,
             on_mute.len(),
-            "a replacement went to the node without metrics"
+            "a replacement landed on the node without metrics"
         );
         assert!(process.count(&[MUTE]) > 0, "the log does not name the node");
     });

@@ -1,4 +1,4 @@
-//! Do pods land where we foresee it? Clusters by chance, and the real scheduler.
+//! Pods land where we forecast: random clusters and the real scheduler.
 
 mod cluster;
 mod dice;
@@ -18,12 +18,12 @@ use crate::shared::placements::judge::Figures;
 use cluster::{LARGE, THEMES, scenario};
 use stage::Stage;
 
-/// How many clusters are recorded, those of a size apart.
+/// How many clusters are recorded, not counting the large one.
 const RECORDED: u64 = 48;
 
 const LIVE: std::ops::Range<u64> = 1000..1060;
 
-/// Writes tests/data/placements anew: `cargo test --test e2e record_placements -- --ignored`.
+/// Rewrites tests/data/placements: `cargo test --test e2e record_placements -- --ignored`.
 #[test]
 #[ignore = "writes the cases that tests/placements replays"]
 fn record_placements() {
@@ -49,9 +49,9 @@ fn record_placements() {
     });
 }
 
-/// Other clusters than those that are recorded.
+/// Uses other clusters than the recorded ones.
 #[test]
-fn pods_land_where_we_foresee_it() {
+fn pods_land_where_we_forecast() {
     with_scheduler_flags(log::FLAGS, async |control_plane| {
         let mut stage = Stage::new(control_plane);
         let mut figures = Figures::default();
@@ -60,7 +60,7 @@ fn pods_land_where_we_foresee_it() {
         for seed in LIVE {
             let case = stage.play(scenario(&THEMES[index(seed)], seed)).await;
             figures.add(&case);
-            // Whoever looks into a miss can copy the file to tests/data/placements.
+            // To debug a miss, copy its file to tests/data/placements.
             std::fs::write(
                 kept.join(format!("{}-{}.json", case.seed, case.name)),
                 text(&case),
@@ -72,7 +72,7 @@ fn pods_land_where_we_foresee_it() {
     });
 }
 
-/// One object and one placement a line, so that a difference is easy to read.
+/// Writes one object or placement per line, so that diffs are easy to read.
 fn text(case: &Case) -> String {
     let objects: Vec<String> = case.objects.iter().map(Value::to_string).collect();
     let placements: Vec<String> = case

@@ -1,4 +1,4 @@
-//! Can it run as a Job, and can it be tried out without harm?
+//! Single runs (`--once`) and dry runs.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
-        // Wherever pods may land: it is the ledger that is to keep the replacements, not the forecast.
+        // With this tolerance the forecast refuses nothing, so only the ledger protects the replacements.
         let policy = Policy {
             limits: "{perCycle: 2, perWorkload: 100%}",
             tolerance: "100%",
@@ -52,7 +52,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         assert!(launch.run(&["--once"]).ended(120).await.success());
         assert_eq!(evictions(control_plane).len(), 2, "the limit of a cycle");
         assert_eq!(ledger::entries(control_plane).await.len(), 2);
-        // Now only replacements are worth a move.
+        // Now only moves of replacements would help.
         heat_up_replacements(control_plane, &originals).await;
         assert!(launch.run(&["--once"]).ended(120).await.success());
         assert_eq!(
@@ -117,7 +117,7 @@ fn every_eviction_has_one_event_that_says_why() {
     });
 }
 
-/// Makes every replaced pod heavy, on a node whose agent is busy, and all others light.
+/// Makes every replacement heavy, on a node with a busy agent, and all other pods light.
 async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet<String>) {
     let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
     let (light, heavy): (Vec<_>, Vec<_>) = pods.iter().partition(|p| originals.contains(&name(p)));
@@ -139,7 +139,7 @@ async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet
     scene::settle(control_plane).await;
 }
 
-/// The events that the program reported.
+/// The events that the program created.
 async fn own_events(control_plane: &ControlPlane) -> Vec<Value> {
     let events = control_plane
         .list("/apis/events.k8s.io/v1/namespaces/default/events")

@@ -1,4 +1,4 @@
-//! Does it get over failures of what it depends on, without a restart and without acting on stale data?
+//! The program recovers from failures of its dependencies, without a restart and without acting on stale data.
 
 use http::{Method, StatusCode};
 
@@ -9,7 +9,7 @@ use crate::e2e::support::proxy::Proxy;
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{say, that};
 
-/// One eviction a cycle, so that there is more to do after the failure.
+/// Evicts one pod per cycle, so that some are left to evict after the failure.
 const SLOWLY: Policy = Policy {
     limits: "{perCycle: 1, perWorkload: 100%}",
     stale_after: "30s",
@@ -51,7 +51,7 @@ fn it_waits_while_there_are_no_metrics() {
             &[Method::GET],
             "/apis/metrics.k8s.io",
         );
-        // What was read before may be acted on until it is stale, 30 s later.
+        // The program may act on the last samples until they are stale, after 30 s.
         process.cycles(5, 120).await;
         let before = evictions(control_plane).len();
         process.cycles(8, 180).await;
@@ -106,7 +106,7 @@ fn it_waits_while_its_watches_are_cut() {
             "watches cut for a minute: the next eviction {seconds} s after they were back"
         ));
 
-        // Cut once, with the server there to start again: nothing to wait for.
+        // A single cut that the server accepts again at once delays no cycle.
         let waits = process.count(WAITING);
         proxy.cut_watches();
         process.cycles(3, 90).await;
@@ -114,7 +114,7 @@ fn it_waits_while_its_watches_are_cut() {
     });
 }
 
-/// Waits for so many more, and tells how long it took.
+/// Waits for more evictions. Returns how many seconds that took.
 async fn more_evictions(
     control_plane: &ControlPlane,
     process: &mut Process,

@@ -1,4 +1,4 @@
-//! Are its rights exactly what it needs?
+//! The program's roles grant exactly the rights that it uses.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ fn the_manifests_are_valid() {
     });
 }
 
-/// What the program's own roles grant, one by one.
+/// The rights that the program's roles grant.
 fn granted(roles: Vec<Value>) -> Vec<Right> {
     let own = roles
         .into_iter()

@@ -1,4 +1,4 @@
-//! Does the plan name what makes the scheduler fill the wrong nodes?
+//! The plan names workloads whose requests mislead the scheduler.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::e2e::support::scene;
 use crate::e2e::support::usage::millicores;
 use crate::e2e::support::wait::{say, that};
 
-/// What comes on top of what pods use, by default.
+/// The default headroom of a suggested request over the measured usage.
 const HEADROOM: f64 = 1.15;
 
-/// The heavy pods request a tenth of the core that they use, which is why nobody put them on the late nodes.
+/// The heavy pods request a tenth of the core that they use, so the scheduler does not move them to the late nodes.
 #[test]
 fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
     with_control_plane(async |control_plane| {

@@ -1,4 +1,4 @@
-//! What every scenario is made of.
+//! Building blocks of the end-to-end tests.
 
 pub mod audit;
 pub mod control_plane;

@@ -1,4 +1,4 @@
-//! A played collector, by HTTP and by gRPC, and the trees of what it was told.
+//! A fake OTLP collector for HTTP and gRPC, and the span trees that it received.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use tokio::net::TcpListener;
 
-/// How it answers.
+/// How the collector answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Good,

@@ -84,7 +84,7 @@ pub fn evictions(control_plane: &ControlPlane) -> Vec<Request> {
         .collect()
 }
 
-/// Requests for an eviction, whatever the response.
+/// Requests for an eviction, successful or not.
 pub fn eviction_calls(control_plane: &ControlPlane) -> Vec<Request> {
     requests(control_plane)
         .into_iter()

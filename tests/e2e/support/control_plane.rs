@@ -94,23 +94,23 @@ impl ControlPlane {
         }
     }
 
-    /// One of the ports that the control plane leaves free: 0 to 4.
+    /// One of the five ports that the control plane leaves free.
     pub fn port(&self, which: u16) -> u16 {
         assert!(which < 5);
         self.port + 5 + which
     }
 
-    /// Where the API server is.
+    /// The URL of the API server.
     pub fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.port + 1)
     }
 
-    /// Where the simulated kubelets serve their metrics.
+    /// The address at which the simulated kubelets serve their metrics.
     pub fn kubelets(&self) -> String {
         format!("127.0.0.1:{}", self.port + 3)
     }
 
-    /// How the proxy connects: to this API server, as nobody in particular.
+    /// A client without credentials, for the proxy.
     pub async fn upstream(&self) -> Client {
         let mut config = admin(&self.dir).await;
         config.auth_info = kube::config::AuthInfo::default();
@@ -118,7 +118,7 @@ impl ControlPlane {
         Client::try_from(config).unwrap()
     }
 
-    /// What kubectl says, as the administrator.
+    /// Runs kubectl as the administrator and returns its output.
     pub fn kubectl(&self, args: &[&str]) -> String {
         run(self.kubectl_command().args(args))
     }
@@ -130,12 +130,12 @@ impl ControlPlane {
         command
     }
 
-    /// Puts these manifests into the cluster.
+    /// Applies these manifests.
     pub fn apply(&self, manifests: &str) {
         self.apply_with(manifests, &[]);
     }
 
-    /// The same, with more to say to kubectl.
+    /// Does the same with more arguments for kubectl.
     pub fn apply_with(&self, manifests: &str, args: &[&str]) {
         let mut command = self.kubectl_command();
         command
@@ -144,14 +144,14 @@ impl ControlPlane {
         run_with(&mut command, manifests);
     }
 
-    /// Starts, stops or restarts a part of the control plane.
+    /// Starts, stops or restarts a component of the control plane.
     pub fn component(&self, action: &str, name: &str) {
         run(Command::new(format!("{TESTBED}/component.sh"))
             .arg(&self.dir)
             .args([action, name]));
     }
 
-    /// What the API server answers to a GET.
+    /// Sends a GET to the API server.
     pub async fn get(&self, path: &str) -> Value {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         self.client
@@ -168,7 +168,7 @@ impl ControlPlane {
             .clone()
     }
 
-    /// A kubeconfig of the program's ServiceAccount, for this server.
+    /// Writes a kubeconfig of the program's ServiceAccount for this server.
     pub async fn kubeconfig(&self, server: &str) -> PathBuf {
         let path = "/api/v1/namespaces/kube-system/serviceaccounts/evenkeel/token";
         let body =
@@ -191,14 +191,14 @@ impl ControlPlane {
         )
     }
 
-    /// A file beside the control plane's own.
+    /// Writes a file into the control plane's folder.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir.join(name);
         std::fs::write(&path, text).unwrap();
         path
     }
 
-    /// The state of things, for whoever reads of a failure.
+    /// Prints the state of the cluster after a failure.
     fn tell(&self) {
         let looks: [&[&str]; 4] = [
             &["get", "pods", "-A", "-o", "wide", "--no-headers"],
@@ -262,10 +262,10 @@ async fn admin(dir: &Path) -> Config {
         .unwrap()
 }
 
-/// Ten ports that nobody has, and an empty folder named after them.
+/// Ten free ports, and an empty folder named after the first.
 fn place() -> (PathBuf, u16) {
     let ports = PORTS.end - PORTS.start;
-    // Two suites on one machine start to look in different places.
+    // Two suites on one machine start at different ports.
     let start = u16::try_from(std::process::id() % u32::from(ports / 10)).unwrap() * 10;
     loop {
         let port = PORTS.start + (start + NEXT_PORT.fetch_add(10, Ordering::Relaxed)) % ports;
@@ -279,12 +279,12 @@ fn place() -> (PathBuf, u16) {
     }
 }
 
-/// What a command says, which must succeed.
+/// Runs a command, which must succeed, and returns its output.
 pub fn run(command: &mut Command) -> String {
     run_with(command, "")
 }
 
-/// The same, with something to read.
+/// Does the same with this standard input.
 pub fn run_with(command: &mut Command, input: &str) -> String {
     command
         .stdin(Stdio::piped())

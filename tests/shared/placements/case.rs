@@ -1,4 +1,4 @@
-//! What a real kube-scheduler did in one cluster, as a file: the objects, and then pod after pod where it landed.
+//! A recording of a real kube-scheduler in one cluster: the objects, then the placement of one pod after another.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) struct Case {
     pub(crate) seed: u64,
     /// The plugins that score, in the order of the scores.
     pub(crate) plugins: Vec<String>,
-    /// What is there before the first pod comes.
+    /// The objects before the first pod is created.
     pub(crate) objects: Vec<Value>,
     pub(crate) placements: Vec<Placement>,
 }
@@ -21,38 +21,39 @@ pub(crate) struct Case {
 /// One decision of the scheduler.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Placement {
-    /// The pod as it waits. One that found no node is taken away again.
+    /// The pending pod. A pod that found no node is deleted again.
     pub(crate) pod: Value,
-    /// The pod of the same kind that it replaces, which was told to end and then did: before this one landed, or after.
+    /// The pod that this one replaces. It was deleted, and ended before or after this pod landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) replaces: Option<String>,
-    /// Where it landed.
+    /// The node on which the pod landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) node: Option<String>,
-    /// A replacement that found no node while the old pod was there, and that the scheduler did not try again at once
-    /// when that had gone: it wakes a pod only by what it holds for a reason, or else after minutes.
+    /// Whether the pod is a replacement that found no node while the old pod ran, and that the scheduler did not retry
+    /// when the old pod ended. The scheduler retries a pod only after an event that it considers relevant, or after
+    /// minutes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) asleep: bool,
-    /// What the scheduler said where it found no node.
+    /// The scheduler's message if it found no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
-    /// The nodes that scored best, of which one is taken by chance.
+    /// The nodes with the best score. The scheduler takes one of them at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) equal: Vec<String>,
-    /// By node, what each plugin adds to its score, by weight. Nothing where only one node was left to choose.
+    /// For each node, the weighted score of each plugin. Empty if only one node passed the filters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) scores: BTreeMap<String, Vec<i64>>,
 }
 
 impl Placement {
-    /// Namespace and name.
+    /// The pod's namespace and name.
     pub(crate) fn name(&self) -> (String, String) {
         let word = |key: &str| self.pod["metadata"][key].as_str().unwrap().to_owned();
         (word("namespace"), word("name"))
     }
 }
 
-/// Where the recorded cases are.
+/// The folder of the recorded cases.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/placements")
 }
