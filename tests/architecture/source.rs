@@ -12,10 +12,6 @@ pub(super) struct File {
     pub(super) text: String,
     /// The text with comments and string literals replaced by blanks, so that lines and columns stay.
     pub(super) code: String,
-    /// Comments and doc comments, one per line.
-    pub(super) comments: Vec<Fragment>,
-    /// String literals, one per line.
-    pub(super) strings: Vec<Fragment>,
 }
 
 /// A piece of text and its line, counted from 1.
@@ -36,8 +32,6 @@ impl File {
             name: name.to_str().unwrap().to_owned(),
             text,
             code: scanner.code,
-            comments: scanner.comments,
-            strings: scanner.strings,
         }
     }
 
@@ -201,8 +195,8 @@ fn source_is_split_into_code_comments_and_strings() {
     scanner
         .scan("let a = \"x \\\" // no\"; // yes\nlet b = r#\"it\n\"it\"\"#; let c: &'a = '\"';\n");
     let lines: Vec<&str> = scanner.code.lines().map(str::trim_end).collect();
-    assert_eq!(lines[0], "let a =              ;");
-    assert_eq!(lines[2], "        ; let c: &'a =    ;");
+    assert_eq!(lines[0], "let a =             ;");
+    assert_eq!(lines[2], "      ; let c: &'a =    ;");
     assert_eq!(scanner.comments[0].text, "yes");
     let strings: Vec<_> = scanner.strings.iter().map(|s| (s.line, &*s.text)).collect();
     assert_eq!(strings, [(1, "x \\\" // no"), (2, "it"), (3, "\"it\"")]);

@@ -112,12 +112,12 @@ impl Collector {
         }
     }
 
-    /// What each request came with: the path and the headers.
+    /// The path and the headers of each request.
     pub(crate) fn requests(&self) -> Vec<(String, HeaderMap)> {
         self.shared.lock().unwrap().requests.clone()
     }
 
-    /// Who has sent: each attribute of the resource with its value.
+    /// The attributes of the resource, which identifies the sender.
     pub(crate) fn resource(&self) -> BTreeMap<String, String> {
         let mut all = self.shared.lock().unwrap().resources.clone();
         all.dedup();
@@ -169,7 +169,7 @@ impl Shared {
     }
 }
 
-/// A line for each span: its name, its attributes, and what has gone wrong.
+/// One line per span: its name, its attributes and its error.
 fn write_tree(span: &Span, all: &[Span], depth: usize, text: &mut String) {
     let mut line = format!("{:1$}{2}", "", depth * 2, span.name);
     for it in &span.attributes {

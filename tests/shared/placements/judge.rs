@@ -263,7 +263,7 @@ impl Foreseen {
         parts.join("; ")
     }
 
-    /// What differs in the scores of a node: what, and ours against theirs.
+    /// The differences in a node's scores: the plugin, and our score against the scheduler's.
     fn off(&self, node: &str, theirs: &[i64]) -> Vec<(String, String)> {
         let Some(ours) = self.scores.get(node) else {
             return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];
