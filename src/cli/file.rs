@@ -525,7 +525,6 @@ mod tests {
     );
 
     proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
 
         #[test]
         fn a_stream_that_was_tampered_with_never_panics(

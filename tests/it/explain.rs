@@ -78,7 +78,7 @@ fn clusters() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn every_strategy_has_a_word_for_every_pod_and_it_is_that_of_the_plan(text in clusters(), exact in any::<bool>()) {

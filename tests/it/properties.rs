@@ -50,7 +50,7 @@ fn most(counts: &BTreeMap<String, usize>) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn a_plan_never_exceeds_a_limit(cluster in clusters()) {

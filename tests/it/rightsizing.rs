@@ -226,7 +226,7 @@ fn metrics_count_all_and_name_the_worst() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_suggestion_covers_what_it_says_and_more_use_never_lowers_it(
