@@ -1,124 +1,97 @@
-//! The house rules that the compiler cannot check. See ARCHITECTURE.md and CONTRIBUTING.md.
-
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, helpers included"
-)]
+//! House rules that the compiler and clippy cannot check. CONTRIBUTING.md lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use self::source::{File, root, source_files};
+
+mod source;
+
+/// The heading in `src/lib.rs` that ends the core.
 const CORE_ENDS_AT: &str = "── edges";
 const MOST_MODULES: usize = 9;
 const MOST_LINES: usize = 400;
+/// Code that reads or changes anything outside the process, or that depends on chance.
+const NOT_IN_CORE: [&str; 20] = [
+    "async ",
+    ".await",
+    "kube::",
+    "reqwest::",
+    "tokio::",
+    "axum::",
+    "tracing::",
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "Instant",
+    "SystemTime",
+    "Timestamp::now",
+    "Zoned::now",
+    "HashMap",
+    "HashSet",
+    "println!",
+    "rand::",
+];
 
-struct File {
-    path: PathBuf,
-    /// The path below `src` without its ending: `decide/gate/limits`.
-    name: String,
-    text: String,
+/// The modules that a file declares as public, in order.
+fn declared(text: &str) -> Vec<String> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect()
 }
 
-impl File {
-    /// The text up to the unit tests, or nothing for a file that holds only those.
-    fn product(&self) -> &str {
-        if self.name.split('/').any(|part| part == "tests") {
-            return "";
-        }
-        self.text.split("#[cfg(test)]").next().unwrap()
-    }
-
-    /// The first `depth` parts of the name, as a path of modules.
-    fn module(&self, depth: usize) -> Vec<&str> {
-        self.name.split('/').take(depth).collect()
-    }
-}
-
-fn source() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-fn files() -> Vec<File> {
-    let mut found = Vec::new();
-    let mut folders = vec![source()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            // The built-in scenarios are YAML files.
-            if path.extension().is_none_or(|ending| ending != "rs") {
-                continue;
-            }
-            let inside = path.strip_prefix(source()).unwrap().with_extension("");
-            let name = inside.to_str().unwrap().to_owned();
-            let text = fs::read_to_string(&path).unwrap();
-            found.push(File { path, name, text });
-        }
-    }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    assert!(found.len() > 20, "the test looks at the wrong place");
-    found
-}
-
-/// The modules that a file declares, in order.
-fn declared(file: &str) -> Vec<String> {
-    let text = fs::read_to_string(source().join(file)).unwrap();
-    let names = text
-        .lines()
-        .filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';'));
-    names.map(str::to_owned).collect()
+fn declared_in(file: &str) -> Vec<String> {
+    declared(&fs::read_to_string(root().join("src").join(file)).unwrap())
 }
 
 /// The modules of the core.
 fn core() -> Vec<String> {
-    let lib = fs::read_to_string(source().join("lib.rs")).unwrap();
-    let part = lib.split(CORE_ENDS_AT).next().unwrap();
-    let names = part
-        .lines()
-        .filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let names: Vec<String> = names.map(str::to_owned).collect();
-    assert!(
-        names.len() > 3 && names.len() < declared("lib.rs").len(),
-        "lib.rs lost its sections"
-    );
-    names
+    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let (above, below) = lib.split_once(CORE_ENDS_AT).unwrap();
+    let core = declared(above);
+    assert!(core.len() > 3 && !declared(below).is_empty());
+    core
 }
 
-/// The paths that a text names after `crate::`, each as a list of parts.
-fn uses(text: &str) -> Vec<Vec<String>> {
-    let path = |part: &str| {
-        let end = |c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':');
-        let path = part.split(end).next().unwrap_or_default();
-        path.split("::")
-            .filter(|p| !p.is_empty())
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    text.split("crate::")
+/// The paths that the code names after `crate::`, each as a list of parts.
+fn uses(code: &str) -> Vec<Vec<String>> {
+    code.split("crate::")
         .skip(1)
-        .map(path)
-        .filter(|p| !p.is_empty())
+        .map(leading_path)
+        .filter(|path| !path.is_empty())
         .collect()
 }
 
-/// The lines in which a file of `parent` uses a module that is listed below its own.
-fn upward(parent: &str, order: &[String]) -> Vec<String> {
+fn leading_path(text: &str) -> Vec<String> {
+    let end = text
+        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'))
+        .unwrap_or(text.len());
+    text[..end]
+        .split("::")
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Uses of modules that are declared below the file's own module. `parent` is empty for the modules of the crate.
+fn upward_uses(parent: &str, order: &[String]) -> Vec<String> {
     let depth = usize::from(!parent.is_empty());
-    let place = |name: &str| order.iter().position(|m| m == name);
     let mut wrong = Vec::new();
-    for file in files() {
+    for file in source_files() {
         let own = file.module(depth + 1);
-        if own.len() <= depth || (depth == 1 && own[0] != parent) || place(own[depth]).is_none() {
+        if own.len() <= depth || (depth == 1 && own[0] != parent) {
             continue;
         }
-        for used in uses(&file.text).iter().filter(|u| u.len() > depth) {
-            let inside = depth == 0 || used[0] == parent;
-            if inside && place(&used[depth]) > place(own[depth]) {
-                wrong.push(format!("{} uses {}", file.path.display(), used.join("::")));
+        let Some(position) = order.iter().position(|module| module == own[depth]) else {
+            continue;
+        };
+        for used in uses(&file.code).iter().filter(|used| used.len() > depth) {
+            let same_parent = depth == 0 || used[0] == parent;
+            if same_parent && order[position + 1..].contains(&used[depth]) {
+                wrong.push(format!("{} uses {}", file.path, used.join("::")));
             }
         }
     }
@@ -127,59 +100,68 @@ fn upward(parent: &str, order: &[String]) -> Vec<String> {
 
 #[test]
 fn a_module_uses_only_modules_above_it() {
-    let modules = declared("lib.rs");
-    assert!(
-        modules.len() <= MOST_MODULES,
-        "{} top-level modules",
-        modules.len()
-    );
-    let mut wrong = upward("", &modules);
+    let mut wrong = upward_uses("", &declared_in("lib.rs"));
     for layered in ["model", "decide"] {
-        wrong.extend(upward(layered, &declared(&format!("{layered}.rs"))));
+        wrong.extend(upward_uses(layered, &declared_in(&format!("{layered}.rs"))));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The files that a file names, by `crate::` or `super::`, as names below `src`.
-fn named_files(file: &File, names: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut add = |mut path: Vec<String>| {
-        while !path.is_empty() {
-            if names.contains(&path.join("/")) {
-                found.insert(path.join("/"));
-                return;
-            }
-            path.pop();
-        }
-    };
-    for path in uses(file.product()) {
-        add(path);
-    }
-    for line in file
-        .product()
-        .lines()
-        .filter_map(|l| l.split("use super::").nth(1))
-    {
-        let mut base: Vec<String> = file.name.split('/').map(str::to_owned).collect();
-        base.pop();
-        let mut rest = line;
-        while let Some(further) = rest.strip_prefix("super::") {
-            base.pop();
-            rest = further;
-        }
-        let parts = rest.split("::").map(|p| p.trim_end_matches(';').to_owned());
-        add(base.into_iter().chain(parts).collect());
-    }
-    found
+#[test]
+fn the_crate_has_few_modules() {
+    let modules = declared_in("lib.rs");
+    assert!(modules.len() <= MOST_MODULES, "{modules:?}");
 }
 
-/// Whether `from` leads to `to` over at least one step.
-fn leads(graph: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bool {
+/// Each module uses these modules.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// The files that a file names by `crate::` or `super::`.
+fn used_files(file: &File, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let below_crate = uses(file.product());
+    let below_super = file
+        .product()
+        .lines()
+        .filter_map(|line| line.split_once("use super::"))
+        .map(|(_, path)| resolved(file, path));
+    below_crate
+        .into_iter()
+        .chain(below_super)
+        .filter_map(|path| longest_file(path, names))
+        .collect()
+}
+
+/// A path after `use super::`, as a path from the crate.
+fn resolved(file: &File, path: &str) -> Vec<String> {
+    let mut base: Vec<String> = file.name.split('/').map(str::to_owned).collect();
+    base.pop();
+    let mut rest = path;
+    while let Some(further) = rest.strip_prefix("super::") {
+        base.pop();
+        rest = further;
+    }
+    base.into_iter().chain(leading_path(rest)).collect()
+}
+
+/// The file that holds the item at this path.
+fn longest_file(mut path: Vec<String>, names: &BTreeSet<String>) -> Option<String> {
+    while !path.is_empty() {
+        let name = path.join("/");
+        if names.contains(&name) {
+            return Some(name);
+        }
+        path.pop();
+    }
+    None
+}
+
+/// Whether a module uses itself by way of others.
+fn is_in_circle(graph: &Graph, module: &str) -> bool {
     let mut seen = BTreeSet::new();
-    let mut next = vec![from];
-    while let Some(at) = next.pop() {
-        for used in graph.get(at).into_iter().flatten() {
-            if used == to {
+    let mut next = vec![module];
+    while let Some(current) = next.pop() {
+        for used in graph.get(current).into_iter().flatten() {
+            if used == module {
                 return true;
             }
             if seen.insert(used) {
@@ -190,131 +172,99 @@ fn leads(graph: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -> bo
     false
 }
 
-/// The siblings of a folder are its files, each together with the folder of its parts.
-#[test]
-fn siblings_do_not_use_each_other_in_a_circle() {
-    let files = files();
-    let names: BTreeSet<String> = files.iter().map(|f| f.name.clone()).collect();
-    let mut graphs: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+/// Which siblings use which, folder by folder. A sibling is a file together with the folder of its parts.
+fn sibling_graphs() -> BTreeMap<String, Graph> {
+    let files = source_files();
+    let names: BTreeSet<String> = files.iter().map(|file| file.name.clone()).collect();
+    let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
     for file in &files {
-        for used in named_files(file, &names) {
-            let (own, other): (Vec<&str>, Vec<&str>) =
-                (file.name.split('/').collect(), used.split('/').collect());
+        let own: Vec<&str> = file.name.split('/').collect();
+        for used in used_files(file, &names) {
+            let other: Vec<&str> = used.split('/').collect();
             let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
             if shared < own.len() && shared < other.len() {
                 let graph = graphs.entry(own[..shared].join("/")).or_default();
-                graph
-                    .entry(own[shared].to_owned())
-                    .or_default()
-                    .insert(other[shared].to_owned());
+                let uses = graph.entry(own[shared].to_owned()).or_default();
+                uses.insert(other[shared].to_owned());
             }
         }
     }
+    graphs
+}
+
+#[test]
+fn siblings_do_not_use_each_other_in_a_circle() {
     let mut circles = Vec::new();
-    for (folder, graph) in &graphs {
-        let in_circle = graph
-            .keys()
-            .filter(|n| leads(graph, n, n))
-            .cloned()
-            .collect::<Vec<_>>();
-        if !in_circle.is_empty() {
-            circles.push(format!("{folder}: {}", in_circle.join(", ")));
-        }
+    for (folder, graph) in sibling_graphs() {
+        let modules = graph.keys().filter(|module| is_in_circle(&graph, module));
+        circles.extend(modules.map(|module| format!("{folder}/{module}")));
     }
     assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
 
 #[test]
-fn the_core_touches_nothing() {
+fn the_core_does_no_io() {
     let core = core();
-    let banned = [
-        "async ",
-        ".await",
-        "kube::",
-        "reqwest::",
-        "tokio::",
-        "axum::",
-        "tracing::",
-        "std::fs",
-        "std::env",
-        "std::net",
-        "std::process",
-        "std::thread",
-        "Instant",
-        "SystemTime",
-        "Timestamp::now",
-        "Zoned::now",
-        "HashMap",
-        "HashSet",
-        "println!",
-        "rand::",
-    ];
     let mut wrong = Vec::new();
-    for file in files()
-        .iter()
-        .filter(|f| core.iter().any(|c| c == f.module(1)[0]))
-    {
-        let lines = file
-            .product()
-            .lines()
-            .filter(|l| !l.trim_start().starts_with("//"));
-        for line in lines {
-            wrong.extend(
-                banned
-                    .iter()
-                    .filter(|b| line.contains(*b))
-                    .map(|b| format!("{}: {b}: {line}", file.path.display())),
-            );
+    for file in source_files() {
+        if !core.iter().any(|module| module == file.module(1)[0]) {
+            continue;
+        }
+        for line in file.product().lines() {
+            let banned = NOT_IN_CORE.iter().find(|banned| line.contains(*banned));
+            wrong.extend(banned.map(|banned| format!("{}: {banned}: {line}", file.path)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn only_the_command_line_gives_up_the_type_of_an_error() {
-    for file in files()
-        .iter()
-        .filter(|f| !["cli", "main"].contains(&f.module(1)[0]))
-    {
-        assert!(
-            !file.product().contains("anyhow"),
-            "{} uses anyhow",
-            file.path.display()
-        );
+fn only_the_command_line_uses_anyhow() {
+    for file in source_files() {
+        let may = ["cli", "main"].contains(&file.module(1)[0]);
+        assert!(may || !file.product().contains("anyhow"), "{}", file.path);
     }
 }
 
 #[test]
-fn every_file_says_what_it_is_and_is_short() {
-    for file in files() {
-        assert!(
-            file.text.starts_with("//! "),
-            "{} has no //! line",
-            file.path.display()
-        );
+fn every_file_starts_with_a_sentence_and_is_short() {
+    for file in source_files() {
+        let path = &file.path;
+        assert!(file.text.starts_with("//! "), "{path} has no //! line");
         let lines = file.product().lines().count();
-        assert!(
-            lines <= MOST_LINES,
-            "{} has {lines} lines without tests",
-            file.path.display()
-        );
-        assert!(!file.path.ends_with("mod.rs"), "{}", file.path.display());
+        assert!(lines <= MOST_LINES, "{path} has {lines} lines before tests");
+        assert!(!path.ends_with("mod.rs"), "{path} is named mod.rs");
     }
 }
 
 #[test]
 fn lints_are_expected_with_a_reason_and_never_allowed() {
-    for file in files() {
-        assert!(
-            !file.text.contains("#[allow") && !file.text.contains("#![allow"),
-            "{}",
-            file.path.display()
-        );
-        assert!(!file.text.contains("#[ignore"), "{}", file.path.display());
-        assert!(
-            !file.product().contains("::*;"),
-            "{} imports everything",
-            file.path.display()
-        );
+    for file in source_files() {
+        for banned in ["#[allow", "#![allow", "#[ignore"] {
+            assert!(!file.code.contains(banned), "{}: {banned}", file.path);
+        }
+        let glob = file.product().contains("::*;");
+        assert!(!glob, "{} imports everything", file.path);
     }
+}
+
+/// The commands of the steps, without their names.
+fn commands(text: &str, start: &str) -> BTreeSet<String> {
+    text.lines()
+        .filter_map(|line| line.trim_end().strip_prefix(start))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_justfile_has_the_steps_of_ci() {
+    let justfile = fs::read_to_string(root().join("justfile")).unwrap();
+    let script = fs::read_to_string(root().join(".ci/run")).unwrap();
+    let mut recipes = commands(&justfile, "    ");
+    recipes.retain(|command| !command.starts_with(".ci/") && !command.starts_with("tests/"));
+    let steps: BTreeSet<String> = [commands(&script, "step "), commands(&script, "  step ")]
+        .into_iter()
+        .flatten()
+        .collect();
+    assert_eq!(recipes, steps);
 }

@@ -1,9 +1,4 @@
-//! What descheduler evicts, we evict in exact mode: recorded cases, and a list of those that differ on purpose.
-
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, helpers included"
-)]
+//! Exact mode evicts the same pods as descheduler: recorded cases, and a list of the cases that differ on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -75,7 +70,7 @@ fn known() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The moves that we would make, or why the policy makes no sense.
+/// Our moves, or the reason why we refuse the policy.
 fn plan(case: &Case) -> Result<Vec<Move>, String> {
     let policy = Policy::parse("policy.yaml", &case.policy)
         .map_err(|e| e.to_string())?
@@ -123,13 +118,13 @@ impl Case {
         .collect()
     }
 
-    /// What differs, if anything does.
+    /// Compares our plan with descheduler's runs. The error names the difference.
     fn judge(&self, category: &str) -> Result<(), String> {
         let moves = match plan(self) {
             Ok(_) if self.refused => {
                 return Err("accepted, and descheduler refuses the policy".to_owned());
             }
-            // What descheduler passes over in silence may be refused.
+            // We may refuse a policy whose mistakes descheduler ignores.
             Err(_) if self.refused || category == "invalid" => return Ok(()),
             Err(why) => return Err(format!("refused: {why}")),
             Ok(moves) => moves,
@@ -173,7 +168,7 @@ impl Case {
 }
 
 #[test]
-fn what_descheduler_evicts_we_evict() {
+fn exact_mode_evicts_the_same_pods_as_descheduler() {
     let known = known();
     let (mut wrong, mut met) = (Vec::new(), BTreeSet::new());
     for (category, cases) in cases() {

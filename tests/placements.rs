@@ -1,18 +1,9 @@
-//! Pods land where we foresee it: what a real kube-scheduler did, recorded by `tests/e2e/forecast.rs`, pod by pod.
-
-#![expect(
-    unreachable_pub,
-    clippy::unwrap_used,
-    reason = "nothing here is used from outside, and a test says what is wrong by failing"
-)]
+//! Pods land where we forecast. The real kube-scheduler's decisions were recorded by `tests/e2e/forecast.rs`.
 
 use std::path::PathBuf;
 
-#[path = "placements/kit.rs"]
-mod kit;
-
-use kit::case::{Case, folder};
-use kit::judge::Figures;
+use crate::shared::placements::case::{Case, folder};
+use crate::shared::placements::judge::Figures;
 
 /// The recorded cases, in order.
 fn recorded() -> Vec<Case> {
@@ -29,7 +20,7 @@ fn recorded() -> Vec<Case> {
 }
 
 #[test]
-fn pods_land_where_we_foresee_it() {
+fn pods_land_where_we_forecast() {
     let mut figures = Figures::default();
     for case in recorded() {
         figures.add(&case);

@@ -525,7 +525,6 @@ mod tests {
     );
 
     proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
 
         #[test]
         fn corrupted_input_never_panics(

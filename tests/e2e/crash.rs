@@ -1,17 +1,17 @@
-//! Is an eviction ever forgotten? The program is killed at the worst moments of a cycle, and started again.
+//! No eviction is forgotten when the program is killed in the middle of a cycle and started again.
 
 use std::collections::BTreeSet;
 
 use http::Method;
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::ledger;
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::proxy::{Proxy, Stage};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::ledger;
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 const EVICTION: &str = "/eviction";
 const LEDGER: &str = "/configmaps/evenkeel-ledger";
@@ -47,9 +47,9 @@ fn a_crash_before_the_outcome_is_written_down_loses_nothing() {
     });
 }
 
-/// Starts the program by way of a proxy, lets it crash, starts it again, and follows it until the cluster is even.
+/// Starts the program behind a proxy, crashes it, starts it again, and waits until the cluster is balanced.
 fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
@@ -76,7 +76,8 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
     });
 }
 
-/// No eviction is missing from the ledger, and none hit a replacement, for all of them rest. How many there were.
+/// Fails if an eviction is missing from the ledger, or if a replacement was evicted during its rest. Returns the number
+/// of evictions.
 async fn check(control_plane: &ControlPlane, originals: &BTreeSet<String>) -> usize {
     let evicted: BTreeSet<String> = evictions(control_plane)
         .into_iter()

@@ -1,17 +1,17 @@
-//! Does it spare the API server evictions that a PodDisruptionBudget forbids?
+//! Evictions that a PodDisruptionBudget forbids are not requested.
 
 use serde_json::json;
 
-use crate::kit::audit::{eviction_calls, evictions};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::{eviction_calls, evictions};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn a_budget_is_counted_ahead_of_the_call() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         one_at_a_time(control_plane).await;
@@ -47,7 +47,7 @@ fn a_budget_is_counted_ahead_of_the_call() {
     });
 }
 
-/// A PodDisruptionBudget that lets one pod of Deployment hot go.
+/// Creates a PodDisruptionBudget that allows one disruption of Deployment hot.
 async fn one_at_a_time(control_plane: &ControlPlane) {
     let budget = json!({
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "hot", "namespace": "default"},

@@ -1,17 +1,17 @@
-//! What does it do about nodes that it knows nothing of?
+//! Nodes without metrics are left alone.
 
 use serde_json::Value;
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene::{self, MUTE};
-use crate::kit::usage::{in_words, name, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene::{self, MUTE};
+use crate::e2e::support::usage::{in_words, name, used};
+use crate::e2e::support::wait::{say, that};
 
 #[test]
 fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_beside_a_mute_node(control_plane).await;
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
@@ -68,7 +68,7 @@ fn a_node_without_metrics_is_left_alone_and_the_others_are_balanced() {
         assert_eq!(
             on_mute_now,
             on_mute.len(),
-            "a replacement went to the node without metrics"
+            "a replacement landed on the node without metrics"
         );
         assert!(process.count(&[MUTE]) > 0, "the log does not name the node");
     });

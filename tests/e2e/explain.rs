@@ -1,15 +1,15 @@
 //! Is a pod that stays explained, on a real cluster and with no right but the program's own?
 
-use crate::kit::audit::eviction_calls;
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::wait::say;
+use crate::e2e::support::audit::eviction_calls;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::say;
 
 /// The dead loop: seven heavy pods prefer the hot node.
 #[test]
 fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::dead_loop(control_plane).await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;

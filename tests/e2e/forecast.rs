@@ -1,4 +1,4 @@
-//! Do pods land where we foresee it? Clusters by chance, and the real scheduler.
+//! Pods land where we forecast: random clusters and the real scheduler.
 
 mod cluster;
 mod dice;
@@ -10,24 +10,24 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::kit::control_plane::on_a_bed_whose_scheduler_has;
-use crate::kit::wait::say;
-use crate::placements::case::{Case, folder};
-use crate::placements::judge::Figures;
+use crate::e2e::support::control_plane::with_scheduler_flags;
+use crate::e2e::support::wait::say;
+use crate::shared::placements::case::{Case, folder};
+use crate::shared::placements::judge::Figures;
 
 use cluster::{LARGE, THEMES, scenario};
 use stage::Stage;
 
-/// How many clusters are recorded, those of a size apart.
+/// How many clusters are recorded, not counting the large one.
 const RECORDED: u64 = 48;
 
 const LIVE: std::ops::Range<u64> = 1000..1060;
 
-/// Writes tests/data/placements anew: `cargo test --test e2e record_placements -- --ignored`.
+/// Rewrites tests/data/placements: `cargo test --test e2e record_placements -- --ignored`.
 #[test]
 #[ignore = "writes the cases that tests/placements replays"]
 fn record_placements() {
-    on_a_bed_whose_scheduler_has(log::FLAGS, async |control_plane| {
+    with_scheduler_flags(log::FLAGS, async |control_plane| {
         let mut stage = Stage::new(control_plane);
         std::fs::create_dir_all(folder()).unwrap();
         let usual = (0..RECORDED).map(|seed| scenario(&THEMES[index(seed)], seed));
@@ -49,10 +49,10 @@ fn record_placements() {
     });
 }
 
-/// Other clusters than those that are recorded.
+/// Uses other clusters than the recorded ones.
 #[test]
-fn pods_land_where_we_foresee_it() {
-    on_a_bed_whose_scheduler_has(log::FLAGS, async |control_plane| {
+fn pods_land_where_we_forecast() {
+    with_scheduler_flags(log::FLAGS, async |control_plane| {
         let mut stage = Stage::new(control_plane);
         let mut figures = Figures::default();
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("forecast");
@@ -60,7 +60,7 @@ fn pods_land_where_we_foresee_it() {
         for seed in LIVE {
             let case = stage.play(scenario(&THEMES[index(seed)], seed)).await;
             figures.add(&case);
-            // Whoever looks into a miss can copy the file to tests/data/placements.
+            // To debug a miss, copy its file to tests/data/placements.
             std::fs::write(
                 kept.join(format!("{}-{}.json", case.seed, case.name)),
                 text(&case),
@@ -72,7 +72,7 @@ fn pods_land_where_we_foresee_it() {
     });
 }
 
-/// One object and one placement a line, so that a difference is easy to read.
+/// Writes one object or placement per line, so that diffs are easy to read.
 fn text(case: &Case) -> String {
     let objects: Vec<String> = case.objects.iter().map(Value::to_string).collect();
     let placements: Vec<String> = case

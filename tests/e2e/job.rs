@@ -1,20 +1,20 @@
-//! Can it run as a Job, and can it be tried out without harm?
+//! Single runs (`--once`) and dry runs.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::ledger;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::usage::name;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::ledger;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn a_dry_run_evicts_nothing_and_writes_nothing() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let mut process = Launch::new(control_plane, &Policy::USUAL)
@@ -37,11 +37,11 @@ fn a_dry_run_evicts_nothing_and_writes_nothing() {
 
 #[test]
 fn once_acts_once_and_the_next_run_remembers_it() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
-        // Wherever pods may land: it is the ledger that is to keep the replacements, not the forecast.
+        // With this tolerance the forecast refuses nothing, so only the ledger protects the replacements.
         let policy = Policy {
             limits: "{perCycle: 2, perWorkload: 100%}",
             tolerance: "100%",
@@ -52,7 +52,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         assert!(launch.run(&["--once"]).ended(120).await.success());
         assert_eq!(evictions(control_plane).len(), 2, "the limit of a cycle");
         assert_eq!(ledger::entries(control_plane).await.len(), 2);
-        // Now only replacements are worth a move.
+        // Now only moves of replacements would help.
         heat_up_replacements(control_plane, &originals).await;
         assert!(launch.run(&["--once"]).ended(120).await.success());
         assert_eq!(
@@ -80,7 +80,7 @@ fn once_acts_once_and_the_next_run_remembers_it() {
 
 #[test]
 fn every_eviction_has_one_event_that_says_why() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         assert!(
@@ -117,7 +117,7 @@ fn every_eviction_has_one_event_that_says_why() {
     });
 }
 
-/// Makes every replaced pod heavy, on a node whose agent is busy, and all others light.
+/// Makes every replacement heavy, on a node with a busy agent, and all other pods light.
 async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet<String>) {
     let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
     let (light, heavy): (Vec<_>, Vec<_>) = pods.iter().partition(|p| originals.contains(&name(p)));
@@ -139,7 +139,7 @@ async fn heat_up_replacements(control_plane: &ControlPlane, originals: &BTreeSet
     scene::settle(control_plane).await;
 }
 
-/// The events that the program reported.
+/// The events that the program created.
 async fn own_events(control_plane: &ControlPlane) -> Vec<Value> {
     let events = control_plane
         .list("/apis/events.k8s.io/v1/namespaces/default/events")

@@ -4,14 +4,14 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::kit::audit::{eviction_calls, evictions};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::ledger;
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::proxy::{Proxy, Stage};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{eviction_calls, evictions};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::ledger;
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 const EVICTION: &str = "/eviction";
 const LEADING: &str = "\"message\":\"leading: ";
@@ -81,7 +81,7 @@ async fn leads(process: &Process) -> bool {
 
 #[test]
 fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
@@ -157,7 +157,7 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
 
 #[test]
 fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let flags = lease("8s", "5s");
@@ -205,7 +205,7 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
 
 #[test]
 fn a_leader_that_is_told_to_stop_hands_over_at_once() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let originals = scene::pods(control_plane).await;

@@ -6,13 +6,13 @@ use std::process::Command;
 use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER};
 use serde_json::Value;
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{on_a_bed, run_with};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::prometheus::Prometheus;
-use crate::kit::scene;
-use crate::kit::usage::used;
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{run_with, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::prometheus::Prometheus;
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::used;
+use crate::e2e::support::wait::{say, that};
 
 /// With the limits that one gets not_selected, so that some pods have to wait.
 const STEERS: Policy = Policy {
@@ -26,7 +26,7 @@ const UNSEEN: [&str; 1] = ["evenkeel_source_errors_total"];
 
 #[test]
 fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::lopsided(control_plane).await;
         let launch = Launch::new(control_plane, &STEERS).await;

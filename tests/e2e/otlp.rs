@@ -1,20 +1,17 @@
 //! Traces of real evictions: one span for each eviction in the API server's audit log, below its cycle.
 
-use crate::kit::audit::{eviction_calls, evictions};
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{eviction_calls, evictions};
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
-use self::collector::{Collector, Response};
-
-#[path = "../it/otlp/collector.rs"]
-mod collector;
+use crate::shared::otlp_collector::{Collector, Response};
 
 #[test]
-fn each_eviction_is_a_span_below_its_cycle() {
-    on_a_bed(async |control_plane| {
+fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let collector = Collector::start(Response::Status(503)).await;
         let policy = Policy {

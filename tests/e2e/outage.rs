@@ -1,15 +1,15 @@
-//! Does it get over failures of what it depends on, without a restart and without acting on stale data?
+//! The program recovers from failures of its dependencies, without a restart and without acting on stale data.
 
 use http::{Method, StatusCode};
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::proxy::Proxy;
-use crate::kit::scene;
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::proxy::Proxy;
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{say, that};
 
-/// One eviction a cycle, so that there is more to do after the failure.
+/// Evicts one pod per cycle, so that some are left to evict after the failure.
 const SLOWLY: Policy = Policy {
     limits: "{perCycle: 1, perWorkload: 100%}",
     stale_after: "30s",
@@ -21,7 +21,7 @@ const WAITING: &[&str] = &["\"outcome\":\"waiting\""];
 
 #[test]
 fn it_goes_on_after_the_api_server_was_restarted() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let mut process = Launch::new(control_plane, &SLOWLY).await.run(&[]);
@@ -36,7 +36,7 @@ fn it_goes_on_after_the_api_server_was_restarted() {
 
 #[test]
 fn it_waits_while_there_are_no_metrics() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let proxy = Proxy::start(control_plane).await;
@@ -51,7 +51,7 @@ fn it_waits_while_there_are_no_metrics() {
             &[Method::GET],
             "/apis/metrics.k8s.io",
         );
-        // What was read before may be acted on until it is stale, 30 s later.
+        // The program may act on the last samples until they are stale, after 30 s.
         process.cycles(5, 120).await;
         let before = evictions(control_plane).len();
         process.cycles(8, 180).await;
@@ -74,7 +74,7 @@ fn it_waits_while_there_are_no_metrics() {
 
 #[test]
 fn it_waits_while_its_watches_are_cut() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let proxy = Proxy::start(control_plane).await;
@@ -106,7 +106,7 @@ fn it_waits_while_its_watches_are_cut() {
             "watches cut for a minute: the next eviction {seconds} s after they were back"
         ));
 
-        // Cut once, with the server there to start again: nothing to wait for.
+        // A single cut that the server accepts again at once delays no cycle.
         let waits = process.count(WAITING);
         proxy.cut_watches();
         process.cycles(3, 90).await;
@@ -114,7 +114,7 @@ fn it_waits_while_its_watches_are_cut() {
     });
 }
 
-/// Waits for so many more, and tells how long it took.
+/// Waits for more evictions. Returns how many seconds that took.
 async fn more_evictions(
     control_plane: &ControlPlane,
     process: &mut Process,

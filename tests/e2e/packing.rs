@@ -1,22 +1,22 @@
-//! HighNodeUtilization by real usage: are nodes emptied fully or not at all, and does every pod find a place?
+//! HighNodeUtilization by actual usage empties a node fully or not at all, and every pod finds another node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Process};
-use crate::kit::rounds::{self, healed};
-use crate::kit::scene::{self, node_of};
-use crate::kit::usage::{in_words, name, used};
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Process};
+use crate::e2e::support::rounds::{self, healed};
+use crate::e2e::support::scene::{self, node_of};
+use crate::e2e::support::usage::{in_words, name, used};
+use crate::e2e::support::wait::{eventually, say, that};
 
-/// The ceiling that a policy has not_selected, by usage.
+/// The default ceiling by usage, in percent.
 const CEILING: f64 = 80.0;
 const EMPTYING: &str = "evenkeel.io/steer=emptying:PreferNoSchedule";
 
-/// Nodes that use at most a quarter of their CPU are emptied, with the limits that one gets not_selected.
+/// A policy that empties nodes below 25 % of their CPU, with the default limits.
 fn policy(steering: &str) -> String {
     format!(
         "apiVersion: evenkeel/v1alpha1\n\
@@ -30,11 +30,11 @@ fn policy(steering: &str) -> String {
     )
 }
 
-/// Light pods are spread over n1 to n3, as the stock scheduler does it; then the scheduler is told to pack. n4 has a pod
-/// that its budget keeps, n5 may not be switched off, and what n6 has would make n7, the fullest, hot. n8 is in use.
+/// The default scheduler spreads light pods over n1 to n3. Then the scheduler is configured to pack. n4 has a pod that its
+/// budget protects, the autoscaler may not remove n5, and the pods of n6 would make n7, the fullest node, hot. n8 is in use.
 #[test]
 fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 8).await;
         light_pods(control_plane, 8).await;
@@ -78,23 +78,26 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
             assert_eq!(landed, "n7", "the fullest: {gone:#?}");
         }
         let why = reasons(&launch.plan());
-        say(&format!("packing, what stays: {why:?}"));
+        say(&format!("packing, reasons to stay: {why:?}"));
         for code in [
             "disruption-budget",
             "not-alone",
             "unremovable-node",
             "would-land-hot",
         ] {
-            assert!(why.contains_key(code), "nobody stays for {code}: {why:?}");
+            assert!(
+                why.contains_key(code),
+                "no pod stays because of {code}: {why:?}"
+            );
         }
         assert!(process.stop(10).await.success());
     });
 }
 
-/// The same kind of cluster with the scheduler as it comes, which would bring every pod back.
+/// A similar cluster with the default scheduler, which would bring every pod back.
 #[test]
 fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::nodes(control_plane, 6).await;
         light_pods(control_plane, 6).await;
@@ -160,7 +163,7 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
             assert_eq!(
                 scene::taints(control_plane, &node).await,
                 [EMPTYING],
-                "{node} had better stay empty"
+                "{node} lost the taint that keeps it empty"
             );
         }
         assert!(process.stop(10).await.success());
@@ -182,7 +185,7 @@ async fn light_pods(control_plane: &ControlPlane, nodes: u32) {
     on(control_plane, ("n1", nodes), "pair", (2, "50m"), &json!({})).await;
 }
 
-/// Two pods that could go, and two whose budget allows no disruption.
+/// Adds two pods that may be evicted, and two whose budget allows no disruption.
 async fn a_kept_pod(control_plane: &ControlPlane, node: &str, nodes: u32) {
     on(control_plane, (node, nodes), "calm", (2, "80m"), &json!({})).await;
     on(
@@ -207,7 +210,7 @@ async fn a_kept_pod(control_plane: &ControlPlane, node: &str, nodes: u32) {
     .await;
 }
 
-/// A Deployment all of whose pods are on one of so many nodes.
+/// A Deployment with all of its pods on one node.
 async fn on(
     control_plane: &ControlPlane,
     (node, nodes): (&str, u32),
@@ -233,7 +236,7 @@ async fn by_node(control_plane: &ControlPlane) -> BTreeMap<String, BTreeSet<Stri
     all
 }
 
-/// Waits until nobody is on these nodes but their agents.
+/// Waits until these nodes run nothing but their agents.
 async fn emptied(control_plane: &ControlPlane, process: &mut Process, nodes: &[String]) {
     process
         .eventually("the nodes to be empty", 480, async |_| {
@@ -244,7 +247,7 @@ async fn emptied(control_plane: &ControlPlane, process: &mut Process, nodes: &[S
         .await;
 }
 
-/// Waits until several cycles have passed in which nothing happens, and returns who went.
+/// Waits until several cycles evict nothing. Returns the evicted pods.
 async fn rests(control_plane: &ControlPlane, process: &mut Process) -> Vec<Gone> {
     process
         .eventually("it to learn where every pod went", 120, async |process| {
@@ -264,7 +267,7 @@ async fn rests(control_plane: &ControlPlane, process: &mut Process) -> Vec<Gone>
     }
 }
 
-/// A pod that was evicted, by the program's log.
+/// An evicted pod, as the program logged it.
 #[derive(Debug)]
 struct Gone {
     pod: String,
@@ -274,7 +277,7 @@ struct Gone {
 }
 
 impl Gone {
-    /// In the order in which they went.
+    /// All evicted pods, in order.
     fn all(process: &Process) -> Vec<Gone> {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let settled: BTreeMap<String, Option<String>> = process
@@ -313,8 +316,8 @@ impl Before {
         }
     }
 
-    /// What must hold when nothing more happens: each node as a whole or not at all, as many evictions as there were
-    /// pods to move, each pod where it was foreseen, none waiting, no node above its ceiling.
+    /// Checks the final state: each node is emptied fully or not at all, every moved pod was evicted once and landed where
+    /// the forecast said, no pod is pending, and no node is above its ceiling.
     async fn compare(&self, control_plane: &ControlPlane, gone: &[Gone], moves: usize) {
         healed(control_plane).await;
         scene::settle(control_plane).await;
@@ -338,7 +341,7 @@ impl Before {
         for (node, pods) in &self.pods {
             let now = after.get(node).cloned().unwrap_or_default();
             if drained.contains(node.as_str()) {
-                assert!(now.is_empty(), "{node} is emptied by half: {now:?}");
+                assert!(now.is_empty(), "{node} is only partly emptied: {now:?}");
             } else {
                 assert!(
                     now.is_superset(pods),
@@ -356,7 +359,10 @@ impl Before {
                 .landed
                 .as_ref()
                 .is_some_and(|to| it.may_land.contains(to));
-            assert!(foreseen, "it landed where it was not foreseen: {it:?}");
+            assert!(
+                foreseen,
+                "it landed on a node that the forecast did not name: {it:?}"
+            );
         }
         let waiting = control_plane
             .list("/api/v1/pods?fieldSelector=status.phase%3DPending")
@@ -370,7 +376,7 @@ impl Before {
     }
 }
 
-/// How often a plan gives which reason to stay.
+/// How often each refusal code occurs in a plan.
 fn reasons(plan: &Value) -> BTreeMap<String, usize> {
     let mut codes = BTreeMap::new();
     for kept in plan["kept"].as_array().unwrap() {

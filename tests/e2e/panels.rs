@@ -9,12 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::boards::{Query, Variable, alerts, asked_by, groups, queries, selectors, variables};
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::Launch;
-use crate::kit::prometheus::Prometheus;
-use crate::kit::scene;
-use crate::kit::wait::{present, say, that};
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::prometheus::Prometheus;
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{present, say, that};
+use crate::shared::boards::{
+    Query, Variable, alerts, asked_by, groups, queries, selectors, variables,
+};
 
 /// Two strategies on two bases, of which one has nothing to do; one eviction a cycle, so that others have to wait.
 const POLICY: &str = "\
@@ -41,7 +43,7 @@ const POINTS: u64 = 1000;
 
 #[test]
 fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::lopsided_beside_a_mute_node(control_plane).await;
         let rules = control_plane.write("alerts.yaml", &groups().to_string());

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::kit::audit::eviction_calls;
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::wait::say;
+use crate::e2e::support::audit::eviction_calls;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::say;
 
 /// By what they request, the late nodes are all below 30 %: there is nothing to do.
 #[test]
 fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
         let launch = Launch::new(
@@ -50,7 +50,7 @@ fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
 
 #[test]
 fn the_same_cluster_gives_the_same_plan_byte_for_byte() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let (file, now) = scene::snapshot(control_plane).await;

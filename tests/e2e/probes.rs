@@ -2,15 +2,15 @@
 
 use http::Method;
 
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::proxy::{Proxy, Stage};
-use crate::kit::scene;
-use crate::kit::wait::that;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::proxy::{Proxy, Stage};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::that;
 
 #[test]
 fn it_is_ready_once_it_has_seen_the_cluster_and_ends_when_told_to() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 2).await;
         let proxy = Proxy::start(control_plane).await;

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed, run};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::prometheus::{Prometheus, source};
-use crate::kit::proxy::Stage;
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::prometheus::{Prometheus, source};
+use crate::e2e::support::proxy::Stage;
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 /// One eviction per cycle, which leaves work for the time after a failure.
 const SLOWLY: Policy = Policy {
@@ -24,7 +24,7 @@ const SLOWLY: Policy = Policy {
 
 #[test]
 fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 10).await;
         scene::late_nodes(control_plane).await;
@@ -74,7 +74,7 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
 
 #[test]
 fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
@@ -150,7 +150,7 @@ fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
 
 #[test]
 fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;
@@ -202,7 +202,7 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
 
 #[test]
 fn metrics_server_is_the_fallback_while_prometheus_fails() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         let prometheus = Prometheus::start(control_plane, 4).await;
         scene::lopsided_by(control_plane, 8).await;

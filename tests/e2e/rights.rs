@@ -1,19 +1,19 @@
-//! Are its rights exactly what it needs?
+//! The program's roles grant exactly the rights that it uses.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::kit::audit::{Request, Right, evictions, requests};
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::usage::name;
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{Request, Right, evictions, requests};
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{say, that};
 
 #[test]
 fn every_right_of_the_role_is_used_and_none_is_missing() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let granted = granted(
@@ -57,14 +57,14 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
 
 #[test]
 fn the_manifests_are_valid() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         for folder in ["base", "overlays/job", "overlays/cronjob"] {
             control_plane.apply_with(&scene::manifests(folder), &["--dry-run=server"]);
         }
     });
 }
 
-/// What the program's own roles grant, one by one.
+/// The rights that the program's roles grant.
 fn granted(roles: Vec<Value>) -> Vec<Right> {
     let own = roles
         .into_iter()

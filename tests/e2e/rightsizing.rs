@@ -1,21 +1,21 @@
-//! Does the plan name what makes the scheduler fill the wrong nodes?
+//! The plan names workloads whose requests mislead the scheduler.
 
 use serde_json::Value;
 
-use crate::kit::audit::eviction_calls;
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy};
-use crate::kit::scene;
-use crate::kit::usage::millicores;
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::eviction_calls;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::millicores;
+use crate::e2e::support::wait::{say, that};
 
-/// What comes on top of what pods use, by default.
+/// The default headroom of a suggested request over the measured usage.
 const HEADROOM: f64 = 1.15;
 
-/// The heavy pods request a tenth of the core that they use, which is why nobody put them on the late nodes.
+/// The heavy pods request a tenth of the core that they use, so the scheduler does not move them to the late nodes.
 #[test]
 fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
         let launch = Launch::new(control_plane, &Policy::USUAL).await;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::boards;
-use crate::kit::control_plane::run;
+use crate::e2e::support::control_plane::run;
+use crate::shared::boards;
 
 #[test]
 fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {

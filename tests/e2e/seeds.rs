@@ -1,22 +1,22 @@
-//! What articles about descheduler show of it, each with the policy of its own text.
+//! Scenarios from articles about descheduler, each with the policy of the article.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::kit::audit::evictions;
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::Launch;
-use crate::kit::rounds::{healed, policy, remove, requests, rounds, spread};
-use crate::kit::scene;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::rounds::{healed, policy, remove, requests, rounds, spread};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, say, that};
 
-/// The policy that descheduler itself once shipped, and most articles show.
+/// The policy that descheduler once shipped. Most articles show it.
 const SHIPPED: &str = "v1alpha1-default";
 
 #[test]
-fn what_articles_show_of_descheduler_comes_about() {
-    on_a_bed(async |control_plane| {
+fn scenarios_of_descheduler_articles_work() {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         one_of_three_moves_to_a_node_that_joins(control_plane).await;
         six_on_one_of_two_workers_are_evened_out(control_plane).await;
@@ -24,11 +24,11 @@ fn what_articles_show_of_descheduler_comes_about() {
     });
 }
 
-/// Four nodes, one of them open while forty pods start; descheduler as a Deployment. The nodes are in no zones: where
-/// they are, the scheduler evens out zones before nodes, and brings pods back.
+/// Four nodes, of which only one is schedulable while forty pods start; descheduler runs as a Deployment. The nodes are in
+/// no zones, because the scheduler balances zones before nodes and would bring pods back.
 #[test]
 fn forty_on_one_of_four_nodes_are_spread() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 4).await;
         control_plane.kubectl(&["label", "node", "--all", "topology.kubernetes.io/zone-"]);
@@ -65,10 +65,10 @@ fn forty_on_one_of_four_nodes_are_spread() {
     });
 }
 
-/// Deployment, CronJob or Job: its manifests differ in the interval alone.
+/// descheduler's manifests for Deployment, CronJob and Job differ only in the interval.
 #[test]
 fn the_flags_of_its_manifests_are_understood() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 3).await;
         scene::cordon(control_plane, &scene::names(2, 3)).await;
@@ -108,7 +108,7 @@ fn the_flags_of_its_manifests_are_understood() {
     });
 }
 
-/// What deploy/README.md says of descheduler's own ServiceAccount.
+/// Runs the commands of deploy/README.md that give descheduler's own ServiceAccount the rights it needs.
 async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     let readme = include_str!("../../deploy/README.md");
     let (_, rest) = readme.split_once("## Coming from descheduler").unwrap();
@@ -147,7 +147,7 @@ async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     }
 }
 
-/// Whether descheduler's own ServiceAccount may do this.
+/// Whether descheduler's own ServiceAccount has this right.
 async fn may(control_plane: &ControlPlane, what: &Value) -> bool {
     let spec = json!({"user": "system:serviceaccount:kube-system:descheduler-sa", "resourceAttributes": what});
     let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec});

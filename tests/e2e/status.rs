@@ -15,11 +15,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::browser::Browser;
-use crate::kit::control_plane::on_a_bed;
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::scene;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::browser::Browser;
+use crate::e2e::support::control_plane::with_control_plane;
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, say, that};
 
 /// Each would set `pwned` in a page that took it for markup.
 const EVIL: [&str; 5] = [
@@ -191,7 +191,7 @@ async fn hostile_prometheus(port: u16) {
 
 #[test]
 fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
         hostile_prometheus(control_plane.port(2)).await;

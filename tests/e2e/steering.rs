@@ -1,34 +1,36 @@
-//! Steering: does a soft taint make a cluster come to rest that would not without, and does it go again?
+//! Soft taints bring a cluster to rest that would not come to rest without them, and are removed again.
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::kit::audit::{evictions, requests};
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::{Launch, Policy, Process};
-use crate::kit::scene;
-use crate::kit::usage::{in_words, used};
-use crate::kit::wait::{say, that};
+use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::{Launch, Policy, Process};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::{in_words, used};
+use crate::e2e::support::wait::{say, that};
 
 const HOT: &str = "evenkeel.io/steer=hot:PreferNoSchedule";
 
-/// Steers, and evicts with the limits that one gets not_selected.
+/// Steers, and evicts with the default limits.
 const STEERS: Policy = Policy {
     interval: "20s",
     limits: "{}",
+    // Shorter than the time for which the test watches the balanced cluster.
+    rest: "2m",
     steering: "{taintHot: true}",
     ..Policy::USUAL
 };
-/// Steers, and evicts nothing.
+/// Steers but evicts nothing.
 const STEERS_ALONE: Policy = Policy {
     interval: "5s",
     limits: "{perCycle: 0}",
     ..STEERS
 };
 
-/// Seven heavy pods prefer the hot node: without steering every one of them would come back.
+/// Seven heavy pods prefer the hot node. Without steering, each of them would come back.
 #[test]
 fn the_dead_loop_is_balanced_and_stays_so() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::dead_loop(control_plane).await;
         let before = used(control_plane).await.percentages();
@@ -47,9 +49,9 @@ fn the_dead_loop_is_balanced_and_stays_so() {
             times[times.len() - 1].duration_since(times[0]).as_secs(),
         );
         // By the program's own clock.
-        let end = process.last_cycle().unwrap() + SignedDuration::from_mins(10);
+        let end = process.last_cycle().unwrap() + SignedDuration::from_mins(5);
         process
-            .eventually("the end of ten minutes", 720, async |process| {
+            .eventually("the end of five minutes", 420, async |process| {
                 let last = process.last_cycle();
                 that(
                     last.is_some_and(|at| at >= end),
@@ -67,7 +69,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
             in_words(&after.percentages())
         ));
         say(&format!(
-            "dead loop, steered: {made} evictions within {took} s, and none in the ten minutes after"
+            "dead loop, steered: {made} evictions within {took} s, and none in the five minutes after"
         ));
         assert!(
             after.highest() <= 50.0,
@@ -82,7 +84,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
 
 #[test]
 fn it_touches_no_other_taint_and_leaves_none_behind() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         const OTHER: &str = "dedicated=web:PreferNoSchedule";
         scene::rights_to_steer(control_plane);
         scene::lopsided(control_plane).await;
@@ -95,7 +97,7 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
         assert_eq!(
             scene::taints(control_plane, "n1").await,
             [OTHER],
-            "it has ended and left its taint behind"
+            "the program has ended and left its taint behind"
         );
         let patches = requests(control_plane)
             .into_iter()
@@ -108,7 +110,7 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
             "once on, once off"
         );
 
-        // After a crash the next start knows the taint, whatever its policy.
+        // After a crash the next process removes the taint, even if its policy does not steer.
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
         tainted(control_plane, &mut process, true).await;
         process.kill_9();
@@ -129,7 +131,7 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
 
 #[test]
 fn without_the_right_it_says_so_once_and_goes_on() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
@@ -149,7 +151,7 @@ fn without_the_right_it_says_so_once_and_goes_on() {
     });
 }
 
-/// Waits until n1 is steered around, or is no more.
+/// Waits until n1 has the taint, or has lost it.
 async fn tainted(control_plane: &ControlPlane, process: &mut Process, whether: bool) {
     let what = if whether {
         "the taint"

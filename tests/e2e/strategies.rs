@@ -1,19 +1,19 @@
-//! Does each strategy do its work, by policies as users of descheduler write them, and does the cluster heal?
+//! Each strategy works with a policy in descheduler's format, and the cluster recovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::kit::control_plane::{ControlPlane, on_a_bed};
-use crate::kit::process::Launch;
-use crate::kit::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
-use crate::kit::scene;
-use crate::kit::usage::name;
-use crate::kit::wait::{eventually, say, that};
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::rounds::{healed, pods_of, policy, remove, requests, rounds, spread};
+use crate::e2e::support::scene;
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{eventually, say, that};
 
 #[test]
 fn strategies_that_weigh_nodes_even_them_out() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 4).await;
         duplicates_are_spread(control_plane).await;
@@ -25,7 +25,7 @@ fn strategies_that_weigh_nodes_even_them_out() {
 
 #[test]
 fn strategies_that_judge_pods_one_by_one_take_those_and_no_others() {
-    on_a_bed(async |control_plane| {
+    with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 4).await;
         who_avoids_a_pod_leaves_it(control_plane).await;
@@ -204,7 +204,7 @@ async fn a_pod_with_too_many_restarts_goes(control_plane: &ControlPlane) {
     remove(control_plane, "shaky").await;
 }
 
-/// The ReplicaSet has made a new pod in its stead already, but leaves the failed one where it is.
+/// The ReplicaSet has already created a replacement, but does not delete the failed pod.
 async fn a_failed_pod_is_cleared_away(control_plane: &ControlPlane) {
     scene::deployment(control_plane, "worn", 3, "10m").await;
     let names: Vec<String> = names_of(control_plane, "worn").await.into_iter().collect();
@@ -232,7 +232,7 @@ async fn a_failed_pod_is_cleared_away(control_plane: &ControlPlane) {
 async fn old_pods_are_replaced(control_plane: &ControlPlane) {
     let originals = names_of(control_plane, "aged").await;
     let launch = Launch::written(control_plane, &policy("pod-life-time")).await;
-    // All of them: they need not have been made in the same second.
+    // Wait for all of them: they may have been created in different seconds.
     eventually("pods older than 30 s", 90, async || {
         let plan = launch.plan();
         let asked = ["moves", "kept"]
@@ -252,7 +252,7 @@ async fn old_pods_are_replaced(control_plane: &ControlPlane) {
     remove(control_plane, "aged").await;
 }
 
-/// Runs the program until it has nothing left to do, and returns whom it evicted; fails if it took more than that many.
+/// Runs the program until nothing is left to do, and returns the evicted pods. Fails above `most` evictions.
 async fn carry_out(
     control_plane: &ControlPlane,
     strategy: &str,
@@ -288,7 +288,7 @@ async fn carry_out_by(
     evicted
 }
 
-/// A Deployment all of whose pods are on n1, while other nodes are open again.
+/// A Deployment with all of its pods on n1. Afterwards all nodes are schedulable.
 async fn on_n1(control_plane: &ControlPlane, name: &str, replicas: u32, more: &Value) {
     scene::cordon(control_plane, &scene::names(2, 4)).await;
     scene::deployment_with(control_plane, name, replicas, "10m", more).await;
@@ -323,7 +323,7 @@ fn container_status(restarts: u32) -> Value {
     json!({"containerStatuses": [it]})
 }
 
-/// Says in the kubelet's stead what has become of a pod.
+/// Sets a pod's status, as a kubelet would.
 fn set_status(control_plane: &ControlPlane, pod: &str, status: &Value) {
     let patch = json!({"status": status}).to_string();
     control_plane.kubectl(&[

@@ -12,7 +12,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, nodes, noon, only, text};
+use crate::it::support::{Cluster, nodes, noon, only, text};
 
 fn shares(percents: &[(&str, f64)]) -> Thresholds {
     percents
@@ -617,7 +617,7 @@ fn carry_out(cluster: &mut Cluster, plan: &Plan) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn planned_twice_a_plan_is_the_same(cluster in clusters()) {

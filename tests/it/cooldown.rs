@@ -6,7 +6,7 @@ use evenkeel::model::plan::{Outcome, Plan};
 use evenkeel::policy::Policy;
 use jiff::Timestamp;
 
-use crate::kit::{Cluster, EVEN, after, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
 
 /// An engine on a cluster whose usage is read every 15 s.
 struct Watch {

@@ -12,7 +12,7 @@ use evenkeel::values::selector::Selector;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, noon, only, text};
+use crate::it::support::{Cluster, noon, only, text};
 
 fn everywhere() -> Scope {
     Scope {
@@ -1052,7 +1052,7 @@ fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn no_strategy_asks_for_a_pod_that_its_rule_does_not_cover(cluster in clusters(), exact: bool, node_fit: bool) {

@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, EVEN, noon, parse, rolled, text};
+use crate::it::support::{Cluster, EVEN, noon, parse, rolled, text};
 
 /// Every strategy there is, in an order in which each finds something to do.
 const ALL: &str = "
@@ -78,7 +78,7 @@ fn clusters() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn every_strategy_has_a_word_for_every_pod_and_it_is_that_of_the_plan(text in clusters(), exact in any::<bool>()) {
@@ -366,7 +366,7 @@ fn by_the_landing() -> Vec<Case> {
 
 #[test]
 fn every_refusal_is_explained_with_what_would_have_to_change() {
-    let mut missing: BTreeSet<&str> = crate::reasons::refusals()
+    let mut missing: BTreeSet<&str> = crate::it::reasons::refusals()
         .iter()
         .map(Refusal::code)
         .collect();

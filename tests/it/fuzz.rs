@@ -73,7 +73,6 @@ fn change(text: &mut Vec<u8>, (what, at, to, byte): (u8, Index, Index, u8)) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_policy_that_was_tampered_with_is_read_or_refused(

@@ -4,7 +4,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, nodes, parse, text};
+use crate::it::support::{Cluster, nodes, parse, text};
 
 /// Nodes that use at most 20 % of their cpu are emptied; the cluster's scheduler packs.
 const BY_USAGE: &str = "

@@ -7,7 +7,7 @@ use evenkeel::model::snapshot::PodId;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, EVEN, after, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
 
 fn hot(pods: usize) -> Cluster {
     Cluster::parse(&format!(

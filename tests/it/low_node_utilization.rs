@@ -9,7 +9,7 @@ use evenkeel::model::snapshot::objects::Object;
 use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, EVEN, nodes, parse, text};
+use crate::it::support::{Cluster, EVEN, nodes, parse, text};
 
 /// Three hot nodes with heavy pods; seven that came late, with light ones.
 fn late_nodes() -> Cluster {

@@ -3,11 +3,10 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use self::collector::{Collector, Response};
 use self::program::{Exit, Program};
 use self::server::ApiServer;
+use crate::shared::otlp_collector::{Collector, Response};
 
-mod collector;
 mod program;
 mod server;
 mod tls;

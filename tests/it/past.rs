@@ -7,7 +7,7 @@ use evenkeel::model::usage::{Measure, Readings, Sample};
 use evenkeel::values::Amount;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::kit::{Cluster, EVEN, after, nodes, parse};
+use crate::it::support::{Cluster, EVEN, after, nodes, parse};
 
 const HOT: &str = "node n1 system=100m\n  web*6 cpu=100m uses=1\nnode n2 system=100m";
 

@@ -6,7 +6,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::values::Ratio;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, rolled, text};
+use crate::it::support::{Cluster, rolled, text};
 
 const POLICY: &str = "
 limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
@@ -50,7 +50,7 @@ fn most(counts: &BTreeMap<String, usize>) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn a_plan_never_exceeds_a_limit(cluster in clusters()) {
@@ -137,7 +137,7 @@ proptest! {
         let mut cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan(&unlimited);
         for m in &plan.moves {
-            cluster.replace(&m.namespace, &m.pod, m.to.as_deref().unwrap(), crate::kit::noon() - jiff::SignedDuration::from_hours(1));
+            cluster.replace(&m.namespace, &m.pod, m.to.as_deref().unwrap(), crate::it::support::noon() - jiff::SignedDuration::from_hours(1));
         }
         let again = cluster.plan(&unlimited);
         let relieved = |node: &str| plan.moves.iter().any(|m| m.node == node) && !plan.kept.iter().any(|k| k.node == node);

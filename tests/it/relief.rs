@@ -15,7 +15,7 @@ use evenkeel::simulate::{self, trace::Trace};
 use evenkeel::values::{Amount, Ratio, ResourceId};
 use jiff::SignedDuration;
 
-use crate::kit::parse;
+use crate::it::support::parse;
 
 /// How many clusters there are, and no fewer.
 const CLUSTERS: u64 = 200;

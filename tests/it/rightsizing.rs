@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
-use crate::kit::{Cluster, EVEN, after, parse};
+use crate::it::support::{Cluster, EVEN, after, parse};
 
 /// The rightsizing as a person would note it down.
 fn said(plan: &Plan) -> String {
@@ -226,7 +226,7 @@ fn metrics_count_all_and_name_the_worst() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_suggestion_covers_what_it_says_and_more_use_never_lowers_it(

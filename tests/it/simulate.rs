@@ -11,7 +11,7 @@ use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::kit::{Cluster, EVEN, noon, parse};
+use crate::it::support::{Cluster, EVEN, noon, parse};
 
 /// The policy that `evenkeel simulate` takes where the scenario names none.
 const USUAL: &str = "strategies: [{lowNodeUtilization: {

@@ -7,7 +7,7 @@ use evenkeel::model::usage::{Measure, Unmeasured};
 use evenkeel::values::Amount;
 use jiff::SignedDuration;
 
-use crate::kit::{Cluster, EVEN, after, nodes, noon, parse};
+use crate::it::support::{Cluster, EVEN, after, nodes, noon, parse};
 
 fn cores(of: Option<Measure>) -> f64 {
     let millis = of.map(|m| m.cpu.get() / 1_000_000).expect("known");

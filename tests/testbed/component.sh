@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# component.sh DIR start|stop|restart|status|check NAME...: one or more parts of the testbed in DIR, each with the very command
-# line that up.sh wrote to DIR/cmd.NAME. The names: etcd apiserver kcm scheduler kwok metrics-server.
+# component.sh DIR start|stop|restart|status|check NAME...: one or more parts of the testbed in DIR, each with the command line
+# that up.sh wrote to DIR/cmd.NAME. The names: etcd apiserver kcm scheduler kwok metrics-server.
 # start returns when the part answers, or prints the end of its log and fails; stop returns when the process is gone;
 # check fails, with the end of the log, if one that was started and not stopped has ended by itself.
 set -euo pipefail
@@ -8,11 +8,11 @@ set -euo pipefail
 [ $# -ge 3 ] || { echo "usage: component.sh DIR start|stop|restart|status|check NAME..." >&2; exit 2; }
 dir=$(cd "$1" && pwd -P) action=$2
 shift 2
-cd "$dir" # and so the working directory of every part: that is how a process is known to be ours
+cd "$dir" # parts inherit this working directory, by which `alive` recognises them
 port=$(cat port)
 
 pid() { cat "pid.$1" 2> /dev/null || echo none; }
-# a zombie has no working directory, and a stranger with a recycled process id has another one
+# a zombie has no working directory, and another process with a recycled id has a different one
 alive() { [ "$(readlink "/proc/$(pid "$1")/cwd" 2> /dev/null)" = "$dir" ]; }
 
 listens() { (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
@@ -22,7 +22,7 @@ answers() {
     apiserver) kubectl --kubeconfig admin.kubeconfig get --raw /readyz > /dev/null 2>&1 ;;
     kwok) listens $((port + 3)) ;;
     metrics-server) listens $((port + 4)) ;;
-    *) ;; # kcm and scheduler serve nothing
+    *) ;; # kcm and scheduler have no port
   esac
 }
 
@@ -36,7 +36,7 @@ check() {
 
 start() {
   alive "$1" && return
-  # a session of its own survives the caller's; inherited descriptors would hold the caller's pipes and locks open
+  # its own session outlives the caller's; inherited descriptors would keep the caller's pipes and locks open
   setsid bash -c 'for fd in /proc/$$/fd/*; do fd=${fd##*/}; if ((fd > 2)); then eval "exec $fd>&-"; fi; done; eval "exec $1"' \
     - "$(cat "cmd.$1")" < /dev/null >> "$1.log" 2>&1 &
   echo $! > "pid.$1"
@@ -65,7 +65,7 @@ stop() {
       sleep 0.05
     done
   done
-  echo "component.sh: $left does not go away" >&2
+  echo "component.sh: $left does not stop" >&2
   return 1
 }
 
@@ -75,5 +75,5 @@ case $action in
   restart) for name; do stop "$name"; start "$name"; done ;;
   status) for name; do alive "$name" && echo "$name $(pid "$name")" || echo "$name stopped"; done ;;
   check) for name; do check "$name"; done ;;
-  *) echo "component.sh: what is $action?" >&2; exit 2 ;;
+  *) echo "component.sh: unknown action $action" >&2; exit 2 ;;
 esac

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# down.sh DIR: stops every part of the testbed in DIR and waits until all are gone. DIR stays: remove it, or start it again.
+# down.sh DIR: stops every part of the testbed in DIR and waits for their end. DIR stays and can be started again or removed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ -e "$1/port" ] || exit 0 # nothing was started here

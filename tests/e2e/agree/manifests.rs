@@ -1,4 +1,4 @@
-//! A scenario's nodes and workloads as the API takes them.
+//! A scenario's nodes and workloads as Kubernetes objects.
 
 use evenkeel::model::snapshot::facts::{Effect, Tolerates, Toleration};
 use evenkeel::model::usage::Measure;
@@ -10,7 +10,7 @@ use evenkeel::values::Amount;
 use evenkeel::values::selector::{NodeTerm, Requirement, Test};
 use serde_json::{Map, Value, json};
 
-/// The DaemonSet that uses on each node what the scenario's system does.
+/// The DaemonSet that uses the scenario's system usage on each node.
 pub const SYSTEM: &str = "system";
 pub const CPU: &str = "kwok.x-k8s.io/usage-cpu";
 pub const MEMORY: &str = "kwok.x-k8s.io/usage-memory";
@@ -35,7 +35,8 @@ pub fn node(spec: &NodeSpec) -> Value {
     })
 }
 
-/// Namespaces, and what uses on each node what no pod of the scenario does: to the scheduler it is nothing.
+/// The namespaces, and a DaemonSet for the usage that no pod of the scenario accounts for. It requests nothing, so the
+/// scheduler ignores it.
 pub fn setting(scenario: &Scenario) -> Vec<Value> {
     let namespace =
         |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
@@ -75,7 +76,7 @@ pub fn workload(it: &Workload) -> Vec<Value> {
         Kind::Deployment => {
             json!({"replicas": it.replicas, "selector": selector, "template": template})
         }
-        // The simulator makes all at once.
+        // The simulator creates all replicas at once.
         Kind::StatefulSet => json!({
             "replicas": it.replicas, "selector": selector, "template": template, "serviceName": it.name,
             "podManagementPolicy": "Parallel",
@@ -96,7 +97,7 @@ pub fn workload(it: &Workload) -> Vec<Value> {
     all
 }
 
-/// What makes a pod use so much.
+/// The annotations that make a pod use this amount.
 pub fn usage(used: Measure) -> Value {
     json!({CPU: format!("{}n", used.cpu.get()), MEMORY: used.memory.get().to_string()})
 }

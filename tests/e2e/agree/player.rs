@@ -13,22 +13,22 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::kit::control_plane::ControlPlane;
-use crate::kit::process::Process;
-use crate::kit::scene::{self, node_of};
-use crate::kit::usage::name;
-use crate::kit::wait::{eventually, that};
+use crate::e2e::support::control_plane::ControlPlane;
+use crate::e2e::support::process::Process;
+use crate::e2e::support::scene::{self, node_of};
+use crate::e2e::support::usage::name;
+use crate::e2e::support::wait::{eventually, that};
 
 use super::manifests::{self, CPU, MEMORY, SYSTEM};
 
 const LONG: u64 = 120;
-/// Usage changes in steps of these, as metrics-server would show no shorter ones.
+/// Usage changes in steps of this many seconds. metrics-server would not show shorter ones.
 const STEP: i64 = 10;
-/// How soon a replacement uses what its time says, rather than what its template does.
+/// How soon a replacement's usage follows the scenario instead of its template.
 const LOOK: SignedDuration = SignedDuration::from_secs(2);
-/// How much longer than the simulator a control plane may take: two rests.
+/// How much longer a control plane may take than the simulator: two rests.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(160);
-/// The age that the simulator gives to what is there from the start.
+/// The age that the simulator gives to pods that exist from the start.
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
 pub struct Player<'p> {
@@ -37,10 +37,10 @@ pub struct Player<'p> {
 }
 
 impl Player<'_> {
-    /// The start: when it returns, everything is in its place, Ready and measured.
+    /// Creates the cluster. When this returns, every pod is placed, Ready and measured.
     pub async fn set(&self) {
         self.configure_scheduler();
-        // Meanwhile pods can be put where the scenario wants them.
+        // While the scheduler is stopped, pods can be bound to the nodes that the scenario names.
         self.control_plane.component("stop", "scheduler");
         let mut all = manifests::setting(self.scenario);
         all.extend(
@@ -90,8 +90,8 @@ impl Player<'_> {
         scene::settle(self.control_plane).await;
     }
 
-    /// From the start of the program to the end of the scenario; and where nothing changes by itself any more, on until
-    /// `done`, for a slow machine takes longer to come to the same. What is done too often is seen all the same.
+    /// Plays the scenario to its end. If nothing changes by itself any more, it goes on until `done`, because a slow machine
+    /// needs longer for the same result. Excess evictions are detected all the same.
     pub async fn play(&self, process: &mut Process, done: impl Fn() -> bool) {
         let start = Instant::now();
         let end = self.scenario.duration;
@@ -110,7 +110,7 @@ impl Player<'_> {
                 before = now;
                 if now >= next_look {
                     self.live(&mut born, now).await;
-                    // What is compared is the usage of the end itself.
+                    // The comparison needs the usage at the very end.
                     next_look = if now < end {
                         (now + LOOK).min(end)
                     } else {
@@ -125,7 +125,7 @@ impl Player<'_> {
             .await;
     }
 
-    /// Whether usage and workloads are at the end what they will always be.
+    /// Whether usage and workloads no longer change at the end.
     fn stands_still(&self) -> bool {
         let steady = |curve: &Curve| matches!(curve.shape, Shape::Steady(_));
         self.scenario
@@ -135,10 +135,12 @@ impl Player<'_> {
             .all(|load| steady(&load.cpu) && steady(&load.memory))
     }
 
-    /// How far nodes are from being equally full of CPU: deviation, and the fullest above the mean; in percent.
+    /// The balance of CPU over nodes, in percent: the standard deviation, and how far the fullest node is above the mean.
     pub async fn balance(&self) -> (f64, f64) {
         scene::settle(self.control_plane).await;
-        let used = crate::kit::usage::used(self.control_plane).await.nodes;
+        let used = crate::e2e::support::usage::used(self.control_plane)
+            .await
+            .nodes;
         let has = |name: &str| self.allocatable(name).as_f64() / 1e6;
         let shares: Vec<f64> = used
             .iter()
@@ -159,7 +161,7 @@ impl Player<'_> {
         )
     }
 
-    /// Starts kube-scheduler anew with what the scenario says of it.
+    /// Writes the scenario's scheduler configuration. The next start of kube-scheduler reads it.
     fn configure_scheduler(&self) {
         let strategy = match &self.scenario.scheduler {
             None | Some(FitStrategy::LeastAllocated) => return,
@@ -186,7 +188,7 @@ impl Player<'_> {
         }
     }
 
-    /// Puts the pods of a workload on their nodes, in turn, in the scheduler's stead.
+    /// Binds the pods of a workload to its nodes in turn, in place of the scheduler.
     async fn place(&self, workload: &Workload) {
         let on = match &workload.on {
             Placement::Scheduled => return,
@@ -235,7 +237,7 @@ impl Player<'_> {
         .await;
     }
 
-    /// What happens to nodes and workloads after one time and until another.
+    /// Applies the changes to nodes and workloads between two points in time.
     fn happen(&self, before: SignedDuration, now: SignedDuration) {
         let due = |at: Option<SignedDuration>| at.is_some_and(|at| before < at && at <= now);
         let nodes = self
@@ -263,7 +265,7 @@ impl Player<'_> {
         }
     }
 
-    /// Makes every pod use what the scenario says of this time. Remembers when it saw which pod first.
+    /// Makes every pod use what the scenario prescribes for this time. Records when each pod was first seen.
     async fn live(&self, born: &mut BTreeMap<String, SignedDuration>, now: SignedDuration) {
         let pods = self.control_plane.list("/api/v1/pods").await;
         let first = if born.is_empty() { -AGE } else { now };
@@ -279,7 +281,7 @@ impl Player<'_> {
             let sum = asked.entry(node_of(pod)).or_default();
             *sum = sum.plus(used.cpu);
         }
-        // A node that is asked for more than it has gives each pod its share.
+        // A node with more demand than CPU gives each pod its share.
         for (pod, used) in &mut meant {
             let node = node_of(pod);
             let has = self.allocatable(&node);
@@ -296,7 +298,7 @@ impl Player<'_> {
             .await;
     }
 
-    /// What a pod of the scenario uses at a time.
+    /// The usage of a pod of the scenario at this time.
     fn meant(&self, pod: &Value, born: SignedDuration, now: SignedDuration) -> Option<Measure> {
         let metadata = &pod["metadata"];
         if metadata["labels"]["app"] == SYSTEM {

@@ -1,4 +1,4 @@
-//! A built-in scenario in minutes: hours are what the simulator is for, and nobody waits for them.
+//! Shortens built-in scenarios from hours to minutes, because a control plane runs in real time.
 
 use evenkeel::model::usage::Measure;
 use evenkeel::policy::{Policy, Rule, Smoothing};
@@ -7,7 +7,7 @@ use evenkeel::simulate::scenario::{Metrics, PolicySource, Scenario, Workload};
 use evenkeel::values::{Amount, Ratio};
 use jiff::SignedDuration;
 
-/// What `evenkeel simulate` goes by where the scenario names no policy.
+/// The policy of `evenkeel simulate` for scenarios that name none.
 const BUILT_IN: &str =
     "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{lowNodeUtilization: {
     thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]}";
@@ -16,14 +16,14 @@ const BUILT_IN: &str =
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
     pub scenario: &'static str,
-    /// What happens in a scenario happens so many times faster.
+    /// The factor by which events of the scenario happen sooner.
     pub faster: i32,
-    /// Where it ends, in seconds.
+    /// The end of the scenario, in seconds.
     pub end: i64,
 }
 
 impl Cut {
-    /// The scenario and its policy, for the simulator and for the testbed alike.
+    /// The scenario and its policy, for both the simulator and the testbed.
     pub fn make(self) -> (Scenario, Policy) {
         let text = Scenario::built_in(self.scenario).unwrap();
         let mut scenario = Scenario::parse(self.scenario, text).unwrap();
@@ -41,7 +41,7 @@ impl Cut {
                 node.name
             );
             node.joins = node.joins.map(|at| at / self.faster);
-            // metrics-server tells nothing of a node that uses nothing.
+            // metrics-server reports nothing about a node that uses nothing.
             let least = Measure {
                 cpu: Amount::millicores(1),
                 memory: Amount::new(1 << 20),
@@ -95,7 +95,7 @@ impl Cut {
             },
             same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };
-        // What is compared at the end is one moment, and noise would make it another in each of the two.
+        // The comparison looks at one moment, and noise would differ between the simulator and the testbed.
         Curve {
             shape,
             noise: Ratio::ZERO,
@@ -103,7 +103,7 @@ impl Cut {
     }
 }
 
-/// The times at which a policy can be seen at work within minutes; what it wants to reach stays.
+/// Shortens the durations of a policy so that it acts within minutes. Its targets stay.
 fn shortened(mut policy: Policy) -> Policy {
     let seconds = SignedDuration::from_secs;
     policy.interval = seconds(15);
@@ -115,7 +115,7 @@ fn shortened(mut policy: Policy) -> Policy {
     // Twice the window, as by default.
     policy.cooldown.rest = seconds(80);
     for profile in &mut policy.profiles {
-        // In the simulator what is there from the start is an hour old.
+        // In the simulator, pods that exist from the start are an hour old.
         profile.evictable.min_pod_age = SignedDuration::ZERO;
     }
     for strategy in &mut policy.strategies {
@@ -126,7 +126,7 @@ fn shortened(mut policy: Policy) -> Policy {
     policy
 }
 
-/// As the testbed's metrics-server does.
+/// The delay and resolution of the testbed's metrics-server.
 fn metrics() -> Metrics {
     let resolution = SignedDuration::from_secs(10);
     Metrics {

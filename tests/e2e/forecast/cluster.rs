@@ -1,4 +1,4 @@
-//! Clusters by chance: nodes, services, volumes, workloads, and pods that are there already.
+//! Random clusters: nodes, services, volumes, workloads and existing pods.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::dice::Dice;
 use super::pods::{Place, Workload};
 
-/// How often, out of a hundred, something is so in a cluster.
+/// How often each feature occurs in a cluster, in percent.
 #[derive(Clone, Copy)]
 pub struct Theme {
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub struct Theme {
     pub services: u64,
     /// Workloads whose pods request nothing.
     pub weightless: u64,
-    /// Pods that are there already, for each node.
+    /// Existing pods per node.
     pub existing: u64,
 }
 
@@ -149,7 +149,7 @@ const MUCH: Theme = Theme {
     ..PLAIN
 };
 
-/// More nodes than the scheduler looks at for one pod.
+/// More nodes than the scheduler scores for one pod.
 pub const LARGE: Theme = Theme {
     name: "large",
     nodes: (150, 150),
@@ -174,7 +174,7 @@ pub const IMAGES: [(&str, u64); 8] = [
     ("registry.local:5000/model", 9000),
 ];
 
-/// A cluster and the pods that come.
+/// A cluster and the pods to schedule.
 pub struct Scenario {
     pub name: String,
     pub seed: u64,
@@ -249,7 +249,7 @@ fn add_existing(
     }
 }
 
-/// What stays from cluster to cluster.
+/// Objects that all clusters share.
 fn lasting() -> Vec<Value> {
     let namespace = |name: &str, team: &str| {
         let labels = json!({"kubernetes.io/metadata.name": name, "team": team});
@@ -284,7 +284,7 @@ fn nodes(theme: &Theme, dice: &mut Dice) -> Vec<Value> {
         .collect()
 }
 
-/// Millicores, MiB and pods.
+/// Allocatable millicores, MiB and pods.
 type Size = (u64, u64, u64);
 
 fn size(dice: &mut Dice) -> Size {

@@ -1,4 +1,4 @@
-//! Chance that repeats: the same seed, the same cluster.
+//! A random number generator that gives the same cluster for the same seed.
 
 /// Splitmix64.
 pub struct Dice(u64);
@@ -16,17 +16,17 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// From `low` to `high`, both included.
+    /// A number from `low` to `high`, both included.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
-    /// So often out of a hundred.
+    /// True with this probability in percent.
     pub fn percent(&mut self, often: u64) -> bool {
         self.next() % 100 < often
     }
 
-    /// A position in something of this length.
+    /// An index into a list of this length.
     pub fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.next() % len as u64).unwrap()
     }
@@ -35,7 +35,7 @@ impl Dice {
         from[self.index(from.len())]
     }
 
-    /// So many letters as controllers put behind names.
+    /// Random letters as controllers append them to names.
     pub fn letters(&mut self, many: usize) -> String {
         (0..many)
             .map(|_| char::from(self.pick(b"bcdfghjklmnpqrstvwxz2456789")))

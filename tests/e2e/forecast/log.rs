@@ -1,4 +1,4 @@
-//! What kube-scheduler logs of its decisions: schedule_one.go and eventhandlers.go of its source.
+//! Decisions in the log of kube-scheduler, written by schedule_one.go and eventhandlers.go of its source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -24,7 +24,7 @@ struct Line {
     values: BTreeMap<String, String>,
 }
 
-/// What became of a pod.
+/// The scheduler's decision about a pod.
 #[derive(Debug, Default)]
 pub struct Decision {
     pub node: Option<String>,
@@ -43,7 +43,7 @@ impl Log {
 
     async fn next(&mut self, what: &str) -> Line {
         let line = self.next_within(PATIENCE).await;
-        line.unwrap_or_else(|| panic!("in vain for {what} in the scheduler's log"))
+        line.unwrap_or_else(|| panic!("no {what} in the scheduler's log"))
     }
 
     async fn next_within(&mut self, patience: Duration) -> Option<Line> {
@@ -65,7 +65,7 @@ impl Log {
         }
     }
 
-    /// Waits until the scheduler knows of all these: a message, and the name of a node or pod.
+    /// Waits until the scheduler has logged all these events: a message, and the name of a node or pod.
     pub async fn knows(&mut self, mut events: BTreeSet<(String, String)>) {
         while !events.is_empty() {
             let line = self.next(&format!("{events:?}")).await;
@@ -79,11 +79,10 @@ impl Log {
     /// Waits until this pod, namespace and name, is bound or found to fit nowhere.
     pub async fn decision(&mut self, pod: &str) -> Decision {
         let decision = self.decision_within(PATIENCE, pod).await;
-        decision
-            .unwrap_or_else(|| panic!("in vain for what becomes of {pod} in the scheduler's log"))
+        decision.unwrap_or_else(|| panic!("no decision about {pod} in the scheduler's log"))
     }
 
-    /// The same, if it comes before the log is silent for so long: the scheduler tries again only what it has hopes for.
+    /// The decision, or `None` if the log is silent for this long. The scheduler does not retry every pod.
     pub async fn decision_within(&mut self, patience: Duration, pod: &str) -> Option<Decision> {
         let mut decision = Decision::default();
         loop {

@@ -14,7 +14,7 @@ const MEMORY: [&str; 11] = [
     "32Mi", "64Mi", "128Mi", "200M", "256Mi", "512Mi", "1Gi", "2Gi", "3500M", "4Gi", "100000Ki",
 ];
 
-/// What workloads may refer to.
+/// The nodes that workloads may refer to.
 pub struct Place {
     pub nodes: Vec<String>,
 }

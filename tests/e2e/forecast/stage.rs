@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::kit::control_plane::ControlPlane;
-use crate::placements::case::{Case, Placement};
+use crate::e2e::support::control_plane::ControlPlane;
+use crate::shared::placements::case::{Case, Placement};
 
 use super::cluster::Scenario;
 use super::dice::Dice;
@@ -22,9 +22,9 @@ const PLUGINS: [&str; 7] = [
     "NodeResourcesBalancedAllocation",
     "ImageLocality",
 ];
-/// How many pods of each cluster are replaced in the end.
+/// How many pods of each cluster are replaced at the end.
 const REPLACED: usize = 6;
-/// In which time the scheduler tries once more a pod that fitted nowhere: it waits a second, and then some.
+/// How long the scheduler may take to retry a pod that fitted nowhere. Its backoff starts at one second.
 const RETRY: Duration = Duration::from_secs(4);
 const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
 
@@ -34,7 +34,7 @@ pub struct Stage<'b> {
 }
 
 impl<'b> Stage<'b> {
-    /// Controllers and kubelets would add to what the scenario says.
+    /// Stops the controllers and simulated kubelets, which would change the scenario's objects.
     pub fn new(control_plane: &'b ControlPlane) -> Self {
         for part in ["metrics-server", "kwok", "kcm"] {
             control_plane.component("stop", part);
@@ -45,7 +45,7 @@ impl<'b> Stage<'b> {
         }
     }
 
-    /// Sets up the cluster, lets pod after pod come, and clears away.
+    /// Creates the cluster, schedules one pod after another, and deletes everything.
     pub async fn play(&mut self, scenario: Scenario) -> Case {
         let objects = self.set_up(scenario.objects).await;
         let mut placements = Vec::new();
@@ -55,7 +55,7 @@ impl<'b> Stage<'b> {
             let vain = in_vain
                 .entry(pod["metadata"]["labels"]["instance"].to_string())
                 .or_default();
-            // More of a kind that fits nowhere would tell nothing new.
+            // Further pods of a workload that fits nowhere would show nothing new.
             if *vain == 2 {
                 continue;
             }
@@ -106,7 +106,7 @@ impl<'b> Stage<'b> {
             }
         }
         self.log.knows(events).await;
-        // Of services, controllers and volumes the scheduler logs nothing; they came before the nodes.
+        // The scheduler logs nothing about services, controllers and volumes. They were created before the nodes.
         tokio::time::sleep(Duration::from_millis(100)).await;
         objects
     }
@@ -123,7 +123,7 @@ impl<'b> Stage<'b> {
         self.send("POST", &path, object).await;
     }
 
-    /// The API server taints new nodes until a controller finds them ready, so the taints are set after.
+    /// The API server taints new nodes until a controller finds them ready, so the taints are set afterwards.
     async fn add_node(&self, node: &Value, events: &mut BTreeSet<(String, String)>) {
         self.send("POST", "/api/v1/nodes", node).await;
         let patch = json!({"spec": {"taints": node["spec"]["taints"]}});
@@ -132,7 +132,7 @@ impl<'b> Stage<'b> {
         events.insert(("Update event for node".to_owned(), name(node).to_owned()));
     }
 
-    /// A pod that is there already.
+    /// Adds a pod that exists before the first decision.
     async fn add_pod(&self, pod: &mut Value, events: &mut BTreeSet<(String, String)>) {
         let (leaves, status) = (
             pod["metadata"]["deletionTimestamp"].take(),
@@ -174,7 +174,7 @@ impl<'b> Stage<'b> {
         put(made, decision)
     }
 
-    /// Ends pods that controllers would replace, and lets the replacements come.
+    /// Deletes pods that controllers would replace, and creates the replacements.
     async fn replace(&mut self, mut olds: Vec<Value>, dice: &mut Dice) -> Vec<Placement> {
         let mut placements = Vec::new();
         for _ in 0..REPLACED.min(olds.len()) {
@@ -197,7 +197,7 @@ impl<'b> Stage<'b> {
         placements
     }
 
-    /// What becomes of the new pod, where the old one ends first, or lingers until the new one is placed.
+    /// Schedules the new pod, with the old one gone `first` or still terminating.
     async fn replace_one(&mut self, old: &Value, new: &Value, first: bool) -> Placement {
         let path = format!("{}/{}", collection(old), name(old));
         let event = |what: &str| BTreeSet::from([(what.to_owned(), full_name(old))]);
@@ -224,7 +224,7 @@ impl<'b> Stage<'b> {
                 .knows(event("Delete event for scheduled pod"))
                 .await;
         } else {
-            // The end of the old one may make room.
+            // The old pod's end may free resources.
             match self.log.decision_within(RETRY, &full_name(new)).await {
                 Some(second) => decision = second,
                 None => asleep = true,
@@ -323,7 +323,7 @@ fn put(pod: Value, decision: Decision) -> Placement {
             .filter(|p| !PLUGINS.contains(&p.as_str()))
             .collect();
         let silent = unknown.iter().all(|p| scores[p.as_str()] == 0);
-        assert!(silent, "plugins that nobody knows of score: {unknown:?}");
+        assert!(silent, "unknown plugins have scores: {unknown:?}");
         PLUGINS
             .iter()
             .map(|p| scores.get(*p).copied().unwrap_or_default())
@@ -345,7 +345,7 @@ fn put(pod: Value, decision: Decision) -> Placement {
     }
 }
 
-/// The nodes that scored best, of which the scheduler took one. A node that is the only one is not scored.
+/// The nodes with the best score. The scheduler took one of them. It does not score a node that is the only one left.
 fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<String> {
     let total = |scores: &Vec<i64>| scores.iter().sum::<i64>();
     let Some(best) = scores.values().map(total).max() else {
@@ -358,7 +358,7 @@ fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<Stri
         .collect();
     assert!(
         node.is_some_and(|n| equal.contains(n)),
-        "{node:?} was taken, and is not among the best: {scores:?}"
+        "{node:?} was chosen but is not among the best: {scores:?}"
     );
     equal
 }
@@ -375,7 +375,7 @@ fn full_name(object: &Value) -> String {
     )
 }
 
-/// Where objects like this are created.
+/// The API path of the object's collection.
 fn collection(object: &Value) -> String {
     let kind = object["kind"].as_str().unwrap().to_lowercase();
     let version = object["apiVersion"].as_str().unwrap();
@@ -393,7 +393,7 @@ fn collection(object: &Value) -> String {
     }
 }
 
-/// The object without what no scheduler looks at.
+/// The object without the fields that the scheduler ignores.
 fn lean(mut object: Value) -> Value {
     object["apiVersion"] = json!("v1");
     object["kind"] = json!("Pod");
@@ -433,7 +433,7 @@ fn lean(mut object: Value) -> Value {
             );
         }
     }
-    // What the API server lets every pod tolerate, for a while, is nothing to the scheduler.
+    // The API server adds tolerations for 300 s to every pod. They do not affect scheduling.
     if let Some(tolerations) = object["spec"]["tolerations"].as_array_mut() {
         tolerations.retain(|t| t["tolerationSeconds"] != 300);
     }

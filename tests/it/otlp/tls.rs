@@ -12,7 +12,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::server::TlsStream;
 
-use super::collector::{Collector, Response};
+use crate::shared::otlp_collector::{Collector, Response};
 
 /// The CA file, deleted with this value.
 pub(super) struct CaFile(PathBuf);

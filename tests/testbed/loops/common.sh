@@ -1,9 +1,9 @@
-# common.sh KUBECONFIG: what the loops share; to be sourced. They want a testbed of their own, with no nodes but theirs.
+# common.sh KUBECONFIG: functions for the loops; to be sourced. The loops need a testbed without other nodes.
 set -euo pipefail
 export KUBECONFIG=$1
 testbed=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# fresh COUNT: that many empty nodes with their agents
+# fresh COUNT: creates COUNT empty nodes with their agents
 fresh() {
   kubectl delete deployment --all
   kubectl delete pod --all --force --grace-period=0 2> /dev/null
@@ -13,7 +13,7 @@ fresh() {
   kubectl -n kube-system rollout status daemonset/agent --timeout=60s
 } > /dev/null
 
-# deployment NAME REPLICAS CPU-USED [AFFINITY]: pods that request 100m, and are there when this returns
+# deployment NAME REPLICAS CPU-USED [AFFINITY]: creates pods that request 100m, and waits until they run
 deployment() {
   kubectl apply -f - << YAML
 apiVersion: apps/v1
@@ -33,7 +33,7 @@ YAML
   kubectl rollout status "deployment/$1" --timeout=60s
 } > /dev/null
 
-# settled: does metrics-server know every running pod, and is every node's CPU what its pods sum up to?
+# settled: succeeds if metrics-server knows every running pod, and every node's CPU is the sum of its pods'
 settled() {
   awk '
     FILENAME == ARGV[1] {node[$1 "/" $2] = $3; next}
@@ -48,7 +48,7 @@ settled() {
     <(kubectl top pods -A --no-headers 2> /dev/null) <(kubectl top nodes --no-headers 2> /dev/null)
 }
 
-# settle: waits for that, which takes 20 to 30 s after the last pod came or went
+# settle: waits for that; it takes 20 to 30 s after the last pod started or ended
 settle() {
   kubectl wait --for=condition=Available deployment --all --timeout=60s > /dev/null
   local until=$((SECONDS + 120))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# measure.sh LOOP KUBECONFIG SECONDS COMMAND...: sets up a loop (late-nodes, dead-loop), runs COMMAND against it for SECONDS,
-# then says how many evictions succeeded (the API server's own counter), whose pods went, and how the nodes ended.
+# measure.sh LOOP KUBECONFIG SECONDS COMMAND...: creates the cluster of a loop (late-nodes, dead-loop), runs COMMAND for SECONDS,
+# then prints how many evictions succeeded (by the API server's counter), the workloads of the evicted pods, and the nodes' CPU.
 [ $# -ge 4 ] || { echo "usage: measure.sh LOOP KUBECONFIG SECONDS COMMAND..." >&2; exit 2; }
 loop=$1 seconds=$3
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh" "$2"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# generate.sh: writes go.mod, go.sum and tools.go of each wrapper module anew. Run it by hand to move to other versions,
-# then commit what it wrote. build.sh never runs it: it builds from the committed files.
+# generate.sh: rewrites go.mod, go.sum and tools.go of each wrapper module. Run it by hand to move to other versions, then
+# commit the result. build.sh never runs it: it builds from the committed files.
 #
 # Why wrappers: `go install pkg@version` refuses a module whose go.mod has replaces. A wrapper requires the program's
 # module, repeats its replaces, and blank-imports its main packages, so that `go mod tidy` pins everything they need.

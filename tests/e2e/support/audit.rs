@@ -1,4 +1,9 @@
-//! What the program did, by the API server's own record.
+//! Requests of the program, from the API server's audit log.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::PathBuf;
+use std::sync::Mutex;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -22,21 +27,56 @@ pub struct Request {
     pub code: u64,
 }
 
-/// All requests so far, in the order of their beginning.
+/// An audit log that is read as it grows. Tests poll it, and parsing all of it each time would cost more CPU than the
+/// program under test.
+pub struct AuditLog {
+    path: PathBuf,
+    progress: Mutex<Progress>,
+}
+
+#[derive(Default)]
+struct Progress {
+    bytes: u64,
+    requests: Vec<Request>,
+}
+
+impl AuditLog {
+    pub fn at(path: PathBuf) -> Self {
+        AuditLog {
+            path,
+            progress: Mutex::default(),
+        }
+    }
+
+    /// All finished requests of the program so far.
+    fn requests(&self) -> Vec<Request> {
+        let mut progress = self.progress.lock().unwrap();
+        let mut added = String::new();
+        // The API server creates the file with its first line.
+        if let Ok(mut file) = File::open(&self.path) {
+            file.seek(SeekFrom::Start(progress.bytes)).unwrap();
+            file.read_to_string(&mut added).unwrap();
+        }
+        // The API server may still be writing the last line.
+        let complete = added.rfind('\n').map_or(0, |end| end + 1);
+        let lines = added[..complete].lines();
+        let lines = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        progress
+            .requests
+            .extend(lines.filter(is_finished).map(|line| request(&line)));
+        progress.bytes += complete as u64;
+        progress.requests.clone()
+    }
+}
+
+/// All requests so far, in the order in which they began.
 pub fn requests(control_plane: &ControlPlane) -> Vec<Request> {
-    let text = std::fs::read_to_string(control_plane.dir.join("audit.log")).unwrap_or_default();
-    let lines = text.lines().map(serde_json::from_str::<Value>);
-    // The last line may still be being written.
-    let mut all: Vec<Request> = lines
-        .filter_map(Result::ok)
-        .filter(is_finished)
-        .map(|line| request(&line))
-        .collect();
+    let mut all = control_plane.audit.requests();
     all.sort_by_key(|r| r.at);
     all
 }
 
-/// The evictions that were made.
+/// Evictions that succeeded.
 pub fn evictions(control_plane: &ControlPlane) -> Vec<Request> {
     eviction_calls(control_plane)
         .into_iter()
@@ -44,7 +84,7 @@ pub fn evictions(control_plane: &ControlPlane) -> Vec<Request> {
         .collect()
 }
 
-/// The evictions that were asked for, whatever the answer was.
+/// Requests for an eviction, successful or not.
 pub fn eviction_calls(control_plane: &ControlPlane) -> Vec<Request> {
     requests(control_plane)
         .into_iter()
@@ -52,7 +92,8 @@ pub fn eviction_calls(control_plane: &ControlPlane) -> Vec<Request> {
         .collect()
 }
 
-/// Requests that the program's rights do not cover. While it starts, the API server forbids what it later allows.
+/// Requests that the program has no right to. A starting API server forbids requests that it allows later; those do not
+/// count.
 pub fn forbidden(control_plane: &ControlPlane) -> Vec<Request> {
     let (refused, allowed): (Vec<_>, Vec<_>) = requests(control_plane)
         .into_iter()
@@ -64,13 +105,13 @@ pub fn forbidden(control_plane: &ControlPlane) -> Vec<Request> {
 }
 
 impl Request {
-    /// What it takes: API group, resource, verb.
+    /// The right that the request needs.
     pub fn right(&self) -> Right {
         (self.group.clone(), self.resource.clone(), self.verb.clone())
     }
 }
 
-/// A watch counts from its start: it may outlive the test.
+/// Whether this is a finished request of the program. A watch counts when it starts, because it may outlive the test.
 fn is_finished(line: &Value) -> bool {
     let stage = line["stage"].as_str().unwrap_or_default();
     line["user"]["username"] == USER

@@ -1,4 +1,4 @@
-//! A real browser without a screen, spoken to by its DevTools protocol over pipes: no port, no other crate.
+//! A headless browser, controlled by the DevTools protocol over pipes. That needs neither a port nor another crate.
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ pub struct Browser {
     from: RefCell<BufReader<ChildStdout>>,
     next: Cell<u64>,
     session: RefCell<Option<String>>,
-    /// What it said not_selected.
+    /// Messages that answer no command.
     events: RefCell<Vec<Value>>,
 }
 
@@ -60,7 +60,7 @@ impl Browser {
         browser
     }
 
-    /// One command, and what it comes to.
+    /// Runs one command and returns its result.
     pub fn call(&self, method: &str, parameters: &Value) -> Value {
         let id = self.next.replace(self.next.get() + 1);
         let mut message = json!({"id": id, "method": method, "params": parameters});
@@ -84,7 +84,7 @@ impl Browser {
         }
     }
 
-    /// Goes to a page, and waits until it is there.
+    /// Opens a page and waits until it is loaded.
     pub async fn visit(&self, url: &str) {
         let gone = self.call("Page.navigate", &json!({"url": url}));
         assert!(gone["errorText"].is_null(), "{url}: {gone}");
@@ -95,7 +95,7 @@ impl Browser {
         .await;
     }
 
-    /// What a line of JavaScript comes to in the page.
+    /// Evaluates a line of JavaScript in the page.
     pub fn eval(&self, expression: &str) -> Value {
         let told = self.call(
             "Runtime.evaluate",
@@ -105,7 +105,7 @@ impl Browser {
         told["result"]["value"].clone()
     }
 
-    /// Whether pages may run scripts from now on.
+    /// Allows or forbids scripts from now on.
     pub fn scripts(&self, may: bool) {
         self.call(
             "Emulation.setScriptExecutionDisabled",
@@ -113,7 +113,7 @@ impl Browser {
         );
     }
 
-    /// What went wrong in pages by their own account: exceptions, and what the Content-Security-Policy forbade.
+    /// Errors that pages reported: exceptions and violations of the Content-Security-Policy.
     pub fn complaints(&self) -> Vec<String> {
         self.eval("0");
         let events = self.events.borrow();
@@ -130,7 +130,7 @@ impl Browser {
             .collect()
     }
 
-    /// A picture of the whole page, so wide.
+    /// Saves a screenshot of the whole page at this width.
     pub fn picture(&self, file: &Path, width: u32, dark: bool) {
         let scheme = if dark { "dark" } else { "light" };
         let metrics =

@@ -1,10 +1,10 @@
-//! The ledger as it is written down in the cluster.
+//! The ledger as it is stored in the cluster.
 
 use serde_json::Value;
 
 use super::control_plane::ControlPlane;
 
-/// Its entries; none where there is no ledger.
+/// The entries of the ledger; empty if there is no ledger.
 pub async fn entries(control_plane: &ControlPlane) -> Vec<Value> {
     let maps = control_plane
         .list("/api/v1/namespaces/kube-system/configmaps")

@@ -1,4 +1,4 @@
-//! What every scenario is made of.
+//! Building blocks of the end-to-end tests.
 
 pub mod audit;
 pub mod control_plane;
@@ -9,5 +9,6 @@ pub mod prometheus;
 pub mod proxy;
 pub mod rounds;
 pub mod scene;
+pub mod slots;
 pub mod usage;
 pub mod wait;

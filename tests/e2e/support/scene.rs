@@ -1,4 +1,4 @@
-//! Clusters to balance, which stand when they are returned: scheduled, Ready and measured.
+//! Clusters to balance. When a function returns, all pods are scheduled, Ready and measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use super::usage::{self, used};
 use super::wait::{eventually, that};
 
 const LONG: u64 = 120;
-/// The name of the node without metrics, where there is one.
+/// The name of the node without metrics.
 pub const MUTE: &str = "mute";
-/// What the control plane itself taints nodes with.
+/// The prefix of taints that the control plane sets.
 const NODE_TAINTS: &str = "node.kubernetes.io/";
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
-/// That many nodes of 8 cores, n1 and up, each with its agent of 100m.
+/// Creates nodes n1 to n`count` of 8 cores, each with an agent that uses 100m.
 pub async fn nodes(control_plane: &ControlPlane, count: u32) {
     let nodes =
         control_plane::run(Command::new(format!("{TESTBED}/nodes.sh")).arg(count.to_string()));
@@ -37,12 +37,12 @@ pub async fn nodes(control_plane: &ControlPlane, count: u32) {
     .await;
 }
 
-/// A Deployment in namespace default whose pods request 100m and use so much CPU; returns when all are Ready.
+/// Creates a Deployment in namespace default whose pods request 100m and use `cpu`, and waits until all are Ready.
 pub async fn deployment(control_plane: &ControlPlane, name: &str, replicas: u32, cpu: &str) {
     deployment_with(control_plane, name, replicas, cpu, &json!({})).await;
 }
 
-/// The same, with more in the pods' specification.
+/// Does the same with more fields in the pod specification.
 pub async fn deployment_with(
     control_plane: &ControlPlane,
     name: &str,
@@ -80,7 +80,7 @@ pub async fn deployment_with(
     .await;
 }
 
-/// Waits until metrics-server shows of every running pod what its annotation says, and every node's CPU is what its pods come to.
+/// Waits until metrics-server reports the annotated usage of every running pod, and for every node the sum of its pods.
 pub async fn settle(control_plane: &ControlPlane) {
     eventually("the usage to settle", LONG, async || {
         let pods = control_plane
@@ -111,7 +111,7 @@ pub async fn settle(control_plane: &ControlPlane) {
     .await;
 }
 
-/// Makes a running pod use so much, from the next scrape on.
+/// Makes a running pod use this much, from the next scrape on.
 pub fn make_use(control_plane: &ControlPlane, pod: &Value, millicores: u32) {
     let usage = format!("kwok.x-k8s.io/usage-cpu={millicores}m");
     let namespace = pod["metadata"]["namespace"].as_str().unwrap();
@@ -126,7 +126,7 @@ pub fn make_use(control_plane: &ControlPlane, pod: &Value, millicores: u32) {
     ]);
 }
 
-/// A node that metrics-server cannot read.
+/// Creates a node that metrics-server cannot scrape.
 async fn mute_node(control_plane: &ControlPlane) {
     let node = control_plane::run(
         Command::new(format!("{TESTBED}/nodes.sh")).args(["1", "8", "32Gi", MUTE]),
@@ -138,7 +138,7 @@ async fn mute_node(control_plane: &ControlPlane) {
     ready(control_plane).await;
 }
 
-/// Waits until every node takes pods: one that does so before the others would get all of them.
+/// Waits until every node accepts pods. Otherwise the first node that does would get all of them.
 pub async fn ready(control_plane: &ControlPlane) {
     eventually("every node to be Ready", LONG, async || {
         let nodes = control_plane.list("/api/v1/nodes").await;
@@ -152,7 +152,7 @@ pub async fn ready(control_plane: &ControlPlane) {
     .await;
 }
 
-/// Whether a node is Ready, and no taint of the time before keeps pods away; one that was cordoned on purpose may.
+/// Whether a node is Ready and has no taint of an unready node. A node that a test cordoned counts as ready.
 fn takes_pods(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array();
     let ready = conditions.is_some_and(|all| {
@@ -178,12 +178,12 @@ pub fn node_of(pod: &Value) -> String {
         .to_owned()
 }
 
-/// Closes these nodes to new pods.
+/// Cordons these nodes.
 pub async fn cordon(control_plane: &ControlPlane, nodes: &[String]) {
     schedulable(control_plane, false, nodes).await;
 }
 
-/// Opens these nodes to new pods.
+/// Uncordons these nodes.
 pub async fn uncordon(control_plane: &ControlPlane, nodes: &[String]) {
     schedulable(control_plane, true, nodes).await;
 }
@@ -192,7 +192,7 @@ async fn schedulable(control_plane: &ControlPlane, yes: bool, nodes: &[String]) 
     let mut args = vec![if yes { "uncordon" } else { "cordon" }];
     args.extend(nodes.iter().map(String::as_str));
     control_plane.kubectl(&args);
-    // The taint that goes with it comes and goes a moment later, by another hand.
+    // A controller adds and removes the matching taint a moment later.
     eventually("the taint to follow", LONG, async || {
         let all = control_plane.list("/api/v1/nodes").await;
         let its = all.iter().filter(|n| nodes.contains(&usage::name(n)));
@@ -225,7 +225,7 @@ pub async fn lopsided(control_plane: &ControlPlane) {
     lopsided_by(control_plane, 6).await;
 }
 
-/// The same with so many heavy pods: all but three have to move.
+/// The same with this many heavy pods: all but three have to move.
 pub async fn lopsided_by(control_plane: &ControlPlane, heavy: u32) {
     nodes(control_plane, 4).await;
     cordon(control_plane, &names(2, 4)).await;
@@ -234,7 +234,7 @@ pub async fn lopsided_by(control_plane: &ControlPlane, heavy: u32) {
     settle(control_plane).await;
 }
 
-/// The same, and as much on a node that nobody can measure.
+/// The same, and as many heavy pods on a node without metrics.
 pub async fn lopsided_beside_a_mute_node(control_plane: &ControlPlane) {
     nodes(control_plane, 4).await;
     mute_node(control_plane).await;
@@ -248,7 +248,7 @@ pub async fn lopsided_beside_a_mute_node(control_plane: &ControlPlane) {
     settle(control_plane).await;
 }
 
-/// Seven heavy pods that prefer n1, the hot node: an evicted one comes back to n1. No eviction helps.
+/// Seven heavy pods that prefer n1, the hot node. An evicted pod comes back to n1, so no eviction helps.
 pub async fn dead_loop(control_plane: &ControlPlane) {
     nodes(control_plane, 10).await;
     let n1 = json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]});
@@ -276,7 +276,7 @@ pub async fn pods(control_plane: &ControlPlane) -> BTreeSet<String> {
         .collect()
 }
 
-/// All that a plan is made of, in a file, and the time of its newest metrics.
+/// Writes all inputs of a plan to a file. Returns the file and the time of its newest metrics.
 pub async fn snapshot(control_plane: &ControlPlane) -> (PathBuf, String) {
     let kinds =
         "nodes,pods,poddisruptionbudgets,replicasets.apps,nodes.metrics.k8s.io,pods.metrics.k8s.io";
@@ -295,7 +295,7 @@ pub async fn snapshot(control_plane: &ControlPlane) -> (PathBuf, String) {
     )
 }
 
-/// The program's ServiceAccount with exactly the rights that the project gives it.
+/// Creates the program's ServiceAccount with the rights of `deploy/base`.
 pub fn rights(control_plane: &ControlPlane) {
     let all = manifests("base");
     let kept: Vec<&str> = all
@@ -305,11 +305,11 @@ pub fn rights(control_plane: &ControlPlane) {
     control_plane.apply(&kept.join("\n---\n"));
 }
 
-/// The same with the component that lets it steer the scheduler, as somebody's own kustomization would put it together.
+/// Does the same with the steering component, combined by a kustomization as users write it.
 pub fn rights_to_steer(control_plane: &ControlPlane) {
     let folder = control_plane.dir.join("kustomization");
     std::fs::create_dir_all(&folder).unwrap();
-    // kustomize takes relative paths alone.
+    // kustomize accepts only relative paths.
     let up = "../".repeat(folder.components().count() - 1);
     let deploy = format!(
         "{up}{}/deploy",
@@ -328,8 +328,8 @@ pub fn rights_to_steer(control_plane: &ControlPlane) {
     control_plane.apply(&kept.join("\n---\n"));
 }
 
-/// Has the control plane's scheduler pack: it prefers nodes that are full, and spreads no replicas not_selected. Returns its
-/// configuration, the file that the program is given too.
+/// Restarts the scheduler with a configuration that prefers full nodes and spreads no replicas by default. Returns the
+/// configuration file, which the program reads too.
 pub fn packing_scheduler(control_plane: &ControlPlane) -> PathBuf {
     const PROFILES: &str = "\
 profiles:
@@ -368,7 +368,7 @@ pub async fn taints(control_plane: &ControlPlane, node: &str) -> Vec<String> {
         .collect()
 }
 
-/// What `kubectl apply -k` would apply of this folder of deploy/.
+/// The manifests that `kubectl apply -k` would apply for this folder of deploy/.
 pub fn manifests(folder: &str) -> String {
     let path = format!("{}/deploy/{folder}", env!("CARGO_MANIFEST_DIR"));
     control_plane::run(Command::new("kubectl").args(["kustomize", &path]))

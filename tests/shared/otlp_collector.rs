@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 
 /// How the collector responds.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Response {
+pub(crate) enum Response {
     Success,
     /// HTTP 200, with a message that one span was rejected.
     PartialSuccess,
@@ -32,7 +32,7 @@ pub(super) enum Response {
 
 /// A running collector; clones share what it has received.
 #[derive(Clone)]
-pub(super) struct Collector {
+pub(crate) struct Collector {
     address: String,
     received: Arc<Mutex<Received>>,
 }
@@ -45,13 +45,13 @@ struct Received {
 }
 
 impl Collector {
-    pub(super) async fn start(response: Response) -> Self {
+    pub(crate) async fn start(response: Response) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         Collector::on(listener, address, response)
     }
 
-    pub(super) fn on<L>(listener: L, address: String, response: Response) -> Self
+    pub(crate) fn on<L>(listener: L, address: String, response: Response) -> Self
     where
         L: Listener,
         L::Addr: std::fmt::Debug,
@@ -73,11 +73,11 @@ impl Collector {
         collector
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.address.clone()
     }
 
-    pub(super) fn respond(&self, response: Response) {
+    pub(crate) fn respond(&self, response: Response) {
         self.received.lock().unwrap().response = response;
     }
 
@@ -119,12 +119,12 @@ impl Collector {
     }
 
     /// Path and headers of each request.
-    pub(super) fn requests(&self) -> Vec<(String, HeaderMap)> {
+    pub(crate) fn requests(&self) -> Vec<(String, HeaderMap)> {
         self.received.lock().unwrap().requests.clone()
     }
 
     /// Attributes of the only resource that has sent spans.
-    pub(super) fn resource(&self) -> BTreeMap<String, String> {
+    pub(crate) fn resource(&self) -> BTreeMap<String, String> {
         let mut all = self.received.lock().unwrap().resources.clone();
         all.dedup();
         assert_eq!(all.len(), 1, "{all:#?}");
@@ -132,7 +132,7 @@ impl Collector {
     }
 
     /// Every trace whose root span has this name, as a tree in order of time.
-    pub(super) fn trees(&self, name: &str) -> String {
+    pub(crate) fn trees(&self, name: &str) -> String {
         let mut spans = self.received.lock().unwrap().spans.clone();
         spans.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
         let mut text = String::new();
@@ -146,7 +146,7 @@ impl Collector {
     }
 
     /// Number of spans whose parent was not received.
-    pub(super) fn orphans(&self) -> usize {
+    pub(crate) fn orphans(&self) -> usize {
         let spans = &self.received.lock().unwrap().spans;
         let is_received = |id: &[u8]| id.is_empty() || spans.iter().any(|span| span.span_id == id);
         spans

@@ -1,9 +1,12 @@
-//! Waiting for facts, never for seconds: with a deadline, and a word on what was seen last.
+//! Waits for conditions, each with a deadline.
 
 use std::io::Write;
 use std::time::Duration;
 
-/// Looks again and again until there is something to see; fails after so many seconds.
+/// How often a condition is checked. Most checks ask the API server, which costs more CPU than the program under test.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Checks until the result is `Ok`. Panics after `seconds`, with the last error.
 pub async fn eventually<T>(
     what: &str,
     seconds: u64,
@@ -14,30 +17,30 @@ pub async fn eventually<T>(
         match look().await {
             Ok(seen) => return seen,
             Err(last) if tokio::time::Instant::now() > deadline => {
-                panic!("{seconds} s in vain for {what}: {last}")
+                panic!("no {what} within {seconds} s: {last}")
             }
-            Err(_) => tokio::time::sleep(Duration::from_millis(250)).await,
+            Err(_) => tokio::time::sleep(POLL).await,
         }
     }
 }
 
-/// A condition as something to look for.
+/// `Ok` if the condition holds, otherwise this error.
 pub fn that(holds: bool, otherwise: impl Into<String>) -> Result<(), String> {
     if holds { Ok(()) } else { Err(otherwise.into()) }
 }
 
-/// Says a figure to whoever runs the suite, whether the test passes or not.
+/// Prints a line whether the test passes or not.
 pub fn say(figure: &str) {
-    // Not eprintln: the test harness would keep it to itself.
+    // The test harness captures `eprintln!`.
     std::io::stderr()
         .write_all(format!("      {figure}\n").as_bytes())
         .unwrap();
 }
 
-/// The time, as the programs under test read it.
+/// The current time, by the clock that the programs under test read.
 #[expect(
     clippy::disallowed_methods,
-    reason = "what is tried runs by the real clock"
+    reason = "the programs under test read the real clock"
 )]
 pub fn present() -> jiff::Timestamp {
     jiff::Timestamp::now()

@@ -1,4 +1,4 @@
-//! Lays our forecast beside what the real scheduler did.
+//! Compares our forecast with the decisions of the real scheduler.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,30 +15,30 @@ use serde_json::{Value, json};
 
 use super::case::{Case, Placement};
 
-/// From so many nodes on the scheduler does not look at all of them, and which it skips nobody can foresee.
+/// From this number of nodes on, the scheduler scores only a sample of them, which cannot be predicted.
 const SAMPLED: usize = 100;
 const POLICY: &str =
     "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n- removeDuplicates: {}\n";
 
-/// How well we foresee.
+/// How good the forecast is.
 #[derive(Default)]
-pub struct Figures {
-    /// Pods that found a node, and how many of them found one that we named.
-    pub landed: usize,
-    pub foreseen: usize,
-    /// Of both, those that replaced another pod.
+pub(crate) struct Figures {
+    /// Pods that found a node, and how many of those landed on a node that we named.
+    pub(crate) landed: usize,
+    pub(crate) foreseen: usize,
+    /// The same two counts for pods that replaced another pod.
     replaced: (usize, usize),
-    /// Pods that found none, and for how many of them we named none.
-    pub nowhere: usize,
-    pub nowhere_foreseen: usize,
+    /// Pods that found no node, and for how many of those we named none.
+    pub(crate) nowhere: usize,
+    pub(crate) nowhere_foreseen: usize,
     width: Width,
-    /// Nodes that were scored, and to how many of them we gave the same score.
+    /// Nodes that the scheduler scored, and how many of them got the same score from us.
     scored: usize,
     agreed: usize,
-    /// How many nodes differ in what, and the first of them.
+    /// For each plugin, how many nodes have a different score, and the first of them.
     off: BTreeMap<String, (usize, String)>,
-    /// One line for each pod that landed where we did not expect it.
-    pub misses: Vec<String>,
+    /// One line for each pod that landed on a node that we did not name.
+    pub(crate) misses: Vec<String>,
 }
 
 /// How our sets compare to those of the truly equal nodes: their sizes summed up, and the ratios of the two.
@@ -51,13 +51,14 @@ struct Width {
 }
 
 impl Figures {
-    /// Percentage of the landings that were in our set.
-    pub fn hits(&self) -> f64 {
+    /// The percentage of pods that landed on a node that we named.
+    pub(crate) fn hits(&self) -> f64 {
         float(self.foreseen) / float(self.landed.max(1)) * 100.0
     }
 
-    /// How many times as many nodes as are truly equal we name: the mean, or the ratio of the sums where that is worse.
-    pub fn width(&self) -> f64 {
+    /// How many nodes we name for each truly equal node: the mean of the ratios or the ratio of the sums, whichever is
+    /// worse.
+    pub(crate) fn width(&self) -> f64 {
         let Width {
             ours,
             equal,
@@ -67,8 +68,8 @@ impl Figures {
         (ratios / float(count.max(1))).max(float(ours) / float(equal.max(1)))
     }
 
-    /// Adds a cluster.
-    pub fn add(&mut self, case: &Case) {
+    /// Adds the placements of one cluster.
+    pub(crate) fn add(&mut self, case: &Case) {
         assert!(
             case.plugins
                 .iter()
@@ -262,7 +263,7 @@ impl Foreseen {
         parts.join("; ")
     }
 
-    /// What differs in the scores of a node: what, and ours against theirs.
+    /// The differences in a node's scores: the plugin, and our score against the scheduler's.
     fn off(&self, node: &str, theirs: &[i64]) -> Vec<(String, String)> {
         let Some(ours) = self.scores.get(node) else {
             return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];

@@ -1,4 +1,4 @@
-//! The program: a process with a log.
+//! The program under test: a process with a log.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -13,12 +13,12 @@ use super::control_plane::ControlPlane;
 use super::wait::{eventually, that};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
-/// In the one line that it says of each cycle.
+/// Part of the one log line that each cycle writes.
 const CYCLE: &str = "\"message\":\"cycle: ";
-/// What a failure shows of the log.
+/// How many log lines a failure prints.
 const TAIL: usize = 60;
 
-/// What the policy of a scenario has of its own.
+/// The fields of the policy that tests change.
 pub struct Policy {
     pub interval: &'static str,
     pub limits: &'static str,
@@ -45,7 +45,7 @@ impl Policy {
         self.by("")
     }
 
-    /// The same with more to say of where usage comes from.
+    /// The same with more fields for the source of usage.
     pub fn by(&self, source: &str) -> String {
         let Policy {
             interval,
@@ -76,28 +76,28 @@ impl Policy {
     }
 }
 
-/// How the program is to be started.
+/// How the program is started.
 pub struct Launch {
     policy: PathBuf,
     kubeconfig: PathBuf,
     scheduler: Option<PathBuf>,
-    /// Where the status page answers.
+    /// The port of the status page, if there is one.
     shown: Option<u16>,
     port: u16,
 }
 
 impl Launch {
-    /// With this policy, straight at the API server.
+    /// With this policy, connected directly to the API server.
     pub async fn new(control_plane: &ControlPlane, policy: &Policy) -> Self {
         Launch::by(control_plane, policy, &control_plane.server()).await
     }
 
-    /// With this policy, by way of a proxy.
+    /// With this policy, through a proxy.
     pub async fn by(control_plane: &ControlPlane, policy: &Policy, server: &str) -> Self {
         Launch::with(control_plane, &policy.text(), server).await
     }
 
-    /// With a policy file as somebody has written it, straight at the API server.
+    /// With the text of a policy file, connected directly to the API server.
     pub async fn written(control_plane: &ControlPlane, policy: &str) -> Self {
         Launch::with(control_plane, policy, &control_plane.server()).await
     }
@@ -113,7 +113,7 @@ impl Launch {
         }
     }
 
-    /// The same, told how the scheduler is configured.
+    /// The same with a scheduler configuration.
     pub fn with_scheduler(self, config: PathBuf) -> Self {
         Launch {
             scheduler: Some(config),
@@ -129,18 +129,18 @@ impl Launch {
         }
     }
 
-    /// Where that page is.
+    /// The URL of the status page.
     pub fn status_url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port + STATUS)
     }
 
-    /// Without a page unless one is asked for: tests run beside each other.
+    /// No status page unless a test asks for one, because tests run side by side.
     fn status_listen(&self) -> String {
         self.shown
             .map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
     }
 
-    /// The same, answering at another of the ports that are free: for a second instance.
+    /// The same at another port, for a second instance.
     pub fn at(self, port: u16) -> Self {
         Launch { port, ..self }
     }
@@ -159,7 +159,7 @@ impl Launch {
         command
     }
 
-    /// `evenkeel run`, as a process of its own.
+    /// Starts `evenkeel run`.
     pub fn run(&self, more: &[&str]) -> Process {
         let mut command = self.command("run");
         command.args([
@@ -180,8 +180,8 @@ impl Launch {
         Process::start(command, self.port)
     }
 
-    /// As a manifest of descheduler starts it with only its image changed: `--policy-config-file FILE` and these.
-    /// Nothing is added but where to listen, so that no port of this machine but the testbed's need be free.
+    /// Starts the program as descheduler's manifests do when only the image is changed: `--policy-config-file FILE` and
+    /// these arguments. Only the listen addresses are added, so that no port outside the testbed is used.
     pub fn as_descheduler(&self, more: &[&str]) -> Process {
         let mut command = Command::new(PROGRAM);
         command
@@ -195,12 +195,12 @@ impl Launch {
         command
             .arg("--secure-port")
             .arg((self.port + SECURE).to_string());
-        // In place of the pod's ServiceAccount, for here is no pod.
+        // Replaces the pod's ServiceAccount, because there is no pod here.
         command.env("KUBECONFIG", &self.kubeconfig);
         Process::start(command, self.port)
     }
 
-    /// `evenkeel plan -o json`: the bytes.
+    /// The output of `evenkeel plan -o json`.
     pub fn plan_text(&self, more: &[&str]) -> String {
         let output = self
             .command("plan")
@@ -221,7 +221,7 @@ impl Launch {
         String::from_utf8(stdout).unwrap()
     }
 
-    /// `evenkeel explain`, as a person sees it.
+    /// The output of `evenkeel explain`.
     pub fn explain_text(&self, more: &[&str]) -> String {
         let Output {
             status,
@@ -236,27 +236,27 @@ impl Launch {
         String::from_utf8(stdout).unwrap()
     }
 
-    /// `evenkeel explain -o json`.
+    /// The parsed output of `evenkeel explain -o json`.
     pub fn explain(&self, what: &[&str]) -> Value {
         serde_json::from_str(&self.explain_text(&[what, &["-o", "json"]].concat())).unwrap()
     }
 
-    /// What `evenkeel explain` says where there is no such thing.
+    /// The error of `evenkeel explain` for an object that does not exist.
     pub fn explain_error(&self, what: &[&str]) -> String {
         let output = self.command("explain").args(what).output().unwrap();
         assert!(!output.status.success(), "explain {what:?} found something");
         String::from_utf8(output.stderr).unwrap()
     }
 
-    /// `evenkeel plan -o json`.
+    /// The parsed output of `evenkeel plan -o json`.
     pub fn plan(&self) -> Value {
         serde_json::from_str(&self.plan_text(&[])).unwrap()
     }
 }
 
-/// How far the port for TLS is from the other.
+/// The offset of the TLS port from the listen port.
 const SECURE: u16 = 4;
-/// How far the port of the status page is.
+/// The offset of the status page's port from the listen port.
 const STATUS: u16 = 3;
 
 /// A running program.
@@ -264,7 +264,7 @@ pub struct Process {
     child: Child,
     port: u16,
     log: Arc<Mutex<Vec<String>>>,
-    /// They end with the last line.
+    /// Threads that read the log. They end with its last line.
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -289,12 +289,12 @@ impl Process {
         }
     }
 
-    /// Every line that it has said so far.
+    /// All log lines so far.
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 
-    /// The lines of its log with these words, taken apart.
+    /// The parsed log lines that contain this text.
     pub fn lines(&self, words: &str) -> Vec<Value> {
         let log = self.log();
         let lines = log.iter().filter(|line| line.contains(words));
@@ -303,7 +303,7 @@ impl Process {
             .collect()
     }
 
-    /// How many lines of its log hold all these words.
+    /// How many log lines contain all these texts.
     pub fn count(&self, words: &[&str]) -> usize {
         self.log()
             .iter()
@@ -311,7 +311,7 @@ impl Process {
             .count()
     }
 
-    /// Waits for something, as long as the program runs.
+    /// Waits for a condition. Fails if the program ends meanwhile.
     pub async fn eventually<T>(
         &mut self,
         what: &str,
@@ -329,24 +329,24 @@ impl Process {
         .await
     }
 
-    /// Waits until so many more cycles are over.
+    /// Waits for more cycles to end.
     pub async fn cycles(&mut self, more: usize, seconds: u64) {
         self.says(&[CYCLE], more, seconds).await;
     }
 
-    /// When the last cycle was over, by the program's own clock.
+    /// The end of the last cycle, by the program's clock.
     pub fn last_cycle(&self) -> Option<Timestamp> {
         let line = self.log().into_iter().rfind(|line| line.contains(CYCLE))?;
         let line: Value = serde_json::from_str(&line).unwrap();
         line["timestamp"].as_str().unwrap().parse().ok()
     }
 
-    /// How many lines of its log are warnings or errors.
+    /// How many log lines are warnings or errors.
     pub fn warnings(&self) -> usize {
         self.count(&["\"level\":\"WARN\""]) + self.count(&["\"level\":\"ERROR\""])
     }
 
-    /// Waits until it has said so many more lines with these words.
+    /// Waits for more log lines that contain all these texts.
     pub async fn says(&mut self, words: &[&str], more: usize, seconds: u64) {
         let before = self.count(words);
         let what = format!("{more} more lines with {words:?}");
@@ -357,26 +357,26 @@ impl Process {
         .await;
     }
 
-    /// Ends it at once, as a power cut would.
+    /// Kills the program at once, as a power cut would.
     pub fn kill_9(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Sends it a signal: STOP, CONT and so on.
+    /// Sends a signal: STOP, CONT and so on.
     pub fn signal(&self, name: &str) {
         super::control_plane::run(
             Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]),
         );
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks the program to stop, and waits for its end.
     pub async fn stop(&mut self, seconds: u64) -> ExitStatus {
         self.signal("TERM");
         self.ended(seconds).await
     }
 
-    /// Waits until it has ended by itself, and all that it said is in its log.
+    /// Waits until the program has ended by itself and its whole log is read.
     pub async fn ended(&mut self, seconds: u64) -> ExitStatus {
         eventually("the end of the program", seconds, async || {
             let status = self
@@ -393,19 +393,19 @@ impl Process {
         .await
     }
 
-    /// The code with which a probe is answered; an error where nobody listens.
+    /// The status code of a probe, or an error if the port is closed.
     pub async fn probe(&self, path: &str) -> Result<u16, String> {
         self.ask(&format!("http://127.0.0.1:{}", self.port), path)
             .await
     }
 
-    /// The same where descheduler answers: by TLS, with a certificate that the kubelet does not verify.
+    /// The same by TLS on descheduler's port, with a certificate that the kubelet does not verify.
     pub async fn probe_by_tls(&self, path: &str) -> Result<u16, String> {
         self.ask(&format!("https://127.0.0.1:{}", self.port + SECURE), path)
             .await
     }
 
-    /// What somebody with curl would see of its metrics.
+    /// The response of `/metrics`.
     pub async fn metrics(&self) -> String {
         let server = format!("http://127.0.0.1:{}", self.port);
         let client = kube::Client::try_from(kube::Config::new(server.parse().unwrap())).unwrap();

@@ -1,11 +1,11 @@
-//! What the dashboard and the alerts ask Prometheus for.
+//! The queries of the dashboard and the alerts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The file of the rules, and the only place where they stand.
+/// The only file that defines the alert rules.
 pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
 
 /// The dashboard.
@@ -24,14 +24,14 @@ pub(crate) fn read(path: &str) -> String {
 pub(crate) struct Query {
     /// The panel.
     pub(crate) panel: Value,
-    /// The query among its targets.
+    /// The panel's target that holds the query.
     pub(crate) target: Value,
-    /// In PromQL, with variables.
+    /// PromQL with variables.
     pub(crate) expr: String,
 }
 
 impl Query {
-    /// The labels by which its series are called.
+    /// The labels in the legend of the series.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
         legend
@@ -42,7 +42,7 @@ impl Query {
     }
 }
 
-/// Every query of every panel, and those of the marks on the graphs.
+/// Every query of every panel and of every annotation.
 pub(crate) fn queries() -> Vec<Query> {
     let of_panel = |panel: Value| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
@@ -82,20 +82,20 @@ pub(crate) fn queries() -> Vec<Query> {
         .collect()
 }
 
-/// A variable whose values Prometheus is asked for: `label_values(selector, label)`.
+/// A variable whose values come from Prometheus: `label_values(selector, label)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
     /// Its name.
     pub(crate) name: String,
-    /// Which series.
+    /// The series that have the label.
     pub(crate) selector: String,
-    /// Which label of them.
+    /// The label whose values are listed.
     pub(crate) label: String,
-    /// What stands for all values, where one may choose all.
+    /// The value for "all", if the variable offers it.
     pub(crate) all: Option<String>,
 }
 
-/// Every such variable, in the order in which Grafana asks.
+/// Every such variable, in the order in which Grafana evaluates them.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
     let list = dashboard["templating"]["list"]
@@ -105,10 +105,7 @@ pub(crate) fn variables() -> Vec<Variable> {
         .filter(|v| v["type"] == "query");
     let variable = |it: &Value| {
         let query = it["query"]["query"].as_str().unwrap();
-        assert_eq!(
-            it["definition"], query,
-            "what is shown is not what is asked"
-        );
+        assert_eq!(it["definition"], query, "`definition` and `query` differ");
         let inner = query
             .strip_prefix("label_values(")
             .and_then(|q| q.strip_suffix(')'))
@@ -124,7 +121,7 @@ pub(crate) fn variables() -> Vec<Variable> {
     list.map(variable).collect()
 }
 
-/// The groups of rules as a file of rules has them.
+/// The rule groups, in the format of a Prometheus rules file.
 pub(crate) fn groups() -> Value {
     let rule: Value =
         serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
@@ -142,7 +139,7 @@ pub(crate) fn alerts() -> Vec<Value> {
         .collect()
 }
 
-/// What an alert asks: its expression, and what its annotations look up.
+/// The queries of an alert: its expression and the lookups in its annotations.
 pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
     let annotations = alert["annotations"].as_object().unwrap().values();
     let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
@@ -152,17 +149,17 @@ pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Which series a query selects.
+/// A selector of series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selector {
-    /// The metric; empty where the matchers name it.
+    /// The name of the metric; empty if a matcher on `__name__` gives it.
     pub(crate) metric: String,
     /// Label, operator and value.
     pub(crate) matchers: Vec<(String, String, String)>,
 }
 
 impl Selector {
-    /// As PromQL has it.
+    /// The selector in PromQL.
     pub(crate) fn text(&self) -> String {
         let matchers: Vec<String> = self
             .matchers
@@ -173,7 +170,7 @@ impl Selector {
     }
 }
 
-/// Every selector of metrics of ours, by their names: what PromQL would parse them to, as far as ours go.
+/// The selectors of evenkeel's metrics in a query. This understands only the part of PromQL that our queries use.
 pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {

@@ -1,4 +1,4 @@
-//! What nodes and pods use, by metrics.k8s.io.
+//! The usage of nodes and pods, from metrics.k8s.io.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::control_plane::ControlPlane;
 
-/// The CPU that each node of the scenes has.
+/// The CPU of each node in the test clusters.
 const NODE_MILLICORES: f64 = 8000.0;
 
 /// CPU in millicores.
@@ -17,7 +17,7 @@ pub struct Used {
     pub pods: BTreeMap<String, f64>,
 }
 
-/// One look at metrics.k8s.io.
+/// Reads metrics.k8s.io once.
 pub async fn used(control_plane: &ControlPlane) -> Used {
     let nodes = control_plane
         .list("/apis/metrics.k8s.io/v1beta1/nodes")
@@ -43,13 +43,13 @@ impl Used {
             .collect()
     }
 
-    /// The share of the node that is furthest above the others.
+    /// The highest share of all nodes.
     pub fn highest(&self) -> f64 {
         self.percentages().into_values().fold(0.0, f64::max)
     }
 }
 
-/// For people, in the order of the names' numbers.
+/// The shares as text, in the order of the numbers in the node names.
 pub fn in_words(percentages: &BTreeMap<String, f64>) -> String {
     let mut nodes: Vec<_> = percentages.iter().collect();
     nodes.sort_by_key(|(name, _)| (name.len(), (*name).clone()));

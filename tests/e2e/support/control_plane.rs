@@ -1,4 +1,4 @@
-//! A control plane of one test's own, gone when the test is over, however it ends.
+//! A control plane for one test, stopped when the test is over, however it ends.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -9,39 +9,45 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// More control planes at once than this would slow each other down.
-static AT_ONCE: Semaphore = Semaphore::const_new(3);
-/// Below those that the kernel gives to outgoing connections.
+use super::audit::AuditLog;
+use super::slots::{self, Slot};
+use super::wait::say;
+
+/// Below the ports that the kernel gives to outgoing connections.
 const PORTS: std::ops::Range<u16> = 24000..32000;
 static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 pub const TESTBED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/testbed");
 
-/// A control plane.
+/// A running control plane and its files.
 pub struct ControlPlane {
     pub dir: PathBuf,
-    port: u16,
     pub client: Client,
+    pub(super) audit: AuditLog,
+    port: u16,
+    /// Stops the control plane when its standard input is closed.
     keeper: Child,
-    _permit: SemaphorePermit<'static>,
+    /// Released after the control plane has stopped, because fields are dropped after `drop`.
+    _slot: Slot,
 }
 
-/// Runs a test with a control plane of its own. No request of the program may have been forbidden meanwhile.
-pub fn on_a_bed(test: impl AsyncFnOnce(&ControlPlane)) {
-    on_a_bed_whose_scheduler_has("", test);
+/// Runs a test on a control plane of its own, and fails if the API server forbade the program a request.
+pub fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
+    with_scheduler_flags("", test);
 }
 
-/// The same, with these flags for kube-scheduler besides the usual.
-pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
+/// Does the same with more flags for kube-scheduler.
+pub fn with_scheduler_flags(flags: &str, test: impl AsyncFnOnce(&ControlPlane)) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
+    let slot = slots::acquire();
+    let start = std::time::Instant::now();
     runtime.block_on(async {
-        let control_plane = ControlPlane::start(flags).await;
+        let control_plane = ControlPlane::start(flags, slot).await;
         test(&control_plane).await;
         let forbidden = super::audit::forbidden(&control_plane);
         assert!(
@@ -49,13 +55,17 @@ pub fn on_a_bed_whose_scheduler_has(flags: &str, test: impl AsyncFnOnce(&Control
             "the role lacks rights: {forbidden:#?}"
         );
     });
+    say(&format!(
+        "{} s: {}",
+        start.elapsed().as_secs(),
+        slots::test_name()
+    ));
 }
 
 impl ControlPlane {
-    async fn start(scheduler: &str) -> Self {
-        let permit = AT_ONCE.acquire().await.unwrap();
+    async fn start(scheduler: &str, slot: Slot) -> Self {
         let (dir, port) = place();
-        // Stops the control plane when its standard input ends: when the test does, even by a signal.
+        // Its standard input is closed when this process ends, even by a signal.
         let keeper = Command::new("setsid")
             .args([
                 "bash",
@@ -75,31 +85,32 @@ impl ControlPlane {
             .arg(port.to_string()));
         let client = Client::try_from(admin(&dir).await).unwrap();
         ControlPlane {
+            audit: AuditLog::at(dir.join("audit.log")),
             dir,
-            port,
             client,
+            port,
             keeper,
-            _permit: permit,
+            _slot: slot,
         }
     }
 
-    /// One of the ports that the control plane leaves free: 0 to 4.
+    /// One of the five ports that the control plane leaves free.
     pub fn port(&self, which: u16) -> u16 {
         assert!(which < 5);
         self.port + 5 + which
     }
 
-    /// Where the API server is.
+    /// The URL of the API server.
     pub fn server(&self) -> String {
         format!("https://127.0.0.1:{}", self.port + 1)
     }
 
-    /// Where the simulated kubelets serve their metrics.
+    /// The address at which the simulated kubelets serve their metrics.
     pub fn kubelets(&self) -> String {
         format!("127.0.0.1:{}", self.port + 3)
     }
 
-    /// How the proxy connects: to this API server, as nobody in particular.
+    /// A client without credentials, for the proxy.
     pub async fn upstream(&self) -> Client {
         let mut config = admin(&self.dir).await;
         config.auth_info = kube::config::AuthInfo::default();
@@ -107,7 +118,7 @@ impl ControlPlane {
         Client::try_from(config).unwrap()
     }
 
-    /// What kubectl says, as the administrator.
+    /// Runs kubectl as the administrator and returns its output.
     pub fn kubectl(&self, args: &[&str]) -> String {
         run(self.kubectl_command().args(args))
     }
@@ -119,12 +130,12 @@ impl ControlPlane {
         command
     }
 
-    /// Puts these manifests into the cluster.
+    /// Applies these manifests.
     pub fn apply(&self, manifests: &str) {
         self.apply_with(manifests, &[]);
     }
 
-    /// The same, with more to say to kubectl.
+    /// Does the same with more arguments for kubectl.
     pub fn apply_with(&self, manifests: &str, args: &[&str]) {
         let mut command = self.kubectl_command();
         command
@@ -133,14 +144,14 @@ impl ControlPlane {
         run_with(&mut command, manifests);
     }
 
-    /// Starts, stops or restarts a part of the control plane.
+    /// Starts, stops or restarts a component of the control plane.
     pub fn component(&self, action: &str, name: &str) {
         run(Command::new(format!("{TESTBED}/component.sh"))
             .arg(&self.dir)
             .args([action, name]));
     }
 
-    /// What the API server answers to a GET.
+    /// Sends a GET to the API server.
     pub async fn get(&self, path: &str) -> Value {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         self.client
@@ -157,7 +168,7 @@ impl ControlPlane {
             .clone()
     }
 
-    /// A kubeconfig of the program's ServiceAccount, for this server.
+    /// Writes a kubeconfig of the program's ServiceAccount for this server.
     pub async fn kubeconfig(&self, server: &str) -> PathBuf {
         let path = "/api/v1/namespaces/kube-system/serviceaccounts/evenkeel/token";
         let body =
@@ -180,14 +191,14 @@ impl ControlPlane {
         )
     }
 
-    /// A file beside the control plane's own.
+    /// Writes a file into the control plane's folder.
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir.join(name);
         std::fs::write(&path, text).unwrap();
         path
     }
 
-    /// The state of things, for whoever reads of a failure.
+    /// Prints the state of the cluster after a failure.
     fn tell(&self) {
         let looks: [&[&str]; 4] = [
             &["get", "pods", "-A", "-o", "wide", "--no-headers"],
@@ -251,10 +262,10 @@ async fn admin(dir: &Path) -> Config {
         .unwrap()
 }
 
-/// Ten ports that nobody has, and an empty folder named after them.
+/// Ten free ports, and an empty folder named after the first.
 fn place() -> (PathBuf, u16) {
     let ports = PORTS.end - PORTS.start;
-    // Two suites on one machine start to look in different places.
+    // Two suites on one machine start at different ports.
     let start = u16::try_from(std::process::id() % u32::from(ports / 10)).unwrap() * 10;
     loop {
         let port = PORTS.start + (start + NEXT_PORT.fetch_add(10, Ordering::Relaxed)) % ports;
@@ -268,12 +279,12 @@ fn place() -> (PathBuf, u16) {
     }
 }
 
-/// What a command says, which must succeed.
+/// Runs a command, which must succeed, and returns its output.
 pub fn run(command: &mut Command) -> String {
     run_with(command, "")
 }
 
-/// The same, with something to read.
+/// Does the same with this standard input.
 pub fn run_with(command: &mut Command, input: &str) -> String {
     command
         .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The program as a CronJob: once, and again when the cluster has healed, until there is nothing left to do.
+//! The program as a CronJob: single runs until there is nothing left to do.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ use super::scene::node_of;
 use super::usage::name;
 use super::wait::{eventually, that};
 
-/// How long one run may take, and the cluster to heal after it.
+/// How many seconds a run may take, and the recovery of the cluster after it.
 const LONG: u64 = 120;
 
-/// The pods that each run evicted, for this strategy and no other. The last run, which evicts nothing, is left out.
+/// Runs the program until a run evicts nothing. Returns the pods that each earlier run evicted; only this strategy may
+/// have evicted them.
 pub async fn rounds(
     control_plane: &ControlPlane,
     launch: &Launch,
@@ -40,11 +41,11 @@ pub async fn rounds(
         }
         healed(control_plane).await;
         all.push(made);
-        assert!(all.len() < 20, "it goes on and on: {all:?}");
+        assert!(all.len() < 20, "runs keep evicting: {all:?}");
     }
 }
 
-/// Waits until every Deployment in namespace default has all its replicas, and nothing else is there.
+/// Waits until every Deployment in namespace default has exactly its replicas.
 pub async fn healed(control_plane: &ControlPlane) {
     eventually("all Deployments to be available", LONG, async || {
         let pods = control_plane.list("/api/v1/namespaces/default/pods").await;
@@ -77,7 +78,7 @@ pub async fn healed(control_plane: &ControlPlane) {
     .await;
 }
 
-/// A policy file as somebody has written it for descheduler.
+/// The text of a policy file for descheduler.
 pub fn policy(file: &str) -> String {
     std::fs::read_to_string(format!(
         "{}/tests/e2e/policies/{file}.yaml",
@@ -86,7 +87,7 @@ pub fn policy(file: &str) -> String {
     .unwrap()
 }
 
-/// How many pods of a Deployment are on which node.
+/// The number of a Deployment's pods on each node.
 pub async fn spread(control_plane: &ControlPlane, app: &str) -> BTreeMap<String, usize> {
     let mut spread = BTreeMap::new();
     for pod in pods_of(control_plane, app).await {
@@ -107,7 +108,7 @@ pub async fn pods_of(control_plane: &ControlPlane, app: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Deletes a Deployment, and waits until its pods are gone.
+/// Deletes a Deployment and waits until its pods are gone.
 pub async fn remove(control_plane: &ControlPlane, deployment: &str) {
     control_plane.kubectl(&["delete", "deployment", deployment]);
     eventually("the pods to be gone", 60, async || {
@@ -122,7 +123,7 @@ pub async fn remove(control_plane: &ControlPlane, deployment: &str) {
     .await;
 }
 
-/// What pods are to have in their specification so that they request so much CPU.
+/// The part of a pod specification that requests this much CPU.
 pub fn requests(cpu: &str) -> Value {
     let resources = json!({"requests": {"cpu": cpu, "memory": "100Mi"}});
     json!({"containers": [{"name": "main", "image": "main", "resources": resources}]})
@@ -131,7 +132,7 @@ pub fn requests(cpu: &str) -> Value {
 fn serves(pod: &Value) -> bool {
     let ready = |c: &Value| c["type"] == "Ready" && c["status"] == "True";
     let conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
-    // A pod that has failed keeps its conditions where no kubelet corrects them.
+    // A failed pod keeps its conditions, because no kubelet updates them.
     let runs =
         pod["metadata"]["deletionTimestamp"].is_null() && pod["status"]["phase"] == "Running";
     runs && conditions.into_iter().any(ready)

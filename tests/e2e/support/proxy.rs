@@ -1,4 +1,4 @@
-//! A meddler between the program and the API server: it holds requests, answers in the server's stead, and cuts watches.
+//! A proxy between the program and a server that holds requests, answers them itself, and cuts watches.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,11 +25,11 @@ pub struct Proxy {
 struct Inner {
     upstream: Client,
     rules: Mutex<Vec<Rule>>,
-    /// Counts the cuts.
+    /// How often watches were cut.
     cut: watch::Sender<u32>,
 }
 
-/// What happens to requests with one of these methods and this text in path and query.
+/// The treatment of requests with one of these methods and this text in path and query.
 struct Rule {
     id: u32,
     methods: &'static [Method],
@@ -39,18 +39,18 @@ struct Rule {
 
 #[derive(Clone)]
 enum Deed {
-    /// Answers so, and tells the server nothing.
+    /// Answers with this status and does not forward the request.
     Answer(StatusCode),
-    /// Holds it.
+    /// Holds the request.
     Hold(Stage, Arc<Held>),
 }
 
 /// When a request is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Before the server hears of it.
+    /// Before the request is forwarded.
     Unsent,
-    /// When the server has done it, before the program hears of that.
+    /// After the server has processed it, before its response is returned.
     Unanswered,
 }
 
@@ -59,14 +59,14 @@ struct Held {
     released: watch::Sender<bool>,
 }
 
-/// Requests that are held for as long as this is: then they never come to an end, unless released.
+/// Holds requests while this exists. Without `release`, held requests never finish.
 pub struct Hold<'p> {
     proxy: &'p Proxy,
     id: u32,
     held: Arc<Held>,
 }
 
-/// Requests that are answered in the server's stead for as long as this is.
+/// Lets the proxy answer requests itself while this exists.
 pub struct Outage<'p> {
     proxy: &'p Proxy,
     id: u32,
@@ -77,7 +77,7 @@ impl Proxy {
         Proxy::before(control_plane.upstream().await, control_plane.port(1)).await
     }
 
-    /// A meddler before some other server, at this port.
+    /// Starts a proxy for another server at this port.
     pub async fn before(upstream: Client, port: u16) -> Self {
         let inner = Inner {
             upstream,
@@ -99,12 +99,12 @@ impl Proxy {
         }
     }
 
-    /// Where it is.
+    /// The URL of the proxy.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Holds such requests from now on.
+    /// Holds matching requests from now on.
     pub fn hold(&self, stage: Stage, methods: &'static [Method], text: &'static str) -> Hold<'_> {
         let held = Arc::new(Held {
             caught: watch::Sender::new(0),
@@ -118,7 +118,7 @@ impl Proxy {
         }
     }
 
-    /// Answers such requests with this status from now on.
+    /// Answers matching requests with this status from now on.
     pub fn answer(
         &self,
         code: StatusCode,
@@ -131,7 +131,7 @@ impl Proxy {
         }
     }
 
-    /// Ends every watch that is open, in the middle of its answer.
+    /// Breaks every open watch off in the middle of its response.
     pub fn cut_watches(&self) {
         self.inner.cut.send_modify(|cuts| *cuts += 1);
     }
@@ -169,7 +169,7 @@ impl Hold<'_> {
         .await;
     }
 
-    /// Lets go what is held, and what is to come.
+    /// Releases held requests, and holds no more.
     pub fn release(self) {
         self.held.released.send_replace(true);
     }
@@ -197,11 +197,11 @@ impl Inner {
 }
 
 impl Held {
-    /// Counts a request, and keeps it until it is released.
+    /// Counts a request and waits until it is released.
     async fn keep(&self) {
         self.caught.send_modify(|n| *n += 1);
         let released = self.released.subscribe().wait_for(|yes| *yes).await.is_ok();
-        assert!(released, "the hold outlives what it holds");
+        assert!(released, "the hold was dropped before its requests");
     }
 }
 
@@ -266,7 +266,7 @@ fn until_cut(
     )
 }
 
-/// An answer like the API server's own when it fails.
+/// A response like the API server's for a failed request.
 fn failure(code: StatusCode, message: &str) -> Response {
     let status = serde_json::json!({
         "apiVersion": "v1", "kind": "Status", "status": "Failure", "code": code.as_u16(), "message": message,

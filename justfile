@@ -1,0 +1,39 @@
+# The steps of .ci/run, one by one. `just --list` shows them.
+
+# tests that need only cargo
+test:
+    cargo test --locked
+
+# formatting and lints
+lint:
+    cargo fmt --check
+    cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --locked --test e2e -- -D warnings
+
+# API documentation, without broken links
+docs:
+    env RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --quiet
+
+# unused dependencies
+machete:
+    cargo machete
+
+# licenses, sources and duplicate crates
+deny:
+    cargo deny check bans licenses sources
+
+# the control plane for the end-to-end tests, built once per machine
+testbed:
+    tests/testbed/build.sh
+
+# build the end-to-end tests
+e2e-build:
+    cargo test --locked --test e2e --no-run
+
+# end-to-end tests on real control planes
+e2e: testbed e2e-build
+    cargo test --locked --test e2e -- --test-threads 64
+
+# everything that a change must pass
+all:
+    .ci/run

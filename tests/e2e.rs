@@ -1,0 +1,39 @@
+//! The program against a real control plane: `cargo test --test e2e`. See `tests/testbed`.
+#![expect(
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    reason = "nothing here is used from outside, and a test fails by panicking"
+)]
+
+mod shared;
+
+/// One file per question about the program.
+mod e2e {
+    mod agree;
+    mod circles;
+    mod crash;
+    mod disruption;
+    mod doubt;
+    mod explain;
+    mod forecast;
+    mod job;
+    mod leader;
+    mod metrics;
+    mod otlp;
+    mod outage;
+    mod packing;
+    mod panels;
+    mod plan;
+    mod probes;
+    mod prometheus;
+    mod rights;
+    mod rightsizing;
+    mod rules;
+    mod seeds;
+    mod status;
+    mod steering;
+    mod strategies;
+    mod support;
+}

@@ -1,0 +1,42 @@
+//! The tests that need only cargo. `tests/e2e.rs` has those that need a control plane.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test fails by panicking, helpers included"
+)]
+
+mod architecture;
+mod parity;
+mod placements;
+mod shared;
+
+/// Small clusters in text, and the plans made for them.
+mod it {
+    mod balance;
+    mod cooldown;
+    mod dashboards;
+    mod deploy;
+    mod deschedule;
+    mod explain;
+    mod fuzz;
+    mod gates;
+    mod high_node_utilization;
+    mod ledger;
+    mod low_node_utilization;
+    mod metrics;
+    mod monitoring;
+    mod otlp;
+    mod past;
+    mod pictures;
+    mod properties;
+    mod reasons;
+    mod relief;
+    mod rightsizing;
+    mod rightsizing_effect;
+    mod scheduler_config;
+    mod simulate;
+    mod smoothing;
+    mod status;
+    mod steering;
+    mod support;
+}
