@@ -14,7 +14,7 @@ pub const FIGURES_WIDTH: usize = 12;
 /// One share of a resource, a second share to compare it with, and the band that both are measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// The share that fills the bar; `None` where it is unknown.
+    /// The share that fills the bar; `None` if it is unknown.
     pub value: Option<Ratio>,
     /// The share to compare with, such as the value before the planned moves.
     pub reference: Option<Ratio>,

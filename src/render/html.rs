@@ -1,7 +1,7 @@
 //! HTML pages that load nothing: one file with its own style and script.
 //!
 //! Pages are built with [`maud::html!`], which escapes every value. Names in a cluster are chosen by its users, so a page
-//! must also be safe from characters that change the direction of text: [`Document::render`] replaces those.
+//! must also be safe from characters that change the direction of text: [`HtmlPage::render`] replaces those.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +23,7 @@ pub const PALETTE: &str = r"
 ";
 
 /// One page.
-pub struct Document<'d> {
+pub struct HtmlPage<'d> {
     /// The title in the browser's tab.
     pub title: &'d str,
     /// The whole style sheet.
@@ -38,7 +38,7 @@ pub struct Document<'d> {
     pub body: Markup,
 }
 
-impl Document<'_> {
+impl HtmlPage<'_> {
     /// Returns the page as text. Control characters and characters that change the direction of text become U+FFFD.
     pub fn render(self) -> String {
         let page = html! {
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn hostile_text_is_escaped_in_elements_attributes_and_the_title() {
-        let page = Document {
+        let page = HtmlPage {
             title: HOSTILE,
             style: "b{color:red}",
             script: "let a='<b>&';",

@@ -1,4 +1,4 @@
-//! Nodes at the start and at the end: one bar each, or sorted profiles where there are many.
+//! Nodes at the start and at the end: one bar each, or sorted profiles of many nodes.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
 use super::axes::{ShareAxis, WIDTH, chart, inner};
-use super::series::{Measure, Series, first, last, zone};
+use super::series::{RatioSeries, ShareKind, first, last, zone};
 
 /// The height of a profile, in pixels.
 const PROFILE_HEIGHT: f64 = 120.0;
@@ -18,7 +18,7 @@ const PROFILE_HEIGHT: f64 = 120.0;
 pub(super) struct StartEndBars<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) measure: Measure,
+    pub(super) kind: ShareKind,
     pub(super) band: Option<Band>,
     /// The share at the end of the axis.
     pub(super) top: f64,
@@ -68,7 +68,7 @@ impl StartEndBars<'_> {
     }
 
     fn row(&self, node: &NodeTrace, label: &str) -> Markup {
-        let series = self.measure.series(node, self.resource);
+        let series = self.kind.series(node, self.resource);
         let (before, after) = (first(series), last(series));
         let band = self.band.map(Into::into).unwrap_or_default();
         let bar = Bar::change(before, after, band);
@@ -92,12 +92,12 @@ impl StartEndBars<'_> {
         }
     }
 
-    fn sorted(&self, pick: fn(&Series) -> Option<Ratio>) -> Vec<Ratio> {
+    fn sorted(&self, pick: fn(&RatioSeries) -> Option<Ratio>) -> Vec<Ratio> {
         let mut ratios: Vec<Ratio> = self
             .trace
             .nodes
             .iter()
-            .filter_map(|node| pick(self.measure.series(node, self.resource)))
+            .filter_map(|node| pick(self.kind.series(node, self.resource)))
             .collect();
         ratios.sort_by(|a, b| b.order(*a));
         ratios

@@ -24,7 +24,7 @@ struct RunFigure {
     value: String,
     /// A remark in small print.
     note: String,
-    /// The number by which runs are compared, lower is better; `None` if neither is better.
+    /// The rank among the runs, lower is better; `None` if the figure is neither good nor bad.
     rank: Option<f64>,
     /// Whether the figure is a reason to worry.
     bad: bool,

@@ -28,11 +28,11 @@ const REMEMBERED: usize = 120;
 
 /// The published state, shared by all clones. The default board is off: it never calls the closures that build a state.
 #[derive(Clone, Debug, Default)]
-pub struct Board(Option<Arc<RwLock<Arc<Status>>>>);
+pub struct Board(Option<Arc<RwLock<Arc<BoardState>>>>);
 
 /// Everything that is published at one moment.
 #[derive(Clone, Debug)]
-struct Status {
+struct BoardState {
     about: Arc<About>,
     part: Part,
     /// The start of the next cycle.
@@ -47,7 +47,7 @@ struct Status {
 impl Board {
     /// Returns a board that is on.
     pub fn new(about: About) -> Self {
-        let status = Status {
+        let status = BoardState {
             about: Arc::new(about),
             part: Part::Alone,
             next: None,
@@ -105,14 +105,14 @@ impl Board {
     }
 
     /// Replaces the state. The lock is held only to read or write a pointer, and only the loop writes.
-    fn change(&self, change: impl FnOnce(&mut Status)) {
+    fn change(&self, change: impl FnOnce(&mut BoardState)) {
         let Some(shared) = &self.0 else { return };
-        let mut status = Status::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));
+        let mut status = BoardState::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));
         change(&mut status);
         *shared.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(status);
     }
 
-    fn status(&self) -> Option<Arc<Status>> {
+    fn status(&self) -> Option<Arc<BoardState>> {
         self.0
             .as_ref()
             .map(|shared| Arc::clone(&shared.read().unwrap_or_else(PoisonError::into_inner)))
@@ -132,7 +132,7 @@ impl Board {
     }
 }
 
-impl Status {
+impl BoardState {
     fn remember(&mut self, summary: CycleSummary) {
         self.history.push_back(Arc::new(summary));
         if self.history.len() > REMEMBERED {
@@ -159,7 +159,7 @@ struct StatusView<'s> {
 }
 
 impl<'s> StatusView<'s> {
-    fn of(status: &'s Status, health: &Health, now: Timestamp) -> Self {
+    fn of(status: &'s BoardState, health: &Health, now: Timestamp) -> Self {
         StatusView {
             now,
             state: State::of(status, health, now),

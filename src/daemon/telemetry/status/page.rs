@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::policy::Basis;
-use crate::render::html::{Document, content_security_policy};
+use crate::render::html::{HtmlPage, content_security_policy};
 use crate::render::words::span;
 
 use super::StatusView;
@@ -36,7 +36,7 @@ pub(super) fn policy() -> &'static str {
 
 /// Returns the page.
 pub(super) fn html(view: &StatusView<'_>) -> String {
-    Document {
+    HtmlPage {
         title: &view.state.to_string(),
         style: &style::STYLE,
         script: style::SCRIPT,

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::ledger::{Ending, Entry, Ledger, State};
 use crate::model::snapshot::Snapshot;
 
-use super::facts::{LedgerEviction, Listed, Remembered, RestingWorkload};
+use super::facts::{LedgerEviction, Remembered, RestingWorkload, Truncated};
 
 const MOST_ENTRIES: usize = 200;
 const MOST_RESTING: usize = 100;
@@ -21,7 +21,7 @@ impl Remembered {
         let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
         let replacements = replacements(&newest, snapshot);
         Remembered {
-            entries: Listed {
+            entries: Truncated {
                 items: newest
                     .iter()
                     .map(|entry| eviction(entry, &replacements, rest, now))
@@ -33,7 +33,7 @@ impl Remembered {
                 .iter()
                 .filter(|entry| !matches!(entry.state, State::Settled(_)))
                 .count(),
-            resting: Listed::first(MOST_RESTING, resting(ledger, now)),
+            resting: Truncated::first(MOST_RESTING, resting(ledger, now)),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::render::words::counted;
 use crate::values::Ratio;
 
 use super::facts::{
-    BalanceChange, ClassCount, CycleSummary, Listed, MoveStatus, NodeStatus, RefusalGroup, Round,
+    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, RefusalGroup, Round, Truncated,
 };
 
 /// Further nodes are counted but not listed.
@@ -40,17 +40,17 @@ impl Round {
             basis: plan.before.basis,
             classes: classes(&nodes),
             balance: balance(plan),
-            nodes: Listed::first(MOST_NODES, nodes.into_iter().map(RankedNode::status)),
-            moves: Listed::first(MOST_MOVES, moves),
+            nodes: Truncated::first(MOST_NODES, nodes.into_iter().map(RankedNode::status)),
+            moves: Truncated::first(MOST_MOVES, moves),
             evicted: outcomes
                 .iter()
                 .filter(|outcome| **outcome == Outcome::Evicted)
                 .count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
-            rightsizing: Listed::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
-            steering: Listed::first(MOST_STEERED, plan.steering.iter().cloned()),
-            skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
+            rightsizing: Truncated::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
+            steering: Truncated::first(MOST_STEERED, plan.steering.iter().cloned()),
+            skipped: Truncated::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
         }
     }
 
@@ -214,7 +214,7 @@ fn kept(all: &[Kept]) -> Vec<RefusalGroup> {
         .map(|(code, pods)| RefusalGroup {
             code,
             message: most_frequent_sentence(&pods),
-            pods: Listed::first(MOST_KEPT, pods.into_iter().cloned()),
+            pods: Truncated::first(MOST_KEPT, pods.into_iter().cloned()),
         })
         .collect();
     groups.sort_by_key(|group| Reverse(group.pods.total()));

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::render::words::{counted, span};
 
 use super::super::Health;
-use super::Status;
+use super::BoardState;
 use super::facts::{Part, Round};
 
 /// The condition of the daemon and the cluster, as a code and a sentence.
@@ -85,7 +85,7 @@ pub enum State {
 
 impl State {
     /// Returns the headline for this moment.
-    pub(super) fn of(status: &Status, health: &Health, now: Timestamp) -> Self {
+    pub(super) fn of(status: &BoardState, health: &Health, now: Timestamp) -> Self {
         if let Some(overdue) = health.overdue(now) {
             return State::Stuck(overdue);
         }

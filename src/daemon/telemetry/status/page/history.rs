@@ -53,7 +53,7 @@ struct DeviationChart<'h> {
 }
 
 impl<'h> DeviationChart<'h> {
-    /// Returns `None` where there is nothing to draw: fewer than two cycles, or no known deviation.
+    /// Returns `None` for fewer than two cycles, or if no deviation is known.
     fn of(cycles: &'h [&'h CycleSummary]) -> Option<Self> {
         let [first, .., last] = cycles else {
             return None;

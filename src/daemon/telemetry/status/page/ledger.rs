@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::render::words::{counted, span};
 
 use super::super::StatusView;
-use super::super::facts::{LedgerEviction, Listed, Remembered, RestingWorkload};
+use super::super::facts::{LedgerEviction, Remembered, RestingWorkload, Truncated};
 use super::parts::{ago, folding, left_out, wide_table};
 
 const OPEN: usize = 12;
@@ -69,7 +69,7 @@ fn result_class(state: &str) -> &'static str {
     }
 }
 
-fn resting_table(view: &StatusView<'_>, resting: &Listed<RestingWorkload>) -> Markup {
+fn resting_table(view: &StatusView<'_>, resting: &Truncated<RestingWorkload>) -> Markup {
     let rows = html! {
         @for workload in &resting.items {
             tr {

@@ -20,7 +20,7 @@ const OPEN: usize = 25;
 /// The newest sample is shown where it differs from the smoothed usage by at least this share.
 const NOTABLE_DIFFERENCE: f64 = 0.03;
 
-/// What all bars of a page share.
+/// The properties that all bars of a page share.
 struct NodeBars<'r> {
     resources: Vec<&'r str>,
     basis: Basis,

@@ -6,7 +6,7 @@ use crate::model::plan::SteerValue;
 use crate::render::words::counted;
 
 use super::super::StatusView;
-use super::super::facts::{Listed, MoveStatus, RefusalGroup, Round};
+use super::super::facts::{MoveStatus, RefusalGroup, Round, Truncated};
 use super::parts::{ago, fold, folding, left_out, thousands, wide_table};
 
 const OPEN: usize = 30;
@@ -42,7 +42,7 @@ pub(super) fn section(view: &StatusView<'_>, round: &Round) -> Markup {
     }
 }
 
-fn moves(moves: &Listed<MoveStatus>) -> Markup {
+fn moves(moves: &Truncated<MoveStatus>) -> Markup {
     html! {
         @if moves.items.is_empty() {
             p { "No moves planned." }
