@@ -131,7 +131,8 @@ impl<'t> SimulationReport<'t> {
                         b { (run.trace.policy) }
                     }
                     " · " (counted(first.nodes.len(), "node"))
-                    " · " (span(self.time.length)) " simulated, one sample every " (span(first.step))
+                    " · " (span(self.time.length)) " simulated"
+                    ", one sample every " (span(first.step))
                     " · " (basis)
                     " · from " (first.start.strftime("%Y-%m-%d %H:%M UTC"))
                 }

@@ -16,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::cluster::lease::election::Timing;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status::facts::About;
+use crate::daemon::telemetry::status::facts::InstanceInfo;
 use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
@@ -105,8 +105,8 @@ impl Args {
     }
 
     /// What the status page says of the program.
-    fn about(&self, policy: &Policy) -> About {
-        About {
+    fn about(&self, policy: &Policy) -> InstanceInfo {
+        InstanceInfo {
             version: env!("CARGO_PKG_VERSION"),
             instance: self.instance.clone(),
             policy: policy::sentence(policy),
@@ -268,7 +268,7 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
 /// Serves the status page. To rebalance matters more than to be looked at: without it, all else goes on.
 async fn show(
     address: SocketAddr,
-    about: About,
+    about: InstanceInfo,
     health: &Health,
     stop: &CancellationToken,
 ) -> Board {
@@ -333,7 +333,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_its_address_there_is_no_page_and_that_is_all() {
-        let about = || About {
+        let about = || InstanceInfo {
             version: "0.1.0",
             instance: String::new(),
             policy: String::new(),

@@ -120,10 +120,12 @@ impl Bar {
             svg.bar width="100%" height="20" aria-hidden="true" {
                 rect.track y="2" width="100%" height="11" rx="2" {}
                 @if let Some(ratio) = self.value {
-                    rect class={ "fill " (self.class(ratio)) } y="2" height="11" rx="2" width=(place(ratio, top)) {}
+                    rect class={ "fill " (self.class(ratio)) } y="2" height="11" rx="2"
+                        width=(place(ratio, top)) {}
                 }
                 @if let Some(ratio) = outline {
-                    rect class={ "ghost " (self.class(ratio)) } y="2" height="11" rx="2" width=(place(ratio, top)) {}
+                    rect class={ "ghost " (self.class(ratio)) } y="2" height="11" rx="2"
+                        width=(place(ratio, top)) {}
                 }
                 @if let Some(ratio) = thin {
                     rect.thin y="15" height="3" rx="1" width=(place(ratio, top)) {}

@@ -67,7 +67,8 @@ impl HtmlPage<'_> {
 /// Returns the Content-Security-Policy of a page: only this style and this script, both named by their hashes.
 pub fn content_security_policy(style: &str, script: &str) -> String {
     format!(
-        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
+         form-action 'none'",
         source_hash(style),
         source_hash(script)
     )
@@ -94,7 +95,10 @@ fn neutralised(page: &str) -> String {
 
 /// Whether a character changes the direction of text: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
 const fn changes_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use evenkeel::daemon::telemetry::Health;
 use evenkeel::daemon::telemetry::status::facts::{
-    About, ClassCount, CycleSummary, MoveStatus, NodeStatus, Remembered, Round, Truncated,
+    ClassCount, CycleSummary, InstanceInfo, LedgerStatus, MoveStatus, NodeStatus, PlanStatus,
+    Truncated,
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
 use evenkeel::model::plan::{Band, Halt, Move, NodePicture, Outcome, Reason};
@@ -63,7 +64,7 @@ fn picture(name: String) -> NodePicture {
 /// Returns a board on which every name is hostile.
 fn hostile(at: Timestamp) -> Board {
     let evil = |i: usize| EVIL[i % EVIL.len()].to_owned();
-    let board = Board::new(About {
+    let board = Board::new(InstanceInfo {
         version: "0.1.0",
         instance: evil(0),
         policy: evil(1),
@@ -111,7 +112,7 @@ fn hostile(at: Timestamp) -> Board {
         node: None,
         why: evil(i + 3),
     };
-    let round = Round {
+    let round = PlanStatus {
         at,
         took_ms: 1,
         dry_run: false,
@@ -141,7 +142,7 @@ fn hostile(at: Timestamp) -> Board {
         hot: 5,
         deviation: BTreeMap::from([(evil(4), Ratio::ONE)]),
     };
-    board.round(|| (round, summary, Remembered::default()));
+    board.round(|| (round, summary, LedgerStatus::default()));
     board
 }
 

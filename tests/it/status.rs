@@ -3,8 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evenkeel::daemon::telemetry::Health;
-use evenkeel::daemon::telemetry::status::facts::{About, Remembered, Round, Source};
-use evenkeel::daemon::telemetry::status::{self, Board, Part};
+use evenkeel::daemon::telemetry::status::facts::{
+    InstanceInfo, LedgerStatus, PlanStatus, SourceStatus,
+};
+use evenkeel::daemon::telemetry::status::{self, Board, ElectionRole};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
@@ -33,8 +35,8 @@ node n4
 budget web allows=2
 ";
 
-fn about() -> About {
-    About {
+fn about() -> InstanceInfo {
+    InstanceInfo {
         version: "0.1.0",
         instance: "evenkeel-0".to_owned(),
         policy: "1 strategy (LowNodeUtilization on actual usage), every 1m".to_owned(),
@@ -83,7 +85,7 @@ impl PublishedStatus {
     fn publish(&self, snapshot: &Snapshot, plan: &Plan, outcomes: &[Outcome], at: Timestamp) {
         let dry_run = outcomes.is_empty();
         self.board.round(|| {
-            let round = Round::of(plan, outcomes, dry_run, SignedDuration::from_millis(12));
+            let round = PlanStatus::of(plan, outcomes, dry_run, SignedDuration::from_millis(12));
             let outcome = if dry_run { "dry-run" } else { "acted" };
             let summary = round.past(
                 outcome,
@@ -93,7 +95,7 @@ impl PublishedStatus {
             (
                 round,
                 summary,
-                Remembered::of(self.engine.ledger(), snapshot, rest, at),
+                LedgerStatus::of(self.engine.ledger(), snapshot, rest, at),
             )
         });
     }
@@ -112,6 +114,13 @@ impl PublishedStatus {
             .unwrap()
             .to_owned()
     }
+}
+
+/// Writes a page to open in a browser: its looks cannot be judged by its source.
+fn keep_sample(name: &str, page: &str) {
+    let folder = std::env::temp_dir().join("evenkeel-status");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
 }
 
 // ---- headline ----
@@ -224,13 +233,13 @@ fn a_problem_of_the_daemon_precedes_the_condition_of_the_cluster() {
 fn a_standby_instance_names_the_leader_and_shows_no_plan() {
     let mut status = PublishedStatus::new(parse(EVEN));
     status.cycle(&Cluster::parse(UNEVEN), None, noon());
-    status.board.part(|| Part::Leading);
+    status.board.part(|| ElectionRole::Leading);
     assert!(
         status.html(noon()).contains(">leader</span>") && !status.json(noon())["plan"].is_null()
     );
     status
         .board
-        .part(|| Part::Standby(Some("evenkeel-1".to_owned())));
+        .part(|| ElectionRole::Standby(Some("evenkeel-1".to_owned())));
     assert_eq!(
         status.headline(noon()),
         "Standby: evenkeel-1 leads; this instance does nothing"
@@ -335,6 +344,7 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
             .contains("the replacement is Ready on another node that is not hot")
     );
     assert_eq!(data["history"].as_array().unwrap().len(), 2);
+    keep_sample("moves", &status.html(after(61)));
 }
 
 #[test]
@@ -571,6 +581,7 @@ fn no_name_and_no_message_becomes_markup() {
 
     let mut page = status.html(after(2));
     assert_harmless(&page);
+    keep_sample("hostile", &page);
     assert!(
         page.matches("&lt;script&gt;alert(1)").count() > 30,
         "the names are missing"
@@ -795,8 +806,8 @@ async fn the_security_headers_allow_only_the_own_style_and_script() {
     }
 }
 
-fn source(name: &'static str, error: Option<&str>) -> Source {
-    Source {
+fn source(name: &'static str, error: Option<&str>) -> SourceStatus {
+    SourceStatus {
         name,
         in_use: true,
         read: Some(noon()),

@@ -42,13 +42,17 @@ impl StartEndBars<'_> {
                 }
                 tbody {
                     @for (name, label) in self.rows.iter().zip(labels) {
-                        @if let Some(node) = self.trace.nodes.iter().find(|node| node.name == *name) {
+                        @if let Some(node) = self.node(name) {
                             (self.row(node, &label))
                         }
                     }
                 }
             }
         }
+    }
+
+    fn node(&self, name: &str) -> Option<&NodeTrace> {
+        self.trace.nodes.iter().find(|node| node.name == name)
     }
 
     /// The edges of the band as a column head, or the name of the resource without a band.
@@ -58,8 +62,8 @@ impl StartEndBars<'_> {
         };
         html! {
             svg.bar width="100%" height="14" {
-                @for (ratio, class) in [(band.low, "edge-name idle"), (band.high, "edge-name hot")] {
-                    text class=(class) x=(place(ratio, self.top)) y="11" text-anchor="middle" {
+                @for (ratio, class) in [(band.low, "idle"), (band.high, "hot")] {
+                    text class={ "edge-name " (class) } x=(place(ratio, self.top)) y="11" text-anchor="middle" {
                         (percent(ratio.get()))
                     }
                 }
@@ -117,12 +121,15 @@ impl StartEndBars<'_> {
             (axis.axis())
             (inner(PROFILE_HEIGHT, "profile", &html! {
                 @for zone in [Zone::Idle, Zone::Even, Zone::Hot] {
-                    path class={ "fill " (zone.class()) } d=(self.profile_path(zone, ratios, &axis)) {}
+                    @let bars = self.profile_path(zone, ratios, &axis);
+                    path class={ "fill " (zone.class()) } d=(bars) {}
                 }
             }))
             (axis.edges(self.band))
             (axis.edge_names(self.band, true))
-            text.note x="100%" y="138" text-anchor="end" { (counted(ratios.len(), "node")) ", " (hot) " hot" }
+            text.note x="100%" y="138" text-anchor="end" {
+                (counted(ratios.len(), "node")) ", " (hot) " hot"
+            }
         };
         chart(
             PROFILE_HEIGHT,

@@ -67,12 +67,15 @@ impl HeatMap<'_> {
             .collect();
         let radius = (row / 2.0 - 1.5).clamp(1.8, 4.0);
         let nodes = self.nodes();
+        let marks = marks(self.trace, self.time, radius, |eviction| {
+            centres.get(eviction.from.as_str()).copied()
+        });
         let content = html! {
             (self.time.axis(height))
             (self.cells(&nodes, height))
             (self.tooltips(&nodes, row))
             (self.time.events(self.trace, height))
-            (marks(self.trace, self.time, radius, |eviction| centres.get(eviction.from.as_str()).copied()))
+            (marks)
             (self.names(row, height))
         };
         let label = format!(
@@ -120,7 +123,8 @@ impl HeatMap<'_> {
             nodes.len().max(1)
         );
         html! {
-            svg class=(class) width="100%" height=(number(height)) viewBox=(view) preserveAspectRatio="none" {
+            svg class=(class) width="100%" height=(number(height))
+                viewBox=(view) preserveAspectRatio="none" {
                 @for (i, path) in shades.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
                     path class={ "h" (i) } d=(path) {}
                 }

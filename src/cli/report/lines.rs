@@ -101,7 +101,8 @@ impl LineChart<'_> {
             (self.share.edges(self.band))
             @if let Some(band) = self.band {
                 // A halo behind hot lines, cut off at the target: only the part above the target glows.
-                (inner(self.share.y(band.high.get()), "halo", &paths("line", lines.iter().filter(|line| line.hot))))
+                @let hot = paths("line", lines.iter().filter(|line| line.hot));
+                (inner(self.share.y(band.high.get()), "halo", &hot))
             }
             (inner(height, class, &html! {
                 (paths("line", lines.iter().filter(|line| !line.hot)))

@@ -51,7 +51,7 @@ impl<T> Truncated<T> {
 
 /// Facts that do not change while the program runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct About {
+pub struct InstanceInfo {
     /// The version of evenkeel.
     pub version: &'static str,
     /// The name under which evictions are reported.
@@ -69,7 +69,7 @@ pub struct About {
 /// The role of this instance in leader election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "code", content = "holder", rename_all = "snake_case")]
-pub enum Part {
+pub enum ElectionRole {
     /// Leader election is off.
     #[default]
     Alone,
@@ -81,7 +81,7 @@ pub enum Part {
 
 /// The state of one usage source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Source {
+pub struct SourceStatus {
     /// The name of the source in the policy.
     pub name: &'static str,
     /// Whether decisions use this source now.
@@ -117,7 +117,7 @@ pub struct CycleSummary {
 
 /// A plan and the outcomes of its moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Round {
+pub struct PlanStatus {
     /// When the plan was decided.
     pub at: Timestamp,
     /// The duration of the cycle, in milliseconds.
@@ -222,7 +222,7 @@ pub struct RefusalGroup {
 
 /// The evictions in the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Remembered {
+pub struct LedgerStatus {
     /// Evictions that still matter, the newest first.
     pub entries: Truncated<LedgerEviction>,
     /// The number of evictions that are not settled yet.

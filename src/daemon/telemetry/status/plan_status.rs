@@ -10,7 +10,8 @@ use crate::render::words::counted;
 use crate::values::Ratio;
 
 use super::facts::{
-    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, RefusalGroup, Round, Truncated,
+    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, PlanStatus, RefusalGroup,
+    Truncated,
 };
 
 /// Further nodes are counted but not listed.
@@ -22,7 +23,7 @@ const MOST_STEERED: usize = 100;
 const MOST_RIGHTSIZING: usize = 30;
 const MOST_SKIPPED: usize = 20;
 
-impl Round {
+impl PlanStatus {
     /// Summarises a plan, the outcomes of its moves and the duration of the cycle. There are no outcomes in a dry run and
     /// for a plan without moves.
     pub fn of(plan: &Plan, outcomes: &[Outcome], dry_run: bool, took: SignedDuration) -> Self {
@@ -32,7 +33,7 @@ impl Round {
             .iter()
             .enumerate()
             .map(|(i, planned)| MoveStatus::new(planned, outcomes.get(i), MOST_DESTINATIONS));
-        Round {
+        PlanStatus {
             at: plan.at,
             took_ms: millis(took),
             dry_run,
