@@ -202,7 +202,7 @@ mod tests {
             bar(Some(83.0), Some(83.0)).figures(),
             bar(None, Some(5.0)).figures(),
         ];
-        assert_eq!(all, [" 83% →  58%", " 83%       ", "   ? → 5.0%"]);
+        assert_eq!(all, [" 83% →  58%", " 83%       ", "   ? →   5%"]);
         assert!(
             all.iter()
                 .all(|figures| figures.chars().count() < FIGURES_WIDTH)

@@ -72,7 +72,6 @@ fn hostile(at: Timestamp) -> Board {
         exact: false,
         started: at,
     });
-    let ratio = Ratio::percent(80.0);
     let node = |i: usize| NodeStatus {
         picture: picture(evil(i)),
         class: Some("hot"),
