@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use maud::{Markup, html};
 
 use crate::policy::Basis;
-use crate::render::html::{Document, content_security_policy};
+use crate::render::html::{HtmlPage, content_security_policy};
 use crate::render::words::{counted, span};
 use crate::simulate::trace::Trace;
 
@@ -35,7 +35,7 @@ struct LabelledRun<'t> {
 }
 
 /// One run, or several runs to compare.
-struct Report<'t> {
+struct SimulationReport<'t> {
     runs: Vec<LabelledRun<'t>>,
     /// All charts share one time axis.
     time: TimeAxis,
@@ -46,9 +46,9 @@ struct Report<'t> {
 pub(crate) fn html(traces: &[Trace]) -> String {
     let by_usage = usage::comparable(traces);
     let traces = by_usage.as_deref().unwrap_or(traces);
-    let report = Report::new(traces);
+    let report = SimulationReport::new(traces);
     let policy = content_security_policy(&style::STYLE, style::SCRIPT);
-    Document {
+    HtmlPage {
         title: traces.first().map_or("no run", |trace| &trace.scenario),
         style: &style::STYLE,
         script: style::SCRIPT,
@@ -59,14 +59,14 @@ pub(crate) fn html(traces: &[Trace]) -> String {
     .render()
 }
 
-impl<'t> Report<'t> {
+impl<'t> SimulationReport<'t> {
     fn new(traces: &'t [Trace]) -> Self {
         let length = traces
             .iter()
             .map(|trace| trace.end.duration_since(trace.start))
             .max()
             .unwrap_or(SignedDuration::ZERO);
-        Report {
+        SimulationReport {
             runs: labelled(traces),
             time: TimeAxis {
                 length,
@@ -131,7 +131,8 @@ impl<'t> Report<'t> {
                         b { (run.trace.policy) }
                     }
                     " · " (counted(first.nodes.len(), "node"))
-                    " · " (span(self.time.length)) " simulated, one sample every " (span(first.step))
+                    " · " (span(self.time.length)) " simulated"
+                    ", one sample every " (span(first.step))
                     " · " (basis)
                     " · from " (first.start.strftime("%Y-%m-%d %H:%M UTC"))
                 }
@@ -148,7 +149,7 @@ impl<'t> Report<'t> {
         }
     }
 
-    /// One part for each run, below the label of the run where there are several.
+    /// One part for each run. Several runs have their labels above.
     fn each(&self, class: &str, part: fn(&Trace) -> Markup) -> Markup {
         match self.runs.as_slice() {
             [only] => part(only.trace),

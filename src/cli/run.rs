@@ -16,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status::facts::About;
+use crate::daemon::telemetry::status::facts::InstanceInfo;
 use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
@@ -106,8 +106,8 @@ impl RunArgs {
     }
 
     /// The description of this program on the status page.
-    fn about(&self, policy: &Policy) -> About {
-        About {
+    fn about(&self, policy: &Policy) -> InstanceInfo {
+        InstanceInfo {
             version: env!("CARGO_PKG_VERSION"),
             instance: self.instance.clone(),
             policy: policy::sentence(policy),
@@ -261,7 +261,7 @@ pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
 /// Serves the status page. Rebalancing matters more than the page, so a failure is only a warning.
 async fn serve_status(
     address: SocketAddr,
-    about: About,
+    about: InstanceInfo,
     health: &Health,
     stop: &CancellationToken,
 ) -> Board {
@@ -319,7 +319,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_in_use_disables_the_status_page_and_nothing_else() {
-        let about = || About {
+        let about = || InstanceInfo {
             version: "0.1.0",
             instance: String::new(),
             policy: String::new(),

@@ -6,7 +6,7 @@ use tracing::{Instrument, error, info, warn};
 use crate::cluster::ledger_store::StoreError;
 use crate::cluster::{events, evict};
 use crate::daemon::telemetry::metrics::Phase;
-use crate::daemon::telemetry::status::facts::{Remembered, Round};
+use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
 use crate::model::ledger::Ledger;
@@ -258,13 +258,13 @@ impl<'d> Cycle<'d> {
         self.daemon.metrics.cycle(outcome, took);
         spans::cycled(outcome, plan, outcomes);
         self.daemon.board.round(|| {
-            let round = Round::of(plan, outcomes, self.dry(), took);
+            let round = PlanStatus::of(plan, outcomes, self.dry(), took);
             let past = round.past(outcome, report::summary(plan, round.evicted));
             let rest = self.engine.policy().cooldown.rest;
             (
                 round,
                 past,
-                Remembered::of(self.engine.ledger(), snapshot, rest, self.started),
+                LedgerStatus::of(self.engine.ledger(), snapshot, rest, self.started),
             )
         });
     }

@@ -11,7 +11,7 @@ use tracing::{info, warn};
 
 use crate::cluster::lease::election::LeadershipTerm;
 use crate::cluster::lease::{Elector, Leadership};
-use crate::daemon::telemetry::status::Part;
+use crate::daemon::telemetry::status::ElectionRole;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
 
@@ -95,11 +95,11 @@ impl Lead {
     }
 
     /// The same for people.
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> ElectionRole {
         match &self.0 {
-            None => Part::Alone,
-            Some(_) if self.holds() => Part::Leading,
-            Some(it) => Part::Standby(it.leadership.holder()),
+            None => ElectionRole::Alone,
+            Some(_) if self.holds() => ElectionRole::Leading,
+            Some(it) => ElectionRole::Standby(it.leadership.holder()),
         }
     }
 

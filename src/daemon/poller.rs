@@ -75,8 +75,8 @@ impl Feed {
     }
 
     /// How the sources are doing, for people.
-    pub(super) fn told(&self) -> Vec<status::facts::Source> {
-        let told = |line: &Line| status::facts::Source {
+    pub(super) fn told(&self) -> Vec<status::facts::SourceStatus> {
+        let told = |line: &Line| status::facts::SourceStatus {
             name: line.name(),
             in_use: self.standing == Standing::By(line.source.kind()),
             read: line.read,

@@ -14,7 +14,7 @@ pub const FIGURES_WIDTH: usize = 12;
 /// One share of a resource, a second share to compare it with, and the band that both are measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// The share that fills the bar; `None` where it is unknown.
+    /// The share that fills the bar; `None` if it is unknown.
     pub value: Option<Ratio>,
     /// The share to compare with, such as the value before the planned moves.
     pub reference: Option<Ratio>,
@@ -120,10 +120,12 @@ impl Bar {
             svg.bar width="100%" height="20" aria-hidden="true" {
                 rect.track y="2" width="100%" height="11" rx="2" {}
                 @if let Some(ratio) = self.value {
-                    rect class={ "fill " (self.class(ratio)) } y="2" height="11" rx="2" width=(place(ratio, top)) {}
+                    rect class={ "fill " (self.class(ratio)) } y="2" height="11" rx="2"
+                        width=(place(ratio, top)) {}
                 }
                 @if let Some(ratio) = outline {
-                    rect class={ "ghost " (self.class(ratio)) } y="2" height="11" rx="2" width=(place(ratio, top)) {}
+                    rect class={ "ghost " (self.class(ratio)) } y="2" height="11" rx="2"
+                        width=(place(ratio, top)) {}
                 }
                 @if let Some(ratio) = thin {
                     rect.thin y="15" height="3" rx="1" width=(place(ratio, top)) {}
@@ -200,7 +202,7 @@ mod tests {
             bar(Some(83.0), Some(83.0)).figures(),
             bar(None, Some(5.0)).figures(),
         ];
-        assert_eq!(all, [" 83% →  58%", " 83%       ", "   ? → 5.0%"]);
+        assert_eq!(all, [" 83% →  58%", " 83%       ", "   ? →   5%"]);
         assert!(
             all.iter()
                 .all(|figures| figures.chars().count() < FIGURES_WIDTH)

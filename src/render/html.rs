@@ -1,7 +1,7 @@
 //! HTML pages that load nothing: one file with its own style and script.
 //!
 //! Pages are built with [`maud::html!`], which escapes every value. Names in a cluster are chosen by its users, so a page
-//! must also be safe from characters that change the direction of text: [`Document::render`] replaces those.
+//! must also be safe from characters that change the direction of text: [`HtmlPage::render`] replaces those.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -23,7 +23,7 @@ pub const PALETTE: &str = r"
 ";
 
 /// One page.
-pub struct Document<'d> {
+pub struct HtmlPage<'d> {
     /// The title in the browser's tab.
     pub title: &'d str,
     /// The whole style sheet.
@@ -38,7 +38,7 @@ pub struct Document<'d> {
     pub body: Markup,
 }
 
-impl Document<'_> {
+impl HtmlPage<'_> {
     /// Returns the page as text. Control characters and characters that change the direction of text become U+FFFD.
     pub fn render(self) -> String {
         let page = html! {
@@ -67,7 +67,8 @@ impl Document<'_> {
 /// Returns the Content-Security-Policy of a page: only this style and this script, both named by their hashes.
 pub fn content_security_policy(style: &str, script: &str) -> String {
     format!(
-        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
+         form-action 'none'",
         source_hash(style),
         source_hash(script)
     )
@@ -94,7 +95,10 @@ fn neutralised(page: &str) -> String {
 
 /// Whether a character changes the direction of text: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
 const fn changes_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 #[cfg(test)]
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn hostile_text_is_escaped_in_elements_attributes_and_the_title() {
-        let page = Document {
+        let page = HtmlPage {
             title: HOSTILE,
             style: "b{color:red}",
             script: "let a='<b>&';",

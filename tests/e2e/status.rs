@@ -1,13 +1,16 @@
-//! The status page in a real browser: does it show what happens, by itself, and is every name on it harmless?
+//! The status page in a real browser: it refreshes by itself, and hostile names are harmless.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use evenkeel::daemon::telemetry::Health;
 use evenkeel::daemon::telemetry::status::facts::{
-    About, Class, Listed, Load, Move, Node, Past, Remembered, Round,
+    ClassCount, CycleSummary, InstanceInfo, LedgerStatus, MoveStatus, NodeStatus, PlanStatus,
+    Truncated,
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
+use evenkeel::model::plan::{Band, Halt, Move, NodePicture, Outcome, Reason};
+use evenkeel::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use evenkeel::policy::Basis;
 use evenkeel::values::Ratio;
 use http::StatusCode;
@@ -21,7 +24,7 @@ use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::{eventually, say, that};
 
-/// Each would set `pwned` in a page that took it for markup.
+/// Each name sets `pwned` in a page that does not escape it.
 const EVIL: [&str; 5] = [
     "<img src=x onerror=\"window.pwned=1\">",
     "</td></script><script>window.pwned=1</script>",
@@ -30,17 +33,38 @@ const EVIL: [&str; 5] = [
     "</title></style><iframe srcdoc='<script>parent.pwned=1</script>'>\u{202e}",
 ];
 
-/// Where pictures are kept, to be looked at.
+/// The folder for screenshots.
 fn pictures() -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("status-page");
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// A board on which every name is hostile.
+/// Returns a node of which every name is hostile.
+fn picture(name: String) -> NodePicture {
+    let ratios = BTreeMap::from([
+        ("cpu".to_owned(), Ratio::percent(80.0)),
+        (name.clone(), Ratio::percent(80.0)),
+    ]);
+    let band = Band {
+        low: Ratio::percent(30.0),
+        high: Ratio::percent(50.0),
+    };
+    NodePicture {
+        ratios: ratios.clone(),
+        requests: ratios.clone(),
+        actual: ratios.clone(),
+        latest: ratios,
+        pool: Some(name.clone()),
+        band: BTreeMap::from([("cpu".to_owned(), band), (name.clone(), band)]),
+        name,
+    }
+}
+
+/// Returns a board on which every name is hostile.
 fn hostile(at: Timestamp) -> Board {
     let evil = |i: usize| EVIL[i % EVIL.len()].to_owned();
-    let board = Board::new(About {
+    let board = Board::new(InstanceInfo {
         version: "0.1.0",
         instance: evil(0),
         policy: evil(1),
@@ -48,53 +72,66 @@ fn hostile(at: Timestamp) -> Board {
         exact: false,
         started: at,
     });
-    let ratio = Ratio::percent(80.0);
-    let load = Load {
-        actual: ratio,
-        latest: ratio,
-        requests: ratio,
-        low: Ratio::percent(30.0),
-        high: Ratio::percent(50.0),
-    };
-    let node = |i: usize| Node {
-        name: evil(i),
-        pool: Some(evil(i)),
+    let node = |i: usize| NodeStatus {
+        picture: picture(evil(i)),
         class: Some("hot"),
         verdicts: Vec::new(),
-        loads: BTreeMap::from([("cpu".to_owned(), load), (evil(i), load)]),
     };
-    let moved = |i: usize| Move {
-        namespace: evil(i),
-        pod: evil(i + 1),
-        workload: Some(evil(i + 2)),
-        node: evil(i + 3),
-        may_land: Listed::first(5, (0..9).map(evil)),
-        strategy: "LowNodeUtilization",
-        reason: evil(i + 4),
-        outcome: Some("failed"),
-        message: Some(evil(i)),
+    let moved = |i: usize| {
+        let planned = Move {
+            namespace: evil(i),
+            pod: evil(i + 1),
+            uid: evil(i),
+            node: evil(i + 3),
+            to: Some(evil(i)),
+            may_land: (0..9).map(evil).collect(),
+            strategy: "LowNodeUtilization",
+            profile: evil(i),
+            owner: Owner {
+                kind: evil(i),
+                name: evil(i),
+                controller: true,
+            },
+            workload: Some(OwnerKey {
+                namespace: evil(i),
+                kind: evil(i),
+                name: evil(i + 2),
+            }),
+            reason: Reason::Neighbour {
+                pod: evil(i + 4),
+                topology_key: evil(i),
+            },
+        };
+        MoveStatus::new(&planned, Some(&Outcome::Failed(evil(i))), 5)
     };
-    let round = Round {
+    let skipped = |i: usize| Skipped {
+        kind: evil(i),
+        namespace: evil(i + 1),
+        name: evil(i + 2),
+        node: None,
+        why: evil(i + 3),
+    };
+    let round = PlanStatus {
         at,
         took_ms: 1,
         dry_run: false,
-        halted: Some(evil(2)),
+        halted: Some(Halt::FewNodes(1)),
         basis: Basis::Actual,
-        classes: vec![Class {
+        classes: vec![ClassCount {
             class: "hot",
             nodes: 5,
         }],
         balance: BTreeMap::new(),
-        nodes: Listed::first(30, (0..40).map(node)),
-        moves: Listed::first(10, (0..5).map(moved)),
+        nodes: Truncated::first(30, (0..40).map(node)),
+        moves: Truncated::first(10, (0..5).map(moved)),
         evicted: 0,
         kept: Vec::new(),
         notes: Vec::new(),
-        rightsizing: Listed::default(),
-        steering: Listed::default(),
-        skipped: Listed::first(10, (0..5).map(evil)),
+        rightsizing: Truncated::default(),
+        steering: Truncated::default(),
+        skipped: Truncated::first(10, (0..5).map(skipped)),
     };
-    let past = Past {
+    let summary = CycleSummary {
         at,
         took_ms: 1,
         outcome: "acted",
@@ -104,12 +141,12 @@ fn hostile(at: Timestamp) -> Board {
         hot: 5,
         deviation: BTreeMap::from([(evil(4), Ratio::ONE)]),
     };
-    board.round(|| (round, past, Remembered::default()));
+    board.round(|| (round, summary, LedgerStatus::default()));
     board
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hostile_pod_name_is_shown_and_does_nothing() {
+async fn a_hostile_pod_name_is_shown_and_harmless() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (health, stop) = (Health::default(), CancellationToken::new());
@@ -118,35 +155,35 @@ async fn a_hostile_pod_name_is_shown_and_does_nothing() {
     tokio::spawn(status::serve(listener, hostile(at), health, stop.clone()));
     let browser = Browser::start(&pictures());
     browser.visit(&url).await;
-    let innocent = |when: &str| {
+    let assert_harmless = |when: &str| {
         assert_eq!(
             browser.eval("typeof window.pwned"),
             "undefined",
-            "{when}: a name was run"
+            "{when}: a name was executed"
         );
         let elements = browser
             .eval("document.querySelectorAll('img,iframe,script,svg[onload],[onfocus]').length");
-        assert_eq!(elements, 1, "{when}: there is more than our script");
-        let told = browser.eval("document.body.textContent");
+        assert_eq!(elements, 1, "{when}: the page has foreign elements");
+        let text = browser.eval("document.body.textContent");
         for name in &EVIL[..4] {
             assert!(
-                told.as_str().unwrap().contains(name),
-                "{when}: {name} is not to be seen"
+                text.as_str().unwrap().contains(name),
+                "{when}: {name} is not shown"
             );
         }
     };
-    innocent("as it came");
-    // A reader has unfolded something, and is in the middle of the page.
+    assert_harmless("loaded");
+    // The reader has opened a fold and scrolled down.
     browser.eval("document.getElementById('nodes-rest').open = true; scrollTo(0, 700); 0");
     browser.eval("document.querySelector('#main table').dataset.old = 'yes'; 0");
-    eventually("the page to be renewed", 30, async || {
+    eventually("the page to refresh", 30, async || {
         that(
             browser.eval("document.querySelectorAll('[data-old]').length") == 0,
-            "the old table stands",
+            "the old table is still there",
         )
     })
     .await;
-    innocent("renewed");
+    assert_harmless("refreshed");
     assert_eq!(
         browser.eval("document.getElementById('nodes-rest').open + ' ' + scrollY"),
         "true 700"
@@ -155,9 +192,9 @@ async fn a_hostile_pod_name_is_shown_and_does_nothing() {
     assert!(complaints.is_empty(), "{complaints:#?}");
     browser.picture(&pictures().join("hostile.png"), 1280, false);
 
-    // Even if something got through, the browser has been told to run nothing but our script.
+    // Even if markup got through, the Content-Security-Policy lets the browser run only our script.
     browser.eval("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.pwned=1\">'); 0");
-    eventually("the browser to refuse it", 30, async || {
+    eventually("the browser to block the script", 30, async || {
         that(
             browser
                 .complaints()
@@ -171,7 +208,7 @@ async fn a_hostile_pod_name_is_shown_and_does_nothing() {
     stop.cancel();
 }
 
-/// A Prometheus that answers every question with what would be markup.
+/// A Prometheus that answers every query with an error that looks like markup.
 async fn hostile_prometheus(port: u16) {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
         .await
@@ -190,7 +227,7 @@ async fn hostile_prometheus(port: u16) {
 }
 
 #[test]
-fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
+fn the_page_follows_a_run_from_hot_to_even() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
@@ -203,7 +240,7 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
             .await
             .shown();
         let url = launch.status_url();
-        // First as a dry run, so that what is hot stays so for as long as anybody looks.
+        // The first run is a dry run, so that hot nodes stay hot while the test looks at them.
         let mut process = launch.run(&["--dry-run", "--instance", EVIL[0]]);
         let before = settled(&mut process, &url, "would-move").await;
         let classes = classes(&before);
@@ -214,7 +251,7 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
         );
         let browser = Browser::start(&control_plane.dir);
         browser.visit(&url).await;
-        let told = browser.eval("document.body.innerText");
+        let text = browser.eval("document.body.innerText");
         for part in [
             "evenkeel",
             "dry run",
@@ -226,18 +263,18 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
             EVIL[0],
         ] {
             assert!(
-                told.as_str().unwrap().contains(part),
-                "{part} is not in {told}"
+                text.as_str().unwrap().contains(part),
+                "{part} is not in {text}"
             );
         }
         assert_eq!(hot_rows(&browser), ["n1", "n2", "n3"]);
-        look(&browser, "before");
-        // Nothing of this would outlive a reload.
+        take_screenshots(&browser, "before");
+        // A reload would lose this variable.
         browser.eval("window.untouched = true;");
 
-        // The daemon ends, and another one takes its place and acts: the same tab follows it.
+        // The daemon stops and another one takes its place and acts. The same tab follows it.
         assert!(process.stop(10).await.success());
-        eventually("the tab to say that nobody answers", 60, async || {
+        eventually("the tab to report the lost connection", 60, async || {
             let lost = browser
                 .eval("document.getElementById('lost').hidden ? '' : document.getElementById('lost').textContent");
             that(lost.as_str().unwrap().starts_with("No answer since"), lost.to_string())
@@ -245,8 +282,8 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
         .await;
         let mut process = launch.run(&["--instance", EVIL[0]]);
         process
-            .eventually("no bar to be hot in the tab", 240, async |_| {
-                let told = browser
+            .eventually("no hot bar in the tab", 240, async |_| {
+                let text = browser
                     .eval("document.body.innerText")
                     .as_str()
                     .unwrap()
@@ -258,15 +295,15 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
                 ];
                 let hot = hot_rows(&browser);
                 that(
-                    hot.is_empty() && parts.iter().all(|part| told.contains(part)),
-                    format!("{hot:?}: {told}"),
+                    hot.is_empty() && parts.iter().all(|part| text.contains(part)),
+                    format!("{hot:?}: {text}"),
                 )
             })
             .await;
         assert_eq!(
             browser.eval("window.untouched"),
             true,
-            "the page was loaded anew"
+            "the page was reloaded"
         );
         assert_eq!(browser.eval("document.getElementById('lost').hidden"), true);
         assert_eq!(browser.eval("typeof window.pwned"), "undefined");
@@ -275,25 +312,25 @@ fn a_run_is_seen_from_the_first_hot_node_to_the_last() {
             "{:#?}",
             browser.complaints()
         );
-        look(&browser, "after");
+        take_screenshots(&browser, "after");
         let after = get(&format!("{url}status.json")).await;
         let moved = after["ledger"]["entries"]["items"]
             .as_array()
             .unwrap()
             .len();
         say(&format!(
-            "status page: 3 nodes were hot; {moved} moves later none, and the tab followed without a reload"
+            "status page: 3 hot nodes became 0 after {moved} moves, and the tab followed without a reload"
         ));
         without_scripts(&browser, &url).await;
         assert!(process.stop(10).await.success());
     });
 }
 
-/// The same page where no script may run: it says the same, and loads itself anew.
+/// Without scripts the page has the same content and reloads itself.
 async fn without_scripts(browser: &Browser, url: &str) {
     browser.scripts(false);
     browser.visit(&format!("{url}?plain")).await;
-    let told = browser
+    let text = browser
         .eval("document.body.innerText")
         .as_str()
         .unwrap()
@@ -304,42 +341,42 @@ async fn without_scripts(browser: &Browser, url: &str) {
         "Ledger",
         "the replacement is Ready on another node that is not hot",
     ] {
-        assert!(told.contains(part), "{part} is not in {told}");
+        assert!(text.contains(part), "{part} is not in {text}");
     }
     assert_eq!(
         browser.eval("document.getElementById('live').textContent"),
         "",
-        "a script has run"
+        "a script ran"
     );
     let loaded = browser.eval("performance.timeOrigin");
-    eventually("the page to load itself anew", 60, async || {
+    eventually("the page to reload itself", 60, async || {
         that(
             browser.eval("performance.timeOrigin") != loaded,
-            "the same still",
+            "not reloaded yet",
         )
     })
     .await;
 }
 
-/// Waits until the daemon's own account of itself is this.
+/// Waits until `/status.json` has this state.
 async fn settled(process: &mut Process, url: &str, state: &str) -> Value {
     process
         .eventually(state, 180, async |_| {
-            let told = get(&format!("{url}status.json")).await;
-            let now = told["state"]["code"]
+            let status = get(&format!("{url}status.json")).await;
+            let now = status["state"]["code"]
                 .as_str()
                 .unwrap_or_default()
                 .to_owned();
             if now == state {
-                Ok(told)
+                Ok(status)
             } else {
-                Err(format!("{now}: {}", told["state"]["message"]))
+                Err(format!("{now}: {}", status["state"]["message"]))
             }
         })
         .await
 }
 
-/// What is there, as JSON; `null` where nobody answers.
+/// Returns the JSON at a URL; `null` if the server does not answer.
 async fn get(url: &str) -> Value {
     let (server, path) = url.split_at(url.rfind('/').unwrap());
     let mut config = kube::Config::new(server.parse().unwrap());
@@ -351,9 +388,9 @@ async fn get(url: &str) -> Value {
         .unwrap_or_default()
 }
 
-fn classes(told: &Value) -> BTreeMap<String, String> {
+fn classes(status: &Value) -> BTreeMap<String, String> {
     let word = |value: &Value| value.as_str().unwrap().to_owned();
-    told["plan"]["nodes"]["items"]
+    status["plan"]["nodes"]["items"]
         .as_array()
         .unwrap()
         .iter()
@@ -361,7 +398,7 @@ fn classes(told: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The nodes whose class and bar the tab shows as hot.
+/// Returns the nodes whose class and bar the tab shows as hot.
 fn hot_rows(browser: &Browser) -> Vec<String> {
     let rows = "Array.from(document.querySelectorAll('table.nodes tbody tr')).filter(r => r.querySelector('.tag.hot') \
         && r.querySelector('.fill.hot')).map(r => r.querySelector('th').textContent).sort().join(' ')";
@@ -374,8 +411,8 @@ fn hot_rows(browser: &Browser) -> Vec<String> {
         .collect()
 }
 
-/// Keeps pictures, wide and narrow, light and dark.
-fn look(browser: &Browser, name: &str) {
+/// Takes screenshots: wide and narrow, light and dark.
+fn take_screenshots(browser: &Browser, name: &str) {
     for (width, dark) in [(1280, false), (1280, true), (400, false)] {
         let scheme = if dark { "-dark" } else { "" };
         browser.picture(

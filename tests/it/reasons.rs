@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use evenkeel::daemon::telemetry::status::State;
+use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
     Class, Halt, Idle, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason,
@@ -461,42 +461,42 @@ const CODES: [(Code, &str); 12] = [
     ),
 ];
 
-fn states() -> Vec<State> {
+fn states() -> Vec<Headline> {
     let why = || "what it said".to_owned();
     vec![
-        State::Starting,
-        State::Waiting("the first list of every watch".to_owned()),
-        State::Standby(Some("evenkeel-1".to_owned())),
-        State::Stuck(SignedDuration::from_mins(3)),
-        State::Failed(why()),
-        State::Halted(Halt::FewNodes(1).to_string()),
-        State::Moving {
+        Headline::Starting,
+        Headline::Waiting("the first list of every watch".to_owned()),
+        Headline::Standby(Some("evenkeel-1".to_owned())),
+        Headline::Stuck(SignedDuration::from_mins(3)),
+        Headline::Failed(why()),
+        Headline::Halted(Halt::FewNodes(1).to_string()),
+        Headline::Moving {
             evicted: 3,
             planned: 4,
             ago: SignedDuration::from_secs(40),
             hot: 2,
             awaited: 2,
         },
-        State::WouldMove { planned: 3, hot: 2 },
-        State::Uneven {
+        Headline::WouldMove { planned: 3, hot: 2 },
+        Headline::Uneven {
             hot: 1,
             kept: 7,
             why: Refusal::NoBudget.to_string(),
         },
-        State::Unpacked {
+        Headline::Unpacked {
             underused: 2,
             kept: 1,
             why: Refusal::Bare.to_string(),
         },
-        State::Packed(5),
-        State::Warming(1),
-        State::Blind(4),
-        State::Even {
+        Headline::Packed(5),
+        Headline::Warming(1),
+        Headline::Blind(4),
+        Headline::Even {
             even: 9,
             cold: 3,
             unknown: 0,
         },
-        State::Idle,
+        Headline::Idle,
     ]
 }
 
@@ -504,23 +504,23 @@ fn states() -> Vec<State> {
     clippy::match_same_arms,
     reason = "a list, in lines that a person can read"
 )]
-fn is_listed_state(state: &State) {
+fn is_listed_state(state: &Headline) {
     match state {
-        State::Starting
-        | State::Waiting(_)
-        | State::Stuck(_)
-        | State::Failed(_)
-        | State::Halted(_) => {}
-        State::Moving { .. }
-        | State::WouldMove { .. }
-        | State::Uneven { .. }
-        | State::Warming(_) => {}
-        State::Unpacked { .. }
-        | State::Packed(_)
-        | State::Standby(_)
-        | State::Blind(_)
-        | State::Even { .. }
-        | State::Idle => {}
+        Headline::Starting
+        | Headline::Waiting(_)
+        | Headline::Stuck(_)
+        | Headline::Failed(_)
+        | Headline::Halted(_) => {}
+        Headline::Moving { .. }
+        | Headline::WouldMove { .. }
+        | Headline::Uneven { .. }
+        | Headline::Warming(_) => {}
+        Headline::Unpacked { .. }
+        | Headline::Packed(_)
+        | Headline::Standby(_)
+        | Headline::Blind(_)
+        | Headline::Even { .. }
+        | Headline::Idle => {}
     }
 }
 

@@ -187,7 +187,8 @@ impl ShareAxis {
                     (band.high, "edge-name hot", "hot above", "-5"),
                     (band.low, "edge-name idle", "idle up to", "14"),
                 ] {
-                    text class=(class) x=(x) dx=(dx) text-anchor=(anchor) y=(number(self.y(ratio.get()))) dy=(dy) {
+                    @let y = number(self.y(ratio.get()));
+                    text class=(class) x=(x) dx=(dx) text-anchor=(anchor) y=(y) dy=(dy) {
                         (words) " " (percent(ratio.get()))
                     }
                 }
@@ -200,7 +201,9 @@ impl ShareAxis {
 pub(super) fn chart(height: f64, label: &str, content: &Markup) -> Markup {
     html! {
         div.plot {
-            svg.chart width="100%" height=(number(height)) role="img" aria-label=(label) { (content) }
+            svg.chart width="100%" height=(number(height)) role="img" aria-label=(label) {
+                (content)
+            }
         }
     }
 }
@@ -209,7 +212,8 @@ pub(super) fn chart(height: f64, label: &str, content: &Markup) -> Markup {
 pub(super) fn inner(height: f64, class: &str, lines: &Markup) -> Markup {
     let height = number(height);
     html! {
-        svg class=(class) width="100%" height=(height) viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" {
+        svg class=(class) width="100%" height=(height)
+            viewBox={ "0 0 1000 " (height) } preserveAspectRatio="none" {
             (lines)
         }
     }

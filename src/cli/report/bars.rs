@@ -1,4 +1,4 @@
-//! Nodes at the start and at the end: one bar each, or sorted profiles where there are many.
+//! Nodes at the start and at the end: one bar each, or sorted profiles of many nodes.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
 use super::axes::{ShareAxis, WIDTH, chart, inner};
-use super::series::{Measure, Series, first, last, zone};
+use super::series::{RatioSeries, ShareKind, first, last, zone};
 
 /// The height of a profile, in pixels.
 const PROFILE_HEIGHT: f64 = 120.0;
@@ -18,7 +18,7 @@ const PROFILE_HEIGHT: f64 = 120.0;
 pub(super) struct StartEndBars<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) measure: Measure,
+    pub(super) kind: ShareKind,
     pub(super) band: Option<Band>,
     /// The share at the end of the axis.
     pub(super) top: f64,
@@ -42,13 +42,17 @@ impl StartEndBars<'_> {
                 }
                 tbody {
                     @for (name, label) in self.rows.iter().zip(labels) {
-                        @if let Some(node) = self.trace.nodes.iter().find(|node| node.name == *name) {
+                        @if let Some(node) = self.node(name) {
                             (self.row(node, &label))
                         }
                     }
                 }
             }
         }
+    }
+
+    fn node(&self, name: &str) -> Option<&NodeTrace> {
+        self.trace.nodes.iter().find(|node| node.name == name)
     }
 
     /// The edges of the band as a column head, or the name of the resource without a band.
@@ -58,8 +62,8 @@ impl StartEndBars<'_> {
         };
         html! {
             svg.bar width="100%" height="14" {
-                @for (ratio, class) in [(band.low, "edge-name idle"), (band.high, "edge-name hot")] {
-                    text class=(class) x=(place(ratio, self.top)) y="11" text-anchor="middle" {
+                @for (ratio, class) in [(band.low, "idle"), (band.high, "hot")] {
+                    text class={ "edge-name " (class) } x=(place(ratio, self.top)) y="11" text-anchor="middle" {
                         (percent(ratio.get()))
                     }
                 }
@@ -68,7 +72,7 @@ impl StartEndBars<'_> {
     }
 
     fn row(&self, node: &NodeTrace, label: &str) -> Markup {
-        let series = self.measure.series(node, self.resource);
+        let series = self.kind.series(node, self.resource);
         let (before, after) = (first(series), last(series));
         let band = self.band.map(Into::into).unwrap_or_default();
         let bar = Bar::change(before, after, band);
@@ -92,12 +96,12 @@ impl StartEndBars<'_> {
         }
     }
 
-    fn sorted(&self, pick: fn(&Series) -> Option<Ratio>) -> Vec<Ratio> {
+    fn sorted(&self, pick: fn(&RatioSeries) -> Option<Ratio>) -> Vec<Ratio> {
         let mut ratios: Vec<Ratio> = self
             .trace
             .nodes
             .iter()
-            .filter_map(|node| pick(self.measure.series(node, self.resource)))
+            .filter_map(|node| pick(self.kind.series(node, self.resource)))
             .collect();
         ratios.sort_by(|a, b| b.order(*a));
         ratios
@@ -117,12 +121,15 @@ impl StartEndBars<'_> {
             (axis.axis())
             (inner(PROFILE_HEIGHT, "profile", &html! {
                 @for zone in [Zone::Idle, Zone::Even, Zone::Hot] {
-                    path class={ "fill " (zone.class()) } d=(self.profile_path(zone, ratios, &axis)) {}
+                    @let bars = self.profile_path(zone, ratios, &axis);
+                    path class={ "fill " (zone.class()) } d=(bars) {}
                 }
             }))
             (axis.edges(self.band))
             (axis.edge_names(self.band, true))
-            text.note x="100%" y="138" text-anchor="end" { (counted(ratios.len(), "node")) ", " (hot) " hot" }
+            text.note x="100%" y="138" text-anchor="end" {
+                (counted(ratios.len(), "node")) ", " (hot) " hot"
+            }
         };
         chart(
             PROFILE_HEIGHT,

@@ -12,7 +12,7 @@ use crate::values::Ratio;
 use super::axes::{chart, inner};
 use super::lines::LineChart;
 use super::marks::marks;
-use super::series::{Series, quantile, value_at};
+use super::series::{RatioSeries, quantile, value_at};
 
 /// The number of moments for which quantiles are computed.
 const MOMENTS: usize = 240;
@@ -60,17 +60,17 @@ impl LineChart<'_> {
         let label = format!(
             "{} {} of all nodes over time, by quantiles",
             self.resource,
-            self.measure.words()
+            self.kind.words()
         );
         chart(height, &label, &content)
     }
 
     fn quantiles(&self) -> Vec<Quantiles> {
-        let all: Vec<&Series> = self
+        let all: Vec<&RatioSeries> = self
             .trace
             .nodes
             .iter()
-            .map(|node| self.measure.series(node, self.resource))
+            .map(|node| self.kind.series(node, self.resource))
             .collect();
         let length = all
             .iter()
@@ -84,7 +84,7 @@ impl LineChart<'_> {
     }
 
     /// Returns `None` if no node existed at this step.
-    fn quantiles_at(&self, step: usize, all: &[&Series]) -> Option<Quantiles> {
+    fn quantiles_at(&self, step: usize, all: &[&RatioSeries]) -> Option<Quantiles> {
         let mut ratios: Vec<Ratio> = all
             .iter()
             .filter_map(|series| series.get(step).copied().flatten())
@@ -126,7 +126,7 @@ impl LineChart<'_> {
         };
         marks(self.trace, self.time, radius, |eviction| {
             let node = nodes.get(eviction.from.as_str())?;
-            let series = self.measure.series(node, self.resource);
+            let series = self.kind.series(node, self.resource);
             let ratio = value_at(self.trace, series, eviction.at)?;
             Some(self.share.y(ratio.get()))
         })

@@ -13,7 +13,7 @@ use crate::values::Ratio;
 use super::axes::{TimeAxis, chart};
 use super::lines::tooltip;
 use super::marks::marks;
-use super::series::{Measure, first, thinned};
+use super::series::{ShareKind, first, thinned};
 
 /// Shades: three for idle, two for even, four for hot.
 const SHADES: usize = 9;
@@ -26,7 +26,7 @@ const NAMED: f64 = 9.0;
 pub(super) struct HeatMap<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) measure: Measure,
+    pub(super) kind: ShareKind,
     pub(super) time: TimeAxis,
     pub(super) band: Option<Band>,
     /// The names of the nodes, from the top.
@@ -36,10 +36,10 @@ pub(super) struct HeatMap<'t> {
 /// Returns the names of the nodes: from the fullest at the start to the emptiest, then nodes that joined later.
 ///
 /// The order is the same for all runs, so that they can be compared row by row.
-pub(super) fn rows<'t>(traces: &[&'t Trace], measure: Measure, resource: &str) -> Vec<&'t str> {
+pub(super) fn rows<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) -> Vec<&'t str> {
     let mut known: BTreeMap<&str, (bool, Ratio)> = BTreeMap::new();
     for node in traces.iter().flat_map(|trace| &trace.nodes) {
-        let series = measure.series(node, resource);
+        let series = kind.series(node, resource);
         let joined_later = series.first().is_none_or(Option::is_none);
         known
             .entry(&node.name)
@@ -67,12 +67,15 @@ impl HeatMap<'_> {
             .collect();
         let radius = (row / 2.0 - 1.5).clamp(1.8, 4.0);
         let nodes = self.nodes();
+        let marks = marks(self.trace, self.time, radius, |eviction| {
+            centres.get(eviction.from.as_str()).copied()
+        });
         let content = html! {
             (self.time.axis(height))
             (self.cells(&nodes, height))
             (self.tooltips(&nodes, row))
             (self.time.events(self.trace, height))
-            (marks(self.trace, self.time, radius, |eviction| centres.get(eviction.from.as_str()).copied()))
+            (marks)
             (self.names(row, height))
         };
         let label = format!(
@@ -103,7 +106,7 @@ impl HeatMap<'_> {
         let mut shades: [String; SHADES] = Default::default();
         for (row, node) in nodes.iter().enumerate() {
             let Some(node) = node else { continue };
-            let cells = thinned(self.measure.series(node, self.resource), columns)
+            let cells = thinned(self.kind.series(node, self.resource), columns)
                 .into_iter()
                 .map(|point| point.map(|(_, ratio)| shade(ratio, self.band)));
             strokes(row, cells, &mut shades);
@@ -120,7 +123,8 @@ impl HeatMap<'_> {
             nodes.len().max(1)
         );
         html! {
-            svg class=(class) width="100%" height=(number(height)) viewBox=(view) preserveAspectRatio="none" {
+            svg class=(class) width="100%" height=(number(height))
+                viewBox=(view) preserveAspectRatio="none" {
                 @for (i, path) in shades.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
                     path class={ "h" (i) } d=(path) {}
                 }
@@ -133,7 +137,7 @@ impl HeatMap<'_> {
         let samples = nodes
             .iter()
             .flatten()
-            .map(|node| self.measure.series(node, self.resource).len())
+            .map(|node| self.kind.series(node, self.resource).len())
             .max()
             .unwrap_or_default();
         let samples_per_column = count(samples.div_ceil(columns).max(1));
@@ -148,7 +152,7 @@ impl HeatMap<'_> {
             @for (i, node) in nodes.iter().enumerate() {
                 @if let Some(node) = node {
                     rect.row y=(number(row * count(i))) width="100%" height=(number(row)) {
-                        title { (tooltip(node, self.measure, self.resource)) }
+                        title { (tooltip(node, self.kind, self.resource)) }
                     }
                 }
             }

@@ -13,7 +13,7 @@ use crate::values::Ratio;
 
 use super::axes::{ShareAxis, TimeAxis, chart, inner};
 use super::marks::marks;
-use super::series::{Measure, first, last, peak, thinned, value_at, zone};
+use super::series::{ShareKind, first, last, peak, thinned, value_at, zone};
 
 /// More lines than this cannot be told apart.
 pub(super) const MOST: usize = 15;
@@ -22,14 +22,14 @@ const POINTS: usize = 400;
 /// The least distance between two node names, in pixels.
 const NAME_HEIGHT: f64 = 14.0;
 
-/// A measure of every node over time.
+/// A quantity of every node over time.
 pub(super) struct LineChart<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
-    pub(super) measure: Measure,
+    pub(super) kind: ShareKind,
     pub(super) time: TimeAxis,
     pub(super) share: ShareAxis,
-    /// The band; `None` for a measure that the policy does not balance by.
+    /// The band; `None` for a quantity that the policy does not balance by.
     pub(super) band: Option<Band>,
     /// Whether evictions are marked.
     pub(super) marked: bool,
@@ -40,12 +40,12 @@ pub(super) struct LineChart<'t> {
 pub(super) type Colours<'t> = BTreeMap<&'t str, String>;
 
 /// Assigns warm colours to nodes that were hot in any run and cool colours to the others, the fullest first.
-pub(super) fn colours<'t>(traces: &[&'t Trace], measure: Measure, resource: &str) -> Colours<'t> {
+pub(super) fn colours<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) -> Colours<'t> {
     let mut known: BTreeMap<&str, (Ratio, bool)> = BTreeMap::new();
     for trace in traces {
         let band = trace.bands.get(resource).copied();
         for node in &trace.nodes {
-            let peak = peak(measure.series(node, resource)).unwrap_or_default();
+            let peak = peak(kind.series(node, resource)).unwrap_or_default();
             let (highest, hot) = known.entry(&node.name).or_default();
             *hot |= zone(peak, band) == Zone::Hot;
             *highest = if peak > *highest { peak } else { *highest };
@@ -89,7 +89,7 @@ impl LineChart<'_> {
     pub(super) fn draw(&self) -> Markup {
         let lines = self.lines();
         let height = self.share.height;
-        let class = if self.measure == Measure::Requests && self.band.is_none() {
+        let class = if self.kind == ShareKind::Requests && self.band.is_none() {
             "lines faint"
         } else {
             "lines"
@@ -101,7 +101,8 @@ impl LineChart<'_> {
             (self.share.edges(self.band))
             @if let Some(band) = self.band {
                 // A halo behind hot lines, cut off at the target: only the part above the target glows.
-                (inner(self.share.y(band.high.get()), "halo", &paths("line", lines.iter().filter(|line| line.hot))))
+                @let hot = paths("line", lines.iter().filter(|line| line.hot));
+                (inner(self.share.y(band.high.get()), "halo", &hot))
             }
             (inner(height, class, &html! {
                 (paths("line", lines.iter().filter(|line| !line.hot)))
@@ -122,7 +123,7 @@ impl LineChart<'_> {
             .nodes
             .iter()
             .map(|node| {
-                let series = self.measure.series(node, self.resource);
+                let series = self.kind.series(node, self.resource);
                 (peak(series).unwrap_or_default(), node)
             })
             .collect();
@@ -138,14 +139,14 @@ impl LineChart<'_> {
                     .unwrap_or_default(),
                 path: self.path(node),
                 hot: zone(peak, self.band) == Zone::Hot,
-                tooltip: tooltip(node, self.measure, self.resource),
+                tooltip: tooltip(node, self.kind, self.resource),
             })
             .collect()
     }
 
     fn path(&self, node: &NodeTrace) -> String {
         let step = self.trace.step.as_secs_f64();
-        let points = thinned(self.measure.series(node, self.resource), POINTS);
+        let points = thinned(self.kind.series(node, self.resource), POINTS);
         path(points.into_iter().map(|point| {
             let (i, ratio) = point?;
             let at = SignedDuration::from_secs_f64(step * count(i));
@@ -160,7 +161,7 @@ impl LineChart<'_> {
                 .nodes
                 .iter()
                 .find(|node| node.name == eviction.from)?;
-            let series = self.measure.series(node, self.resource);
+            let series = self.kind.series(node, self.resource);
             let ratio = value_at(self.trace, series, eviction.at)?;
             Some(self.share.y(ratio.get()))
         })
@@ -186,7 +187,7 @@ impl LineChart<'_> {
                     path d={ "M3 " (number(end)) "L13 " (number(y)) } {}
                     text x="17" y=(number(y + 4.0)) {
                         (labels[i])
-                        @if last(self.measure.series(line.node, self.resource)).is_none() { " gone" }
+                        @if last(self.kind.series(line.node, self.resource)).is_none() { " gone" }
                     }
                 }
             }
@@ -195,7 +196,7 @@ impl LineChart<'_> {
 
     /// Returns the height of the last known value of a node.
     fn end(&self, node: &NodeTrace) -> Option<f64> {
-        let series = self.measure.series(node, self.resource);
+        let series = self.kind.series(node, self.resource);
         let ratio = series.iter().rev().flatten().next()?;
         Some(self.share.y(ratio.get()))
     }
@@ -204,7 +205,7 @@ impl LineChart<'_> {
         format!(
             "{} {} of each node over time, as a share of allocatable",
             self.resource,
-            self.measure.words()
+            self.kind.words()
         )
     }
 }
@@ -218,8 +219,8 @@ fn paths<'l>(class: &str, lines: impl Iterator<Item = &'l NodeLine<'l>>) -> Mark
 }
 
 /// Returns the course of a node in words.
-pub(super) fn tooltip(node: &NodeTrace, measure: Measure, resource: &str) -> String {
-    let series = measure.series(node, resource);
+pub(super) fn tooltip(node: &NodeTrace, kind: ShareKind, resource: &str) -> String {
+    let series = kind.series(node, resource);
     let [first, last, peak] = [first(series), last(series), peak(series)]
         .map(|ratio| ratio.map_or("gone".to_owned(), |ratio| percent(ratio.get())));
     format!("{}: {resource} {first} → {last}, peak {peak}", node.name)

@@ -38,7 +38,7 @@ fn mark(helped: Option<bool>, x: &str, y: &str, radius: &str, tooltip: &str) -> 
             svg class=(class) x=(x) y=(y) {
                 @if !tooltip.is_empty() { title { (tooltip) } }
                 circle r=(radius) {}
-                path d={ "M-" (radius) " -" (radius) "L" (radius) " " (radius) "M-" (radius) " " (radius) "L" (radius) " -" (radius) } {}
+                path d=(format!("M-{radius} -{radius}L{radius} {radius}M-{radius} {radius}L{radius} -{radius}")) {}
             }
         } @else {
             circle class=(class) cx=(x) cy=(y) r=(radius) {

@@ -12,7 +12,7 @@ use super::bars::StartEndBars;
 use super::heat::{self, HeatMap};
 use super::lines::{self, Colours, LineChart};
 use super::marks;
-use super::series::{Measure, peak};
+use super::series::{ShareKind, peak};
 
 /// More rows than this need no legend below the bars: they are drawn as profiles.
 const MOST_BARS: usize = 40;
@@ -32,16 +32,16 @@ pub(super) struct ResourceSection<'r> {
 impl<'r> ResourceSection<'r> {
     pub(super) fn new(runs: &'r [LabelledRun<'r>], time: TimeAxis, resource: &'r str) -> Self {
         let traces: Vec<&Trace> = runs.iter().map(|run| run.trace).collect();
-        let measure = traces
+        let kind = traces
             .first()
-            .map_or(Measure::Usage, |trace| Measure::of(trace.basis));
+            .map_or(ShareKind::Usage, |trace| ShareKind::of(trace.basis));
         ResourceSection {
             runs,
             time,
             resource,
             top: top(&traces, resource),
-            rows: heat::rows(&traces, measure, resource),
-            colours: lines::colours(&traces, measure, resource),
+            rows: heat::rows(&traces, kind, resource),
+            colours: lines::colours(&traces, kind, resource),
         }
     }
 
@@ -52,17 +52,17 @@ impl<'r> ResourceSection<'r> {
                 [only] => {
                     (self.over_time(only))
                     @if self.few() {
-                        div.two { (self.map(only)) (self.other_measure(only)) }
+                        div.two { (self.map(only)) (self.other_kind(only)) }
                     } @else {
                         (self.map(only))
-                        (self.other_measure(only))
+                        (self.other_kind(only))
                     }
                     (self.bars(only))
                 }
                 several => {
                     div.runs { @for run in several { (self.over_time(run)) } }
                     div.runs { @for run in several { (self.map(run)) } }
-                    div.runs { @for run in several { (self.other_measure(run)) } }
+                    div.runs { @for run in several { (self.other_kind(run)) } }
                     div.runs { @for run in several { (self.bars(run)) } }
                 }
             }
@@ -93,13 +93,13 @@ impl<'r> ResourceSection<'r> {
         run.trace.bands.get(self.resource).copied()
     }
 
-    /// The measure that the policy balances by, with its band and the evictions.
+    /// The quantity that the policy balances by, with its band and the evictions.
     fn over_time(&self, run: &LabelledRun<'_>) -> Markup {
-        let measure = Measure::of(run.trace.basis);
+        let kind = ShareKind::of(run.trace.basis);
         let chart = self.line_chart(&LineChart {
             trace: run.trace,
             resource: self.resource,
-            measure,
+            kind,
             time: self.time,
             share: self.share_axis(264.0),
             band: self.band(run),
@@ -110,38 +110,28 @@ impl<'r> ResourceSection<'r> {
             @if !self.few() { span.key { "pale: all nodes; darker: the middle 80 %" } }
             (marks::legend())
         };
-        self.figure(
-            run,
-            &format!("{} over time", measure.words()),
-            &legend,
-            &chart,
-        )
+        self.figure(run, &format!("{} over time", kind.words()), &legend, &chart)
     }
 
-    /// The measure that the policy does not balance by.
-    fn other_measure(&self, run: &LabelledRun<'_>) -> Markup {
-        let measure = Measure::of(run.trace.basis).other();
+    /// The quantity that the policy does not balance by.
+    fn other_kind(&self, run: &LabelledRun<'_>) -> Markup {
+        let kind = ShareKind::of(run.trace.basis).other();
         let chart = self.line_chart(&LineChart {
             trace: run.trace,
             resource: self.resource,
-            measure,
+            kind,
             time: self.time,
             share: self.share_axis(150.0),
             band: None,
             marked: false,
             colours: &self.colours,
         });
-        let note = match measure {
-            Measure::Requests => "what the scheduler sees",
-            Measure::Usage => "what the scheduler does not see",
+        let note = match kind {
+            ShareKind::Requests => "what the scheduler sees",
+            ShareKind::Usage => "what the scheduler does not see",
         };
         let legend = html! { span.key { (note) } };
-        self.figure(
-            run,
-            &format!("{} over time", measure.words()),
-            &legend,
-            &chart,
-        )
+        self.figure(run, &format!("{} over time", kind.words()), &legend, &chart)
     }
 
     fn map(&self, run: &LabelledRun<'_>) -> Markup {
@@ -149,7 +139,7 @@ impl<'r> ResourceSection<'r> {
         let map = HeatMap {
             trace: run.trace,
             resource: self.resource,
-            measure: Measure::of(run.trace.basis),
+            kind: ShareKind::of(run.trace.basis),
             time: self.time,
             band,
             rows: &self.rows,
@@ -166,7 +156,7 @@ impl<'r> ResourceSection<'r> {
         let bars = StartEndBars {
             trace: run.trace,
             resource: self.resource,
-            measure: Measure::of(run.trace.basis),
+            kind: ShareKind::of(run.trace.basis),
             band: self.band(run),
             top: self.top,
             rows: &self.rows,
@@ -221,11 +211,11 @@ fn top(traces: &[&Trace], resource: &str) -> f64 {
     share_ticks(highest).last().copied().unwrap_or(1.0)
 }
 
-/// Returns the highest share of a node, by either measure.
+/// Returns the highest share of a node, of usage and of requests.
 fn peak_of(node: &NodeTrace, resource: &str) -> f64 {
-    [Measure::Usage, Measure::Requests]
+    [ShareKind::Usage, ShareKind::Requests]
         .into_iter()
-        .filter_map(|measure| peak(measure.series(node, resource)))
+        .filter_map(|kind| peak(kind.series(node, resource)))
         .map(Ratio::get)
         .fold(0.0, f64::max)
 }

@@ -1,4 +1,4 @@
-//! The series of a trace: what they measure, their ends and peaks, and thinned versions of them.
+//! The series of a trace: their kinds, ends, peaks and thinned versions.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,45 +9,45 @@ use crate::simulate::trace::{Band, NodeTrace, Trace};
 use crate::values::Ratio;
 
 /// One value per step; `None` while the node did not exist.
-pub(super) type Series = [Option<Ratio>];
+pub(super) type RatioSeries = [Option<Ratio>];
 
-/// What a series measures, as a share of allocatable.
+/// The quantity in a series, as a share of allocatable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measure {
+pub(super) enum ShareKind {
     /// The actual usage of the node.
     Usage,
     /// The requests of its pods.
     Requests,
 }
 
-impl Measure {
-    /// Returns the measure that a policy balances by.
+impl ShareKind {
+    /// Returns the quantity that a policy balances by.
     pub(super) const fn of(basis: Basis) -> Self {
         match basis {
-            Basis::Actual => Measure::Usage,
-            Basis::Requests => Measure::Requests,
+            Basis::Actual => ShareKind::Usage,
+            Basis::Requests => ShareKind::Requests,
         }
     }
 
     pub(super) const fn other(self) -> Self {
         match self {
-            Measure::Usage => Measure::Requests,
-            Measure::Requests => Measure::Usage,
+            ShareKind::Usage => ShareKind::Requests,
+            ShareKind::Requests => ShareKind::Usage,
         }
     }
 
     pub(super) const fn words(self) -> &'static str {
         match self {
-            Measure::Usage => "usage",
-            Measure::Requests => "requests",
+            ShareKind::Usage => "usage",
+            ShareKind::Requests => "requests",
         }
     }
 
     /// Returns the series of a node; empty if the trace has none.
-    pub(super) fn series<'t>(self, node: &'t NodeTrace, resource: &str) -> &'t Series {
+    pub(super) fn series<'t>(self, node: &'t NodeTrace, resource: &str) -> &'t RatioSeries {
         let series = match self {
-            Measure::Usage => &node.actual,
-            Measure::Requests => &node.requests,
+            ShareKind::Usage => &node.actual,
+            ShareKind::Requests => &node.requests,
         };
         series.get(resource).map(Vec::as_slice).unwrap_or_default()
     }
@@ -59,22 +59,22 @@ pub(super) fn zone(ratio: Ratio, band: Option<Band>) -> Zone {
 }
 
 /// Returns the first known value.
-pub(super) fn first(series: &Series) -> Option<Ratio> {
+pub(super) fn first(series: &RatioSeries) -> Option<Ratio> {
     series.iter().flatten().next().copied()
 }
 
 /// Returns the last value; `None` if the node was gone at the end.
-pub(super) fn last(series: &Series) -> Option<Ratio> {
+pub(super) fn last(series: &RatioSeries) -> Option<Ratio> {
     series.last().copied().flatten()
 }
 
 /// Returns the largest value.
-pub(super) fn peak(series: &Series) -> Option<Ratio> {
+pub(super) fn peak(series: &RatioSeries) -> Option<Ratio> {
     series.iter().flatten().copied().max_by(|a, b| a.order(*b))
 }
 
 /// Returns at most `most` values. Each is the largest of its stretch and keeps its index, so that no peak is lost.
-pub(super) fn thinned(series: &Series, most: usize) -> Vec<Option<(usize, Ratio)>> {
+pub(super) fn thinned(series: &RatioSeries, most: usize) -> Vec<Option<(usize, Ratio)>> {
     let width = series.len().div_ceil(most.max(1)).max(1);
     series
         .chunks(width)
@@ -90,7 +90,7 @@ pub(super) fn thinned(series: &Series, most: usize) -> Vec<Option<(usize, Ratio)
 }
 
 /// Returns the value of the last known step at or before a time.
-pub(super) fn value_at(trace: &Trace, series: &Series, at: Timestamp) -> Option<Ratio> {
+pub(super) fn value_at(trace: &Trace, series: &RatioSeries, at: Timestamp) -> Option<Ratio> {
     let step = trace.step.as_secs().max(1);
     let index = at.duration_since(trace.start).as_secs().max(0) / step;
     let index = usize::try_from(index)
@@ -103,10 +103,9 @@ pub(super) fn value_at(trace: &Trace, series: &Series, at: Timestamp) -> Option<
 /// Returns how long nodes were above the target, summed over nodes; `None` if the resource has no band.
 pub(super) fn hot_time(trace: &Trace, resource: &str) -> Option<SignedDuration> {
     let band = trace.bands.get(resource)?;
-    let measure = Measure::of(trace.basis);
+    let kind = ShareKind::of(trace.basis);
     let hot = |node: &NodeTrace| {
-        measure
-            .series(node, resource)
+        kind.series(node, resource)
             .iter()
             .flatten()
             .filter(|r| **r > band.high)

@@ -18,13 +18,15 @@ use super::series::hot_time;
 /// The height of the chart of deviations, in pixels.
 const CURVE_HEIGHT: f64 = 84.0;
 
+const BALANCE_HEADS: [&str; 4] = ["", "standard deviation", "fullest above mean", "mean"];
+
 /// A figure of a run.
 struct RunFigure {
     name: String,
     value: String,
     /// A remark in small print.
     note: String,
-    /// The number by which runs are compared, lower is better; `None` if neither is better.
+    /// The rank among the runs, lower is better; `None` if the figure is neither good nor bad.
     rank: Option<f64>,
     /// Whether the figure is a reason to worry.
     bad: bool,
@@ -140,7 +142,9 @@ fn comparison_row(name: &str, columns: &[Vec<RunFigure>], same_band: bool) -> Ma
                 @match cell {
                     Some(figure) => {
                         @let is_best = best.is_some() && figure.rank == best;
-                        td class=[is_best.then_some("best")] { (figure.value) " " small { (figure.note) } }
+                        td class=[is_best.then_some("best")] {
+                            (figure.value) " " small { (figure.note) }
+                        }
                     }
                     None => td {},
                 }
@@ -237,13 +241,7 @@ fn card(runs: &[LabelledRun<'_>], time: TimeAxis, resource: &str) -> Markup {
                 h4 { (resource) }
                 div.wide {
                     table.figures {
-                        thead {
-                            tr {
-                                @for head in ["", "standard deviation", "fullest above mean", "mean"] {
-                                    th { (head) }
-                                }
-                            }
-                        }
+                        thead { tr { @for head in BALANCE_HEADS { th { (head) } } } }
                         tbody { @for row in rows { (row) } }
                     }
                 }

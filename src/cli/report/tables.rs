@@ -14,6 +14,8 @@ const OPEN_EVICTIONS: usize = 50;
 /// Further events are folded.
 const OPEN_EVENTS: usize = 12;
 
+const EVICTION_HEADS: [&str; 6] = ["time", "pod", "from → to", "forecast", "result", "reason"];
+
 /// Every eviction, in order.
 pub(super) fn evictions(trace: &Trace) -> Markup {
     let (open, folded) = trace
@@ -41,13 +43,7 @@ fn eviction_table(trace: &Trace, evictions: &[Eviction]) -> Markup {
                 colgroup {
                     col.c-time; col.c-pod; col.c-move; col.c-forecast; col.c-helped; col.c-why;
                 }
-                thead {
-                    tr {
-                        @for head in ["time", "pod", "from → to", "forecast", "result", "reason"] {
-                            th { (head) }
-                        }
-                    }
-                }
+                thead { tr { @for head in EVICTION_HEADS { th { (head) } } } }
                 tbody { @for eviction in evictions { (eviction_row(trace, eviction)) } }
             }
         }

@@ -1,18 +1,18 @@
-//! What a page must hold and must not.
+//! The content of the report, hostile names in it, and its size.
 
 use super::html;
 use crate::policy::Basis;
 use crate::simulate::trace::Trace;
 use crate::values::Ratio;
 
-use self::fixture::{Like, trace};
+use self::fixture::{TraceShape, trace};
 
 mod fixture;
 
 const EVIL: &str = "<script>alert(1)</script>\"'&";
 
 fn small(policy: &'static str) -> Trace {
-    trace(&Like {
+    trace(&TraceShape {
         policy,
         nodes: 10,
         hot: 3,
@@ -24,7 +24,7 @@ fn small(policy: &'static str) -> Trace {
 fn large(nodes: usize) -> Trace {
     Trace {
         scenario: format!("{nodes} nodes"),
-        ..trace(&Like {
+        ..trace(&TraceShape {
             policy: "gentle.yaml",
             nodes,
             hot: nodes / 6,
@@ -34,19 +34,19 @@ fn large(nodes: usize) -> Trace {
     }
 }
 
-/// Every text of a trace is hostile.
+/// A trace in which every text is hostile.
 fn hostile() -> Trace {
-    let mut it = small(EVIL);
-    it.scenario = EVIL.to_owned();
-    it.about = EVIL.to_owned();
-    for node in &mut it.nodes {
+    let mut trace = small(EVIL);
+    trace.scenario = EVIL.to_owned();
+    trace.about = EVIL.to_owned();
+    for node in &mut trace.nodes {
         node.name = format!("{}{EVIL}", node.name);
         for series in [&mut node.actual, &mut node.requests] {
             let cpu = series["cpu"].clone();
             series.insert(EVIL.to_owned(), cpu);
         }
     }
-    for eviction in &mut it.evictions {
+    for eviction in &mut trace.evictions {
         eviction.namespace = EVIL.to_owned();
         eviction.pod = EVIL.to_owned();
         eviction.workload = Some(EVIL.to_owned());
@@ -57,42 +57,40 @@ fn hostile() -> Trace {
         eviction.strategy = EVIL.to_owned();
         eviction.reason = EVIL.to_owned();
     }
-    for event in &mut it.events {
+    for event in &mut trace.events {
         event.what = EVIL.to_owned();
     }
-    it.bands.insert(EVIL.to_owned(), it.bands["cpu"]);
-    it.balance
-        .insert(EVIL.to_owned(), it.balance["cpu"].clone());
-    it.summary
-        .before
-        .insert(EVIL.to_owned(), it.summary.before["cpu"]);
-    it.summary
-        .after
-        .insert(EVIL.to_owned(), it.summary.after["cpu"]);
-    let refused = it.refusals["no-room"].clone();
-    it.refusals.insert(
+    let cpu = trace.bands["cpu"];
+    trace.bands.insert(EVIL.to_owned(), cpu);
+    let cpu = trace.balance["cpu"].clone();
+    trace.balance.insert(EVIL.to_owned(), cpu);
+    let (before, after) = (trace.summary.before["cpu"], trace.summary.after["cpu"]);
+    trace.summary.before.insert(EVIL.to_owned(), before);
+    trace.summary.after.insert(EVIL.to_owned(), after);
+    let refused = trace.refusals["no-room"].clone();
+    trace.refusals.insert(
         EVIL.to_owned(),
         crate::simulate::trace::Refused {
             last: EVIL.to_owned(),
             ..refused
         },
     );
-    it
+    trace
 }
 
-/// The tags of a page in order, without their attributes; fails where the page is not well nested.
+/// Returns the names of the tags in order. Fails if the page is not well nested.
 fn tags(page: &str) -> Vec<String> {
-    const ALONE: [&str; 6] = ["meta", "link", "br", "col", "!DOCTYPE", "input"];
+    const VOID: [&str; 6] = ["meta", "link", "br", "col", "!DOCTYPE", "input"];
     let (mut open, mut all) = (Vec::new(), Vec::new());
     let mut rest = page;
     while let Some(at) = rest.find('<') {
         rest = &rest[at + 1..];
         let (inside, after) = rest.split_once('>').unwrap();
-        assert!(!inside.contains('<'), "an open tag: {inside}");
+        assert!(!inside.contains('<'), "unclosed tag: {inside}");
         assert_eq!(
             inside.matches('"').count() % 2,
             0,
-            "an open quote: {inside}"
+            "unclosed quote: {inside}"
         );
         rest = after;
         let name = inside
@@ -104,7 +102,7 @@ fn tags(page: &str) -> Vec<String> {
             assert_eq!(open.pop().as_deref(), Some(name), "closed at {inside}");
         } else {
             all.push(name.to_owned());
-            if !inside.ends_with('/') && !ALONE.contains(&name) {
+            if !inside.ends_with('/') && !VOID.contains(&name) {
                 open.push(name.to_owned());
             }
             if ["script", "style"].contains(&name) {
@@ -121,27 +119,30 @@ fn count(page: &str, part: &str) -> usize {
 }
 
 #[test]
-fn every_eviction_is_marked_in_each_picture_and_has_a_row() {
-    let it = small("a.yaml");
-    let useless = it
+fn every_eviction_has_a_row_and_a_mark_in_each_chart() {
+    let trace = small("a.yaml");
+    let ineffective = trace
         .evictions
         .iter()
         .filter(|e| e.helped == Some(false))
         .count();
-    assert_eq!((it.evictions.len(), useless), (11, 1));
-    let page = html(&[it]);
+    assert_eq!((trace.evictions.len(), ineffective), (11, 1));
+    let page = html(&[trace]);
     tags(&page);
-    // Two resources, each with lines and a map; and the legend of each picture of lines has a mark too.
-    assert_eq!(count(&page, "class=\"mark no\""), 2 * 2 * useless + 2);
+    // Two resources, each with a line chart and a map. The legend of each line chart adds a mark.
+    assert_eq!(count(&page, "class=\"mark no\""), 2 * 2 * ineffective + 2);
     assert_eq!(count(&page, "<tr><td class=\"when\">"), 11);
     assert!(page.contains("<title>8m: shop/checkout-7d4b9c-000\nnode-0"));
     assert!(page.contains("<dt>evictions</dt><dd>11 "));
 }
 
 #[test]
-fn names_are_text_wherever_they_stand() {
+fn hostile_names_are_escaped_everywhere() {
     let page = html(&[hostile(), hostile()]);
-    assert!(!page.contains("<script>alert"), "a name became a script");
+    assert!(
+        !page.contains("<script>alert"),
+        "a name became a script element"
+    );
     assert_eq!(count(&page, "<script"), 1);
     assert!(!page.contains("\"'&"), "a name ended an attribute");
     let (hostile, harmless) = (tags(&page), tags(&html(&[small("a"), small("b")])));
@@ -150,21 +151,21 @@ fn names_are_text_wherever_they_stand() {
 }
 
 #[test]
-fn a_page_asks_nobody_for_anything() {
+fn the_page_loads_nothing() {
     let page = html(&[small("a.yaml"), small("b.yaml")]);
-    for asking in [
+    for reference in [
         "http:", "https:", "url(", "@import", "src=", "<img", "<iframe", "<object", "fetch(",
         "XMLHttp",
     ] {
-        assert!(!page.contains(asking), "{asking}");
+        assert!(!page.contains(reference), "{reference}");
     }
     assert!(page.contains("<link rel=\"icon\" href=\"data:,\">"));
-    assert!(page.contains("default-src 'none'"));
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"));
     assert_eq!(count(&page, "href="), 1);
 }
 
 #[test]
-fn the_same_traces_give_the_same_page() {
+fn the_page_is_deterministic() {
     assert_eq!(
         html(&[small("a"), large(40)]),
         html(&[small("a"), large(40)])
@@ -172,8 +173,8 @@ fn the_same_traces_give_the_same_page() {
 }
 
 #[test]
-fn two_runs_are_compared_and_the_better_figure_is_marked() {
-    let slow = trace(&Like {
+fn the_comparison_marks_the_better_figure() {
+    let slow = trace(&TraceShape {
         policy: "slow.yaml",
         nodes: 10,
         hot: 3,
@@ -193,16 +194,20 @@ fn two_runs_are_compared_and_the_better_figure_is_marked() {
 }
 
 #[test]
-fn runs_that_weigh_different_things_are_compared_by_usage() {
+fn runs_with_different_bases_are_compared_by_usage() {
     let mut other = small("requests.yaml");
     other.basis = Basis::Requests;
-    // By requests it would be perfectly even; by usage it is what the other run is.
+    // This run is perfectly even by requests; by usage it equals the other run.
     for balance in other.summary.after.values_mut() {
         balance.deviation = Ratio::ZERO;
     }
     let page = html(&[small("actual.yaml"), other]);
     tags(&page);
-    assert!(page.contains("By what is really used, for these policies weigh different things."));
+    assert!(
+        page.contains(
+            "Measured by actual usage, because these policies balance by different things."
+        )
+    );
     let table = &page[page.find("class=\"compare\"").unwrap()..];
     let table = &table[..table.find("</table>").unwrap()];
     for row in ["cpu: standard deviation", "time to balance"] {
@@ -212,13 +217,13 @@ fn runs_that_weigh_different_things_are_compared_by_usage() {
 }
 
 #[test]
-fn runs_that_are_named_alike_are_told_apart() {
+fn runs_with_equal_labels_are_numbered() {
     let page = html(&[small("p.yaml"), small("p.yaml")]);
     assert!(page.contains("<th>p.yaml (1)</th><th>p.yaml (2)</th>"));
 }
 
 #[test]
-fn many_nodes_are_a_map_and_the_page_stays_small() {
+fn a_page_of_many_nodes_stays_small() {
     let page = html(&[large(300)]);
     tags(&page);
     assert!(page.contains("fullest at the start") && !page.contains("class=\"line was-hot"));
@@ -228,36 +233,36 @@ fn many_nodes_are_a_map_and_the_page_stays_small() {
 
 #[test]
 fn long_tables_are_folded() {
-    let it = large(300);
-    let beyond = it.evictions.len() - 50;
-    assert!(html(&[it]).contains(&format!("<summary>{beyond} more</summary>")));
+    let trace = large(300);
+    let beyond = trace.evictions.len() - 50;
+    assert!(html(&[trace]).contains(&format!("<summary>{beyond} more</summary>")));
 }
 
 #[test]
-fn a_run_without_anything_is_a_page_all_the_same() {
-    let mut it = small("a.yaml");
-    it.nodes.clear();
-    it.evictions.clear();
-    it.events.clear();
-    it.refusals.clear();
-    it.bands.clear();
-    it.balance.clear();
-    it.summary.before.clear();
-    it.summary.after.clear();
-    it.summary.time_to_balance = None;
-    it.end = it.start;
-    for page in [html(&[it]), html(&[])] {
+fn an_empty_run_is_a_valid_page() {
+    let mut trace = small("a.yaml");
+    trace.nodes.clear();
+    trace.evictions.clear();
+    trace.events.clear();
+    trace.refusals.clear();
+    trace.bands.clear();
+    trace.balance.clear();
+    trace.summary.before.clear();
+    trace.summary.after.clear();
+    trace.summary.time_to_balance = None;
+    trace.end = trace.start;
+    for page in [html(&[trace]), html(&[])] {
         tags(&page);
         assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
     }
 }
 
 #[test]
-fn without_a_band_cpu_and_memory_are_shown() {
-    let mut it = small("a.yaml");
-    it.bands.clear();
-    it.basis = Basis::Requests;
-    let page = html(&[it]);
+fn without_bands_the_page_shows_cpu_and_memory() {
+    let mut trace = small("a.yaml");
+    trace.bands.clear();
+    trace.basis = Basis::Requests;
+    let page = html(&[trace]);
     tags(&page);
     assert!(
         page.contains("<h2>cpu</h2>")
@@ -267,13 +272,13 @@ fn without_a_band_cpu_and_memory_are_shown() {
     assert!(!page.contains("class=\"zone-hot\""));
 }
 
-/// Nobody judges a picture by its source: these are to be opened in a browser.
+/// Writes pages to open in a browser: charts cannot be judged by their source.
 #[test]
-fn pages_to_look_at() {
+fn sample_pages_are_written() {
     let folder = std::env::temp_dir().join("evenkeel-report");
     std::fs::create_dir_all(&folder).unwrap();
     let slow = || {
-        trace(&Like {
+        trace(&TraceShape {
             policy: "slow.yaml",
             nodes: 10,
             hot: 3,

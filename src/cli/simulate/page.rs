@@ -142,7 +142,7 @@ impl SimulationText<'_> {
         write_table(f, &rows)
     }
 
-    /// Names the policy of a section where there are two.
+    /// Names the policy of a section if two are compared.
     fn of(&self, trace: &Trace) -> String {
         if self.traces.len() > 1 {
             format!("; under {}", trace.policy)

@@ -11,45 +11,45 @@ use serde::Serialize;
 
 use super::Health;
 
-pub use self::facts::Part;
-use self::facts::{About, CycleSummary, Remembered, Round, Source};
+pub use self::facts::ElectionRole;
+use self::facts::{CycleSummary, InstanceInfo, LedgerStatus, PlanStatus, SourceStatus};
+pub use self::headline::Headline;
 pub use self::server::serve;
-pub use self::state::State;
 
 pub mod facts;
 mod page;
-mod remembered;
-mod round;
+mod ledger_status;
+mod plan_status;
 mod server;
-mod state;
+mod headline;
 
 /// The number of past cycles that are kept: two hours of one-minute cycles.
 const REMEMBERED: usize = 120;
 
 /// The published state, shared by all clones. The default board is off: it never calls the closures that build a state.
 #[derive(Clone, Debug, Default)]
-pub struct Board(Option<Arc<RwLock<Arc<Status>>>>);
+pub struct Board(Option<Arc<RwLock<Arc<BoardState>>>>);
 
 /// Everything that is published at one moment.
 #[derive(Clone, Debug)]
-struct Status {
-    about: Arc<About>,
-    part: Part,
+struct BoardState {
+    about: Arc<InstanceInfo>,
+    part: ElectionRole,
     /// The start of the next cycle.
     next: Option<Timestamp>,
-    sources: Vec<Source>,
-    round: Option<Arc<Round>>,
-    ledger: Option<Arc<Remembered>>,
+    sources: Vec<SourceStatus>,
+    round: Option<Arc<PlanStatus>>,
+    ledger: Option<Arc<LedgerStatus>>,
     /// Past cycles, the newest last.
     history: VecDeque<Arc<CycleSummary>>,
 }
 
 impl Board {
     /// Returns a board that is on.
-    pub fn new(about: About) -> Self {
-        let status = Status {
+    pub fn new(about: InstanceInfo) -> Self {
+        let status = BoardState {
             about: Arc::new(about),
-            part: Part::Alone,
+            part: ElectionRole::Alone,
             next: None,
             sources: Vec::new(),
             round: None,
@@ -60,15 +60,15 @@ impl Board {
     }
 
     /// Publishes the state of the usage sources.
-    pub fn sources(&self, sources: impl FnOnce() -> Vec<Source>) {
+    pub fn sources(&self, sources: impl FnOnce() -> Vec<SourceStatus>) {
         self.change(|status| status.sources = sources());
     }
 
     /// Publishes the role of this instance. A standby instance has no plan and no ledger of its own.
-    pub fn part(&self, part: impl FnOnce() -> Part) {
+    pub fn part(&self, part: impl FnOnce() -> ElectionRole) {
         self.change(|status| {
             status.part = part();
-            if matches!(status.part, Part::Standby(_)) {
+            if matches!(status.part, ElectionRole::Standby(_)) {
                 (status.round, status.ledger) = (None, None);
             }
         });
@@ -80,7 +80,7 @@ impl Board {
     }
 
     /// Publishes a cycle that made a plan.
-    pub fn round(&self, build: impl FnOnce() -> (Round, CycleSummary, Remembered)) {
+    pub fn round(&self, build: impl FnOnce() -> (PlanStatus, CycleSummary, LedgerStatus)) {
         self.change(|status| {
             let (round, summary, ledger) = build();
             (status.round, status.ledger) = (Some(Arc::new(round)), Some(Arc::new(ledger)));
@@ -105,14 +105,14 @@ impl Board {
     }
 
     /// Replaces the state. The lock is held only to read or write a pointer, and only the loop writes.
-    fn change(&self, change: impl FnOnce(&mut Status)) {
+    fn change(&self, change: impl FnOnce(&mut BoardState)) {
         let Some(shared) = &self.0 else { return };
-        let mut status = Status::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));
+        let mut status = BoardState::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));
         change(&mut status);
         *shared.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(status);
     }
 
-    fn status(&self) -> Option<Arc<Status>> {
+    fn status(&self) -> Option<Arc<BoardState>> {
         self.0
             .as_ref()
             .map(|shared| Arc::clone(&shared.read().unwrap_or_else(PoisonError::into_inner)))
@@ -132,7 +132,7 @@ impl Board {
     }
 }
 
-impl Status {
+impl BoardState {
     fn remember(&mut self, summary: CycleSummary) {
         self.history.push_back(Arc::new(summary));
         if self.history.len() > REMEMBERED {
@@ -146,23 +146,23 @@ impl Status {
 struct StatusView<'s> {
     /// The time of the request.
     now: Timestamp,
-    state: State,
-    about: &'s About,
-    part: &'s Part,
+    state: Headline,
+    about: &'s InstanceInfo,
+    part: &'s ElectionRole,
     next_cycle: Option<Timestamp>,
-    sources: &'s [Source],
+    sources: &'s [SourceStatus],
     /// The last plan.
-    plan: Option<&'s Round>,
-    ledger: Option<&'s Remembered>,
+    plan: Option<&'s PlanStatus>,
+    ledger: Option<&'s LedgerStatus>,
     /// Past cycles, the oldest first.
     history: Vec<&'s CycleSummary>,
 }
 
 impl<'s> StatusView<'s> {
-    fn of(status: &'s Status, health: &Health, now: Timestamp) -> Self {
+    fn of(status: &'s BoardState, health: &Health, now: Timestamp) -> Self {
         StatusView {
             now,
-            state: State::of(status, health, now),
+            state: Headline::of(status, health, now),
             about: &status.about,
             part: &status.part,
             next_cycle: status.next,

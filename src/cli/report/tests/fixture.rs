@@ -1,4 +1,4 @@
-//! Traces that look like real ones: a node that is hot is relieved pod by pod.
+//! Realistic traces: hot nodes lose one pod after another.
 
 use std::collections::BTreeMap;
 
@@ -11,46 +11,46 @@ use crate::values::Ratio;
 
 const STEPS: usize = 121;
 
-/// What a trace is to be like.
-pub(super) struct Like {
+/// The shape of a trace.
+pub(super) struct TraceShape {
     pub(super) policy: &'static str,
     pub(super) nodes: usize,
     pub(super) hot: usize,
     /// Steps between two evictions.
     pub(super) every: usize,
-    /// How large a pod is.
+    /// The share of a node that one pod uses.
     pub(super) pod: f64,
 }
 
-/// A cluster at night: some nodes are hot, the others have little to do.
+/// A cluster in which some nodes are hot and the others are nearly idle.
 #[expect(clippy::too_many_lines, reason = "one loop over time")]
-pub(super) fn trace(like: &Like) -> Trace {
-    let mut chance = Chance(7);
+pub(super) fn trace(shape: &TraceShape) -> Trace {
+    let mut random = Random(7);
     let start: Timestamp = "2026-11-21T07:30:00Z".parse().unwrap();
-    let names: Vec<String> = (1..=like.nodes).map(|i| format!("node-{i:02}")).collect();
-    let mut level: Vec<f64> = (0..like.nodes)
+    let names: Vec<String> = (1..=shape.nodes).map(|i| format!("node-{i:02}")).collect();
+    let mut level: Vec<f64> = (0..shape.nodes)
         .map(|i| {
-            if i < like.hot {
-                0.78 + 0.12 * chance.next()
+            if i < shape.hot {
+                0.78 + 0.12 * random.next()
             } else {
-                0.18 + 0.32 * chance.next()
+                0.18 + 0.32 * random.next()
             }
         })
         .collect();
-    let request: Vec<f64> = (0..like.nodes)
-        .map(|_| 0.52 + 0.12 * chance.next())
+    let request: Vec<f64> = (0..shape.nodes)
+        .map(|_| 0.52 + 0.12 * random.next())
         .collect();
-    let mut series: Vec<[Vec<Option<Ratio>>; 4]> = vec![Default::default(); like.nodes];
-    let mut pods: Vec<Vec<u32>> = vec![Vec::new(); like.nodes];
-    let mut count: Vec<u32> = vec![28; like.nodes];
+    let mut series: Vec<[Vec<Option<Ratio>>; 4]> = vec![Default::default(); shape.nodes];
+    let mut pods: Vec<Vec<u32>> = vec![Vec::new(); shape.nodes];
+    let mut count: Vec<u32> = vec![28; shape.nodes];
     let mut evictions = Vec::new();
     for step in 0..STEPS {
-        if step >= 8 && (step - 8) % like.every == 0 {
+        if step >= 8 && (step - 8) % shape.every == 0 {
             let from = most(&level, f64::total_cmp);
             if level[from] > 0.70 {
                 let to = most(&level, |a, b| b.total_cmp(a));
-                level[from] -= like.pod;
-                level[to] += like.pod;
+                level[from] -= shape.pod;
+                level[to] += shape.pod;
                 count[from] -= 1;
                 count[to] += 1;
                 let n = evictions.len();
@@ -63,7 +63,7 @@ pub(super) fn trace(like: &Like) -> Trace {
                     from: names[from].clone(),
                     may_land: vec![
                         names[if n % 5 == 3 {
-                            (to + 1) % like.nodes
+                            (to + 1) % shape.nodes
                         } else {
                             to
                         }]
@@ -71,7 +71,7 @@ pub(super) fn trace(like: &Like) -> Trace {
                     ],
                     foreseen: Some(
                         names[if n % 5 == 3 {
-                            (to + 1) % like.nodes
+                            (to + 1) % shape.nodes
                         } else {
                             to
                         }]
@@ -83,25 +83,25 @@ pub(super) fn trace(like: &Like) -> Trace {
                     reason: format!(
                         "node {} uses {:.0}% of its cpu, above 70%",
                         names[from],
-                        (level[from] + like.pod) * 100.0
+                        (level[from] + shape.pod) * 100.0
                     ),
                 });
             }
         }
-        for i in 0..like.nodes {
+        for i in 0..shape.nodes {
             let wave =
-                (count_f(step) / 19.0 + count_f(i)).sin() * 0.02 + (chance.next() - 0.5) * 0.015;
-            let late = i + 1 == like.nodes && step < 30;
-            let gone = i + 2 == like.nodes && step > 90;
-            let told = |v: f64| (!late && !gone).then(|| Ratio::new(v.max(0.0)).unwrap());
-            series[i][0].push(told(level[i] + wave));
-            series[i][1].push(told(0.35 + level[i] * 0.3 + wave / 2.0));
-            series[i][2].push(told(request[i] + f64::from(count[i]) * 0.002));
-            series[i][3].push(told(request[i] * 0.9));
+                (count_f(step) / 19.0 + count_f(i)).sin() * 0.02 + (random.next() - 0.5) * 0.015;
+            let late = i + 1 == shape.nodes && step < 30;
+            let gone = i + 2 == shape.nodes && step > 90;
+            let sample = |v: f64| (!late && !gone).then(|| Ratio::new(v.max(0.0)).unwrap());
+            series[i][0].push(sample(level[i] + wave));
+            series[i][1].push(sample(0.35 + level[i] * 0.3 + wave / 2.0));
+            series[i][2].push(sample(request[i] + f64::from(count[i]) * 0.002));
+            series[i][3].push(sample(request[i] * 0.9));
             pods[i].push(count[i]);
         }
     }
-    let nodes: Vec<NodeTrace> = (0..like.nodes)
+    let nodes: Vec<NodeTrace> = (0..shape.nodes)
         .map(|i| NodeTrace {
             name: names[i].clone(),
             actual: [
@@ -120,11 +120,11 @@ pub(super) fn trace(like: &Like) -> Trace {
     let balance = ["cpu", "memory"]
         .map(|r| (r.to_owned(), balance_of(&nodes, r)))
         .into();
-    finished(like, nodes, evictions, balance)
+    finished(shape, nodes, evictions, balance)
 }
 
 fn finished(
-    like: &Like,
+    shape: &TraceShape,
     nodes: Vec<NodeTrace>,
     evictions: Vec<Eviction>,
     balance: BTreeMap<String, Vec<Option<Balance>>>,
@@ -166,11 +166,10 @@ fn finished(
         last: last.to_owned(),
     };
     Trace {
-        scenario: "Ten nodes late at night".to_owned(),
-        about:
-            "Three nodes are busy, seven have little to do, and by their requests all look alike."
-                .to_owned(),
-        policy: like.policy.to_owned(),
+        scenario: "Ten nodes at night".to_owned(),
+        about: "Three nodes are busy and seven are nearly idle, but all have similar requests."
+            .to_owned(),
+        policy: shape.policy.to_owned(),
         start,
         end: start + SignedDuration::from_hours(2),
         step: SignedDuration::from_mins(1),
@@ -259,11 +258,11 @@ fn count_f(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap())
 }
 
-/// The same chances every time.
-struct Chance(u64);
+/// A random generator with the same sequence every time.
+struct Random(u64);
 
-impl Chance {
-    /// Between zero and one.
+impl Random {
+    /// Returns a number between zero and one.
     fn next(&mut self) -> f64 {
         self.0 = self
             .0

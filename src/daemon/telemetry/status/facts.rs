@@ -16,28 +16,28 @@ use crate::values::Ratio;
 
 /// The first items of a long list, and the number of items left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Listed<T> {
+pub struct Truncated<T> {
     /// The first items.
     pub items: Vec<T>,
     /// The number of items left out.
     pub more: usize,
 }
 
-impl<T> Default for Listed<T> {
+impl<T> Default for Truncated<T> {
     fn default() -> Self {
-        Listed {
+        Truncated {
             items: Vec::new(),
             more: 0,
         }
     }
 }
 
-impl<T> Listed<T> {
+impl<T> Truncated<T> {
     /// Keeps at most the first `most` items.
     pub fn first(most: usize, all: impl IntoIterator<Item = T>) -> Self {
         let mut all = all.into_iter();
         let items = all.by_ref().take(most).collect();
-        Listed {
+        Truncated {
             items,
             more: all.count(),
         }
@@ -51,7 +51,7 @@ impl<T> Listed<T> {
 
 /// Facts that do not change while the program runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct About {
+pub struct InstanceInfo {
     /// The version of evenkeel.
     pub version: &'static str,
     /// The name under which evictions are reported.
@@ -69,7 +69,7 @@ pub struct About {
 /// The role of this instance in leader election.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "code", content = "holder", rename_all = "snake_case")]
-pub enum Part {
+pub enum ElectionRole {
     /// Leader election is off.
     #[default]
     Alone,
@@ -81,7 +81,7 @@ pub enum Part {
 
 /// The state of one usage source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Source {
+pub struct SourceStatus {
     /// The name of the source in the policy.
     pub name: &'static str,
     /// Whether decisions use this source now.
@@ -117,7 +117,7 @@ pub struct CycleSummary {
 
 /// A plan and the outcomes of its moves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Round {
+pub struct PlanStatus {
     /// When the plan was decided.
     pub at: Timestamp,
     /// The duration of the cycle, in milliseconds.
@@ -126,16 +126,16 @@ pub struct Round {
     pub dry_run: bool,
     /// Why the cycle considered no pod at all.
     pub halted: Option<Halt>,
-    /// What ratios and balance measure.
+    /// The basis of ratios and balance: actual usage or requests.
     pub basis: Basis,
     /// Nodes per class, the worst class first. A node counts for its worst class.
     pub classes: Vec<ClassCount>,
     /// The balance of the nodes, by resource.
     pub balance: BTreeMap<String, BalanceChange>,
     /// The nodes, the worst first.
-    pub nodes: Listed<NodeStatus>,
+    pub nodes: Truncated<NodeStatus>,
     /// The evictions, in their order.
-    pub moves: Listed<MoveStatus>,
+    pub moves: Truncated<MoveStatus>,
     /// The number of evictions made.
     pub evicted: usize,
     /// Candidates that stay, grouped by refusal, the most frequent refusal first.
@@ -143,11 +143,11 @@ pub struct Round {
     /// Why a strategy as a whole does nothing.
     pub notes: Vec<Note>,
     /// Workloads whose requests are far from their usage, the worst first.
-    pub rightsizing: Listed<Rightsizing>,
+    pub rightsizing: Truncated<Rightsizing>,
     /// The soft taints that steer the scheduler.
-    pub steering: Listed<Steer>,
+    pub steering: Truncated<Steer>,
     /// Objects that could not be read.
-    pub skipped: Listed<Skipped>,
+    pub skipped: Truncated<Skipped>,
 }
 
 /// The number of nodes of a class.
@@ -217,18 +217,18 @@ pub struct RefusalGroup {
     /// The most frequent sentence among these refusals.
     pub message: String,
     /// The pods.
-    pub pods: Listed<Kept>,
+    pub pods: Truncated<Kept>,
 }
 
 /// The evictions in the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Remembered {
+pub struct LedgerStatus {
     /// Evictions that still matter, the newest first.
-    pub entries: Listed<LedgerEviction>,
+    pub entries: Truncated<LedgerEviction>,
     /// The number of evictions that are not settled yet.
     pub open: usize,
     /// Workloads in cooldown because their moves did not help, the longest cooldown first.
-    pub resting: Listed<RestingWorkload>,
+    pub resting: Truncated<RestingWorkload>,
 }
 
 /// An eviction in the ledger.

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 
 use crate::policy::Basis;
-use crate::render::html::{Document, content_security_policy};
+use crate::render::html::{HtmlPage, content_security_policy};
 use crate::render::words::span;
 
 use super::StatusView;
-use super::facts::Part;
+use super::facts::ElectionRole;
 
 mod history;
 mod ledger;
@@ -36,7 +36,7 @@ pub(super) fn policy() -> &'static str {
 
 /// Returns the page.
 pub(super) fn html(view: &StatusView<'_>) -> String {
-    Document {
+    HtmlPage {
         title: &view.state.to_string(),
         style: &style::STYLE,
         script: style::SCRIPT,
@@ -74,12 +74,12 @@ fn badges(view: &StatusView<'_>) -> Vec<(&'static str, &'static str)> {
     let about = view.about;
     [
         (
-            *view.part == Part::Leading,
+            *view.part == ElectionRole::Leading,
             "leader",
             "several instances run, and this one acts",
         ),
         (
-            matches!(view.part, Part::Standby(_)),
+            matches!(view.part, ElectionRole::Standby(_)),
             "standby",
             "several instances run, and another one acts",
         ),
@@ -125,7 +125,7 @@ fn body(view: &StatusView<'_>) -> Markup {
             (nodes::section(plan))
             (plan::section(view, plan))
             (rightsizing::section(plan))
-        } @else if matches!(view.part, Part::Standby(_)) {
+        } @else if matches!(view.part, ElectionRole::Standby(_)) {
             p { "The page of the leading instance shows the plan and the ledger." }
         } @else {
             p { "The first plan appears here as soon as it is made." }
@@ -144,7 +144,8 @@ fn footer(view: &StatusView<'_>) -> Markup {
         p { "Policy: " (about.policy) }
         p {
             "evenkeel " (about.version) ", instance " (about.instance)
-            ", running for " (span(view.since(about.started))) " since " (moment(about.started)) ". "
+            ", running for " (span(view.since(about.started)))
+            " since " (moment(about.started)) ". "
             "The same data as JSON: " a href="status.json" { "/status.json" } ". "
             "As of " (moment(view.now)) span.live #live {} "."
         }

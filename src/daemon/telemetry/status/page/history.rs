@@ -53,7 +53,7 @@ struct DeviationChart<'h> {
 }
 
 impl<'h> DeviationChart<'h> {
-    /// Returns `None` where there is nothing to draw: fewer than two cycles, or no known deviation.
+    /// Returns `None` for fewer than two cycles, or if no deviation is known.
     fn of(cycles: &'h [&'h CycleSummary]) -> Option<Self> {
         let [first, .., last] = cycles else {
             return None;
@@ -81,12 +81,16 @@ impl<'h> DeviationChart<'h> {
                     "Standard deviation over the nodes"
                     @for (resource, line) in self.resources.iter().zip(LINES) {
                         " " span.key {
-                            svg width="26" height="8" aria-hidden="true" { path class=(line) d="M0 4H26" {} }
+                            svg width="26" height="8" aria-hidden="true" {
+                                path class=(line) d="M0 4H26" {}
+                            }
                             (resource)
                         }
                     }
                     " " span.key {
-                        svg width="10" height="10" aria-hidden="true" { circle.mark cx="5" cy="5" r="4" {} }
+                        svg width="10" height="10" aria-hidden="true" {
+                            circle.mark cx="5" cy="5" r="4" {}
+                        }
                         "pods evicted"
                     }
                 }
@@ -104,7 +108,8 @@ impl<'h> DeviationChart<'h> {
                     text x="-8" dy="4" text-anchor="end" y=(y) { (percent(share)) }
                 }
                 // Lines are drawn in a stretched picture, so that their points fit any width.
-                svg width="100%" height=(HEIGHT) viewBox={ "0 0 1000 " (HEIGHT) } preserveAspectRatio="none" {
+                svg width="100%" height=(HEIGHT)
+                    viewBox={ "0 0 1000 " (HEIGHT) } preserveAspectRatio="none" {
                     @for (resource, line) in self.resources.iter().zip(LINES) {
                         path class=(line) d=(self.line(resource)) {}
                     }
@@ -157,13 +162,19 @@ fn deviation(cycle: &CycleSummary, resource: &str) -> String {
         .map_or("unknown".to_owned(), ToString::to_string)
 }
 
+fn outcome_class(outcome: &str) -> &'static str {
+    match outcome {
+        "failed" | "halted" | "waiting" => "bad",
+        _ => "plain",
+    }
+}
+
 fn rows(view: &StatusView<'_>, cycles: &[&CycleSummary]) -> Markup {
     html! {
         @for cycle in cycles {
-            @let class = if ["failed", "halted", "waiting"].contains(&cycle.outcome) { "bad" } else { "plain" };
             tr {
                 th.when scope="row" { (ago(view, cycle.at)) }
-                td { span class=(class) { (cycle.outcome) } }
+                td { span class=(outcome_class(cycle.outcome)) { (cycle.outcome) } }
                 td {
                     (cycle.evicted)
                     @if cycle.planned != cycle.evicted { "\u{a0}of\u{a0}" (cycle.planned) }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::render::words::{counted, span};
 
 use super::super::StatusView;
-use super::super::facts::{LedgerEviction, Listed, Remembered, RestingWorkload};
+use super::super::facts::{LedgerEviction, LedgerStatus, RestingWorkload, Truncated};
 use super::parts::{ago, folding, left_out, wide_table};
 
 const OPEN: usize = 12;
@@ -13,7 +13,7 @@ const HEADS: [&str; 5] = ["evicted", "pod", "from → to", "result", "cooldown"]
 const RESTING_HEADS: [&str; 3] = ["workload", "moves that did not help", "cooldown"];
 
 /// The section.
-pub(super) fn section(view: &StatusView<'_>, ledger: &Remembered) -> Markup {
+pub(super) fn section(view: &StatusView<'_>, ledger: &LedgerStatus) -> Markup {
     let (entries, resting) = (&ledger.entries, &ledger.resting);
     html! {
         section aria-labelledby="h-ledger" {
@@ -24,7 +24,8 @@ pub(super) fn section(view: &StatusView<'_>, ledger: &Remembered) -> Markup {
                 p.facts {
                     (counted(entries.total(), "recent eviction"))
                     ", waiting for " (counted(ledger.open, "replacement")) ", "
-                    (counted(resting.total(), "workload")) " in cooldown because moves did not help."
+                    (counted(resting.total(), "workload"))
+                    " in cooldown because moves did not help."
                 }
                 (folding(&entries.items, OPEN, "ledger", "older evictions", |entries, id| {
                     wide_table(id, &HEADS, &rows(view, entries))
@@ -69,7 +70,7 @@ fn result_class(state: &str) -> &'static str {
     }
 }
 
-fn resting_table(view: &StatusView<'_>, resting: &Listed<RestingWorkload>) -> Markup {
+fn resting_table(view: &StatusView<'_>, resting: &Truncated<RestingWorkload>) -> Markup {
     let rows = html! {
         @for workload in &resting.items {
             tr {

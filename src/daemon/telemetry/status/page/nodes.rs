@@ -10,17 +10,19 @@ use crate::render::bar::{Bar, ReferenceMark};
 use crate::render::words::percent;
 use crate::values::Ratio;
 
-use super::super::facts::{NodeStatus, Round};
+use super::super::facts::{NodeStatus, PlanStatus};
 use super::bar_meanings;
 use super::parts::{folding, left_out, thousands};
 
 /// Further nodes are folded.
 const OPEN: usize = 25;
 
+const NODES_LEFT_OUT: &str = "nodes, none worse than those above; /metrics lists all nodes";
+
 /// The newest sample is shown where it differs from the smoothed usage by at least this share.
 const NOTABLE_DIFFERENCE: f64 = 0.03;
 
-/// What all bars of a page share.
+/// The properties that all bars of a page share.
 struct NodeBars<'r> {
     resources: Vec<&'r str>,
     basis: Basis,
@@ -39,49 +41,53 @@ struct NodeLoad {
 }
 
 /// The section.
-pub(super) fn section(round: &Round) -> Markup {
-    let bars = NodeBars::of(round);
-    let (thick, thin) = bar_meanings(round.basis);
+pub(super) fn section(plan: &PlanStatus) -> Markup {
+    let bars = NodeBars::of(plan);
+    let (thick, thin) = bar_meanings(plan.basis);
     html! {
         section aria-labelledby="h-nodes" {
             h2 #h-nodes { "Nodes" }
-            (classes(round))
-            (balance(round))
+            (classes(plan))
+            (balance(plan))
             p.hint {
-                "As of the last plan, as shares of allocatable. Thick bar: " (thick) ", by which the policy balances. Thin bar: " (thin)
-                ". Dashed line: threshold; a node below it has room. Solid line: target; a node above it should lose pods."
+                "As of the last plan, as shares of allocatable. Thick bar: " (thick)
+                ", by which the policy balances. Thin bar: " (thin)
+                ". Dashed line: threshold; a node at or below it has room. "
+                "Solid line: target; a node above it should lose pods."
             }
-            @if round.nodes.items.is_empty() {
+            @if plan.nodes.items.is_empty() {
                 p { "The cluster has no nodes." }
             }
-            (folding(&round.nodes.items, OPEN, "nodes", "more nodes", |nodes, _| bars.table(nodes)))
-            (left_out(round.nodes.more, "nodes, none worse than those above; /metrics lists all nodes"))
+            (folding(&plan.nodes.items, OPEN, "nodes", "more nodes", |nodes, _| bars.table(nodes)))
+            (left_out(plan.nodes.more, NODES_LEFT_OUT))
         }
     }
 }
 
 /// The number of nodes of each class.
-fn classes(round: &Round) -> Markup {
+fn classes(plan: &PlanStatus) -> Markup {
     html! {
         ul.tally {
-            li { b { (thousands(round.nodes.total())) } " nodes" }
-            @for count in &round.classes {
+            li { b { (thousands(plan.nodes.total())) } " nodes" }
+            @for count in &plan.classes {
                 li { b { (thousands(count.nodes)) } " " (class_tag(Some(count.class))) }
             }
         }
     }
 }
 
-fn balance(round: &Round) -> Markup {
-    let moves = round.moves.total() > 0;
+fn balance(plan: &PlanStatus) -> Markup {
+    let moves = plan.moves.total() > 0;
     html! {
-        @if !round.balance.is_empty() {
+        @if !plan.balance.is_empty() {
             p.facts {
                 "Standard deviation over the nodes (lower is more even): "
-                @for (i, (resource, change)) in round.balance.iter().enumerate() {
+                @for (i, (resource, change)) in plan.balance.iter().enumerate() {
                     @if i > 0 { " · " }
                     (resource) " " b { (change.before.deviation) }
-                    @if let Some(after) = change.after.filter(|_| moves) { " → " (after.deviation) }
+                    @if let Some(after) = change.after.filter(|_| moves) {
+                        " → " (after.deviation)
+                    }
                 }
                 @if moves { " once all replacements have landed as forecast" }
             }
@@ -90,14 +96,14 @@ fn balance(round: &Round) -> Markup {
 }
 
 impl<'r> NodeBars<'r> {
-    fn of(round: &'r Round) -> Self {
-        let pictures = || round.nodes.items.iter().map(|node| &node.picture);
+    fn of(plan: &'r PlanStatus) -> Self {
+        let pictures = || plan.nodes.items.iter().map(|node| &node.picture);
         let pools: BTreeSet<&str> = pictures()
             .filter_map(|picture| picture.pool.as_deref())
             .collect();
         NodeBars {
             resources: resources(pictures()),
-            basis: round.basis,
+            basis: plan.basis,
             several_pools: pools.len() > 1,
             top: pictures()
                 .flat_map(shares)
@@ -197,7 +203,9 @@ impl NodeLoad {
                 None => b { "usage unknown" },
             }
             @if let Some(requests) = self.requests { " · " (percent(requests.get())) " requested" }
-            @if let Some(latest) = self.notable_latest() { " · newest sample " (percent(latest.get())) }
+            @if let Some(latest) = self.notable_latest() {
+                " · newest sample " (percent(latest.get()))
+            }
             @if let (Some(low), Some(high)) = (self.band.low, self.band.high) {
                 span.sr { ", band from " (low) " to " (high) }
             }

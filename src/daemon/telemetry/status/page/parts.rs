@@ -27,7 +27,7 @@ pub(super) fn fold(kind: &str, name: &str, summary: &Markup, content: &Markup) -
     }
 }
 
-/// A table that scrolls sideways where it is too wide. The script keeps its position by its id.
+/// A table that scrolls sideways on a narrow screen. The script restores its position by its id.
 pub(super) fn wide_table(id: &str, heads: &[&str], rows: &Markup) -> Markup {
     html! {
         div.wide tabindex="0" id=(id) {

@@ -6,7 +6,7 @@ use crate::model::plan::SteerValue;
 use crate::render::words::counted;
 
 use super::super::StatusView;
-use super::super::facts::{Listed, MoveStatus, RefusalGroup, Round};
+use super::super::facts::{MoveStatus, PlanStatus, RefusalGroup, Truncated};
 use super::parts::{ago, fold, folding, left_out, thousands, wide_table};
 
 const OPEN: usize = 30;
@@ -15,34 +15,34 @@ const KEPT_HEADS: [&str; 3] = ["pod", "node", "reason"];
 const STEERING_HEADS: [&str; 3] = ["node", "taint", "reason"];
 
 /// The sections.
-pub(super) fn section(view: &StatusView<'_>, round: &Round) -> Markup {
+pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
     html! {
         section aria-labelledby="h-plan" {
             h2 #h-plan { "Last plan" }
             p.facts {
-                "Decided " (ago(view, round.at)) ", took " (round.took_ms) " ms"
-                @if round.moves.total() > 0 {
-                    ": " (counted(round.moves.total(), "move"))
-                    @if round.dry_run {
+                "Decided " (ago(view, plan.at)) ", took " (plan.took_ms) " ms"
+                @if plan.moves.total() > 0 {
+                    ": " (counted(plan.moves.total(), "move"))
+                    @if plan.dry_run {
                         ", none made because this is a dry run"
                     } @else {
-                        ", " (thousands(round.evicted)) " made"
+                        ", " (thousands(plan.evicted)) " made"
                     }
                 }
                 "."
             }
-            @if let Some(halted) = &round.halted {
+            @if let Some(halted) = &plan.halted {
                 p.notice { b { "Halted:" } " " (halted) }
             }
-            (moves(&round.moves))
-            (notes(round))
+            (moves(&plan.moves))
+            (notes(plan))
         }
-        @if !round.kept.is_empty() { (kept(round)) }
-        @if round.steering.total() > 0 { (steering(round)) }
+        @if !plan.kept.is_empty() { (kept(plan)) }
+        @if plan.steering.total() > 0 { (steering(plan)) }
     }
 }
 
-fn moves(moves: &Listed<MoveStatus>) -> Markup {
+fn moves(moves: &Truncated<MoveStatus>) -> Markup {
     html! {
         @if moves.items.is_empty() {
             p { "No moves planned." }
@@ -90,12 +90,12 @@ fn outcome(status: &MoveStatus) -> Markup {
 }
 
 /// Why strategies do nothing, and objects that could not be read.
-fn notes(round: &Round) -> Markup {
-    let skipped = &round.skipped;
+fn notes(plan: &PlanStatus) -> Markup {
+    let skipped = &plan.skipped;
     html! {
-        @if !round.notes.is_empty() {
+        @if !plan.notes.is_empty() {
             ul.notes {
-                @for note in &round.notes {
+                @for note in &plan.notes {
                     li { (note.strategy) ", pool " (note.pool) ": " (note.why) }
                 }
             }
@@ -110,14 +110,15 @@ fn notes(round: &Round) -> Markup {
     }
 }
 
-fn kept(round: &Round) -> Markup {
+fn kept(plan: &PlanStatus) -> Markup {
     html! {
         section aria-labelledby="h-kept" {
             h2 #h-kept { "Why pods stay" }
             p.hint { "Pods that a strategy would evict, grouped by the reason that keeps them." }
-            @for group in &round.kept {
+            @for group in &plan.kept {
                 @let summary = html! {
-                    b { (thousands(group.pods.total())) } " " code { (group.code) } " " (group.message)
+                    b { (thousands(group.pods.total())) } " "
+                    code { (group.code) } " " (group.message)
                 };
                 (fold("kept", group.code, &summary, &kept_table(group)))
             }
@@ -141,9 +142,9 @@ fn kept_table(group: &RefusalGroup) -> Markup {
     }
 }
 
-fn steering(round: &Round) -> Markup {
+fn steering(plan: &PlanStatus) -> Markup {
     let rows = html! {
-        @for steer in &round.steering.items {
+        @for steer in &plan.steering.items {
             tr {
                 th scope="row" { (steer.node) }
                 td {
@@ -161,7 +162,7 @@ fn steering(round: &Round) -> Markup {
             h2 #h-steering { "Steering" }
             p.hint { "PreferNoSchedule taints that make nodes the scheduler's last choice." }
             (wide_table("w-steering", &STEERING_HEADS, &rows))
-            (left_out(round.steering.more, "nodes"))
+            (left_out(plan.steering.more, "nodes"))
         }
     }
 }

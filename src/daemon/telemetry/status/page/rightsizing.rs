@@ -7,14 +7,14 @@ use crate::model::plan::{Rightsizing, Suggestion};
 use crate::render::words::span;
 use crate::values::quantity;
 
-use super::super::facts::Round;
+use super::super::facts::PlanStatus;
 use super::parts::{left_out, wide_table};
 
 const HEADS: [&str; 5] = ["workload", "pods measured", "cpu", "memory", "error"];
 
 /// The section; empty without rightsizing.
-pub(super) fn section(round: &Round) -> Markup {
-    let workloads = &round.rightsizing;
+pub(super) fn section(plan: &PlanStatus) -> Markup {
+    let workloads = &plan.rightsizing;
     let Some(longest) = workloads.items.iter().map(|workload| workload.span).max() else {
         return html! {};
     };
@@ -22,7 +22,8 @@ pub(super) fn section(round: &Round) -> Markup {
         section aria-labelledby="h-rightsizing" {
             h2 #h-rightsizing { "Requests far from usage" }
             p.hint {
-                "Per pod, all containers together: current request → recommended request. Measured over " (span(longest))
+                "Per pod, all containers together: current request → recommended request. "
+                "Measured over " (span(longest))
                 @if longest < SignedDuration::from_hours(24) {
                     ". This may not include a peak: measure for a day before you lower a request."
                 } @else { "." }

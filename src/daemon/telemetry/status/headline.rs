@@ -8,12 +8,12 @@ use serde::{Serialize, Serializer};
 use crate::render::words::{counted, span};
 
 use super::super::Health;
-use super::Status;
-use super::facts::{Part, Round};
+use super::BoardState;
+use super::facts::{ElectionRole, PlanStatus};
 
 /// The condition of the daemon and the cluster, as a code and a sentence.
 #[derive(Clone, Debug, PartialEq)]
-pub enum State {
+pub enum Headline {
     /// No plan was made yet.
     Starting,
     /// The daemon cannot decide for this reason.
@@ -83,31 +83,31 @@ pub enum State {
     Idle,
 }
 
-impl State {
+impl Headline {
     /// Returns the headline for this moment.
-    pub(super) fn of(status: &Status, health: &Health, now: Timestamp) -> Self {
+    pub(super) fn of(status: &BoardState, health: &Health, now: Timestamp) -> Self {
         if let Some(overdue) = health.overdue(now) {
-            return State::Stuck(overdue);
+            return Headline::Stuck(overdue);
         }
         if let Some(why) = health.waiting_for() {
-            return State::Waiting(why);
+            return Headline::Waiting(why);
         }
-        if let Part::Standby(holder) = &status.part {
-            return State::Standby(holder.clone());
+        if let ElectionRole::Standby(holder) = &status.part {
+            return Headline::Standby(holder.clone());
         }
         if let Some(cycle) = status
             .history
             .back()
             .filter(|cycle| cycle.outcome == "failed")
         {
-            return State::Failed(cycle.message.clone());
+            return Headline::Failed(cycle.message.clone());
         }
-        status.round.as_deref().map_or(State::Starting, |round| {
-            State::after_plan(round, status.ledger.as_ref().map_or(0, |l| l.open), now)
+        status.round.as_deref().map_or(Headline::Starting, |round| {
+            Headline::after_plan(round, status.ledger.as_ref().map_or(0, |l| l.open), now)
         })
     }
 
-    fn after_plan(round: &Round, awaited: usize, now: Timestamp) -> Self {
+    fn after_plan(round: &PlanStatus, awaited: usize, now: Timestamp) -> Self {
         let (hot, planned) = (round.count("hot"), round.moves.total());
         let sum = |codes: &[&str]| codes.iter().map(|code| round.count(code)).sum::<usize>();
         let unknown = sum(&["unknown", "doubtful", "not-ready"]);
@@ -119,63 +119,63 @@ impl State {
         let in_use = sum(&["in-use", "in-use-cordoned", "leaving"]);
         let kept = round.kept.iter().map(|group| group.pods.total()).sum();
         if let Some(why) = &round.halted {
-            return State::Halted(why.to_string());
+            return Headline::Halted(why.to_string());
         }
         match (planned, hot, round.count("warming")) {
-            (1.., _, _) if round.dry_run => State::WouldMove { planned, hot },
-            (1.., _, _) => State::Moving {
+            (1.., _, _) if round.dry_run => Headline::WouldMove { planned, hot },
+            (1.., _, _) => Headline::Moving {
                 evicted: round.evicted,
                 planned,
                 ago: now.duration_since(round.at),
                 hot,
                 awaited,
             },
-            (_, 1.., _) => State::Uneven {
+            (_, 1.., _) => Headline::Uneven {
                 hot,
                 kept,
                 why: why(round),
             },
-            (_, _, warming @ 1..) => State::Warming(warming),
-            _ if underused > 0 => State::Unpacked {
+            (_, _, warming @ 1..) => Headline::Warming(warming),
+            _ if underused > 0 => Headline::Unpacked {
                 underused,
                 kept,
                 why: why(round),
             },
-            _ if even + cold > 0 => State::Even {
+            _ if even + cold > 0 => Headline::Even {
                 even: even + in_use,
                 cold,
                 unknown,
             },
-            _ if in_use > 0 => State::Packed(in_use),
-            _ if unknown > 0 => State::Blind(unknown),
-            _ => State::Idle,
+            _ if in_use > 0 => Headline::Packed(in_use),
+            _ if unknown > 0 => Headline::Blind(unknown),
+            _ => Headline::Idle,
         }
     }
 
     /// The stable code.
     pub const fn code(&self) -> &'static str {
         match self {
-            State::Starting => "starting",
-            State::Waiting(_) => "waiting",
-            State::Standby(_) => "standby",
-            State::Stuck(_) => "stuck",
-            State::Failed(_) => "failed",
-            State::Halted(_) => "halted",
-            State::Moving { .. } => "moving",
-            State::WouldMove { .. } => "would-move",
-            State::Uneven { .. } => "uneven",
-            State::Unpacked { .. } => "unpacked",
-            State::Packed(_) => "packed",
-            State::Warming(_) => "warming",
-            State::Blind(_) => "blind",
-            State::Even { .. } => "even",
-            State::Idle => "idle",
+            Headline::Starting => "starting",
+            Headline::Waiting(_) => "waiting",
+            Headline::Standby(_) => "standby",
+            Headline::Stuck(_) => "stuck",
+            Headline::Failed(_) => "failed",
+            Headline::Halted(_) => "halted",
+            Headline::Moving { .. } => "moving",
+            Headline::WouldMove { .. } => "would-move",
+            Headline::Uneven { .. } => "uneven",
+            Headline::Unpacked { .. } => "unpacked",
+            Headline::Packed(_) => "packed",
+            Headline::Warming(_) => "warming",
+            Headline::Blind(_) => "blind",
+            Headline::Even { .. } => "even",
+            Headline::Idle => "idle",
         }
     }
 }
 
 /// Returns why no pod can be evicted: the most frequent refusal, or the note of a strategy.
-fn why(round: &Round) -> String {
+fn why(round: &PlanStatus) -> String {
     let kept = round.kept.first().map(|group| match round.kept.len() - 1 {
         0 => group.message.clone(),
         others => format!("{}; and {}", group.message, counted(others, "other reason")),
@@ -184,29 +184,29 @@ fn why(round: &Round) -> String {
         .unwrap_or_default()
 }
 
-impl fmt::Display for State {
+impl fmt::Display for Headline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            State::Starting => f.write_str("Starting: no plan yet"),
-            State::Waiting(why) => write!(f, "Waiting: {why}"),
-            State::Standby(Some(holder)) => {
+            Headline::Starting => f.write_str("Starting: no plan yet"),
+            Headline::Waiting(why) => write!(f, "Waiting: {why}"),
+            Headline::Standby(Some(holder)) => {
                 write!(f, "Standby: {holder} leads; this instance does nothing")
             }
-            State::Standby(None) => {
+            Headline::Standby(None) => {
                 f.write_str("Standby: the leader is not known; this instance does nothing")
             }
-            State::Stuck(silent) => write!(
+            Headline::Stuck(silent) => write!(
                 f,
                 "Stuck: the main loop has not responded for {}",
                 span(*silent)
             ),
-            State::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
-            State::Halted(why) => write!(f, "Halted: {why}"),
-            State::Moving { .. } | State::WouldMove { .. } => self.write_moves(f),
-            State::Uneven { hot, kept, why } => {
+            Headline::Failed(why) => write!(f, "Failed: {why}; the next cycle tries again"),
+            Headline::Halted(why) => write!(f, "Halted: {why}"),
+            Headline::Moving { .. } | Headline::WouldMove { .. } => self.write_moves(f),
+            Headline::Uneven { hot, kept, why } => {
                 write!(f, "Uneven: {} hot, {}", are(*hot), rejected(*kept, why))
             }
-            State::Unpacked {
+            Headline::Unpacked {
                 underused,
                 kept,
                 why,
@@ -216,32 +216,32 @@ impl fmt::Display for State {
                 are(*underused),
                 rejected(*kept, why)
             ),
-            State::Packed(nodes) => write!(
+            Headline::Packed(nodes) => write!(
                 f,
                 "Packed: none of {} is underused",
                 counted(*nodes, "node")
             ),
-            State::Warming(nodes) => write!(
+            Headline::Warming(nodes) => write!(
                 f,
                 "Watching: {} above a target, but not for long enough",
                 are(*nodes)
             ),
-            State::Blind(nodes) => {
+            Headline::Blind(nodes) => {
                 write!(f, "Blind: no usable data for {}", counted(*nodes, "node"))
             }
-            State::Even {
+            Headline::Even {
                 even,
                 cold,
                 unknown,
             } => f.write_str(&balanced(*even, *cold, *unknown)),
-            State::Idle => f.write_str("Nothing to do"),
+            Headline::Idle => f.write_str("Nothing to do"),
         }
     }
 }
 
-impl State {
+impl Headline {
     fn write_moves(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let State::WouldMove { planned, hot } = self {
+        if let Headline::WouldMove { planned, hot } = self {
             let hot = match hot {
                 0 => String::new(),
                 nodes => format!("{} hot, ", are(*nodes)),
@@ -249,7 +249,7 @@ impl State {
             let pods = counted(*planned, "pod");
             return write!(f, "Dry run: {hot}{pods} would be evicted");
         }
-        let State::Moving {
+        let Headline::Moving {
             evicted,
             planned,
             ago,
@@ -282,7 +282,8 @@ fn balanced(even: usize, cold: usize, unknown: usize) -> String {
             format!("Even: none of {all} nodes is hot; {even} within the band, {cold} with room")
         }
         (_, _) => format!(
-            "Even as far as known: none of {all} nodes is hot; {even} within the band, {cold} with room, {unknown} unknown"
+            "Even as far as known: none of {all} nodes is hot; {even} within the band, \
+             {cold} with room, {unknown} unknown"
         ),
     }
 }
@@ -311,10 +312,10 @@ fn were_hot(nodes: usize) -> String {
     }
 }
 
-impl Serialize for State {
+impl Serialize for Headline {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("State", 2)?;
+        let mut out = serializer.serialize_struct("Headline", 2)?;
         out.serialize_field("code", self.code())?;
         out.serialize_field("message", &self.to_string())?;
         out.end()

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::model::ledger::{Ending, Entry, Ledger, State};
 use crate::model::snapshot::Snapshot;
 
-use super::facts::{LedgerEviction, Listed, Remembered, RestingWorkload};
+use super::facts::{LedgerEviction, LedgerStatus, RestingWorkload, Truncated};
 
 const MOST_ENTRIES: usize = 200;
 const MOST_RESTING: usize = 100;
@@ -15,13 +15,13 @@ const MOST_RESTING: usize = 100;
 /// The node and the creation time of each replacement, by the pod's UID.
 type Replacements<'s> = BTreeMap<&'s str, (Option<&'s str>, Timestamp)>;
 
-impl Remembered {
+impl LedgerStatus {
     /// Summarises the ledger. The snapshot gives the replacements' nodes and may be slightly older than the ledger.
     pub fn of(ledger: &Ledger, snapshot: &Snapshot, rest: SignedDuration, now: Timestamp) -> Self {
         let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
         let replacements = replacements(&newest, snapshot);
-        Remembered {
-            entries: Listed {
+        LedgerStatus {
+            entries: Truncated {
                 items: newest
                     .iter()
                     .map(|entry| eviction(entry, &replacements, rest, now))
@@ -33,7 +33,7 @@ impl Remembered {
                 .iter()
                 .filter(|entry| !matches!(entry.state, State::Settled(_)))
                 .count(),
-            resting: Listed::first(MOST_RESTING, resting(ledger, now)),
+            resting: Truncated::first(MOST_RESTING, resting(ledger, now)),
         }
     }
 }

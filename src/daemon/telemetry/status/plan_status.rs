@@ -10,7 +10,8 @@ use crate::render::words::counted;
 use crate::values::Ratio;
 
 use super::facts::{
-    BalanceChange, ClassCount, CycleSummary, Listed, MoveStatus, NodeStatus, RefusalGroup, Round,
+    BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, PlanStatus, RefusalGroup,
+    Truncated,
 };
 
 /// Further nodes are counted but not listed.
@@ -22,7 +23,7 @@ const MOST_STEERED: usize = 100;
 const MOST_RIGHTSIZING: usize = 30;
 const MOST_SKIPPED: usize = 20;
 
-impl Round {
+impl PlanStatus {
     /// Summarises a plan, the outcomes of its moves and the duration of the cycle. There are no outcomes in a dry run and
     /// for a plan without moves.
     pub fn of(plan: &Plan, outcomes: &[Outcome], dry_run: bool, took: SignedDuration) -> Self {
@@ -32,7 +33,7 @@ impl Round {
             .iter()
             .enumerate()
             .map(|(i, planned)| MoveStatus::new(planned, outcomes.get(i), MOST_DESTINATIONS));
-        Round {
+        PlanStatus {
             at: plan.at,
             took_ms: millis(took),
             dry_run,
@@ -40,17 +41,17 @@ impl Round {
             basis: plan.before.basis,
             classes: classes(&nodes),
             balance: balance(plan),
-            nodes: Listed::first(MOST_NODES, nodes.into_iter().map(RankedNode::status)),
-            moves: Listed::first(MOST_MOVES, moves),
+            nodes: Truncated::first(MOST_NODES, nodes.into_iter().map(RankedNode::status)),
+            moves: Truncated::first(MOST_MOVES, moves),
             evicted: outcomes
                 .iter()
                 .filter(|outcome| **outcome == Outcome::Evicted)
                 .count(),
             kept: kept(&plan.kept),
             notes: plan.notes.clone(),
-            rightsizing: Listed::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
-            steering: Listed::first(MOST_STEERED, plan.steering.iter().cloned()),
-            skipped: Listed::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
+            rightsizing: Truncated::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
+            steering: Truncated::first(MOST_STEERED, plan.steering.iter().cloned()),
+            skipped: Truncated::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
         }
     }
 
@@ -214,7 +215,7 @@ fn kept(all: &[Kept]) -> Vec<RefusalGroup> {
         .map(|(code, pods)| RefusalGroup {
             code,
             message: most_frequent_sentence(&pods),
-            pods: Listed::first(MOST_KEPT, pods.into_iter().cloned()),
+            pods: Truncated::first(MOST_KEPT, pods.into_iter().cloned()),
         })
         .collect();
     groups.sort_by_key(|group| Reverse(group.pods.total()));
