@@ -62,7 +62,7 @@ pub(super) struct DeschedulerArgs {
 #[derive(Debug, Default)]
 struct IgnoredFlags(Vec<(&'static str, &'static str)>);
 
-/// What follows a flag. Boolean flags may stand alone, as `--flag` or `--flag=true`.
+/// The value of a flag. Boolean flags may omit it: `--flag` is `--flag=true`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FlagValue {
     Required,

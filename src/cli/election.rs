@@ -18,8 +18,8 @@ const LEASE: &str = "evenkeel";
 const DESCHEDULER_LEASE: &str = "descheduler";
 
 const NOT_WITH_ONCE: &str = "\
-found --leader-elect for a single run, expected one of the two: leave out --leader-elect or --once; \
---policy-config-file runs once unless --descheduling-interval is given";
+--leader-elect: found a single run, expected a daemon: leave out --leader-elect or --once; \
+--policy-config-file needs --descheduling-interval to run as a daemon";
 
 /// The flags of leader election, with the defaults of descheduler.
 #[expect(
@@ -151,7 +151,7 @@ mod tests {
     fn a_single_run_cannot_take_part_in_an_election() {
         let error = timing("--leader-elect", true).unwrap_err();
         assert!(
-            error.starts_with("found --leader-elect for a single run"),
+            error.starts_with("--leader-elect: found a single run"),
             "{error}"
         );
     }

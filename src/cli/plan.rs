@@ -1,4 +1,4 @@
-//! `evenkeel plan`: the moves that a cycle would make, for a live cluster or a file.
+//! `evenkeel plan`: the moves of one cycle, on a live cluster or on a file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub(super) struct Observation {
     /// Earlier evictions; empty if there is no ledger to read.
     pub(super) ledger: Ledger,
     pub(super) now: Timestamp,
-    /// The first lines of the output: source, time and whatever could not be read.
+    /// The first lines of the output: the source, the time and all failures to read something.
     pub(super) head: Vec<String>,
 }
 
@@ -150,7 +150,7 @@ pub(super) fn prepare(
     })
 }
 
-/// The policy with the scheduler's configuration, and what of the latter is not supported.
+/// The policy with the scheduler's configuration, and a warning for each unsupported setting of that.
 fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
     let mut loaded = policy::read_or_built_in(shared.policy.as_deref())?;
     if input.exact {

@@ -32,7 +32,7 @@ use super::{Misuse, Shared, clock, file, parse, policy};
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Run one cycle and exit, for a Job or a CronJob
+    /// Run one cycle and exit, as in a Job or a CronJob
     #[arg(long)]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the policy

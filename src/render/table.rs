@@ -21,7 +21,7 @@ impl Table {
             .load_preset(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Disabled);
         for row in rows {
-            // A cell is one line, whatever a name or a message contains.
+            // A cell is one line, even if a message contains line breaks.
             table.add_row(row.into_iter().map(|cell| cell.replace('\n', " ")));
         }
         table.discover_columns();

@@ -434,7 +434,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&stays),
-        "1 move would relieve 1 hot node, and bring none below target yet: 2 pods stay for disruption-budget"
+        "1 move would relieve 1 hot node, but bring none below target: 2 pods stay because of disruption-budget"
     );
     let stuck = Plan {
         moves: Vec::new(),
@@ -442,7 +442,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&stuck),
-        "nothing can be done: 1 node is hot, but 3 pods that would help stay, for the reasons above"
+        "no moves possible: 1 node is hot, but 3 pods that would help stay; see Kept"
     );
     let helpless = Plan {
         kept: Vec::new(),
@@ -450,7 +450,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&helpless),
-        "nothing can be done: no pod's leaving would relieve n1"
+        "no moves possible: no pod would relieve n1 by leaving"
     );
     let halted = Plan {
         halted: Some(Halt::FewNodes(1)),
@@ -458,7 +458,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&halted),
-        "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
+        "no pods considered: ready and selected nodes: 1; it takes two to move anything"
     );
     let blind = Plan {
         nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
@@ -466,7 +466,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&blind),
-        "nothing can be decided: no node's usage is known"
+        "no decision possible: the usage of every node is unknown"
     );
     let mute = [blind.nodes, quiet().nodes].concat();
     assert_eq!(
@@ -474,7 +474,7 @@ fn the_summary_says_what_the_plan_achieves() {
             nodes: mute,
             ..quiet()
         }),
-        "nothing to do: no node that is weighed is above its target; 1 node is left alone"
+        "no moves needed: no node that is weighed is above its target; 1 node is left alone"
     );
 }
 
@@ -503,7 +503,7 @@ fn a_large_cluster_shows_the_fullest_and_the_emptiest_nodes() {
             .count()
     };
     assert_eq!((lines(false), lines(true)), (40, 100));
-    assert!(text(&plan, 100, false).contains("… 60 nodes in between: --all lists them"));
+    assert!(text(&plan, 100, false).contains("… 60 more nodes in between: --all lists them"));
     assert!(!text(&plan, 100, false).contains("\nn50 "));
 }
 
