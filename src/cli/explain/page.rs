@@ -55,6 +55,9 @@ impl ExplanationText<'_> {
     ) -> fmt::Result {
         let Some(remedy) = remedy else { return Ok(()) };
         let text = to_change(remedy);
+        if indent == 0 {
+            return self.screen.line(f, &text, Some(Ink::Dim));
+        }
         self.screen
             .beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))
     }
