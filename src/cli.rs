@@ -109,7 +109,8 @@ struct Shared {
     /// Format of log lines; the log goes to standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
-    /// Log level: error, warn, info, debug or trace, optionally per module as in `info,kube=debug` [default: info for run, warn otherwise]
+    /// Log level: error, warn, info, debug or trace, optionally per module as in
+    /// `info,kube=debug` [default: info for run, warn otherwise]
     #[arg(long, value_name = "LEVEL", env = "RUST_LOG", hide_env_values = true)]
     log_level: Option<String>,
 }

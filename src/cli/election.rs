@@ -30,8 +30,16 @@ const NOT_WITH_ONCE: &str = "\
 #[command(next_help_heading = "Leader election")]
 pub(super) struct LeaderElectionArgs {
     /// Evict only while holding a Lease, so that one of several instances is active; not with --once
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
-        value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL",
+        hide_possible_values = true,
+        action = clap::ArgAction::Set
+    )]
     leader_elect: bool,
     /// Time without a renewal after which another instance takes over
     #[arg(long, value_name = "DURATION", default_value = "137s", value_parser = parse::timer)]
@@ -49,7 +57,13 @@ pub(super) struct LeaderElectionArgs {
     #[arg(long, value_name = "NAME")]
     leader_elect_resource_namespace: Option<String>,
     /// Kind of the lock; only Leases are supported
-    #[arg(long, value_name = "KIND", default_value = "leases", value_parser = ["leases"], hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "leases",
+        value_parser = ["leases"],
+        hide_possible_values = true
+    )]
     leader_elect_resource_lock: String,
 }
 

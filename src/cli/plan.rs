@@ -43,7 +43,12 @@ pub(super) struct InputArgs {
     #[arg(long, value_name = "TIME", requires = "from", value_parser = parse::timestamp)]
     now: Option<Timestamp>,
     /// Poll the usage of a live cluster for this long first [default: one reading; with Prometheus, its whole window]
-    #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = parse::positive_duration)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        conflicts_with = "from",
+        value_parser = parse::positive_duration
+    )]
     look: Option<SignedDuration>,
     /// Output format: tables, or JSON with every detail
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
@@ -189,7 +194,8 @@ fn from_file(
         format!("time: {now:.0}, {origin}"),
     ];
     if cluster.readings.nodes.is_empty() && policy.weighs_usage() {
-        let line = "no node metrics in the file: unknown usage does not count as idle; --help shows how to add them";
+        let line = "no node metrics in the file: unknown usage does not count as idle; \
+                    --help shows how to add them";
         head.push(line.to_owned());
     }
     let ledger = ledger_of_file(&mut cluster, path, shared, &mut head)?;

@@ -36,22 +36,46 @@ pub(super) struct RunArgs {
     #[arg(long)]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the policy
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
-        value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL",
+        hide_possible_values = true,
+        action = clap::ArgAction::Set
+    )]
     dry_run: bool,
     /// Decide as descheduler does: evict in its order, without the checks that it does not have
     #[arg(long)]
     exact: bool,
     /// Address of the probes /healthz and /readyz and of /metrics; unused with --once
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = parse::listen_address)]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "0.0.0.0:8080",
+        value_parser = parse::listen_address
+    )]
     listen: SocketAddr,
     /// Address of the read-only status page, or `none`; unused with --once. If the address is in use, the daemon logs a
     /// warning and runs without the page
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = status_address)]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8081",
+        value_parser = status_address
+    )]
     status_listen: StatusAddress,
     /// Serve metrics under descheduler's names as well [default: true with --policy-config-file]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
-        hide_possible_values = true)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_name = "BOOL",
+        hide_possible_values = true
+    )]
     descheduler_metrics: Option<bool>,
     /// Name of this instance in events and as the holder of the Lease
     #[arg(
@@ -269,7 +293,8 @@ async fn serve_status(
         Ok(listener) => listener,
         Err(error) => {
             warn!(
-                "status page disabled: cannot bind {address}: {error}; --status-listen sets another address, or none"
+                "status page disabled: cannot bind {address}: {error}; \
+                 --status-listen sets another address, or none"
             );
             return Board::default();
         }
