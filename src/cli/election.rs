@@ -9,7 +9,6 @@ use crate::cluster::lease::election::Timing;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::Lead;
 
-use super::run::RunArgs;
 use super::{Misuse, parse};
 
 /// The default name of the Lease.
@@ -67,6 +66,13 @@ pub(super) struct LeaderElectionArgs {
     leader_elect_resource_lock: String,
 }
 
+/// The name of this instance, and the Lease that is used unless the flags name another.
+pub(super) struct LeaseDefaults<'a> {
+    pub(super) instance: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) as_descheduler: bool,
+}
+
 impl LeaderElectionArgs {
     /// The durations of the election, or nothing without `--leader-elect`.
     pub(super) fn timing(&self, once: bool) -> Result<Option<Timing>, Misuse> {
@@ -87,18 +93,23 @@ impl LeaderElectionArgs {
     }
 
     /// The role of this instance in the election.
-    pub(super) fn lead(&self, timing: Timing, args: &RunArgs, client: &Client) -> Lead {
-        let default_name = if args.as_descheduler() {
+    pub(super) fn lead(
+        &self,
+        timing: Timing,
+        defaults: &LeaseDefaults<'_>,
+        client: &Client,
+    ) -> Lead {
+        let default_name = if defaults.as_descheduler {
             DESCHEDULER_LEASE
         } else {
             LEASE
         };
         let name = self.leader_elect_resource_name.as_deref();
-        let namespace = self.leader_elect_resource_namespace.as_ref();
+        let namespace = self.leader_elect_resource_namespace.as_deref();
         let candidacy = Candidacy {
-            namespace: namespace.unwrap_or(&args.shared.namespace).clone(),
+            namespace: namespace.unwrap_or(defaults.namespace).to_owned(),
             name: name.unwrap_or(default_name).to_owned(),
-            identity: format!("{}_{:016x}", args.instance, random()),
+            identity: format!("{}_{:016x}", defaults.instance, random()),
             timing,
         };
         Lead::candidate(Elector::new(client.clone(), candidacy))

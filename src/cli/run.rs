@@ -25,7 +25,7 @@ use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
-use super::election::LeaderElectionArgs;
+use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::Otlp;
 use super::{Misuse, Shared, clock, file, parse, policy};
 
@@ -85,7 +85,7 @@ pub(super) struct RunArgs {
         hide_env_values = true,
         default_value = "evenkeel"
     )]
-    pub(super) instance: String,
+    instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
@@ -181,7 +181,7 @@ impl RunArgs {
     }
 
     /// Whether it runs with descheduler's command line.
-    pub(super) const fn as_descheduler(&self) -> bool {
+    const fn as_descheduler(&self) -> bool {
         self.descheduler.policy_config_file.is_some()
     }
 
@@ -194,7 +194,12 @@ impl RunArgs {
             info!("leader election disabled: a dry run writes nothing, not even a Lease");
             return Lead::default();
         }
-        self.election.lead(timing, self, client)
+        let defaults = LeaseDefaults {
+            instance: &self.instance,
+            namespace: &self.shared.namespace,
+            as_descheduler: self.as_descheduler(),
+        };
+        self.election.lead(timing, &defaults, client)
     }
 
     fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<Timing>) -> Daemon {

@@ -57,7 +57,10 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
             ),
             (Some("n1"), Some(1.0), Some(200))
         );
-        assert_eq!(explanation["landing"]["nodes"].as_array().unwrap().len(), 10);
+        assert_eq!(
+            explanation["landing"]["nodes"].as_array().unwrap().len(),
+            10
+        );
 
         // Several polls give a sparkline with a minimum and a maximum.
         let page = launch.explain_text(&["pod", &pod, "--look", "35s"]);
