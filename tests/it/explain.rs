@@ -463,35 +463,35 @@ fn the_page_of_a_pod() {
     assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r#"
 
     Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-    LowNodeUtilization: it stays: would return to n1: its preferred node affinity outweighs the free
-    nodes
+    LowNodeUtilization: stays: would return to n1: its preferred node affinity outweighs the free nodes
     to change that: a preferred node affinity that does not favour n1; or `steering`, by which hot nodes
-    draw less
+        draw less
 
-    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
     memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
-    Gates  each asked by itself, as if LowNodeUtilization named the pod now
-    evictable   admits it
-    disruption  admits it
-    cooldown    admits it
+    Gates  each checked alone, as if LowNodeUtilization selected the pod now
+    evictable   admits
+    disruption  admits
+    cooldown    admits
     landing     refuses: would return to n1: its preferred node affinity outweighs the free nodes
                 to change that: a preferred node affinity that does not favour n1; or `steering`, by
                 which hot nodes draw less
-    limits      admits it
+    limits      admits
 
-    Landing  where its replacement would land, by the scheduler's scores
-    n1 (home)  100%  score 768  its own node: nothing is gained
+    Landing  predicted nodes of the replacement, by the scheduler's scores
+    n1 (current)  100%  score 768  its own node: nothing is gained
           NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
-    n2           0%  score 672  helps; the node would be 18% full
+    n2              0%  score 672  helps; the node would be 18% full
           NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
-    the same on all: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation, TaintToleration
-    drawn home: its preferred node affinity outweighs the free nodes
-    cannot take it: n3 is cordoned
-    cannot take it: n4 is tainted
+    equal on all nodes: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation,
+        TaintToleration
+    returns to its node: its preferred node affinity outweighs the free nodes
+    cannot run it: n3 is cordoned
+    cannot run it: n4 is tainted
 
-    Ledger  what is remembered of default/Deployment/hot
+    Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
     40m ago  hot-0  n1 → n1  the replacement came back to the same node
     "#);
@@ -511,23 +511,23 @@ strategies:
 
     Pod default/hot-5  on n2, of Deployment hot, Ready, 1h old, PodDisruptionBudget
         hot allows 2
-    no strategy asks for it
+    no strategy selects this pod
 
-    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 40m    now 100m   max 100m   smoothed 82m    requests 100m
     memory  █████  min 100Mi  now 100Mi  max 100Mi  smoothed 100Mi  requests 256Mi
 
-    Strategies  what each says of it, in order
-    RemovePodsHavingTooManyRestarts  not asked
+    Strategies  the verdict of each, in the order of the policy
+    RemovePodsHavingTooManyRestarts  not selected
       restarted 0 times, 100 are too many
       nothing to change while it runs well, or a lower `podRestartThreshold`
-    RemovePodsViolatingNodeTaints  not asked
+    RemovePodsViolatingNodeTaints  not selected
       its node has no taint that counts
       nothing to change: it is where it may be
-    PodLifeTime  not asked
+    PodLifeTime  not selected
       the strategy does not look at its namespace
       to change that: the strategy's `namespaces`
-    LowNodeUtilization  not asked
+    LowNodeUtilization  not selected
       its node is at or below every threshold, and needs no relief
       nothing to change: its node needs no relief, unless its `targetThresholds` are
       lower
@@ -540,24 +540,24 @@ fn the_page_of_a_node() {
 
     Node n1  Ready, 5 pods
 
-    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
     memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
-    Strategies  what those make of it that look at nodes as a whole; before → after this cycle's moves
+    Strategies  those that balance nodes; before → after the moves of this cycle
     LowNodeUtilization  hot: cpu 64% is above the target 50%
       cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
-    Pods  the heaviest first; of each the word that matters most
-    default/hot-1     1.22   600Mi  stays: would return to n1: its preferred node affinity outweighs the
-                                    free nodes
-                                    to change that: a preferred node affinity that does not favour n1;
-                                    or `steering`, by which hot nodes draw less
-    default/hot-2     1.22   600Mi  the same
-    default/hot-3     1.22   600Mi  the same
-    default/hot-4     1.22   600Mi  the same
-    default/agent-1    82m    60Mi  too light: it would relieve 7.3% of what cpu is over by, and where
-                                    the target is out of reach 25% is the least
+    Pods  heaviest first, each with its most important verdict
+    default/hot-1    1.22  600Mi  stays: would return to n1: its preferred node affinity outweighs the
+                                  free nodes
+                                  to change that: a preferred node affinity that does not favour n1; or
+                                  `steering`, by which hot nodes draw less
+    default/hot-2    1.22  600Mi  as above
+    default/hot-3    1.22  600Mi  as above
+    default/hot-4    1.22  600Mi  as above
+    default/agent-1   82m   60Mi  too light: it would relieve 7.3% of what cpu is over by, and where the
+                                  target is out of reach 25% is the least
     "#);
 }
 
@@ -567,19 +567,19 @@ fn the_page_of_a_workload() {
 
     Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
 
-    Pods  the heaviest first; of each the word that matters most
-    default/hot-1  n1   1.22   600Mi  stays: would return to n1: its preferred node
-                                      affinity outweighs the free nodes
-                                      to change that: a preferred node affinity that
-                                      does not favour n1; or `steering`, by which
-                                      hot nodes draw less
-    default/hot-2  n1   1.22   600Mi  the same
-    default/hot-3  n1   1.22   600Mi  the same
-    default/hot-4  n1   1.22   600Mi  the same
-    default/hot-5  n2    82m   100Mi  its node is at or below every threshold, and
-                                      needs no relief
+    Pods  heaviest first, each with its most important verdict
+    default/hot-1  n1  1.22  600Mi  stays: would return to n1: its preferred node
+                                    affinity outweighs the free nodes
+                                    to change that: a preferred node affinity that
+                                    does not favour n1; or `steering`, by which hot
+                                    nodes draw less
+    default/hot-2  n1  1.22  600Mi  as above
+    default/hot-3  n1  1.22  600Mi  as above
+    default/hot-4  n1  1.22  600Mi  as above
+    default/hot-5  n2   82m  100Mi  its node is at or below every threshold, and
+                                    needs no relief
 
-    Ledger  what is remembered of default/Deployment/hot
+    Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
     40m ago  hot-0  n1 → n1  the replacement came back to the same node
     "#);
