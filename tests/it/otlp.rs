@@ -402,7 +402,7 @@ async fn what_cannot_be_set_up_ends_the_program_unless_it_is_told_to_go_on() {
     assert!(
         ended
             .log
-            .starts_with("evenkeel: traces for https://c:4317: "),
+            .starts_with("evenkeel: traces to https://c:4317: "),
         "{}",
         ended.log
     );
