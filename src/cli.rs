@@ -37,7 +37,7 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel plan                              show the moves for the current cluster, and the reasons
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
-  evenkeel explain pod shop/web-0            show why a pod moves or stays, and what would change that
+  evenkeel explain pod shop/web-0            show why a pod moves or stays, and how to change that
   evenkeel simulate                          run hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          validate a policy
   evenkeel run --policy policy.yaml          keep the cluster balanced
@@ -47,7 +47,7 @@ Exit status: 0 success, 1 failure, 2 wrong usage or invalid policy.";
 
 /// A rebalancer for Kubernetes: evicts the few pods whose move balances the nodes, by actual usage.
 #[derive(Debug, Parser)]
-#[command(name = "evenkeel", version, max_term_width = 110, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "evenkeel", version, max_term_width = 110, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -59,7 +59,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     /// Show which pods would move and why the others stay; evicts nothing
     Plan(plan::PlanArgs),
-    /// Explain one pod, node or workload: why it moves or stays, and what would change that
+    /// Explain one pod, node or workload: why it moves or stays, and how to change that
     Explain(explain::ExplainArgs),
     /// Try a policy on a cluster in memory; hours take seconds
     Simulate(simulate::SimulateArgs),
@@ -109,7 +109,8 @@ struct Shared {
     /// Format of log lines; the log goes to standard error
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
-    /// Log level: error, warn, info, debug or trace, optionally per module as in `info,kube=debug` [default: info for run, warn otherwise]
+    /// Log level: error, warn, info, debug or trace, optionally per module as in
+    /// `info,kube=debug` [default: info for run, warn otherwise]
     #[arg(long, value_name = "LEVEL", env = "RUST_LOG", hide_env_values = true)]
     log_level: Option<String>,
 }

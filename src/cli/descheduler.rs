@@ -41,7 +41,13 @@ pub(super) struct DeschedulerArgs {
     #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     node_selector: Option<Selector>,
     /// Allow evictions of pods with local storage, as `evictable.allow: [localStorage]` in the policy
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_name = "BOOL"
+    )]
     evict_local_storage_pods: Option<bool>,
     /// Most evictions per node and cycle, as `limits.perNode` in the policy
     #[arg(long, value_name = "COUNT")]
@@ -62,7 +68,7 @@ pub(super) struct DeschedulerArgs {
 #[derive(Debug, Default)]
 struct IgnoredFlags(Vec<(&'static str, &'static str)>);
 
-/// What follows a flag. Boolean flags may stand alone, as `--flag` or `--flag=true`.
+/// The value of a flag. Boolean flags may omit it: `--flag` is `--flag=true`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FlagValue {
     Required,

@@ -9,7 +9,6 @@ use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::lease::{Candidacy, Elector};
 use crate::daemon::Lead;
 
-use super::run::RunArgs;
 use super::{Misuse, parse};
 
 /// The default name of the Lease.
@@ -18,8 +17,8 @@ const LEASE: &str = "evenkeel";
 const DESCHEDULER_LEASE: &str = "descheduler";
 
 const NOT_WITH_ONCE: &str = "\
-found --leader-elect for a single run, expected one of the two: leave out --leader-elect or --once; \
---policy-config-file runs once unless --descheduling-interval is given";
+--leader-elect: found a single run, expected a daemon: leave out --leader-elect or --once; \
+--policy-config-file needs --descheduling-interval to run as a daemon";
 
 /// The flags of leader election, with the defaults of descheduler.
 #[expect(
@@ -30,8 +29,16 @@ found --leader-elect for a single run, expected one of the two: leave out --lead
 #[command(next_help_heading = "Leader election")]
 pub(super) struct LeaderElectionArgs {
     /// Evict only while holding a Lease, so that one of several instances is active; not with --once
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
-        value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL",
+        hide_possible_values = true,
+        action = clap::ArgAction::Set
+    )]
     leader_elect: bool,
     /// Time without a renewal after which another instance takes over
     #[arg(long, value_name = "DURATION", default_value = "137s", value_parser = parse::timer)]
@@ -49,8 +56,21 @@ pub(super) struct LeaderElectionArgs {
     #[arg(long, value_name = "NAME")]
     leader_elect_resource_namespace: Option<String>,
     /// Kind of the lock; only Leases are supported
-    #[arg(long, value_name = "KIND", default_value = "leases", value_parser = ["leases"], hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "leases",
+        value_parser = ["leases"],
+        hide_possible_values = true
+    )]
     leader_elect_resource_lock: String,
+}
+
+/// The name of this instance, and the Lease that is used unless the flags name another.
+pub(super) struct LeaseDefaults<'a> {
+    pub(super) instance: &'a str,
+    pub(super) namespace: &'a str,
+    pub(super) as_descheduler: bool,
 }
 
 impl LeaderElectionArgs {
@@ -73,18 +93,23 @@ impl LeaderElectionArgs {
     }
 
     /// The role of this instance in the election.
-    pub(super) fn lead(&self, timing: LeaseTiming, args: &RunArgs, client: &Client) -> Lead {
-        let default_name = if args.as_descheduler() {
+    pub(super) fn lead(
+        &self,
+        timing: LeaseTiming,
+        defaults: &LeaseDefaults<'_>,
+        client: &Client,
+    ) -> Lead {
+        let default_name = if defaults.as_descheduler {
             DESCHEDULER_LEASE
         } else {
             LEASE
         };
         let name = self.leader_elect_resource_name.as_deref();
-        let namespace = self.leader_elect_resource_namespace.as_ref();
+        let namespace = self.leader_elect_resource_namespace.as_deref();
         let candidacy = Candidacy {
-            namespace: namespace.unwrap_or(&args.shared.namespace).clone(),
+            namespace: namespace.unwrap_or(defaults.namespace).to_owned(),
             name: name.unwrap_or(default_name).to_owned(),
-            identity: format!("{}_{:016x}", args.instance, random()),
+            identity: format!("{}_{:016x}", defaults.instance, random()),
             timing,
         };
         Lead::candidate(Elector::new(client.clone(), candidacy))
@@ -151,7 +176,7 @@ mod tests {
     fn a_single_run_cannot_take_part_in_an_election() {
         let error = timing("--leader-elect", true).unwrap_err();
         assert!(
-            error.starts_with("found --leader-elect for a single run"),
+            error.starts_with("--leader-elect: found a single run"),
             "{error}"
         );
     }

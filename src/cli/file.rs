@@ -57,7 +57,7 @@ pub(super) fn text(path: &Path) -> anyhow::Result<String> {
     } else {
         std::fs::read(path).map(|content| bytes = content)
     };
-    read.map_err(anyhow::Error::from)
+    read.context("cannot read the file")
         .and_then(|()| decode(bytes))
         .with_context(|| label(path))
 }
@@ -93,7 +93,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
     };
     if cluster.objects.count(Kind::Node) == 0 {
         let found = cluster.summary();
-        bail!("found {found}; expected at least one node\n\n{HOW_TO}");
+        bail!("expected at least one node, found {found}\n\n{HOW_TO}");
     }
     Ok(cluster)
 }
@@ -101,7 +101,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
 fn json(text: &str) -> anyhow::Result<ClusterFile> {
     let mut all = Documents::default();
     for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
-        all.extend([document?]);
+        all.extend([document.context("invalid JSON")?]);
     }
     Ok(all.0)
 }
@@ -114,7 +114,7 @@ fn yaml(text: &str) -> anyhow::Result<ClusterFile> {
         merge_keys: serde_saphyr::options::MergeKeyPolicy::AsOrdinary,
         // kubectl does not quote a text such as 7e12345, which is too large for a number.
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
-        // The file is the user's own, and the cluster may be large. Only the depth is limited, for the stack.
+        // The user's own file may be large. Only its depth is limited, which bounds the stack.
         budget: serde_saphyr::budget! {
             max_events: usize::MAX,
             max_nodes: usize::MAX,
@@ -465,7 +465,9 @@ mod tests {
     fn a_file_without_nodes_is_rejected_with_what_was_found() {
         let error = |text: &str| format!("{:#}", parse(text).err().unwrap());
         assert!(
-            error("").starts_with("found neither nodes nor pods; no metrics; expected"),
+            error("").starts_with(
+                "expected at least one node, found neither nodes nor pods; no metrics"
+            ),
             "{}",
             error("")
         );

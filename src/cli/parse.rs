@@ -1,4 +1,4 @@
-//! Parsers for the values of flags. Each error says what is expected.
+//! Parsers for the values of flags. Each error names the expected value.
 
 use std::net::SocketAddr;
 use std::time::Duration;

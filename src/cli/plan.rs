@@ -1,4 +1,4 @@
-//! `evenkeel plan`: the moves that a cycle would make, for a live cluster or a file.
+//! `evenkeel plan`: the moves of one cycle, on a live cluster or on a file.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,12 @@ pub(super) struct InputArgs {
     #[arg(long, value_name = "TIME", requires = "from", value_parser = parse::timestamp)]
     now: Option<Timestamp>,
     /// Poll the usage of a live cluster for this long first [default: one reading; with Prometheus, its whole window]
-    #[arg(long, value_name = "DURATION", conflicts_with = "from", value_parser = parse::positive_duration)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        conflicts_with = "from",
+        value_parser = parse::positive_duration
+    )]
     look: Option<SignedDuration>,
     /// Output format: tables, or JSON with every detail
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
@@ -69,7 +74,7 @@ pub(super) struct Observation {
     /// Earlier evictions; empty if there is no ledger to read.
     pub(super) ledger: Ledger,
     pub(super) now: Timestamp,
-    /// The first lines of the output: source, time and whatever could not be read.
+    /// The first lines of the output: the source, the time and all failures to read something.
     pub(super) head: Vec<String>,
 }
 
@@ -150,7 +155,7 @@ pub(super) fn prepare(
     })
 }
 
-/// The policy with the scheduler's configuration, and what of the latter is not supported.
+/// The policy with the scheduler's configuration, and a warning for each unsupported setting of that.
 fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
     let mut loaded = policy::read_or_built_in(shared.policy.as_deref())?;
     if input.exact {
@@ -189,7 +194,8 @@ fn from_file(
         format!("time: {now:.0}, {origin}"),
     ];
     if cluster.readings.nodes.is_empty() && policy.weighs_usage() {
-        let line = "no node metrics in the file: unknown usage does not count as idle; --help shows how to add them";
+        let line = "no node metrics in the file: unknown usage does not count as idle; \
+                    --help shows how to add them";
         head.push(line.to_owned());
     }
     let ledger = ledger_of_file(&mut cluster, path, shared, &mut head)?;

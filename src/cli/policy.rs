@@ -97,7 +97,7 @@ pub(super) fn read_or_built_in(path: Option<&Path>) -> anyhow::Result<LoadedPoli
     let policy = Policy::parse("built-in policy", BUILT_IN);
     Ok(LoadedPolicy {
         policy: policy.map_err(|error| anyhow::anyhow!("{error}"))?,
-        source: "built-in (--policy FILE replaces it)".to_owned(),
+        source: "built-in (see --policy)".to_owned(),
     })
 }
 

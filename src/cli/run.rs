@@ -25,33 +25,57 @@ use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
-use super::election::LeaderElectionArgs;
+use super::election::{LeaderElectionArgs, LeaseDefaults};
 use super::otlp::OtlpFlags;
 use super::{Misuse, Shared, clock, file, parse, policy};
 
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Run one cycle and exit, for a Job or a CronJob
+    /// Run one cycle and exit, as in a Job or a CronJob
     #[arg(long)]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the policy
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false",
-        value_name = "BOOL", hide_possible_values = true, action = clap::ArgAction::Set)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        default_value = "false",
+        value_name = "BOOL",
+        hide_possible_values = true,
+        action = clap::ArgAction::Set
+    )]
     dry_run: bool,
     /// Decide as descheduler does: evict in its order, without the checks that it does not have
     #[arg(long)]
     exact: bool,
     /// Address of the probes /healthz and /readyz and of /metrics; unused with --once
-    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8080", value_parser = parse::listen_address)]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "0.0.0.0:8080",
+        value_parser = parse::listen_address
+    )]
     listen: SocketAddr,
     /// Address of the read-only status page, or `none`; unused with --once. If the address is in use, the daemon logs a
     /// warning and runs without the page
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8081", value_parser = status_address)]
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:8081",
+        value_parser = status_address
+    )]
     status_listen: StatusAddress,
     /// Serve metrics under descheduler's names as well [default: true with --policy-config-file]
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL",
-        hide_possible_values = true)]
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_name = "BOOL",
+        hide_possible_values = true
+    )]
     descheduler_metrics: Option<bool>,
     /// Name of this instance in events and as the holder of the Lease
     #[arg(
@@ -61,7 +85,7 @@ pub(super) struct RunArgs {
         hide_env_values = true,
         default_value = "evenkeel"
     )]
-    pub(super) instance: String,
+    instance: String,
     #[command(flatten)]
     pub(super) shared: Shared,
     #[command(flatten)]
@@ -157,7 +181,7 @@ impl RunArgs {
     }
 
     /// Whether it runs with descheduler's command line.
-    pub(super) const fn as_descheduler(&self) -> bool {
+    const fn as_descheduler(&self) -> bool {
         self.descheduler.policy_config_file.is_some()
     }
 
@@ -170,7 +194,12 @@ impl RunArgs {
             info!("leader election disabled: a dry run writes nothing, not even a Lease");
             return Lead::default();
         }
-        self.election.lead(timing, self, client)
+        let defaults = LeaseDefaults {
+            instance: &self.instance,
+            namespace: &self.shared.namespace,
+            as_descheduler: self.as_descheduler(),
+        };
+        self.election.lead(timing, &defaults, client)
     }
 
     fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<LeaseTiming>) -> Daemon {
@@ -269,7 +298,8 @@ async fn serve_status(
         Ok(listener) => listener,
         Err(error) => {
             warn!(
-                "status page disabled: cannot bind {address}: {error}; --status-listen sets another address, or none"
+                "status page disabled: cannot bind {address}: {error}; \
+                 --status-listen sets another address, or none"
             );
             return Board::default();
         }

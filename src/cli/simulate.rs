@@ -1,6 +1,6 @@
 //! `evenkeel simulate`: hours of a cluster in memory under a policy.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -102,7 +102,8 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
         .map(|policy| simulate(&loaded.scenario, policy))
         .collect();
     if let Some(path) = &args.html {
-        std::fs::write(path, report::html(&traces)).with_context(|| path.display().to_string())?;
+        std::fs::write(path, report::html(&traces))
+            .with_context(|| format!("{}: cannot write the file", path.display()))?;
     }
     print(args, &loaded, &traces, out)
 }
@@ -134,7 +135,14 @@ fn list(out: &mut dyn Write) -> anyhow::Result<()> {
         let scenario = parse_scenario(name, built_in(name)?)?;
         rows.push(vec![name.to_owned(), scenario.about]);
     }
-    for line in Table::new(rows).folded(Screen::of_stdout().width) {
+    let table = Table::new(rows);
+    // A pipe gets one line per scenario, for scripts.
+    let lines = if std::io::stdout().is_terminal() {
+        table.folded(Screen::of_stdout().width)
+    } else {
+        table.lines()
+    };
+    for line in lines {
         writeln!(out, "{line}")?;
     }
     Ok(())
@@ -206,7 +214,7 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     let label = file::label(path);
     let head = vec![format!("cluster: {label}: {}", cluster.summary())];
     let Some(at) = cluster.newest_metrics() else {
-        let problem = "found no metrics, expected them for the usage to simulate";
+        let problem = "found no metrics, expected the usage to simulate";
         return Err(Misuse(format!("{label}: {problem}\n\n{}", file::HOW_TO)).into());
     };
     let given = Given {

@@ -59,7 +59,8 @@ pub(super) fn run(args: &SnapshotArgs, out: &mut dyn Write) -> anyhow::Result<()
     match &args.output {
         None => out.write_all(text(&objects).as_bytes())?,
         Some(path) => {
-            std::fs::write(path, text(&objects)).with_context(|| path.display().to_string())?;
+            std::fs::write(path, text(&objects))
+                .with_context(|| format!("{}: cannot write the file", path.display()))?;
             writeln!(out, "{}: {}", file::label(path), summary(&objects))?;
         }
     }

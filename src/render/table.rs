@@ -1,78 +1,99 @@
 //! Tables and folded text for the terminal.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
+use comfy_table::ColumnConstraint::Absolute;
+use comfy_table::{CellAlignment, ContentArrangement, Width, presets};
 
 /// Spaces between two columns.
-const GAP: u16 = 2;
+const GAP: usize = 2;
 /// A folded column is never narrower than this, even if the line then exceeds the terminal.
 const LEAST_FOLDED: usize = 24;
 
 /// Plain text in columns. Columns without any text are left out, and no line ends in a space.
 ///
 /// Cells hold no colours: escape sequences would count as visible characters.
-#[derive(Debug)]
-pub struct Table(comfy_table::Table);
+#[derive(Clone, Debug)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    right: Vec<usize>,
+}
 
 impl Table {
     /// A table of these rows; a row may have fewer cells than others.
     pub fn new(rows: impl IntoIterator<Item = Vec<String>>) -> Self {
-        let mut table = comfy_table::Table::new();
-        table
-            .load_preset(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled);
-        for row in rows {
-            // A cell is one line, whatever a name or a message contains.
-            table.add_row(row.into_iter().map(|cell| cell.replace('\n', " ")));
+        Table {
+            rows: rows.into_iter().collect(),
+            right: Vec::new(),
         }
-        table.discover_columns();
-        let widths = table.column_max_content_widths();
-        let last = widths.iter().rposition(|width| *width > 0);
-        for (i, width) in widths.iter().enumerate() {
-            let Some(column) = table.column_mut(i) else {
-                continue;
-            };
-            column.set_padding((0, if Some(i) == last { 0 } else { GAP }));
-            if *width == 0 {
-                column.set_constraint(ColumnConstraint::Hidden);
-            }
-        }
-        Table(table)
     }
 
     /// Aligns a column to the right, for numbers.
     #[must_use]
     pub fn right(mut self, column: usize) -> Self {
-        if let Some(column) = self.0.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+        self.right.push(column);
         self
     }
 
     /// One line for each row.
     pub fn lines(&self) -> Vec<String> {
-        if self.0.is_empty() {
-            return Vec::new();
-        }
-        let lines = self.0.lines();
-        lines.map(|line| line.trim_end().to_owned()).collect()
+        self.layout(usize::MAX)
     }
 
     /// The lines of the table with its last column folded, so that they fit into `width` columns.
-    pub fn folded(mut self, width: usize) -> Vec<String> {
-        let widths = self.0.column_max_content_widths();
-        let Some(last) = widths.iter().rposition(|width| *width > 0) else {
+    pub fn folded(&self, width: usize) -> Vec<String> {
+        self.layout(width)
+    }
+
+    fn layout(&self, width: usize) -> Vec<String> {
+        let widths = self.widths();
+        let shown: Vec<usize> = (0..widths.len()).filter(|i| widths[*i] > 0).collect();
+        let Some((last, others)) = shown.split_last() else {
             return Vec::new();
         };
-        let shown = widths[..last].iter().filter(|width| **width > 0);
-        let used: usize = shown.map(|width| usize::from(*width + GAP)).sum();
-        let room = width.saturating_sub(used).max(LEAST_FOLDED);
-        let room = u16::try_from(room).unwrap_or(u16::MAX);
-        if let Some(column) = self.0.column_mut(last).filter(|_| widths[last] > room) {
-            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(room)));
-            self.0.set_content_arrangement(ContentArrangement::Dynamic);
+        let mut table = comfy_table::Table::new();
+        table
+            .load_preset(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic);
+        for row in &self.rows {
+            let cells = shown.iter().map(|i| row.get(*i).map_or("", String::as_str));
+            // A cell is one line, even if a message contains line breaks.
+            table.add_row(cells.map(|cell| cell.replace('\n', " ")));
         }
-        self.lines()
+        let used: usize = others.iter().map(|i| widths[*i] + GAP).sum();
+        let room = width.saturating_sub(used).max(LEAST_FOLDED);
+        for (position, i) in shown.iter().enumerate() {
+            let Some(column) = table.column_mut(position) else {
+                continue;
+            };
+            let gap = if i == last { 0 } else { GAP };
+            let width = if i == last {
+                widths[*i].min(room)
+            } else {
+                widths[*i]
+            };
+            column.set_padding((0, saturated(gap)));
+            column.set_constraint(Absolute(Width::Fixed(saturated(width + gap))));
+            if self.right.contains(i) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let lines = table.lines();
+        lines.map(|line| line.trim_end().to_owned()).collect()
     }
+
+    /// The width of the widest cell of each column.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths = vec![0; self.rows.iter().map(Vec::len).max().unwrap_or(0)];
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = display_width(cell).max(*width);
+            }
+        }
+        widths
+    }
+}
+
+fn saturated(width: usize) -> u16 {
+    u16::try_from(width).unwrap_or(u16::MAX)
 }
 
 /// Breaks a text at spaces into lines of at most `width` columns; all lines but the first are indented.

@@ -1,4 +1,4 @@
-//! Is a pod that stays explained, on a real cluster and with no right but the program's own?
+//! Explanations on a real cluster, with the permissions of the daemon.
 
 use crate::e2e::support::audit::eviction_calls;
 use crate::e2e::support::control_plane::with_control_plane;
@@ -6,9 +6,9 @@ use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::say;
 
-/// The dead loop: seven heavy pods prefer the hot node.
+/// The dead loop: seven heavy pods prefer the hot node, so their replacements would return to it.
 #[test]
-fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
+fn a_pod_that_would_return_is_explained_with_its_remedy() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::dead_loop(control_plane).await;
@@ -21,19 +21,19 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
         let refusal = "would return to n1: its preferred node affinity outweighs the free nodes";
         let change = "a preferred node affinity that does not favour n1; or `steering`, by which hot nodes draw less";
 
-        let it = launch.explain(&["pod", &format!("default/{pod}")]);
-        let word = &it["words"][0];
+        let explanation = launch.explain(&["pod", &format!("default/{pod}")]);
+        let verdict = &explanation["words"][0];
         assert_eq!(
-            (word["answer"].as_str(), word["code"].as_str()),
+            (verdict["answer"].as_str(), verdict["code"].as_str()),
             (Some("kept"), Some("would-return")),
-            "{it:#}"
+            "{explanation:#}"
         );
         assert_eq!(
-            (word["message"].as_str(), word["rightsizing"].as_str()),
+            (verdict["message"].as_str(), verdict["remedy"].as_str()),
             (Some(refusal), Some(change))
         );
         let admits = |gate: &str| {
-            let answers = it["gates"]["answers"].as_array().unwrap();
+            let answers = explanation["gates"]["answers"].as_array().unwrap();
             answers
                 .iter()
                 .find(|answer| answer["gate"] == gate)
@@ -48,7 +48,7 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
                 && !admits("landing")
                 && admits("limits")
         );
-        let home = &it["landing"]["nodes"][0];
+        let home = &explanation["landing"]["nodes"][0];
         assert_eq!(
             (
                 home["node"].as_str(),
@@ -57,14 +57,17 @@ fn a_pod_that_would_return_is_explained_and_what_would_have_to_change() {
             ),
             (Some("n1"), Some(1.0), Some(200))
         );
-        assert_eq!(it["landing"]["nodes"].as_array().unwrap().len(), 10);
+        assert_eq!(
+            explanation["landing"]["nodes"].as_array().unwrap().len(),
+            10
+        );
 
-        // Watched for a while, there is a course to see.
+        // Several polls give a sparkline with a minimum and a maximum.
         let page = launch.explain_text(&["pod", &pod, "--look", "35s"]);
         say(&page);
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            words.contains(&format!("it stays: {refusal}"))
+            words.contains(&format!(": stays: {refusal}"))
                 && words.contains(&format!("to change that: {change}")),
             "{page}"
         );

@@ -1,4 +1,4 @@
-//! Is a plan plain to see, and always the same?
+//! Plans: a verdict on each node, and the same plan for the same cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +10,9 @@ use crate::e2e::support::process::{Launch, Policy};
 use crate::e2e::support::scene;
 use crate::e2e::support::wait::say;
 
-/// By what they request, the late nodes are all below 30 %: there is nothing to do.
+/// By requests, all nodes are below 30 %, so no pod has to move.
 #[test]
-fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
+fn by_requests_no_node_is_hot_and_each_has_a_verdict() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::late_nodes(control_plane).await;
@@ -28,7 +28,7 @@ fn by_requests_the_late_nodes_are_not_hot_and_each_has_a_verdict() {
         let verdicts = plan["nodes"].as_array().unwrap();
         let named: BTreeSet<&str> = verdicts
             .iter()
-            .map(|v| v["node"].as_str().unwrap())
+            .map(|verdict| verdict["node"].as_str().unwrap())
             .collect();
         assert_eq!(named.len(), 10, "{verdicts:#?}");
         let mut codes: BTreeMap<&str, u32> = BTreeMap::new();
@@ -62,6 +62,6 @@ fn the_same_cluster_gives_the_same_plan_byte_for_byte() {
         for _ in 1..10 {
             assert_eq!(launch.plan_text(&from), first);
         }
-        say(&format!("ten plans of {} bytes, all the same", first.len()));
+        say(&format!("ten equal plans of {} bytes", first.len()));
     });
 }

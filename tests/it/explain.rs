@@ -1,8 +1,8 @@
-//! Explanations: what every strategy and every gate says of a pod, and what would have to change.
+//! Explanations: the verdict of each strategy and each gate on a pod, with its remedy.
 
 use std::collections::BTreeSet;
 
-use evenkeel::cli::page_of;
+use evenkeel::cli::explanation_text;
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::explain::{Explanation, OfPod, Subject, foremost};
 use evenkeel::model::ledger::Ledger;
@@ -17,8 +17,8 @@ use proptest::prelude::*;
 
 use crate::it::support::{Cluster, EVEN, noon, parse, rolled, text};
 
-/// Every strategy there is, in an order in which each finds something to do.
-const ALL: &str = "
+/// Every strategy, in an order in which each finds pods.
+const ALL_STRATEGIES: &str = "
 evictable: {minPodAge: 30s}
 limits: {perCycle: 9, perNode: 3, perNamespace: 8, perWorkload: 3, perMinute: none}
 strategies:
@@ -38,10 +38,10 @@ fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> OfPod {
     let explanation = engine
         .explain(snapshot, &Subject::Pod(name.to_owned()), noon())
         .unwrap();
-    let Explanation::Pod(it) = explanation else {
+    let Explanation::Pod(pod) = explanation else {
         panic!("{explanation:?}")
     };
-    *it
+    *pod
 }
 
 fn clusters() -> impl Strategy<Value = String> {
@@ -81,43 +81,44 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_strategy_has_a_word_for_every_pod_and_it_is_that_of_the_plan(text in clusters(), exact in any::<bool>()) {
-        let policy = if exact { parse(ALL).exactly() } else { parse(ALL) };
+    fn the_verdict_of_each_strategy_on_each_pod_agrees_with_the_plan(text in clusters(), exact in any::<bool>()) {
+        let policy = if exact { parse(ALL_STRATEGIES).exactly() } else { parse(ALL_STRATEGIES) };
         let names: Vec<&str> = policy.strategies.iter().map(|s| s.rule.name()).collect();
         let (engine, snapshot) = Cluster::parse(&text).seen(policy, Ledger::default());
         let plan = engine.decide(&snapshot, noon());
-        for it in &snapshot.pods {
-            let story = pod(&engine, &snapshot, &format!("{}/{}", it.namespace, it.name));
-            prop_assert_eq!(story.words.iter().map(|said| said.strategy).collect::<Vec<_>>(), names.clone());
+        for subject in &snapshot.pods {
+            let explained = pod(&engine, &snapshot, &format!("{}/{}", subject.namespace, subject.name));
+            prop_assert_eq!(explained.words.iter().map(|said| said.strategy).collect::<Vec<_>>(), names.clone());
             let mut moved = false;
-            for said in &story.words {
-                let mine = |namespace: &str, pod: &str, strategy| (namespace, pod, strategy) == (it.namespace.as_str(), it.name.as_str(), said.strategy);
-                let goes = plan.moves.iter().find(|m| mine(&m.namespace, &m.pod, m.strategy));
-                let kept = plan.kept.iter().find(|k| mine(&k.namespace, &k.pod, k.strategy));
-                let told = format!("{} of {}/{}: {} in\n{text}", said.strategy, it.namespace, it.name, said.word);
-                match (&said.word, goes, kept) {
-                    (PodVerdict::Moved { reason, to }, Some(m), _) => prop_assert!(*reason == m.reason && *to == m.to, "{told}"),
-                    (PodVerdict::Kept(refusal), None, Some(k)) => prop_assert_eq!(refusal, &k.refusal, "{}", told),
+            for said in &explained.words {
+                let matches = |namespace: &str, pod: &str, strategy| (namespace, pod, strategy) == (subject.namespace.as_str(), subject.name.as_str(), said.strategy);
+                let planned = plan.moves.iter().find(|planned| matches(&planned.namespace, &planned.pod, planned.strategy));
+                let kept = plan.kept.iter().find(|kept| matches(&kept.namespace, &kept.pod, kept.strategy));
+                let context = format!("{} on {}/{}: {} in\n{text}", said.strategy, subject.namespace, subject.name, said.word);
+                match (&said.word, planned, kept) {
+                    (PodVerdict::Moved { reason, to }, Some(planned), _) => prop_assert!(*reason == planned.reason && *to == planned.to, "{context}"),
+                    (PodVerdict::Kept(refusal), None, Some(kept)) => prop_assert_eq!(refusal, &kept.refusal, "{}", context),
                     (PodVerdict::NotSelected(_), None, None) => prop_assert!(!said.word.remedy().unwrap().is_empty()),
-                    _ => prop_assert!(false, "{told}"),
+                    _ => prop_assert!(false, "{context}"),
                 }
-                // "Others go rather than it" is said only where a strategy chooses among pods that are alike.
+                // Only a strategy that chooses among equal pods says that others go first.
                 let chooses = ["RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"].contains(&said.strategy);
-                prop_assert!(chooses || said.word.code() != "others-first", "{told}");
-                prop_assert!(!moved || said.word.code() == "moved-before", "{told}");
-                moved |= goes.is_some();
+                prop_assert!(chooses || said.word.code() != "others-first", "{context}");
+                prop_assert!(!moved || said.word.code() == "moved-before", "{context}");
+                moved |= planned.is_some();
             }
-            let gates = story.gates.unwrap();
-            let named = story.words.iter().find(|said| matches!(said.word, PodVerdict::Moved { .. }))
-                .or_else(|| story.words.iter().find(|said| matches!(said.word, PodVerdict::Kept(_))));
-            if let Some(said) = named {
+            let gates = explained.gates.unwrap();
+            let selected = explained.words.iter().find(|said| matches!(said.word, PodVerdict::Moved { .. }))
+                .or_else(|| explained.words.iter().find(|said| matches!(said.word, PodVerdict::Kept(_))));
+            if let Some(said) = selected {
                 let first = gates.answers.iter().find_map(|answer| answer.refusal.clone());
                 prop_assert_eq!(gates.strategy, said.strategy);
                 match &said.word {
-                    PodVerdict::Moved { .. } => prop_assert_eq!(first, None, "{} in {}", it.name, text),
-                    // These are said where a node is emptied as a whole, or only by descheduler's way; no gate knows of them.
+                    PodVerdict::Moved { .. } => prop_assert_eq!(first, None, "{} in {}", subject.name, text),
+                    // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and exact decisions follow
+                    // descheduler; no gate has such a refusal.
                     PodVerdict::Kept(refusal) if exact || said.strategy == "HighNodeUtilization" => drop(refusal.remedy()),
-                    PodVerdict::Kept(refusal) => prop_assert_eq!(first.as_ref(), Some(refusal), "{} in {}", it.name, text),
+                    PodVerdict::Kept(refusal) => prop_assert_eq!(first.as_ref(), Some(refusal), "{} in {}", subject.name, text),
                     PodVerdict::NotSelected(_) => {}
                 }
             }
@@ -125,7 +126,7 @@ proptest! {
     }
 }
 
-/// One refusal: the cluster and the policy in which it is made, and what was evicted before.
+/// A refusal, and the cluster, the policy and the ledger in which it occurs.
 struct Case {
     code: &'static str,
     cluster: String,
@@ -146,7 +147,7 @@ impl Case {
         }
     }
 
-    /// Of an ordinary hot node: one pod of the kind under test, its sibling elsewhere, and a cold node.
+    /// A refusal for one heavy pod on a hot node; its sibling runs elsewhere, and one node is cold.
     fn of_pod(code: &'static str, pod: &str, policy: &str) -> Self {
         let cluster = format!(
             "
@@ -161,7 +162,7 @@ impl Case {
         Case::new(code, cluster, policy)
     }
 
-    /// Of seven equal pods on a hot node, of which three would have to go.
+    /// A refusal for one of seven equal pods on a hot node, three of which would have to move.
     fn of_seven(code: &'static str, more: &str, policy: &str) -> Self {
         Case::new(
             code,
@@ -170,21 +171,21 @@ impl Case {
         )
     }
 
-    /// By another strategy.
-    fn by(self, strategy: &str) -> Self {
+    /// The same with another strategy.
+    fn with_strategy(self, strategy: &str) -> Self {
         Case {
             policy: strategy.to_owned(),
             ..self
         }
     }
 
-    fn remembering(self, entries: &str, resting: &str) -> Self {
+    fn with_ledger(self, entries: &str, resting: &str) -> Self {
         let ledger = format!(r#"{{"version":1,"entries":[{entries}],"resting":{{{resting}}}}}"#);
         Case { ledger, ..self }
     }
 
-    /// The engine, what it sees, and the pod that is refused for this.
-    fn seen(&self) -> (Engine, Snapshot, String) {
+    /// The engine, the snapshot and the pod that is refused.
+    fn run(&self) -> (Engine, Snapshot, String) {
         let policy = if self.exact {
             parse(&self.policy).exactly()
         } else {
@@ -209,13 +210,13 @@ impl Case {
             .iter()
             .find(|kept| kept.refusal.code() == self.code);
         let kept = kept
-            .unwrap_or_else(|| panic!("nothing is refused for {}:\n{}", self.code, text(&plan)));
+            .unwrap_or_else(|| panic!("no pod is refused with {}:\n{}", self.code, text(&plan)));
         let name = format!("{}/{}", kept.namespace, kept.pod);
         (engine, snapshot, name)
     }
 }
 
-/// An eviction from `n1` that helped, five minutes ago.
+/// A ledger entry: an eviction from `n1` five minutes ago that helped.
 fn evicted(workload: &str) -> String {
     format!(
         r#"{{"workload":"default/Deployment/{workload}","pod":"{workload}-0","uid":"uid-gone-{workload}","node":"n1",
@@ -223,7 +224,7 @@ fn evicted(workload: &str) -> String {
     )
 }
 
-fn by_nature() -> Vec<Case> {
+fn refusals_by_pod() -> Vec<Case> {
     vec![
         Case::of_pod("mirror-pod", "mirror", ""),
         Case::of_pod("static-pod", "static", ""),
@@ -276,11 +277,11 @@ fn by_nature() -> Vec<Case> {
             "node n1 taint=a:NoSchedule\n web*2\nnode n2",
             "",
         )
-        .by("strategies: [{removePodsViolatingNodeTaints: {}}]"),
+        .with_strategy("strategies: [{removePodsViolatingNodeTaints: {}}]"),
     ]
 }
 
-fn by_the_moment() -> Vec<Case> {
+fn refusals_by_time() -> Vec<Case> {
     let useless = r#""default/Deployment/web":{"useless":2,"until":"2026-11-21T12:18:00Z","attempt":"2026-11-21T11:40:00Z"}"#;
     let full: Vec<String> = (0..1500).map(|i| evicted(&format!("other{i}"))).collect();
     vec![
@@ -316,13 +317,13 @@ fn by_the_moment() -> Vec<Case> {
             "",
         ),
         Case::of_seven("stale-budget", "budget web allows=9 stale", ""),
-        Case::of_pod("resting", "age=5m", "").remembering(&evicted("web"), ""),
-        Case::of_pod("ineffective-move", "", "").remembering("", useless),
-        Case::of_pod("ledger-full", "", "").remembering(&full.join(","), ""),
+        Case::of_pod("resting", "age=5m", "").with_ledger(&evicted("web"), ""),
+        Case::of_pod("ineffective-move", "", "").with_ledger("", useless),
+        Case::of_pod("ledger-full", "", "").with_ledger(&full.join(","), ""),
     ]
 }
 
-fn by_the_landing() -> Vec<Case> {
+fn refusals_by_landing() -> Vec<Case> {
     let to = |n2: &str, n3: &str| {
         format!(
             "node n1 system=2 labels=pool:a\n web*2 cpu=100m uses=3\nnode n2 {n2}\nnode n3 labels=pool:a {n3}\n full cpu=7 memory=24Gi"
@@ -348,53 +349,53 @@ fn by_the_landing() -> Vec<Case> {
         ),
         Case::new("would-land-hot", to("system=3", ""), ""),
         Case::new("would-land-unknown", to("no-metrics", ""), ""),
-        Case::new("would-not-help", to("", ""), "").by(pooled),
+        Case::new("would-not-help", to("", ""), "").with_strategy(pooled),
         Case::new(
             "would-land-excluded",
             to("", ""),
             "evictable: {destinations: pool=a}",
         ),
-        Case::new("unremovable-node", half_empty("no-scale-down", ""), "").by(emptying),
+        Case::new("unremovable-node", half_empty("no-scale-down", ""), "").with_strategy(emptying),
         Case::new(
             "not-alone",
             half_empty("", "lone cpu=100m uses=100m bare"),
             "",
         )
-        .by(emptying),
+        .with_strategy(emptying),
     ]
 }
 
 #[test]
-fn every_refusal_is_explained_with_what_would_have_to_change() {
+fn every_refusal_is_explained_with_its_remedy() {
     let mut missing: BTreeSet<&str> = crate::it::reasons::refusals()
         .iter()
         .map(Refusal::code)
         .collect();
-    for case in by_nature()
+    for case in refusals_by_pod()
         .into_iter()
-        .chain(by_the_moment())
-        .chain(by_the_landing())
+        .chain(refusals_by_time())
+        .chain(refusals_by_landing())
     {
-        let (engine, snapshot, name) = case.seen();
+        let (engine, snapshot, name) = case.run();
         let explanation = engine
             .explain(&snapshot, &Subject::Pod(name.clone()), noon())
             .unwrap();
-        let Explanation::Pod(story) = &explanation else {
+        let Explanation::Pod(explained) = &explanation else {
             panic!("{explanation:?}")
         };
-        let said = foremost(&story.words).unwrap();
+        let said = foremost(&explained.words).unwrap();
         let PodVerdict::Kept(refusal) = &said.word else {
             panic!("{name}: {}", said.word)
         };
         assert_eq!(refusal.code(), case.code);
-        // A line is broken where the page ends.
-        let page: Vec<String> = page_of(&explanation, 80)
+        // Lines are folded, so the comparison ignores line breaks.
+        let words: Vec<String> = explanation_text(&explanation, 80)
             .split_whitespace()
             .map(str::to_owned)
             .collect();
-        let page = page.join(" ");
+        let page = words.join(" ");
         assert!(
-            page.contains(&format!("it stays: {refusal}")),
+            page.contains(&format!(": stays: {refusal}")),
             "{}: {page}",
             case.code
         );
@@ -411,7 +412,8 @@ fn every_refusal_is_explained_with_what_would_have_to_change() {
     assert!(missing.is_empty(), "not shown: {missing:?}");
 }
 
-/// The dead loop: heavy pods prefer the hot node. Usage rose for four minutes; one of them was evicted before, and came back.
+/// A loop without exit: heavy pods prefer the hot node. Usage rose for four minutes. One of the pods was evicted before,
+/// and its replacement returned.
 fn dead_loop(policy: &str) -> (Engine, Snapshot) {
     let cluster = Cluster::parse(
         "
@@ -453,50 +455,50 @@ fn dead_loop(policy: &str) -> (Engine, Snapshot) {
 
 fn page(policy: &str, subject: &Subject, width: usize) -> String {
     let (engine, snapshot) = dead_loop(policy);
-    page_of(&engine.explain(&snapshot, subject, noon()).unwrap(), width)
+    explanation_text(&engine.explain(&snapshot, subject, noon()).unwrap(), width)
 }
 
 #[test]
-fn a_pod_on_a_page() {
+fn the_page_of_a_pod() {
     assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r#"
 
     Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-    LowNodeUtilization: it stays: would return to n1: its preferred node affinity outweighs the free
-    nodes
+    LowNodeUtilization: stays: would return to n1: its preferred node affinity outweighs the free nodes
     to change that: a preferred node affinity that does not favour n1; or `steering`, by which hot nodes
-    draw less
+        draw less
 
-    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
     memory  █████  min 600Mi  now 600Mi  max 600Mi  smoothed 600Mi  requests 256Mi
 
-    Gates  each asked by itself, as if LowNodeUtilization named the pod now
-    evictable   admits it
-    disruption  admits it
-    cooldown    admits it
+    Gates  each checked alone, as if LowNodeUtilization selected the pod now
+    evictable   admits
+    disruption  admits
+    cooldown    admits
     landing     refuses: would return to n1: its preferred node affinity outweighs the free nodes
                 to change that: a preferred node affinity that does not favour n1; or `steering`, by
                 which hot nodes draw less
-    limits      admits it
+    limits      admits
 
-    Landing  where its replacement would land, by the scheduler's scores
-    n1 (home)  100%  score 768  its own node: nothing is gained
+    Landing  predicted nodes of the replacement, by the scheduler's scores
+    n1 (current)  100%  score 768  its own node: nothing is gained
           NodeAffinity=200, NodeResourcesFit=93, PodTopologySpread=100
-    n2           0%  score 672  helps; the node would be 18% full
+    n2              0%  score 672  helps; the node would be 18% full
           NodeAffinity=0, NodeResourcesFit=97, PodTopologySpread=200
-    the same on all: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation, TaintToleration
-    drawn home: its preferred node affinity outweighs the free nodes
-    cannot take it: n3 is cordoned
-    cannot take it: n4 is tainted
+    equal on all nodes: ImageLocality, InterPodAffinity, NodeResourcesBalancedAllocation,
+        TaintToleration
+    returns to its node: its preferred node affinity outweighs the free nodes
+    cannot run it: n3 is cordoned
+    cannot run it: n4 is tainted
 
-    Ledger  what is remembered of default/Deployment/hot
+    Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
     40m ago  hot-0  n1 → n1  the replacement came back to the same node
     "#);
 }
 
 #[test]
-fn a_pod_that_no_strategy_asks_for() {
+fn the_page_of_a_pod_that_no_strategy_selects() {
     let several = "
 strategies:
 - removePodsHavingTooManyRestarts: {podRestartThreshold: 100}
@@ -509,23 +511,23 @@ strategies:
 
     Pod default/hot-5  on n2, of Deployment hot, Ready, 1h old, PodDisruptionBudget
         hot allows 2
-    no strategy asks for it
+    no strategy selects this pod
 
-    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 40m    now 100m   max 100m   smoothed 82m    requests 100m
     memory  █████  min 100Mi  now 100Mi  max 100Mi  smoothed 100Mi  requests 256Mi
 
-    Strategies  what each says of it, in order
-    RemovePodsHavingTooManyRestarts  not asked
+    Strategies  the verdict of each, in the order of the policy
+    RemovePodsHavingTooManyRestarts  not selected
       restarted 0 times, 100 are too many
       nothing to change while it runs well, or a lower `podRestartThreshold`
-    RemovePodsViolatingNodeTaints  not asked
+    RemovePodsViolatingNodeTaints  not selected
       its node has no taint that counts
       nothing to change: it is where it may be
-    PodLifeTime  not asked
+    PodLifeTime  not selected
       the strategy does not look at its namespace
       to change that: the strategy's `namespaces`
-    LowNodeUtilization  not asked
+    LowNodeUtilization  not selected
       its node is at or below every threshold, and needs no relief
       nothing to change: its node needs no relief, unless its `targetThresholds` are
       lower
@@ -533,58 +535,58 @@ strategies:
 }
 
 #[test]
-fn a_node_on_a_page() {
+fn the_page_of_a_node() {
     assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r#"
 
     Node n1  Ready, 5 pods
 
-    Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
+    Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
     memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
-    Strategies  what those make of it that look at nodes as a whole; before → after this cycle's moves
+    Strategies  those that balance nodes; before → after the moves of this cycle
     LowNodeUtilization  hot: cpu 64% is above the target 50%
       cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
-    Pods  the heaviest first; of each the word that matters most
-    default/hot-1     1.22   600Mi  stays: would return to n1: its preferred node affinity outweighs the
-                                    free nodes
-                                    to change that: a preferred node affinity that does not favour n1;
-                                    or `steering`, by which hot nodes draw less
-    default/hot-2     1.22   600Mi  the same
-    default/hot-3     1.22   600Mi  the same
-    default/hot-4     1.22   600Mi  the same
-    default/agent-1    82m    60Mi  too light: it would relieve 7.3% of what cpu is over by, and where
-                                    the target is out of reach 25% is the least
+    Pods  heaviest first, each with its most important verdict
+    default/hot-1    1.22  600Mi  stays: would return to n1: its preferred node affinity outweighs the
+                                  free nodes
+                                  to change that: a preferred node affinity that does not favour n1; or
+                                  `steering`, by which hot nodes draw less
+    default/hot-2    1.22  600Mi  as above
+    default/hot-3    1.22  600Mi  as above
+    default/hot-4    1.22  600Mi  as above
+    default/agent-1   82m   60Mi  too light: it would relieve 7.3% of what cpu is over by, and where the
+                                  target is out of reach 25% is the least
     "#);
 }
 
 #[test]
-fn a_workload_on_a_page() {
+fn the_page_of_a_workload() {
     assert_snapshot!(page(EVEN, &Subject::Workload("default/deploy/hot".to_owned()), 80), @r#"
 
     Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
 
-    Pods  the heaviest first; of each the word that matters most
-    default/hot-1  n1   1.22   600Mi  stays: would return to n1: its preferred node
-                                      affinity outweighs the free nodes
-                                      to change that: a preferred node affinity that
-                                      does not favour n1; or `steering`, by which
-                                      hot nodes draw less
-    default/hot-2  n1   1.22   600Mi  the same
-    default/hot-3  n1   1.22   600Mi  the same
-    default/hot-4  n1   1.22   600Mi  the same
-    default/hot-5  n2    82m   100Mi  its node is at or below every threshold, and
-                                      needs no relief
+    Pods  heaviest first, each with its most important verdict
+    default/hot-1  n1  1.22  600Mi  stays: would return to n1: its preferred node
+                                    affinity outweighs the free nodes
+                                    to change that: a preferred node affinity that
+                                    does not favour n1; or `steering`, by which hot
+                                    nodes draw less
+    default/hot-2  n1  1.22  600Mi  as above
+    default/hot-3  n1  1.22  600Mi  as above
+    default/hot-4  n1  1.22  600Mi  as above
+    default/hot-5  n2   82m  100Mi  its node is at or below every threshold, and
+                                    needs no relief
 
-    Ledger  what is remembered of default/Deployment/hot
+    Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
     40m ago  hot-0  n1 → n1  the replacement came back to the same node
     "#);
 }
 
 #[test]
-fn what_is_not_there_is_told_with_what_is_alike() {
+fn an_unknown_name_is_answered_with_similar_names() {
     let (engine, snapshot) = dead_loop(EVEN);
     let error = |subject| {
         engine
@@ -616,7 +618,7 @@ fn what_is_not_there_is_told_with_what_is_alike() {
 }
 
 #[test]
-fn a_name_that_two_namespaces_have_is_asked_back() {
+fn an_ambiguous_name_is_answered_with_the_candidates() {
     let (engine, snapshot) = Cluster::parse("node n1\n web\n web namespace=shop\nnode n2")
         .seen(parse(EVEN), Ledger::default());
     let error = |subject| {
@@ -655,26 +657,26 @@ fn program(arguments: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn the_readme_shows_what_it_says() {
+fn the_readme_shows_the_real_output() {
     let readme =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let (_, after) = readme.split_once("```sh\nevenkeel explain ").unwrap();
     let (command, after) = after.split_once("\n```\n\n```text\n").unwrap();
     let (shown, _) = after.split_once("```").unwrap();
     let arguments: Vec<&str> = ["explain"].into_iter().chain(command.split(' ')).collect();
-    let said = String::from_utf8(program(&arguments).stdout).unwrap();
-    assert!(said.contains(shown), "{said}");
+    let output = String::from_utf8(program(&arguments).stdout).unwrap();
+    assert!(output.contains(shown), "{output}");
 }
 
 #[test]
-fn a_ledger_in_the_file_counts() {
+fn a_ledger_in_the_file_is_used() {
     let cluster = std::fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/examples/late-nodes.yaml"
     ))
     .unwrap();
     let pod = "default/hot-6f9c7d8b54-5pztx";
-    let said = |name: &str, data: &str| {
+    let explain = |name: &str, data: &str| {
         let map = format!(
             "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}"
         );
@@ -692,7 +694,7 @@ fn a_ledger_in_the_file_counts() {
     };
     let useless = r#"{"version":1,"entries":[],"resting":{"default/Deployment/hot":{"useless":2,"until":"2026-11-21T07:48:00Z","attempt":"2026-11-21T07:00:00Z"}}}"#;
     let data = format!("data: {{ledger.json: '{useless}'}}\n");
-    let page = String::from_utf8(said("evenkeel-ledger", &data).stdout).unwrap();
+    let page = String::from_utf8(explain("evenkeel-ledger", &data).stdout).unwrap();
     assert!(
         page.contains("ledger: configmap kube-system/evenkeel-ledger of the file"),
         "{page}"
@@ -701,11 +703,13 @@ fn a_ledger_in_the_file_counts() {
         page.contains("the last 2 moves of its workload did not help; it rests for another 18m"),
         "{page}"
     );
-    // Under another name it is another program's.
-    let page = String::from_utf8(said("other-ledger", &data).stdout).unwrap();
-    assert!(page.contains("ledger: left out of account: --namespace and --ledger say which counts; the file has kube-system/other-ledger"), "{page}");
-    assert!(page.contains("LowNodeUtilization: it moves"), "{page}");
-    let broken = said("evenkeel-ledger", "data: {ledger.json: '{}'}\n");
+    // A ledger with another name belongs to another instance.
+    let page = String::from_utf8(explain("other-ledger", &data).stdout).unwrap();
+    let ignored =
+        "ledger: ignored kube-system/other-ledger: expected configmap kube-system/evenkeel-ledger;";
+    assert!(page.contains(ignored), "{page}");
+    assert!(page.contains("LowNodeUtilization: moves"), "{page}");
+    let broken = explain("evenkeel-ledger", "data: {ledger.json: '{}'}\n");
     let error = String::from_utf8(broken.stderr).unwrap();
     assert!(
         !broken.status.success()

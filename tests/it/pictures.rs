@@ -1,4 +1,4 @@
-//! What a plan shows of pools, bands and readings.
+//! The pools, bands and readings in the balance report of a plan.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, after, noon, parse};
 
-/// Pools and nodes as a person would note them down.
-fn show(picture: &BalanceReport) -> String {
+/// The pools and nodes of a report, a line for each.
+fn show(report: &BalanceReport) -> String {
     let mut out = String::new();
-    for pool in &picture.pools {
+    for pool in &report.pools {
         let (name, basis, nodes) = (&pool.name, pool.basis.label(), pool.nodes);
         let outside = pool.outside_band.map_or("?".to_owned(), |n| n.to_string());
         let _ = writeln!(
@@ -20,15 +20,15 @@ fn show(picture: &BalanceReport) -> String {
             "{name} by {basis}: {outside} of {nodes} outside {}",
             band(&pool.band)
         );
-        for (resource, it) in &pool.balance {
-            let (mean, deviation, above) = (it.mean, it.deviation, it.above_mean);
+        for (resource, balance) in &pool.balance {
+            let (mean, deviation, above) = (balance.mean, balance.deviation, balance.above_mean);
             let _ = writeln!(
                 out,
                 "  {resource}: mean {mean}, deviation {deviation}, largest {above} above"
             );
         }
     }
-    for node in &picture.nodes {
+    for node in &report.nodes {
         let pool = node.pool.as_deref().unwrap_or("no pool");
         let latest = node.latest["cpu"].map_or("unknown".to_owned(), |r| r.to_string());
         let _ = writeln!(
@@ -42,12 +42,12 @@ fn show(picture: &BalanceReport) -> String {
 }
 
 fn band(band: &BTreeMap<String, Band>) -> String {
-    let mark = |mark: Option<Ratio>| mark.map_or("-".to_owned(), |r| r.to_string());
-    let each = |(resource, it): (&String, &Band)| {
-        format!("{resource} {} to {}", mark(it.low), mark(it.high))
+    let bound = |ratio: Option<Ratio>| ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
+    let each = |(resource, band): (&String, &Band)| {
+        format!("{resource} {} to {}", bound(band.low), bound(band.high))
     };
     if band.is_empty() {
-        return "no marks".to_owned();
+        return "no band".to_owned();
     }
     band.iter().map(each).collect::<Vec<_>>().join(", ")
 }
@@ -63,7 +63,7 @@ node n4 no-metrics
 ";
 
 #[test]
-fn each_pool_has_its_own_band_and_what_is_not_known_is_in_none() {
+fn each_pool_has_its_own_band_and_an_unmeasured_node_is_in_no_pool() {
     let policy = "
 strategies:
 - lowNodeUtilization:
@@ -83,12 +83,12 @@ strategies:
     n1: default, cpu read 75%, cpu 30% to 50%
     n2: default, cpu read 25%, cpu 30% to 50%
     n3: gpu, cpu read 12%, nvidia.com/gpu 20% to 60%
-    n4: no pool, cpu read unknown, no marks
+    n4: no pool, cpu read unknown, no band
     ");
 }
 
 #[test]
-fn distances_from_the_mean_are_shown_as_what_they_come_to() {
+fn deviation_thresholds_are_shown_as_absolute_bounds() {
     let policy = "strategies: [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%}, targetThresholds: {cpu: 5%}}}]";
     assert_snapshot!(show(&Cluster::parse(CLUSTER).plan(policy).before), @"
     default by actual: 3 of 3 outside cpu 28% to 42%
@@ -97,7 +97,7 @@ fn distances_from_the_mean_are_shown_as_what_they_come_to() {
     n1: default, cpu read 75%, cpu 28% to 42%
     n2: default, cpu read 25%, cpu 28% to 42%
     n3: default, cpu read 12%, cpu 28% to 42%
-    n4: no pool, cpu read unknown, no marks
+    n4: no pool, cpu read unknown, no band
     ");
 }
 
@@ -124,7 +124,7 @@ strategies:
 }
 
 #[test]
-fn emptying_nodes_has_thresholds_on_its_basis_and_ceilings_of_usage() {
+fn high_node_utilization_has_thresholds_on_its_basis_and_limits_on_usage() {
     let policy = "strategies: [{highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}}]";
     assert_snapshot!(show(&Cluster::parse(CLUSTER).plan(policy).before), @"
     default by requests: 4 of 4 outside cpu 20% to -
@@ -141,23 +141,23 @@ fn emptying_nodes_has_thresholds_on_its_basis_and_ceilings_of_usage() {
 }
 
 #[test]
-fn where_no_strategy_balances_all_nodes_are_one_pool() {
+fn without_a_balancing_strategy_all_nodes_are_one_pool() {
     assert_snapshot!(show(&Cluster::parse(CLUSTER).plan("strategies: [removePodsViolatingNodeTaints]").before), @"
-    all by actual: ? of 3 outside no marks
+    all by actual: ? of 3 outside no band
       cpu: mean 38%, deviation 27%, largest 38% above
       memory: mean 25%, deviation 0%, largest 0% above
-    all by requests: ? of 4 outside no marks
+    all by requests: ? of 4 outside no band
       cpu: mean 9.4%, deviation 5.4%, largest 3.1% above
       memory: mean 0%, deviation 0%, largest 0% above
-    n1: all, cpu read 75%, no marks
-    n2: all, cpu read 25%, no marks
-    n3: all, cpu read 12%, no marks
-    n4: no pool, cpu read unknown, no marks
+    n1: all, cpu read 75%, no band
+    n2: all, cpu read 25%, no band
+    n3: all, cpu read 12%, no band
+    n4: no pool, cpu read unknown, no band
     ");
 }
 
 #[test]
-fn what_was_read_last_is_told_beside_what_is_smoothed_until_it_is_too_old() {
+fn the_newest_reading_is_reported_beside_the_smoothed_one_until_it_is_stale() {
     let policy = parse(&format!(
         "{EVEN}usage: {{minSamples: 1, smoothing: mean, staleAfter: 2m}}"
     ));
@@ -176,11 +176,8 @@ fn what_was_read_last_is_told_beside_what_is_smoothed_until_it_is_too_old() {
         .insert(("default".to_owned(), "a-1".to_owned()), more);
     engine.observe(&snapshot, &cluster.readings(after(30)), after(30));
     let n1 = |now| {
-        let picture = engine.decide(&snapshot, now).before;
-        (
-            picture.nodes[0].ratios["cpu"],
-            picture.nodes[0].latest["cpu"],
-        )
+        let report = engine.decide(&snapshot, now).before;
+        (report.nodes[0].ratios["cpu"], report.nodes[0].latest["cpu"])
     };
     assert_eq!(n1(after(30)), (Ratio::percent(50.0), Ratio::percent(75.0)));
     assert_eq!(n1(after(300)), (None, None));

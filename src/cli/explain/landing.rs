@@ -22,7 +22,7 @@ impl ExplanationText<'_> {
         let mut previous = String::new();
         for (line, fit) in lines.iter().zip(&candidates) {
             let ink = (fit.chance > Ratio::ZERO).then_some(Ink::Bold);
-            self.screen.beside(f, "", line, ink)?;
+            self.screen.line(f, line, ink)?;
             let scores = scores(fit, &deciding);
             if scored && scores != previous {
                 self.screen.beside(f, "      ", &scores, Some(Ink::Dim))?;

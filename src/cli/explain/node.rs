@@ -125,7 +125,7 @@ impl ExplanationText<'_> {
         self.screen.title(f, "Pods", note)?;
         let (most, left_out) = self.shown(pods.len(), MOST_PODS);
         let rows = pods[..most].iter().map(|pod| pod_row(pod, with_node));
-        let heads = padded(&Table::new(rows).lines());
+        let heads = padded(&Table::new(rows).right(3).right(4).lines());
         let mut previous = String::new();
         for (head, pod) in heads.iter().zip(pods) {
             previous = self.pod_verdict(f, head, pod, &previous)?;
@@ -174,8 +174,8 @@ fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
         format!("{}/{}", pod.namespace, pod.name),
         if with_node { node } else { "" }.to_owned(),
         if pod.ready { "" } else { "not Ready" }.to_owned(),
-        format!("{cpu:>5}"),
-        format!("{memory:>6}"),
+        cpu,
+        memory,
     ]
 }
 

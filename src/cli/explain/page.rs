@@ -46,7 +46,7 @@ impl ExplanationText<'_> {
         self.screen.heading(f, object, &facts.join(", "), None)
     }
 
-    /// Writes what would change the verdict above.
+    /// Writes the remedy for the verdict above.
     pub(super) fn remedy(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -55,6 +55,9 @@ impl ExplanationText<'_> {
     ) -> fmt::Result {
         let Some(remedy) = remedy else { return Ok(()) };
         let text = to_change(remedy);
+        if indent == 0 {
+            return self.screen.line(f, &text, Some(Ink::Dim));
+        }
         self.screen
             .beside(f, &" ".repeat(indent), &text, Some(Ink::Dim))
     }
@@ -73,7 +76,7 @@ impl ExplanationText<'_> {
     }
 }
 
-/// What would change the verdict, or that nothing has to change.
+/// The remedy as a sentence.
 pub(super) fn to_change(remedy: &str) -> String {
     match remedy.strip_prefix("nothing") {
         Some(rest) => format!("nothing to change{rest}"),

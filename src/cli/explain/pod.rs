@@ -101,7 +101,7 @@ impl ExplanationText<'_> {
         let note = if landing.scores_known {
             "predicted nodes of the replacement, by the scheduler's scores"
         } else {
-            "predicted nodes of the replacement, by filters only: the scheduler's scores are unknown"
+            "predicted nodes of the replacement, by filters only: the scores are unknown"
         };
         self.screen.title(f, "Landing", note)?;
         if landing.nodes.is_empty() {

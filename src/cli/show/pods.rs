@@ -48,7 +48,7 @@ impl PlanText<'_> {
             return Ok(());
         }
         let note = "pods that would help but stay, by refusal code";
-        self.screen.title(f, "What stays, and why", note)?;
+        self.screen.title(f, "Kept", note)?;
         let groups = by_code(&self.plan.kept);
         let rows = groups.iter().map(|group| {
             let code = group[0].refusal.code().to_owned();

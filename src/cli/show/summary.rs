@@ -108,7 +108,7 @@ impl PlanText<'_> {
             let (nodes, pods) = (count(hot.len(), "node"), count(kept, "pod"));
             let stay = agree(kept, "stays", "stay");
             return format!(
-                "no moves possible: {nodes} {} hot, but {pods} that would help {stay}, for the reasons above",
+                "no moves possible: {nodes} {} hot, but {pods} that would help {stay}; see Kept",
                 are(hot.len())
             );
         }

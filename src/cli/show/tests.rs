@@ -222,34 +222,34 @@ fn a_plan_with_moves() {
     insta::assert_snapshot!(text(&busy(), 100, false), @r#"
     plan for cluster.yaml: 4 nodes
 
-    Nodes  by actual usage, before → after, the fullest first
+    Nodes  by actual usage, before → after, fullest first
               cpu  ┊ 30%  │ 60%                           memory  ┊ 40%  │ 70%
     n1  hot   █████████┊███████░│░░░░░░       83% →  58%  ████████████┊█       │          45%
     n4  ?     █████████┊█████   │             50%         ████████████┊██      │          50%
     n2  cold  ██▒▒▒▒▒▒▒┊        │            5.5% →  30%  ██████      ┊        │          20%
     n3  ?              ┊        │               ?                     ┊        │            ?
     █ stays   ░ leaves   ▒ arrives
-    ┊ threshold: below all of them is cold   │ target: above any of them is hot
+    ┊ threshold: cold if below all   │ target: hot if above any
 
-    Left alone  nodes that are neither relieved nor filled
+    Left alone  nodes that neither lose nor receive pods
     n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
     n3: no metrics
 
-    Moves  in this order; from → where the replacement is foreseen to land
+    Moves  in this order; from → predicted node
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
 
-    What stays, and why  pods whose leaving would help, by code
+    Kept  pods that would help but stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no disruption now
                             such as shop/db-0 on n1
       1  local-storage      its emptyDir or hostPath would be lost
                             shop/web-1 on n1
     --all lists each pod
 
-    Balance  over the nodes, before → after; less is better
+    Balance  of all nodes, before → after; less is better
          standard deviation  fullest above mean  mean
     cpu  31% → 11%           46% → 16%           50%
 
-    Skipped  what cannot be read; a node that holds such a pod is left alone
+    Skipped  objects that cannot be read; a node with such a pod is left alone
     Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
 
     1 move would bring 1 of 1 hot node below target
@@ -261,36 +261,41 @@ fn a_narrow_terminal_keeps_the_figures() {
     insta::assert_snapshot!(text(&busy(), 60, true), @r#"
     plan for cluster.yaml: 4 nodes
 
-    Nodes  by actual usage, before → after, the fullest first
+    Nodes  by actual usage, before → after, fullest first
               cpu  ┊ 30%  │ 60%         memory  ┊ 40%  │ 70%
     n1  hot   ████┊██│░░    83% →  58%  █████┊  │     45%
     n4  ?     ████┊█ │      50%         █████┊  │     50%
     n2  cold  █▒▒▒┊  │     5.5% →  30%  ██   ┊  │     20%
     n3  ?         ┊  │        ?              ┊  │       ?
     █ stays   ░ leaves   ▒ arrives
-    ┊ threshold: below all of them is cold   │ target: above any of them is hot
+    ┊ threshold: cold if below all   │ target: hot if above any
 
-    Left alone  nodes that are neither relieved nor filled
-    n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
+    Left alone  nodes that neither lose nor receive pods
+    n4: Pod shop/odd cannot be read:
+        spec.containers[0].resources: found "lots"
     n3: no metrics
 
-    Moves  in this order; from → where the replacement is foreseen to land
+    Moves  in this order; from → predicted node
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart
          cpu 83% is above 60%
 
-    What stays, and why  pods whose leaving would help, by code
-      2  disruption-budget  PodDisruptionBudget db allows no disruption now
+    Kept  pods that would help but stay, by refusal code
+      2  disruption-budget  PodDisruptionBudget db allows no
+                            disruption now
                             shop/db-0 on n1
                             shop/db-1 on n1
-      1  local-storage      its emptyDir or hostPath would be lost
+      1  local-storage      its emptyDir or hostPath would be
+                            lost
                             shop/web-1 on n1
 
-    Balance  over the nodes, before → after; less is better
+    Balance  of all nodes, before → after; less is better
          standard deviation  fullest above mean  mean
     cpu  31% → 11%           46% → 16%           50%
 
-    Skipped  what cannot be read; a node that holds such a pod is left alone
-    Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
+    Skipped  objects that cannot be read; a node with such a pod
+        is left alone
+    Pod shop/odd cannot be read: spec.containers[0].resources:
+        found "lots"
 
     1 move would bring 1 of 1 hot node below target
     "#);
@@ -301,17 +306,17 @@ fn a_plan_without_moves_is_short() {
     insta::assert_snapshot!(text(&quiet(), 80, false), @r#"
     plan for cluster.yaml: 4 nodes
 
-    Nodes  by actual usage, before → after, the fullest first
+    Nodes  by actual usage, before → after, fullest first
               cpu  ┊ 30%  │ 60%                   memory  ┊ 40%  │ 70%
     n1  even  ███████┊██   │          45%         █████████┊█    │        50%
     n2  even  ███████┊█    │          40%         █████████┊█    │        50%
-    ┊ threshold: below all of them is cold   │ target: above any of them is hot
+    ┊ threshold: cold if below all   │ target: hot if above any
 
-    Balance  over the nodes, before → after; less is better
+    Balance  of all nodes, before → after; less is better
          standard deviation  fullest above mean  mean
     cpu  2%                  3%                  50%
 
-    nothing to do: no node that is weighed is above its target
+    no moves needed: no node that is weighed is above its target
     "#);
 }
 
@@ -334,7 +339,7 @@ fn steering_taints_are_listed_before_the_moves() {
     let text = text(&Plan { steering, ..busy() }, 100, false);
     let (_, from) = text.split_once("\n\nSteering  ").unwrap();
     insta::assert_snapshot!(from.split_once("\n\nMoves").unwrap().0, @"
-    soft taints, which make a node the scheduler's last choice
+    PreferNoSchedule taints, so that the scheduler chooses these nodes last
     n1   add hot  cpu 83% is above the target 60%: pods had better land elsewhere
     n10  remove   it has cooled
     ");
@@ -404,7 +409,7 @@ fn oversized_and_undersized_requests_are_listed_with_a_suggestion() {
         from.split_once("\n\n").unwrap().0.to_owned()
     };
     insta::assert_snapshot!(section(false), @"
-    far from use  of a pod, its containers together: now → p95 of cpu, the most of memory, and 15% on top
+    far from use  pod totals: current → recommended, p95 of cpu and maximum of memory, plus 15%
                              pods    cpu                     memory       wrong by
     shop/Deployment/search   4       2 → 110m                4Gi → 816Mi  24% of all cpu
     shop/Deployment/cart     3 of 4  100m → 200m, its limit  fits         2% of all cpu
@@ -417,7 +422,7 @@ fn oversized_and_undersized_requests_are_listed_with_a_suggestion() {
     shop/Deployment/small-7  4       fits                    none → 16Mi  0.1% of all memory
     shop/Deployment/small-8  4       fits                    none → 16Mi  0.1% of all memory
     … 1 more: --all lists them
-    from 4m 45s, which may have no peak: watch for a day before you lower one
+    from 4m45s, which may miss a peak: watch for a day before lowering a request
     ");
     assert_eq!(section(true).lines().count(), 1 + 1 + 11 + 1);
 }
@@ -434,7 +439,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&stays),
-        "1 move would relieve 1 hot node, and bring none below target yet: 2 pods stay for disruption-budget"
+        "1 move would relieve 1 hot node, but bring none below target: 2 pods stay because of disruption-budget"
     );
     let stuck = Plan {
         moves: Vec::new(),
@@ -442,7 +447,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&stuck),
-        "nothing can be done: 1 node is hot, but 3 pods that would help stay, for the reasons above"
+        "no moves possible: 1 node is hot, but 3 pods that would help stay; see Kept"
     );
     let helpless = Plan {
         kept: Vec::new(),
@@ -450,7 +455,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&helpless),
-        "nothing can be done: no pod's leaving would relieve n1"
+        "no moves possible: no pod would relieve n1 by leaving"
     );
     let halted = Plan {
         halted: Some(Halt::FewNodes(1)),
@@ -458,7 +463,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&halted),
-        "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
+        "no pods considered: ready and selected nodes: 1; it takes two to move anything"
     );
     let blind = Plan {
         nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
@@ -466,7 +471,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&blind),
-        "nothing can be decided: no node's usage is known"
+        "no decision possible: the usage of every node is unknown"
     );
     let mute = [blind.nodes, quiet().nodes].concat();
     assert_eq!(
@@ -474,7 +479,7 @@ fn the_summary_says_what_the_plan_achieves() {
             nodes: mute,
             ..quiet()
         }),
-        "nothing to do: no node that is weighed is above its target; 1 node is left alone"
+        "no moves needed: no node that is weighed is above its target; 1 node is left alone"
     );
 }
 
@@ -503,7 +508,7 @@ fn a_large_cluster_shows_the_fullest_and_the_emptiest_nodes() {
             .count()
     };
     assert_eq!((lines(false), lines(true)), (40, 100));
-    assert!(text(&plan, 100, false).contains("… 60 nodes in between: --all lists them"));
+    assert!(text(&plan, 100, false).contains("… 60 more nodes in between: --all lists them"));
     assert!(!text(&plan, 100, false).contains("\nn50 "));
 }
 

@@ -1,4 +1,4 @@
-//! The progress of a long simulation, for a person who waits at a terminal.
+//! The progress of a long simulation, shown on a terminal.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ impl Progress {
     pub(super) fn new(total: SignedDuration) -> Self {
         let length = total.as_secs().unsigned_abs();
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{msg}  {bar:30}  {percent}%, {eta} left");
+        let style = ProgressStyle::with_template("{msg}  {bar:16}  {percent}%, {eta} left");
         // The template is fixed; a wrong one would still show a plain bar.
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Progress {
@@ -38,14 +38,14 @@ impl Progress {
         if !self.shown && self.bar.elapsed() < PATIENCE {
             return;
         }
+        let (done, total) = (duration(elapsed), duration(self.total));
+        self.bar.set_message(format!("simulated {done} of {total}"));
+        self.bar.set_position(elapsed.as_secs().unsigned_abs());
         if !self.shown {
             self.shown = true;
             let target = ProgressDrawTarget::stderr_with_hz(UPDATES_PER_SECOND);
             self.bar.set_draw_target(target);
         }
-        let (done, total) = (duration(elapsed), duration(self.total));
-        self.bar.set_message(format!("simulated {done} of {total}"));
-        self.bar.set_position(elapsed.as_secs().unsigned_abs());
     }
 
     /// Removes the bar before the result is printed.

@@ -1,6 +1,6 @@
 //! The fields that a snapshot keeps of each kind, and how to scramble each field.
 //!
-//! The lists name the fields to keep, so a field that nobody considered is left out. No kept field holds free text, so
+//! The lists name the fields to keep, so an unknown field is left out. No kept field holds free text, so
 //! none can contain an environment variable, an argument, a command or a secret.
 
 use super::rename::NameKind;
