@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use crate::decide::draft::{Draft, HotSince, World};
-use crate::decide::explain::{self, Case, Explanation, NotFound, Subject};
+use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::rightsizing;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
@@ -170,7 +170,7 @@ impl Engine {
     ) -> Result<Explanation, NotFound> {
         let observed = self.observed(snapshot, now);
         let halted = halt(&self.policy, snapshot, now);
-        let case = Case {
+        let case = Context {
             world: self.world(&observed),
             history: &self.history,
             halted: halted.as_ref(),

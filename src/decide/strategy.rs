@@ -51,14 +51,14 @@ pub trait SelectPods: Debug {
     }
 
     /// A node's ratios beside the strategy's thresholds; empty if the strategy does not weigh the node.
-    fn levels(&self, _run: &StrategyRun<'_, '_>, _node: NodeId) -> Vec<Level> {
+    fn levels(&self, _run: &StrategyRun<'_, '_>, _node: NodeId) -> Vec<ResourceLevel> {
         Vec::new()
     }
 }
 
 /// A node's ratio in one resource beside a strategy's thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct ResourceLevel {
     /// The resource.
     pub resource: ResourceId,
     /// Whether usage or requests are weighed.
@@ -125,7 +125,7 @@ impl SelectPods for low_node_utilization::Running {
         self.candidate(run, pod)
     }
 
-    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
+    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         self.levels(run, node)
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::cli::show::nodes::{Ticks, draw, figures};
 use crate::cli::show::{Ink, columns};
-use crate::decide::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
+use crate::decide::explain::{
+    NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation, foremost,
+};
 use crate::model::plan::{PodVerdict, SteerValue};
 use crate::values::Amount;
 
@@ -17,7 +19,7 @@ const MOST_PODS: usize = 25;
 const BAR: usize = 24;
 
 impl Page<'_> {
-    pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, it: &OfNode) -> fmt::Result {
+    pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, it: &NodeExplanation) -> fmt::Result {
         let taints = if it.taints.is_empty() {
             String::new()
         } else {
@@ -70,7 +72,11 @@ impl Page<'_> {
         self.pods(f, &it.pods, false)
     }
 
-    pub(super) fn workload(&self, f: &mut fmt::Formatter<'_>, it: &OfWorkload) -> fmt::Result {
+    pub(super) fn workload(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        it: &WorkloadExplanation,
+    ) -> fmt::Result {
         let key = &it.workload;
         let about = [
             format!("{} of {} Ready", it.ready, it.replicas),
@@ -86,7 +92,7 @@ impl Page<'_> {
         self.ledger(f, &it.ledger, it.at)
     }
 
-    fn views(&self, f: &mut fmt::Formatter<'_>, views: &[View]) -> fmt::Result {
+    fn views(&self, f: &mut fmt::Formatter<'_>, views: &[StrategyView]) -> fmt::Result {
         if views.is_empty() {
             return Ok(());
         }
@@ -219,7 +225,7 @@ fn kept(pod: &PodLine) -> bool {
 }
 
 /// `cpu  ██████┊███│░░  89% →  55%  threshold 30%  target 60%  over by 2.3`.
-fn standing(name: &str, it: &Standing) -> Vec<String> {
+fn standing(name: &str, it: &ResourceStatus) -> Vec<String> {
     let ticks = Ticks {
         low: it.low,
         high: it.high,

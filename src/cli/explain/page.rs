@@ -3,7 +3,10 @@
 use std::fmt;
 
 use crate::cli::show::{Ink, Screen, columns};
-use crate::decide::explain::{Eviction, Explanation, Load, Memory, Said, Told, Use};
+use crate::decide::explain::{
+    CodedMessage, CpuAndMemory, Explanation, LoadSummary, PastEviction, StrategyVerdict,
+    WorkloadRecord,
+};
 use crate::model::plan::{PodVerdict, short};
 use crate::values::Amount;
 use jiff::{SignedDuration, Timestamp};
@@ -102,7 +105,11 @@ impl Page<'_> {
         self.beside(f, &" ".repeat(indent), &to_change(remedy), Some(Ink::Dim))
     }
 
-    pub(super) fn halted(&self, f: &mut fmt::Formatter<'_>, halted: Option<&Told>) -> fmt::Result {
+    pub(super) fn halted(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        halted: Option<&CodedMessage>,
+    ) -> fmt::Result {
         let Some(halted) = halted else { return Ok(()) };
         self.beside(
             f,
@@ -114,7 +121,7 @@ impl Page<'_> {
     }
 
     /// The window as a line for cpu and one for memory.
-    pub(super) fn load(&self, f: &mut fmt::Formatter<'_>, load: &Load) -> fmt::Result {
+    pub(super) fn load(&self, f: &mut fmt::Formatter<'_>, load: &LoadSummary) -> fmt::Result {
         let window = short(SignedDuration::from_secs(load.window_seconds));
         let samples = match load.samples.len() {
             0 => "no sample".to_owned(),
@@ -131,7 +138,7 @@ impl Page<'_> {
             "Usage",
             &format!("window of {window}, {samples}; decisions go by {by}"),
         )?;
-        let row = |name: &str, of: fn(&Use) -> Amount, text: fn(Amount) -> String| {
+        let row = |name: &str, of: fn(&CpuAndMemory) -> Amount, text: fn(Amount) -> String| {
             let amounts: Vec<Amount> = load.samples.iter().map(|point| of(&point.used)).collect();
             let told = |word: &str, amount: Option<Amount>| {
                 amount
@@ -202,7 +209,7 @@ impl Page<'_> {
     pub(super) fn ledger(
         &self,
         f: &mut fmt::Formatter<'_>,
-        it: &Memory,
+        it: &WorkloadRecord,
         now: Timestamp,
     ) -> fmt::Result {
         self.title(
@@ -294,7 +301,7 @@ pub(super) fn to_change(remedy: &str) -> String {
 }
 
 /// `goes`, `stays` or `not asked`.
-pub(super) const fn verb(said: &Said) -> &'static str {
+pub(super) const fn verb(said: &StrategyVerdict) -> &'static str {
     match said.word {
         PodVerdict::Moved { .. } => "goes",
         PodVerdict::Kept(_) => "stays",
@@ -302,7 +309,7 @@ pub(super) const fn verb(said: &Said) -> &'static str {
     }
 }
 
-fn smoothing(load: &Load) -> &'static str {
+fn smoothing(load: &LoadSummary) -> &'static str {
     match load.smoothing {
         "half_life" => "a mean that fades with age",
         "percentile" => "a percentile of them",
@@ -311,7 +318,7 @@ fn smoothing(load: &Load) -> &'static str {
     }
 }
 
-fn row_of(it: &Eviction, now: Timestamp) -> Vec<String> {
+fn row_of(it: &PastEviction, now: Timestamp) -> Vec<String> {
     let rests = it
         .rests_until
         .map(|until| until.duration_since(now))

@@ -3,7 +3,10 @@
 use std::fmt;
 
 use crate::cli::show::{Ink, columns};
-use crate::decide::explain::{Asked, BudgetLine, Fit, Landing, OfPod, Said, foremost};
+use crate::decide::explain::{
+    BudgetLine, FittingNode, GateVerdicts, PodExplanation, ReplacementForecast, StrategyVerdict,
+    foremost,
+};
 use crate::model::plan::{PodVerdict, whole};
 use crate::values::Ratio;
 
@@ -14,7 +17,7 @@ const MOST_NODES: usize = 5;
 const MOST_NAMES: usize = 6;
 
 impl Page<'_> {
-    pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, it: &OfPod) -> fmt::Result {
+    pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, it: &PodExplanation) -> fmt::Result {
         let about = [
             it.node
                 .as_ref()
@@ -48,7 +51,7 @@ impl Page<'_> {
     }
 
     /// The one sentence that matters most, and who says it.
-    fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
+    fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[StrategyVerdict]) -> fmt::Result {
         let Some(said) = foremost(words) else {
             return writeln!(f, "the policy has no strategy");
         };
@@ -76,7 +79,7 @@ impl Page<'_> {
     }
 
     /// One strategy has the whole verdict already.
-    fn words(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
+    fn words(&self, f: &mut fmt::Formatter<'_>, words: &[StrategyVerdict]) -> fmt::Result {
         if words.len() < 2 {
             return Ok(());
         }
@@ -100,7 +103,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &Asked) -> fmt::Result {
+    fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &GateVerdicts) -> fmt::Result {
         self.title(
             f,
             "Gates",
@@ -122,7 +125,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &Landing) -> fmt::Result {
+    fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &ReplacementForecast) -> fmt::Result {
         let by = if landing.scores_known {
             "by the scheduler's scores"
         } else {
@@ -164,10 +167,11 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn fits(&self, f: &mut fmt::Formatter<'_>, nodes: &[Fit]) -> fmt::Result {
+    fn fits(&self, f: &mut fmt::Formatter<'_>, nodes: &[FittingNode]) -> fmt::Result {
         // Who may win is never left out, nor is the pod's own node.
-        let matters = |fit: &&Fit| fit.chance > Ratio::ZERO || fit.home;
-        let (mut shown, others): (Vec<&Fit>, Vec<&Fit>) = nodes.iter().partition(matters);
+        let matters = |fit: &&FittingNode| fit.chance > Ratio::ZERO || fit.home;
+        let (mut shown, others): (Vec<&FittingNode>, Vec<&FittingNode>) =
+            nodes.iter().partition(matters);
         let (winners, _) = self.fit(shown.len(), 2 * MOST_NODES);
         shown.truncate(winners);
         let (rest, _) = self.fit(others.len(), MOST_NODES.saturating_sub(shown.len()).max(2));
@@ -184,7 +188,7 @@ impl Page<'_> {
             .filter(|plugin| !deciding.contains(plugin))
             .copied()
             .collect();
-        let parts = |fit: &Fit| {
+        let parts = |fit: &FittingNode| {
             deciding
                 .iter()
                 .map(|p| format!("{p}={}", fit.parts[*p]))
@@ -192,7 +196,7 @@ impl Page<'_> {
                 .join(", ")
         };
         let scored = nodes.iter().any(|fit| fit.score != 0);
-        let row = |fit: &&Fit| {
+        let row = |fit: &&FittingNode| {
             let name = if fit.home {
                 format!("{} (home)", fit.node)
             } else {
@@ -228,7 +232,7 @@ impl Page<'_> {
     }
 }
 
-fn gain(fit: &Fit) -> String {
+fn gain(fit: &FittingNode) -> String {
     match &fit.gain {
         Some(Ok(full)) => format!("helps; the node would be {full} full"),
         Some(Err(_)) | None => fit.flaw().unwrap_or_default(),
