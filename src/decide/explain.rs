@@ -66,7 +66,7 @@ pub struct CodedMessage {
     pub code: &'static str,
     /// The sentence.
     pub message: String,
-    /// What to change for a different result.
+    /// How to get a different result.
     pub remedy: Option<String>,
 }
 

@@ -221,7 +221,7 @@ fn metrics_count_all_workloads_and_name_the_worst() {
     );
     assert!(
         of_rightsizing().iter().all(|l| !l.contains("hot")),
-        "what is right again leaves no series behind"
+        "a workload with right requests has no series"
     );
 }
 

@@ -42,7 +42,7 @@ pub struct FittingNode {
     pub gain: Option<Result<Ratio, Refusal>>,
 }
 
-/// Nodes that cannot take the replacement, for the same reason.
+/// Nodes with the same reason why they cannot take the replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Misfits {
     /// The reason, after "is" or "are".

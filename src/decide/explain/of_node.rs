@@ -44,7 +44,7 @@ pub struct NodeExplanation {
     pub load: LoadSummary,
     /// How each strategy that classifies nodes sees it.
     pub views: Vec<StrategyView>,
-    /// What happens with its steering taint.
+    /// The change of its steering taint.
     pub steering: Option<Steer>,
     /// Pods of other nodes whose replacements are expected on it, as `namespace/name`.
     pub arriving: Vec<String>,

@@ -48,7 +48,7 @@ pub fn run<'w>(
 }
 
 impl FinishedRun<'_> {
-    /// What the strategy decided about a pod.
+    /// The strategy's verdict about a pod.
     pub fn verdict(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> PodVerdict {
         run.answer(pod)
             .unwrap_or_else(|| PodVerdict::NotSelected(self.0.not_selected(run, pod)))
