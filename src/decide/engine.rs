@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use crate::decide::draft::{Draft, HotSince, World};
-use crate::decide::explain::{self, Case, Explanation, NotFound, Subject};
+use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::rightsizing;
 use crate::decide::steering;
 use crate::decide::strategy::{self, low_node_utilization};
@@ -116,12 +116,12 @@ impl Engine {
         self.hot_since = hot;
     }
 
-    /// What to do now. It changes nothing: the same world gives the same plan.
+    /// Makes the plan for now. It changes nothing: the same world gives the same plan.
     pub fn decide(&self, snapshot: &Snapshot, now: Timestamp) -> Plan {
         self.decide_observed(&self.observed(snapshot, now))
     }
 
-    /// Like [`Engine::decide`], for a snapshot that is already joined.
+    /// Like [`Engine::decide`], with a snapshot that is already joined.
     pub fn decide_observed(&self, observed: &Observed<'_>) -> Plan {
         self.decide_with_progress(observed, |_| {})
     }
@@ -170,7 +170,7 @@ impl Engine {
     ) -> Result<Explanation, NotFound> {
         let observed = self.observed(snapshot, now);
         let halted = halt(&self.policy, snapshot, now);
-        let case = Case {
+        let case = Context {
             world: self.world(&observed),
             history: &self.history,
             halted: halted.as_ref(),
@@ -218,7 +218,7 @@ impl Engine {
         self.settle_observed(&observed)
     }
 
-    /// Like [`Engine::settle`], for a snapshot that is already joined.
+    /// Like [`Engine::settle`], with a snapshot that is already joined.
     pub fn settle_observed(&mut self, observed: &Observed<'_>) -> Vec<Settled> {
         let hot = self.hot_nodes(observed);
         let is_hot = |node: NodeId| hot.iter().any(|(_, n)| *n == node);

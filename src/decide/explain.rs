@@ -19,15 +19,15 @@ mod of_node;
 mod of_pod;
 
 pub use find::{NotFound, Subject};
-pub use landing::{Fit, Landing, Misfits};
-pub use load::{Load, Point, Use};
-pub use memory::{Eviction, Memory, Useless};
-pub use of_node::{OfNode, OfWorkload, PodLine, Standing, View};
-pub use of_pod::{Answer, Asked, BudgetLine, OfPod};
+pub use landing::{FittingNode, Misfits, ReplacementForecast};
+pub use load::{CpuAndMemory, LoadSummary, UsagePoint};
+pub use memory::{PastEviction, UselessMoves, WorkloadRecord};
+pub use of_node::{NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation};
+pub use of_pod::{BudgetLine, GateVerdict, GateVerdicts, PodExplanation};
 
 /// The input of an explanation.
 #[derive(Clone, Copy, Debug)]
-pub struct Case<'w> {
+pub struct Context<'w> {
     /// The cluster, the policy and the memory.
     pub world: World<'w>,
     /// The usage samples.
@@ -41,11 +41,11 @@ pub struct Case<'w> {
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Explanation {
     /// A pod.
-    Pod(Box<OfPod>),
+    Pod(Box<PodExplanation>),
     /// A node.
-    Node(Box<OfNode>),
+    Node(Box<NodeExplanation>),
     /// A workload.
-    Workload(Box<OfWorkload>),
+    Workload(Box<WorkloadExplanation>),
 }
 
 impl Explanation {
@@ -61,18 +61,18 @@ impl Explanation {
 
 /// A stable code, a sentence and, if there is one, a remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct CodedMessage {
     /// The stable code.
     pub code: &'static str,
     /// The sentence.
     pub message: String,
-    /// What to change for a different result.
+    /// How to get a different result.
     pub remedy: Option<String>,
 }
 
-impl Told {
+impl CodedMessage {
     fn refusal(why: &Refusal) -> Self {
-        Told {
+        CodedMessage {
             code: why.code(),
             message: why.to_string(),
             remedy: Some(why.remedy()),
@@ -80,7 +80,7 @@ impl Told {
     }
 
     fn class(class: &Class) -> Self {
-        Told {
+        CodedMessage {
             code: class.code(),
             message: class.to_string(),
             remedy: class.remedy(),
@@ -88,7 +88,7 @@ impl Told {
     }
 
     fn idle(idle: &Idle) -> Self {
-        Told {
+        CodedMessage {
             code: idle.code(),
             message: idle.to_string(),
             remedy: Some(idle.remedy()),
@@ -96,7 +96,7 @@ impl Told {
     }
 
     fn halt(halt: &Halt) -> Self {
-        Told {
+        CodedMessage {
             code: "halted",
             message: halt.to_string(),
             remedy: Some(halt.remedy()),
@@ -106,7 +106,7 @@ impl Told {
 
 /// The verdict of one strategy about one pod.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct StrategyVerdict {
     /// The strategy.
     pub strategy: &'static str,
     /// The profile of the policy that contains it.
@@ -115,7 +115,7 @@ pub struct Said {
     pub word: PodVerdict,
 }
 
-impl Serialize for Said {
+impl Serialize for StrategyVerdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
         let answer = match self.word {
@@ -123,7 +123,7 @@ impl Serialize for Said {
             PodVerdict::Kept(_) => "kept",
             PodVerdict::NotSelected(_) => "not_selected",
         };
-        let mut out = serializer.serialize_struct("Said", 6)?;
+        let mut out = serializer.serialize_struct("StrategyVerdict", 6)?;
         out.serialize_field("strategy", self.strategy)?;
         out.serialize_field("profile", &self.profile)?;
         out.serialize_field("answer", answer)?;
@@ -135,8 +135,8 @@ impl Serialize for Said {
 }
 
 /// The most important verdict about a pod: the one that moves it, otherwise one that keeps it, otherwise the first.
-pub fn foremost(said: &[Said]) -> Option<&Said> {
-    let rank = |said: &&Said| match said.word {
+pub fn foremost(said: &[StrategyVerdict]) -> Option<&StrategyVerdict> {
+    let rank = |said: &&StrategyVerdict| match said.word {
         PodVerdict::Moved { .. } => 0,
         PodVerdict::Kept(_) => 1,
         PodVerdict::NotSelected(_) => 2,
@@ -145,7 +145,7 @@ pub fn foremost(said: &[Said]) -> Option<&Said> {
 }
 
 /// Explains one object. The error lists similar names.
-pub fn explain(case: &Case<'_>, subject: &Subject) -> Result<Explanation, NotFound> {
+pub fn explain(case: &Context<'_>, subject: &Subject) -> Result<Explanation, NotFound> {
     let snapshot = case.world.snapshot;
     Ok(match find::find(snapshot, subject)? {
         find::Match::Pod(pod) => Explanation::Pod(Box::new(of_pod::of_pod(case, pod))),

@@ -1,7 +1,7 @@
-//! Which workloads request far from what they use, and what they had better request.
+//! Right-sizing: workloads whose requests are far from their usage, and recommended requests.
 //!
-//! kube-scheduler sees requests alone. Where they say too little, it fills the wrong nodes, and every eviction that mends it
-//! is in vain as soon as the next pod is placed; so it is said here rather than mended there.
+//! kube-scheduler only sees requests. If they are too low, it fills the wrong nodes, and the next pod that it places
+//! undoes every eviction. Evictions cannot correct that, so it is reported instead.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
@@ -10,7 +10,7 @@ use statrs::statistics::{Data, OrderStatistics};
 
 use crate::decide::draft::World;
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
-use crate::model::snapshot::{Pod, PodId, Snapshot, Workload};
+use crate::model::snapshot::{Pod, PodId, Workload};
 use crate::model::usage::{Measure, PodUsage, Sample};
 use crate::policy::RightsizingPolicy;
 use crate::values::{Amount, Ratio, ResourceId};
@@ -18,29 +18,29 @@ use crate::values::{Amount, Ratio, ResourceId};
 /// Samples of each pod, by its position in the snapshot.
 type Samples<'s> = [Option<&'s VecDeque<Sample>>];
 
-/// A pod of which enough is known.
-struct Measured<'s> {
-    /// Smoothed.
+/// A pod with known usage.
+struct MeasuredPod<'s> {
+    /// The smoothed usage.
     used: Measure,
     samples: &'s VecDeque<Sample>,
 }
 
-/// What is advised of one resource.
+/// How requests of one resource are recommended.
 #[derive(Clone, Copy)]
-struct Kind {
+struct ResourceRule {
     id: ResourceId,
     name: &'static str,
     of: fn(&Measure) -> Amount,
-    /// Suggestions are multiples of this, and none is below it.
+    /// Recommendations are positive multiples of this.
     grain: Amount,
-    /// Typical use is told to this.
+    /// Typical usage is rounded to this.
     fine: Amount,
-    /// Whether a pod can do with less for a while: then a percentile will do, and where it cannot, the maximum counts.
+    /// Whether a pod that gets less only slows down. If so, a percentile of the samples counts, otherwise the maximum.
     compressible: bool,
 }
 
-const KINDS: [Kind; 2] = [
-    Kind {
+const RESOURCES: [ResourceRule; 2] = [
+    ResourceRule {
         id: ResourceId::CPU,
         name: "cpu",
         of: |m| m.cpu,
@@ -48,7 +48,7 @@ const KINDS: [Kind; 2] = [
         fine: Amount::millicores(1),
         compressible: true,
     },
-    Kind {
+    ResourceRule {
         id: ResourceId::MEMORY,
         name: "memory",
         of: |m| m.memory,
@@ -58,102 +58,113 @@ const KINDS: [Kind; 2] = [
     },
 ];
 
-/// The workloads whose requests are far from use, those first that are wrong by the largest part of the cluster.
+/// The workloads whose requests are far from their usage, the largest difference first as a share of the cluster.
 ///
-/// Only pods count that are Ready and whose usage is known: what is estimated, stale or has too few samples says nothing of
-/// what a workload needs. Static and mirror pods do not count, for no workload has their requests.
+/// Only Ready pods with known usage count. Estimated or stale usage, or too few samples, do not show what a workload
+/// needs. Static and mirror pods do not count, because no workload sets their requests.
 pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
-    let (rules, snapshot) = (&world.policy.rightsizing, world.snapshot);
-    let whole = KINDS.map(|kind| snapshot.nodes.iter().map(|n| n.allocatable[kind.id]).sum());
-    let measured = |id: PodId| match world.usage.pods.get(id.0)? {
-        PodUsage::Known(used) if snapshot.pod(id).serves() => Some(Measured {
-            used: *used,
-            samples: samples[id.0]?,
-        }),
-        PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..) => None,
-    };
-    let of = |workload: &Workload| of_workload(snapshot, workload, (rules, &whole), &measured);
-    let mut all: Vec<Rightsizing> = snapshot.workloads.iter().filter_map(of).collect();
+    let nodes = &world.snapshot.nodes;
+    let whole = RESOURCES.map(|rule| nodes.iter().map(|n| n.allocatable[rule.id]).sum());
+    let workloads = world.snapshot.workloads.iter();
+    let mut all: Vec<Rightsizing> = workloads
+        .filter_map(|workload| of_workload(world, samples, workload, &whole))
+        .collect();
     all.sort_by(|a, b| {
-        b.wrong_by()
-            .order(a.wrong_by())
-            .then_with(|| a.workload.cmp(&b.workload))
+        let by_difference = b.wrong_by().order(a.wrong_by());
+        by_difference.then_with(|| a.workload.cmp(&b.workload))
     });
     all
 }
 
-fn of_workload<'s>(
-    snapshot: &Snapshot,
+/// The recommendation for one workload; `None` if its requests are near enough, or nothing is known.
+fn of_workload(
+    world: World<'_>,
+    samples: &Samples<'_>,
     workload: &Workload,
-    (rules, whole): (&RightsizingPolicy, &[Amount; 2]),
-    measured: &impl Fn(PodId) -> Option<Measured<'s>>,
+    whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
-    let counts = |id: &&PodId| {
-        let pod = snapshot.pod(**id);
-        pod.stays() && !pod.marks.mirror && !pod.marks.static_pod
-    };
-    let ids: Vec<PodId> = workload.pods.iter().filter(counts).copied().collect();
-    let known: Vec<Measured<'s>> = ids.iter().filter_map(|id| measured(*id)).collect();
-    let taken = || known.iter().flat_map(|m| m.samples).map(|s| s.at);
+    let group = WorkloadPods::new(world, samples, workload)?;
+    let taken = || group.known.iter().flat_map(|m| m.samples).map(|s| s.at);
     let span = taken().max()?.duration_since(taken().min()?);
-    // What holds from now on: in a rollout, that is what the newer pods have.
-    let newest = ids
-        .iter()
-        .map(|id| snapshot.pod(*id))
-        .max_by_key(|pod| (pod.created, &pod.name))?;
-    let pods = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-    let group = Group {
-        newest,
-        known: &known,
-        pods,
-    };
-    let each = KINDS.iter().zip(whole);
-    let resources: BTreeMap<_, _> = each
-        .filter_map(|(kind, whole)| Some((kind.name, group.suggest(*kind, rules, *whole)?)))
-        .collect();
-    let (measured, samples) = (
-        u32::try_from(known.len()).unwrap_or(u32::MAX),
-        taken().count() as u64,
-    );
-    let workload = workload.key.clone();
-    (!resources.is_empty()).then_some(Rightsizing {
-        workload,
-        pods,
-        measured,
-        samples,
+    let mut resources = BTreeMap::new();
+    for (rule, whole) in RESOURCES.iter().zip(whole) {
+        if let Some(suggestion) = group.suggest(*rule, &world.policy.rightsizing, *whole) {
+            resources.insert(rule.name, suggestion);
+        }
+    }
+    (!resources.is_empty()).then(|| Rightsizing {
+        workload: workload.key.clone(),
+        pods: group.pods,
+        measured: u32::try_from(group.known.len()).unwrap_or(u32::MAX),
+        samples: taken().count() as u64,
         span,
         resources,
     })
 }
 
+/// The usage of a Ready pod; `None` if it is not known well enough.
+fn measured<'s>(world: World<'_>, samples: &Samples<'s>, pod: PodId) -> Option<MeasuredPod<'s>> {
+    match world.usage.pods.get(pod.0)? {
+        PodUsage::Known(used) if world.snapshot.pod(pod).serves() => Some(MeasuredPod {
+            used: *used,
+            samples: samples[pod.0]?,
+        }),
+        PodUsage::Known(_) | PodUsage::Estimated(_) | PodUsage::Unknown(..) => None,
+    }
+}
+
 /// The pods of one workload.
-struct Group<'g, 's> {
-    newest: &'g Pod,
-    known: &'g [Measured<'s>],
-    /// All, those of which nothing is known included.
+struct WorkloadPods<'w, 's> {
+    newest: &'w Pod,
+    known: Vec<MeasuredPod<'s>>,
+    /// The number of pods, including those with unknown usage.
     pods: u32,
 }
 
-impl Group<'_, '_> {
-    /// What a pod had better request; `None` where what it requests is near enough.
-    fn suggest(&self, kind: Kind, rules: &RightsizingPolicy, whole: Amount) -> Option<Suggestion> {
-        let request = self.newest.requests[kind.id];
+impl<'w, 's> WorkloadPods<'w, 's> {
+    /// The pods that stay; `None` if there are none.
+    fn new(world: World<'w>, samples: &Samples<'s>, workload: &Workload) -> Option<Self> {
+        let counts = |id: &&PodId| {
+            let pod = world.snapshot.pod(**id);
+            pod.stays() && !pod.marks.mirror && !pod.marks.static_pod
+        };
+        let ids: Vec<PodId> = workload.pods.iter().filter(counts).copied().collect();
+        let pods = ids.iter().map(|id| world.snapshot.pod(*id));
+        let known = ids.iter().filter_map(|id| measured(world, samples, *id));
+        Some(WorkloadPods {
+            // In a rollout, the requests of the newest pods are the ones that stay.
+            newest: pods.max_by_key(|pod| (pod.created, &pod.name))?,
+            known: known.collect(),
+            pods: u32::try_from(ids.len()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+impl WorkloadPods<'_, '_> {
+    /// The recommended request of a pod; `None` if its request is near enough.
+    fn suggest(
+        &self,
+        rule: ResourceRule,
+        policy: &RightsizingPolicy,
+        whole: Amount,
+    ) -> Option<Suggestion> {
+        let request = self.newest.requests[rule.id];
         let limit = self
             .newest
             .limits
             .iter()
-            .find(|(name, _)| name == kind.name)
+            .find(|(name, _)| name == rule.name)
             .map(|(_, limit)| *limit);
-        let fits = suggested(kind, self.covered(kind, rules), rules.headroom);
+        let fits = suggested(rule, self.covered(rule, policy), policy.headroom);
         let suggested = limit.map_or(fits, |limit| fits.min(limit));
-        let direction = direction(request, suggested, rules.tolerance)?;
+        let direction = direction(request, suggested, policy.tolerance)?;
         let apart = suggested.minus(request).plus(request.minus(suggested));
         let total = Amount::new(apart.get().saturating_mul(u64::from(self.pods)));
         Some(Suggestion {
             direction,
-            resource: kind.name,
+            resource: rule.name,
             request: (request > Amount::ZERO).then_some(request),
-            typical: self.typical(kind),
+            typical: self.typical(rule),
             suggested,
             limit,
             total,
@@ -161,47 +172,47 @@ impl Group<'_, '_> {
         })
     }
 
-    /// What the suggestion has to cover, of the samples of all pods together.
-    fn covered(&self, kind: Kind, rules: &RightsizingPolicy) -> Amount {
+    /// The usage that the recommendation has to cover, from the samples of all pods together.
+    fn covered(&self, rule: ResourceRule, policy: &RightsizingPolicy) -> Amount {
         let used = self
             .known
             .iter()
             .flat_map(|m| m.samples)
-            .map(|sample| (kind.of)(&sample.used));
-        if kind.compressible {
+            .map(|sample| (rule.of)(&sample.used));
+        if rule.compressible {
             let mut data = Data::new(used.map(Amount::as_f64).collect::<Vec<_>>());
-            Amount::from_f64(data.quantile(rules.percentile.get()))
+            Amount::from_f64(data.quantile(policy.percentile.get()))
         } else {
             used.max().unwrap_or_default()
         }
     }
 
-    /// The median over the pods, to the nearest thousandth of a core or mebibyte.
-    fn typical(&self, kind: Kind) -> Amount {
+    /// The median over the pods, rounded to a thousandth of a core or to a mebibyte.
+    fn typical(&self, rule: ResourceRule) -> Amount {
         let mut data = Data::new(
             self.known
                 .iter()
-                .map(|m| (kind.of)(&m.used).as_f64())
+                .map(|m| (rule.of)(&m.used).as_f64())
                 .collect::<Vec<_>>(),
         );
-        let steps = Amount::from_f64(data.median() / kind.fine.as_f64());
-        Amount::new(steps.get().saturating_mul(kind.fine.get()))
+        let steps = Amount::from_f64(data.median() / rule.fine.as_f64());
+        Amount::new(steps.get().saturating_mul(rule.fine.get()))
     }
 }
 
-/// With the headroom, rounded up to the grain, and one grain at least.
-fn suggested(kind: Kind, covered: Amount, headroom: Ratio) -> Amount {
+/// The usage plus the headroom, rounded up to a positive multiple of the grain.
+fn suggested(rule: ResourceRule, covered: Amount, headroom: Ratio) -> Amount {
     let wanted = covered.plus(covered.times(headroom));
     Amount::new(
         wanted
             .get()
-            .div_ceil(kind.grain.get())
+            .div_ceil(rule.grain.get())
             .max(1)
-            .saturating_mul(kind.grain.get()),
+            .saturating_mul(rule.grain.get()),
     )
 }
 
-/// Which way a request is wrong; `None` where the larger of the two exceeds the smaller by no more than is tolerated.
+/// Whether a request is too low or too high; `None` if the difference is within the tolerance.
 fn direction(request: Amount, suggested: Amount, tolerance: Ratio) -> Option<Direction> {
     let far = |small: Amount, large: Amount| large.minus(small) > small.times(tolerance);
     match request.cmp(&suggested) {

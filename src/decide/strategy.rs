@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::NotSelected;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::{Basis, Names, Rule};
+use crate::policy::{Basis, LowNodeUtilization, Names, Rule};
 use crate::values::{Ratio, ResourceId};
 
 use exact_utilization::ExactUtilizationRun;
@@ -51,14 +51,14 @@ pub trait SelectPods: Debug {
     }
 
     /// A node's ratios beside the strategy's thresholds; empty if the strategy does not weigh the node.
-    fn levels(&self, _run: &StrategyRun<'_, '_>, _node: NodeId) -> Vec<Level> {
+    fn levels(&self, _run: &StrategyRun<'_, '_>, _node: NodeId) -> Vec<ResourceLevel> {
         Vec::new()
     }
 }
 
 /// A node's ratio in one resource beside a strategy's thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level {
+pub struct ResourceLevel {
     /// The resource.
     pub resource: ResourceId,
     /// Whether usage or requests are weighed.
@@ -115,9 +115,9 @@ impl SelectPods for low_node_utilization::Running {
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match &run.before.strategy(run.position).rule {
-            Rule::LowNodeUtilization(rule) => self.not_selected(run, rule, pod),
-            _ => run.late(pod),
+        match LowNodeUtilization::of(&run.before.strategy(run.position).rule) {
+            Some(rule) => self.not_selected(run, rule, pod),
+            None => run.late(pod),
         }
     }
 
@@ -125,13 +125,17 @@ impl SelectPods for low_node_utilization::Running {
         self.candidate(run, pod)
     }
 
-    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
+    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         self.levels(run, node)
     }
 }
 
 impl Rule {
     /// The namespaces whose pods the strategy may evict; `None` if its scope already limits them.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "every other strategy looks only at pods in its scope"
+    )]
     pub const fn evictable_namespaces(&self) -> Option<&Names> {
         match self {
             Rule::LowNodeUtilization(rule) => Some(&rule.evictable_namespaces),

@@ -1,4 +1,4 @@
-//! The strategies that judge pods one by one: each argument with a pod that it covers and one that it does not.
+//! Strategies that judge every pod by itself: for each argument a pod that it covers and one that it does not.
 
 use std::fmt::Write as _;
 
@@ -77,7 +77,7 @@ fn said(cluster: &str, policy: Policy) -> String {
     text(&Cluster::parse(cluster).plan_by(policy))
 }
 
-/// Names of the pods that would be moved, in order; nothing may be refused.
+/// The names of the moved pods, in order. Fails if a pod is refused.
 fn moved(cluster: &str, policy: Policy) -> String {
     let plan = Cluster::parse(cluster).plan_by(policy);
     assert!(
@@ -92,7 +92,7 @@ fn moved(cluster: &str, policy: Policy) -> String {
         .join(" ")
 }
 
-/// Each rule against a cluster of one node full of pods and an empty one.
+/// Applies each rule to a node with these pods and an empty node.
 fn each(pods: &str, rules: impl IntoIterator<Item = (Rule, &'static str)>) {
     let cluster = format!("node n1\n{pods}\nnode n2");
     for (rule, expected) in rules {
@@ -336,7 +336,7 @@ fn pod_life_time() {
 }
 
 #[test]
-fn the_reason_names_all_that_was_asked_for() {
+fn the_reason_names_every_condition_of_the_policy() {
     let rule = PodLifeTime {
         max_age: Some(SignedDuration::from_hours(1)),
         exit_codes: vec![137],
@@ -351,7 +351,7 @@ fn the_reason_names_all_that_was_asked_for() {
 }
 
 #[test]
-fn an_age_is_told_by_its_two_largest_units() {
+fn an_age_shows_its_two_largest_units() {
     let week = PodLifeTime {
         max_age: Some(SignedDuration::from_hours(168)),
         ..life_time()
@@ -367,7 +367,7 @@ fn an_age_is_told_by_its_two_largest_units() {
 }
 
 #[test]
-fn the_oldest_go_first_whatever_their_node() {
+fn the_oldest_pods_go_first_on_all_nodes_together() {
     let cluster = "
         node n1
           b age=9h
@@ -381,7 +381,7 @@ fn the_oldest_go_first_whatever_their_node() {
         ..life_time()
     });
     assert_eq!(moved(cluster, only(rule.clone())), "a-1 b-1 c-1 d-1");
-    // A node at its limit is passed over; the others go on.
+    // A node at its limit is skipped. The other nodes are not affected.
     let mut policy = only(rule);
     policy.limits.per_node = Some(1);
     assert_eq!(
@@ -472,7 +472,7 @@ fn failed_pods() {
 }
 
 #[test]
-fn what_has_finished_needs_no_room_no_budget_and_no_siblings() {
+fn a_finished_pod_needs_no_room_no_budget_and_no_siblings() {
     let cluster = "
         node n1 cpu=1
           web cpu=1 phase=Failed age=2h
@@ -490,7 +490,7 @@ fn what_has_finished_needs_no_room_no_budget_and_no_siblings() {
     move web-2 from n1 to ?: has failed
     ");
     assert_eq!(plan.before, plan.after);
-    // descheduler asks for room all the same, and for a node in one piece.
+    // Descheduler still requires room for it, and a node without unreadable objects.
     policy.exact = true;
     insta::assert_snapshot!(said(cluster, policy), @r"
     move web-2 from n1 to ?: has failed
@@ -499,7 +499,7 @@ fn what_has_finished_needs_no_room_no_budget_and_no_siblings() {
 }
 
 #[test]
-fn bare_pods_that_failed_go_where_the_policy_lets_them() {
+fn a_failed_bare_pod_goes_if_the_policy_allows_it() {
     let cluster = "node n1\n lone bare phase=Failed age=2h\nnode n2";
     let mut policy = only(Rule::RemoveFailedPods(failed()));
     assert_eq!(
@@ -569,7 +569,7 @@ fn node_taints() {
 }
 
 #[test]
-fn only_nodes_that_are_ready_and_selected_are_looked_at() {
+fn only_ready_and_selected_nodes_are_looked_at() {
     let cluster = "
         node n1 taint=a:NoSchedule labels=pool:x
           web
@@ -588,7 +588,7 @@ fn only_nodes_that_are_ready_and_selected_are_looked_at() {
 }
 
 #[test]
-fn node_fit_asks_for_room_and_earlier_moves_count() {
+fn node_fit_requires_room_and_counts_earlier_moves() {
     let cluster = "
         node n1 taint=a:NoSchedule
           web*2 cpu=1
@@ -606,7 +606,7 @@ fn node_fit_asks_for_room_and_earlier_moves_count() {
     keep web-1 on n1: would land on n2, which the policy excludes as destination
     keep web-2 on n1: would land on n2, which the policy excludes as destination
     ");
-    // descheduler judges each pod alone.
+    // Descheduler checks each pod without regard to earlier evictions.
     policy.profiles[0].evictable.destinations = None;
     policy.exact = true;
     assert_eq!(moved(cluster, policy), "web-1 web-2");
@@ -665,7 +665,7 @@ fn a_preferred_node_counts_only_if_it_has_room() {
     let full = "keep web-1 on n1: no other node can take it: 1 is without enough cpu to request";
     let elsewhere = "keep web-1 on n1: would land on n3, where nothing is gained";
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
-    // Not even in exact mode: it would go again and again.
+    // The exact mode does not move it either, because it would be evicted again and again.
     assert_eq!(
         said(
             &cluster("cpu=500m"),
@@ -690,7 +690,7 @@ fn a_preferred_node_counts_only_if_it_has_room() {
 }
 
 #[test]
-fn a_pod_is_asked_for_once_whatever_it_violates() {
+fn a_pod_that_violates_several_rules_is_moved_once() {
     let cluster = "
         node n1
           web requires=disk:ssd prefers=disk:ssd*5
@@ -702,14 +702,14 @@ fn a_pod_is_asked_for_once_whatever_it_violates() {
         only(affinity(&[AffinityKind::Preferred, AffinityKind::Required])),
     );
     assert_eq!(plan.lines().count(), 2, "{plan}");
-    // Nor does a second strategy ask for what is to go already.
+    // A second strategy does not select a pod that is already to be moved.
     let mut policy = only(affinity(&[AffinityKind::Required]));
     policy.strategies.push(policy.strategies[0].clone());
     assert_eq!(said(cluster, policy).matches("web-1").count(), 1);
 }
 
 #[test]
-fn of_two_pods_that_avoid_each_other_one_goes() {
+fn one_of_two_pods_that_avoid_each_other_goes() {
     let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()));
     let cluster = "
         node n1
@@ -722,7 +722,7 @@ fn of_two_pods_that_avoid_each_other_one_goes() {
     move web-3 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
     move web-2 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
     ");
-    // Who may not go is still a neighbour; who does not carry the rule is never asked.
+    // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
     let cluster = "
         node n1
           web bare avoids=web
@@ -737,7 +737,7 @@ fn of_two_pods_that_avoid_each_other_one_goes() {
 }
 
 #[test]
-fn neighbours_are_told_by_place_label_and_namespace() {
+fn neighbours_are_matched_by_domain_label_and_namespace() {
     let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()));
     let zones = |zone: &str| {
         format!(
@@ -763,7 +763,7 @@ fn neighbours_are_told_by_place_label_and_namespace() {
             "
         )
     };
-    // The namesake in another namespace is another pod, and counts where the rule reaches it.
+    // The pod with the same name in another namespace is another pod. It counts if the rule includes that namespace.
     assert_eq!(moved(&namespaces("avoids=web"), rule()), "");
     assert_eq!(
         moved(&namespaces("avoids=web avoids-in=team:a"), rule()),
@@ -773,7 +773,7 @@ fn neighbours_are_told_by_place_label_and_namespace() {
         moved(&namespaces("avoids=web avoids-in=team:b"), rule()),
         ""
     );
-    // descheduler counts a neighbour that is on its way out, and one node as one place even without the label.
+    // Descheduler counts a terminating neighbour, and a node as one domain with itself even without the label.
     for cluster in [
         "node n1\n web avoids=db\n db terminating\nnode n2",
         "node n1\n web avoids=db@zone\n db\nnode n2",
@@ -797,7 +797,7 @@ fn neighbours_are_told_by_place_label_and_namespace() {
 }
 
 #[test]
-fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
+fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
     let mut policy = only(Rule::PodLifeTime(PodLifeTime {
         states: names(&["Pending"]),
         ..life_time()
@@ -814,7 +814,7 @@ fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
     assert_eq!(moved(cluster, policy.clone()), "db-1");
     policy.exact = true;
     assert_eq!(moved(cluster, policy.clone()), "db-1 web-1");
-    // What has ended is gone at once.
+    // A finished pod is gone at once.
     policy.strategies[0].rule = Rule::RemoveFailedPods(failed());
     assert_eq!(
         moved(
@@ -826,7 +826,7 @@ fn to_descheduler_a_neighbour_that_another_strategy_evicts_is_one_still() {
 }
 
 #[test]
-fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
+fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
     let mut policy = only(Rule::RemoveFailedPods(failed()));
     let restarting = Rule::RemovePodsHavingTooManyRestarts(restarts());
     policy.strategies.push(evenkeel::policy::Strategy {
@@ -843,7 +843,7 @@ fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
     ");
     policy.strategies.remove(0);
     assert_eq!(moved(cluster, policy.clone()), "web-2");
-    // Nodes are listed in turn, and by PodLifeTime all at once.
+    // The pods are listed node by node, but by PodLifeTime for all nodes at once.
     let apart = "node n1\n web phase=Failed restarts=200\nnode n2\n web phase=Failed restarts=200";
     insta::assert_snapshot!(said(apart, policy.clone()), @r"
     move web-1 from n1 to ?: restarted 200 times, 100 are too many
@@ -857,7 +857,7 @@ fn what_has_ended_and_was_evicted_is_no_replica_in_exact_mode() {
 }
 
 #[test]
-fn the_scope_of_anti_affinity_hides_neighbours_too() {
+fn the_scope_of_anti_affinity_also_limits_the_neighbours() {
     let scope = |namespaces, pods: &str| Scope {
         namespaces,
         pods: Selector::parse(pods).ok(),
@@ -875,7 +875,7 @@ fn the_scope_of_anti_affinity_hides_neighbours_too() {
 }
 
 #[test]
-fn exact_mode_has_none_of_our_guards_but_keeps_what_was_mended() {
+fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
     let mut policy = only(Rule::RemovePodsHavingTooManyRestarts(restarts()));
     policy.profiles[0].evictable.min_replicas = 2;
     policy.profiles[0].evictable.pod_selector = Selector::parse("app=web").ok();
@@ -906,7 +906,7 @@ fn exact_mode_has_none_of_our_guards_but_keeps_what_was_mended() {
 }
 
 #[test]
-fn a_pod_that_its_kubelet_has_not_taken_on_is_young_in_exact_mode_alone() {
+fn a_pod_that_the_kubelet_has_not_started_is_young_in_exact_mode_only() {
     let mut policy = only(Rule::PodLifeTime(PodLifeTime {
         states: names(&["Pending"]),
         ..life_time()
@@ -921,7 +921,7 @@ fn a_pod_that_its_kubelet_has_not_taken_on_is_young_in_exact_mode_alone() {
     );
 }
 
-/// Up to six nodes with up to ten pods each, of which many violate something.
+/// Up to six nodes with up to ten pods each. Many of the pods violate a rule.
 fn clusters() -> impl Strategy<Value = String> {
     let marks = vec![
         "",
@@ -979,7 +979,7 @@ fn clusters() -> impl Strategy<Value = String> {
     })
 }
 
-/// All six, each as plain as can be.
+/// All six strategies with few arguments.
 fn everything(exact: bool, node_fit: bool) -> Policy {
     let week = PodLifeTime {
         max_age: Some(SignedDuration::from_hours(24)),
@@ -1010,7 +1010,7 @@ fn everything(exact: bool, node_fit: bool) -> Policy {
     policy
 }
 
-/// Whether a pod breaks the rule of this strategy, told in the plainest way.
+/// Whether a pod violates the rule of a strategy, as a simple model of the rule.
 fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
     let node = snapshot.node(pod.node.unwrap());
     let has = |label: &str, value: &str| node.labels.get(label).is_some_and(|v| v == value);
@@ -1055,7 +1055,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_strategy_asks_for_a_pod_that_its_rule_does_not_cover(cluster in clusters(), exact: bool, node_fit: bool) {
+    fn a_strategy_selects_only_pods_that_its_rule_covers(cluster in clusters(), exact: bool, node_fit: bool) {
         let cluster = Cluster::parse(&cluster);
         let policy = everything(exact, node_fit);
         let snapshot = cluster.snapshot(&policy);
@@ -1080,7 +1080,7 @@ proptest! {
     }
 
     #[test]
-    fn what_breaks_a_rule_goes_or_the_plan_says_why_not(cluster in clusters()) {
+    fn a_pod_that_violates_a_rule_moves_or_the_plan_says_why_not(cluster in clusters()) {
         let cluster = Cluster::parse(&cluster);
         let policy = everything(false, false);
         let snapshot = cluster.snapshot(&policy);

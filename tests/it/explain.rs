@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evenkeel::cli::explanation_text;
 use evenkeel::decide::engine::Engine;
-use evenkeel::decide::explain::{Explanation, OfPod, Subject, foremost};
+use evenkeel::decide::explain::{Explanation, PodExplanation, Subject, foremost};
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
@@ -34,7 +34,7 @@ strategies:
 - lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 50%, memory: 60%}}
 ";
 
-fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> OfPod {
+fn pod(engine: &Engine, snapshot: &Snapshot, name: &str) -> PodExplanation {
     let explanation = engine
         .explain(snapshot, &Subject::Pod(name.to_owned()), noon())
         .unwrap();

@@ -1,10 +1,10 @@
-//! The gates: who stays, and in which words.
+//! The gates: which pods stay, and the reason in the plan.
 
 use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, nodes, text};
 
-/// A hot node with one pod of the kind under test, its sibling elsewhere, and a cold node.
+/// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold node.
 fn answer(pod: &str, policy: &str) -> String {
     let cluster = Cluster::parse(&format!(
         "
@@ -40,12 +40,12 @@ fn moved(pod: &str, policy: &str) {
 }
 
 #[test]
-fn an_ordinary_pod_goes() {
+fn an_ordinary_pod_moves() {
     moved("", "");
 }
 
 #[test]
-fn what_a_pod_is_protects_it() {
+fn properties_of_a_pod_protect_it() {
     for (pod, code, lifted_by) in [
         (
             "daemon",
@@ -80,7 +80,7 @@ fn what_a_pod_is_protects_it() {
 }
 
 #[test]
-fn nothing_lifts_what_would_only_come_back_or_be_lost() {
+fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
     for (pod, code) in [
         ("mirror", "mirror-pod"),
         ("static", "static-pod"),
@@ -89,7 +89,7 @@ fn nothing_lifts_what_would_only_come_back_or_be_lost() {
         let all = "evictable: {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
         refused(pod, all, code);
     }
-    // The annotation that forces an eviction forces neither of the first two.
+    // The annotation that forces an eviction does not affect mirror and static pods.
     refused("mirror evict=true", "", "mirror-pod");
     moved("emptydir evict=true", "");
     refused("evict=false", "", "prefer-no-eviction");
@@ -139,7 +139,7 @@ fn the_last_ready_replica_stays() {
 }
 
 #[test]
-fn a_budget_is_counted_ahead() {
+fn a_budget_is_checked_in_advance() {
     let cluster = |budget: &str| {
         Cluster::parse(&format!(
             "
@@ -163,7 +163,7 @@ fn a_budget_is_counted_ahead() {
             .collect::<Vec<_>>()
     };
     assert_eq!(codes("budget web allows=0"), ["disruption-budget"; 7]);
-    // The other two that would have gone wait for the first: nobody is asked in their stead.
+    // The other two pods wait for the first. No other pod is selected instead of them.
     assert_eq!(codes("budget web allows=1"), ["disruption-budget"; 2]);
     assert_eq!(codes("budget web allows=9 stale"), ["stale-budget"; 7]);
     assert_eq!(
@@ -173,7 +173,7 @@ fn a_budget_is_counted_ahead() {
 }
 
 #[test]
-fn limits_hold_each_by_itself() {
+fn each_limit_applies_on_its_own() {
     let cluster = Cluster::parse(
         "
         node n1
@@ -222,7 +222,7 @@ fn limits_hold_each_by_itself() {
 }
 
 #[test]
-fn a_node_that_the_scheduler_would_not_choose_is_no_room() {
+fn a_node_that_the_scheduler_would_not_choose_is_no_destination() {
     for (node, why) in [
         ("node n3 taint=dedicated:NoSchedule", "1 is tainted"),
         ("node n3 cpu=50m", "1 is without enough cpu to request"),
@@ -240,8 +240,8 @@ fn a_node_that_the_scheduler_would_not_choose_is_no_room() {
 }
 
 #[test]
-fn what_ends_on_a_node_uses_it_until_it_has_ended() {
-    // A minute or an hour from now job-1 will be gone; until then n2 is no place for four cores more.
+fn a_terminating_pod_uses_its_node_until_it_has_ended() {
+    // job-1 may run for another minute or hour. Until it ends, n2 has no room for four more cores.
     let plan =
         Cluster::parse("node n1\n web*2 cpu=100m uses=3\nnode n2\n job cpu=0 uses=4 terminating")
             .plan(EVEN);
@@ -253,7 +253,7 @@ fn what_ends_on_a_node_uses_it_until_it_has_ended() {
 }
 
 #[test]
-fn a_soft_taint_is_an_obstacle_only_where_it_decides() {
+fn a_soft_taint_is_an_obstacle_only_if_it_decides() {
     let plan = |hot: &str| {
         let cluster = format!(
             "node n1 system=2 {hot}\n web*2 cpu=100m uses=3\nnode n2 taint=a:PreferNoSchedule"

@@ -1,4 +1,4 @@
-//! HighNodeUtilization: nodes are emptied as a whole or not at all, by what the scheduler will do and by real usage.
+//! HighNodeUtilization: a node is emptied as a whole or not at all, by the forecast of the scheduler and by real usage.
 
 use evenkeel::model::plan::Plan;
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, nodes, parse, text};
 
-/// Nodes that use at most 20 % of their cpu are emptied; the cluster's scheduler packs.
+/// A policy that empties nodes at or below 20 % of cpu usage, in a cluster with a scheduler that packs.
 const BY_USAGE: &str = "
 strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]
 evictable: {minReplicas: 1}
@@ -42,7 +42,7 @@ fn a_node_that_requests_much_and_uses_little_is_emptied_by_usage() {
 }
 
 #[test]
-fn what_does_not_fit_by_requests_stays_though_it_would_by_usage() {
+fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
     let plan = plan("node n1\n web*2 cpu=3 uses=200m\nnode n2\n api*2 cpu=2 uses=2");
     assert_snapshot!(text(&plan), @r"
     keep web-1 on n1: its node is emptied as a whole or not at all, and web-2 has to stay
@@ -57,7 +57,7 @@ fn no_node_is_filled_above_the_ceiling_by_usage() {
 }
 
 #[test]
-fn by_requests_too_the_ceiling_of_usage_holds() {
+fn the_ceiling_of_usage_also_applies_on_the_basis_of_requests() {
     let policy = BY_USAGE.replace("actual", "requests");
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
     assert_eq!(
@@ -67,7 +67,7 @@ fn by_requests_too_the_ceiling_of_usage_holds() {
 }
 
 #[test]
-fn no_node_is_filled_above_what_another_strategy_would_take_away_again() {
+fn no_node_is_filled_above_the_target_of_another_strategy() {
     let low = "{lowNodeUtilization: {thresholds: {cpu: 10%}, targetThresholds: {cpu: 60%}}}";
     let policy = BY_USAGE.replace("}}]", &format!("}}}}, {low}]"));
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4");
@@ -87,7 +87,7 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
 }
 
 #[test]
-fn where_all_are_below_the_emptiest_goes_first_and_to_a_fuller_one() {
+fn if_all_nodes_are_underused_the_emptiest_is_emptied_into_a_fuller_one() {
     let plan = plan(
         "node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=2 uses=200m\nnode n3\n c cpu=3 uses=300m",
     );
@@ -95,13 +95,13 @@ fn where_all_are_below_the_emptiest_goes_first_and_to_a_fuller_one() {
 }
 
 #[test]
-fn where_the_scheduler_spreads_nothing_moves_and_the_reason_is_said() {
+fn with_a_scheduler_that_spreads_nothing_moves_and_the_plan_says_why() {
     let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
     assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: would return to n1: by what pods request, which is all that the scheduler sees, the free nodes are no better");
 }
 
 #[test]
-fn replicas_that_the_scheduler_spreads_by_default_would_come_back() {
+fn replicas_that_the_scheduler_spreads_by_default_would_return() {
     let mut policy = packing(BY_USAGE);
     policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 2;
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
@@ -112,7 +112,7 @@ fn replicas_that_the_scheduler_spreads_by_default_would_come_back() {
 }
 
 #[test]
-fn what_a_budget_keeps_keeps_the_node_whole() {
+fn a_pod_that_a_budget_protects_keeps_its_node_from_being_emptied() {
     let plan = plan(
         "node n1\n web cpu=100m uses=100m\n shop cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4\nbudget shop allows=0",
     );
@@ -123,7 +123,7 @@ fn what_a_budget_keeps_keeps_the_node_whole() {
 }
 
 #[test]
-fn a_limit_only_makes_it_take_longer() {
+fn a_limit_only_delays_the_emptying() {
     let policy = BY_USAGE.replace("perNode: none", "perNode: 1");
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
     assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
@@ -132,7 +132,7 @@ fn a_limit_only_makes_it_take_longer() {
     ");
 }
 
-/// As a policy is that says nothing of its limits.
+/// Plans with the default limits.
 fn usual(cluster: &str) -> Plan {
     let policy = "strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]";
     Cluster::parse(cluster).plan_by(packing(policy))
@@ -153,7 +153,7 @@ fn both_replicas_of_a_workload_leave_one_after_the_other() {
 }
 
 #[test]
-fn what_may_never_go_keeps_the_node_whole() {
+fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
     let beside = |pod: &str| {
         usual(&format!(
             "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
@@ -177,7 +177,7 @@ fn what_may_never_go_keeps_the_node_whole() {
 }
 
 #[test]
-fn what_may_go_later_and_what_every_node_has_keep_no_node_whole() {
+fn pods_that_may_go_later_and_daemon_pods_do_not_keep_a_node_from_being_emptied() {
     let beside = |pod: &str| {
         usual(&format!(
             "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
@@ -199,7 +199,7 @@ mod steered {
     use super::*;
 
     #[test]
-    fn what_is_being_emptied_does_not_go_to_an_empty_node() {
+    fn pods_of_a_node_that_is_emptied_do_not_go_to_an_empty_node() {
         let cluster = "
             node n1 taint=evenkeel.io/steer=emptying:PreferNoSchedule
               web*2 cpu=100m uses=100m
@@ -221,7 +221,7 @@ mod cluster_autoscaler {
     use evenkeel::model::snapshot::facts::{Effect, Taint};
     use evenkeel::model::snapshot::objects::Object;
 
-    /// Two nodes that could be emptied, and one in use.
+    /// Two nodes that can be emptied, and one in use.
     fn three() -> Cluster {
         Cluster::parse(
             "node n1\n a cpu=1 uses=100m\nnode n2\n b cpu=1 uses=200m\nnode n3\n c cpu=3 uses=3",
@@ -249,7 +249,7 @@ mod cluster_autoscaler {
     }
 
     #[test]
-    fn a_node_that_it_may_not_take_away_is_not_emptied() {
+    fn a_node_that_it_may_not_remove_is_not_emptied() {
         let cluster = with_node(three(), "n1", |n| n.scale_down_disabled = true);
         assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @r"
         move b-1 from n2 to n3: node usage: cpu 2.5% and all else is not above its threshold of 20%, so it is emptied
@@ -258,7 +258,7 @@ mod cluster_autoscaler {
     }
 
     #[test]
-    fn nor_one_with_a_pod_that_it_may_not_evict() {
+    fn a_node_with_a_pod_that_it_may_not_evict_is_not_emptied() {
         let mut cluster = three();
         let snapshot = cluster.snapshot(&packing(BY_USAGE));
         let mut pod = (**snapshot.pod(snapshot.find_pod("default", "a-1").unwrap())).clone();
@@ -270,7 +270,7 @@ mod cluster_autoscaler {
     }
 
     #[test]
-    fn what_it_is_about_to_take_away_is_emptied_first_and_takes_no_pods() {
+    fn a_node_that_it_is_about_to_remove_is_emptied_first_and_receives_no_pods() {
         let candidate = |name: &str| {
             with_node(three(), name, |n| {
                 n.taints.push(soft("DeletionCandidateOfClusterAutoscaler"))

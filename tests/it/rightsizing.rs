@@ -1,4 +1,4 @@
-//! Rightsizing: workloads whose requests are far from what their pods use, and what they had better request.
+//! Right-sizing: workloads whose requests are far from their usage, and the recommended requests.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
 use crate::it::support::{Cluster, EVEN, after, parse};
 
-/// The rightsizing as a person would note it down.
+/// The recommendations as short text.
 fn said(plan: &Plan) -> String {
     plan.rightsizing
         .iter()
@@ -22,12 +22,12 @@ fn said(plan: &Plan) -> String {
         .join("\n")
 }
 
-fn line(it: &Rightsizing) -> String {
+fn line(workload: &Rightsizing) -> String {
     let mut parts = vec![format!(
         "{} {} of {} pods",
-        it.workload, it.measured, it.pods
+        workload.workload, workload.measured, workload.pods
     )];
-    for (resource, of) in &it.resources {
+    for (resource, of) in &workload.resources {
         let text = |amount| quantity::text(resource, amount);
         let request = of.request.map_or("none".to_owned(), text);
         let (code, suggested, typical) =
@@ -41,12 +41,12 @@ fn line(it: &Rightsizing) -> String {
     parts.join("; ")
 }
 
-/// Heavy pods that request little, as in the articles, and light ones that request much.
+/// Heavy pods with low requests, and light pods with high requests.
 const WRONG: &str = "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  agent cpu=100m memory=100Mi uses=80m/80Mi daemon owner=DaemonSet
 node n2\n  idle*2 cpu=2 memory=4Gi uses=50m/100Mi\n  agent cpu=100m memory=100Mi uses=80m/80Mi daemon owner=DaemonSet";
 
 #[test]
-fn requests_that_say_too_little_and_those_that_say_too_much_are_named_the_worst_first() {
+fn too_low_and_too_high_requests_are_listed_the_worst_first() {
     assert_snapshot!(said(&Cluster::parse(WRONG).plan(EVEN)), @"
     default/Deployment/hot 4 of 4 pods; cpu too_low 100m → 1150m, uses 1, wrong by 4200m (26%); memory too_low 100Mi → 240Mi, uses 200Mi, wrong by 560Mi (0.9%)
     default/Deployment/idle 2 of 2 pods; cpu too_high 2 → 60m, uses 50m, wrong by 3880m (24%); memory too_high 4Gi → 128Mi, uses 100Mi, wrong by 7936Mi (12%)
@@ -54,7 +54,7 @@ fn requests_that_say_too_little_and_those_that_say_too_much_are_named_the_worst_
 }
 
 #[test]
-fn what_requests_nothing_has_no_request_to_be_compared() {
+fn a_pod_without_requests_has_no_current_request() {
     let cluster = Cluster::parse("node n1\n  web*2 uses=500m/100Mi\n  cron*3 uses=0/0\nnode n2");
     assert_snapshot!(said(&cluster.plan(EVEN)), @"
     default/Deployment/web 2 of 2 pods; cpu too_low none → 580m, uses 500m, wrong by 1160m (7.2%); memory too_low none → 128Mi, uses 100Mi, wrong by 256Mi (0.4%)
@@ -71,7 +71,7 @@ fn a_suggestion_never_exceeds_the_limit() {
 }
 
 #[test]
-fn what_is_near_enough_is_not_named() {
+fn a_request_within_the_tolerance_is_not_listed() {
     let near = "node n1\n  web*2 cpu=900m memory=1Gi uses=1/1Gi\nnode n2";
     assert_eq!(said(&Cluster::parse(near).plan(EVEN)), "");
     let strict = format!("rightsizing: {{tolerance: 10%}}\n{EVEN}");
@@ -81,7 +81,7 @@ fn what_is_near_enough_is_not_named() {
 }
 
 #[test]
-fn pods_of_which_too_little_is_known_say_nothing() {
+fn pods_with_too_few_samples_do_not_count() {
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let cluster = Cluster::parse(
         "node n1\n  hot*2 cpu=100m uses=1/100Mi\n  new*2 cpu=100m age=1m uses=1/100Mi not-started no-metrics
@@ -101,7 +101,7 @@ fn pods_of_which_too_little_is_known_say_nothing() {
 }
 
 #[test]
-fn of_a_workload_that_is_measured_in_part_the_measured_pods_tell() {
+fn the_measured_pods_of_a_partly_measured_workload_count() {
     let cluster = Cluster::parse(
         "node n1\n  web*3 cpu=100m uses=1/100Mi\n  web cpu=100m uses=9/100Mi unready
   web cpu=100m uses=9/100Mi age=1m no-metrics\nnode n2",
@@ -117,7 +117,7 @@ fn in_a_rollout_the_request_of_the_newest_pod_counts() {
     assert_eq!(said(&cluster.plan(EVEN)), "");
 }
 
-/// The samples of cpu, a quarter of a minute apart; memory in mebibytes is the same in cores.
+/// Plans after cpu samples 15 seconds apart. Memory in mebibytes has the same numbers as cpu in cores.
 fn watched(policy: &str, cores: &[f64]) -> Plan {
     let mut engine = Engine::new(parse(policy), Ledger::default());
     let cluster =
@@ -137,7 +137,7 @@ fn watched(policy: &str, cores: &[f64]) -> Plan {
 }
 
 #[test]
-fn a_peak_counts_for_memory_and_only_as_far_as_the_percentile_for_cpu() {
+fn memory_covers_the_peak_and_cpu_the_percentile() {
     let mut cores = vec![1.0; 20];
     cores[7] = 4.0;
     let half = format!("rightsizing: {{percentile: 50, headroom: 0%}}\n{EVEN}");
@@ -152,7 +152,7 @@ fn a_peak_counts_for_memory_and_only_as_far_as_the_percentile_for_cpu() {
 }
 
 #[test]
-fn machines_read_amounts_as_a_manifest_has_them() {
+fn json_has_amounts_in_the_format_of_a_manifest() {
     let plan =
         Cluster::parse("node n1\n  hot*4 cpu=100m memory=100Mi limit=2/- uses=1/200Mi\nnode n2")
             .plan(EVEN);
@@ -190,7 +190,7 @@ fn machines_read_amounts_as_a_manifest_has_them() {
 }
 
 #[test]
-fn metrics_count_all_and_name_the_worst() {
+fn metrics_count_all_workloads_and_name_the_worst() {
     let metrics = Metrics::default();
     let of_rightsizing = || {
         let text = metrics.text(Form::Classic);
@@ -221,7 +221,7 @@ fn metrics_count_all_and_name_the_worst() {
     );
     assert!(
         of_rightsizing().iter().all(|l| !l.contains("hot")),
-        "what is right again leaves no series behind"
+        "a workload with right requests has no series"
     );
 }
 
@@ -229,7 +229,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_suggestion_covers_what_it_says_and_more_use_never_lowers_it(
+    fn a_recommendation_covers_the_usage_and_more_usage_never_lowers_it(
         cores in proptest::collection::vec(0.0_f64..50.0, 3..20), more in 0.0_f64..5.0, which in 0_usize..20,
         percentile in 1_usize..100, headroom in 0_u32..100,
     ) {
@@ -238,7 +238,7 @@ proptest! {
             let plan = watched(&policy, cores);
             plan.rightsizing.first().and_then(|a| a.resources.get(resource)).map_or(0.0, |s| s.suggested.as_f64())
         };
-        // As many of the samples as the percentile asks for; between two of them it may lie anywhere.
+        // It covers the share of samples that the percentile demands. Between two samples any value is right.
         let mut sorted = cores.clone();
         sorted.sort_by(f64::total_cmp);
         let covered = cores.len() * percentile / 100;

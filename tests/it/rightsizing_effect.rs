@@ -1,4 +1,4 @@
-//! What rightsizing is worth: the scheduler spreads by itself once requests say what pods use.
+//! The effect of right-sizing: once requests match usage, the scheduler spreads the pods itself.
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
@@ -11,8 +11,8 @@ use evenkeel::values::Ratio;
 
 use crate::it::support::parse;
 
-/// Ten nodes with thirty services of one pod each, which request a tenth of the core that they use, and five that request
-/// three cores and hardly use any: the nodes of these look full to the scheduler, and the others empty.
+/// Ten nodes with thirty services of one pod each, which use a core and request a tenth of it, and five services that
+/// request three cores and use almost nothing. The nodes of the latter look full to the scheduler, the others empty.
 fn scene() -> Scenario {
     let pod = |name: &str, requests: &str, uses: &str| {
         format!(
@@ -29,11 +29,11 @@ fn scene() -> Scenario {
     Scenario::parse("scene.yaml", &text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Nothing is evicted.
+/// A policy without evictions.
 const WATCHING: &str = "dryRun: true\nstrategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
 
 #[test]
-fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
+fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {
     let policy = parse(WATCHING);
     let wrong = scene();
     let rightsizing = rightsizing(&wrong, &policy);
@@ -43,7 +43,7 @@ fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
         "every one of them, and not the agent"
     );
     let right = with(&wrong, &rightsizing);
-    // Among equals the scheduler draws lots: so it is not luck.
+    // The scheduler chooses at random among equal nodes. Several seeds show that the result is not luck.
     for seed in 1..=5 {
         let before = run(
             &Scenario {
@@ -73,9 +73,9 @@ fn with_the_suggested_requests_the_scheduler_spreads_by_itself() {
     }
 }
 
-/// What runs stays where it is: there the requests only keep pods that come later away from the full nodes.
+/// Running pods stay where they are. The new requests only keep later pods away from the full nodes.
 #[test]
-fn requests_alone_do_not_move_what_runs() {
+fn new_requests_do_not_move_running_pods() {
     let policy = parse(WATCHING);
     let late = Scenario::parse("late-nodes", Scenario::built_in("late-nodes").unwrap()).unwrap();
     let before = run(&late, &policy);
@@ -86,19 +86,19 @@ fn requests_alone_do_not_move_what_runs() {
         fullest(&before),
         fullest(&after)
     );
-    assert!(fullest(&after) > 0.6, "so that it still takes a rebalancer");
+    assert!(fullest(&after) > 0.6, "a rebalancer is still needed");
 }
 
 fn run(scenario: &Scenario, policy: &Policy) -> Trace {
     simulate::run(scenario, policy.clone(), "policy.yaml", |_| {})
 }
 
-/// Standard deviation of the nodes' cpu by real usage, at the end.
+/// The standard deviation of the nodes' cpu usage at the end.
 fn deviation(trace: &Trace) -> f64 {
     trace.summary.after["cpu"].deviation.get()
 }
 
-/// The fullest node's cpu by real usage, at the end.
+/// The cpu usage of the fullest node at the end.
 fn fullest(trace: &Trace) -> f64 {
     let last = trace
         .nodes
@@ -115,11 +115,11 @@ fn rightsizing(scenario: &Scenario, policy: &Policy) -> Vec<Rightsizing> {
     engine.decide(&snapshot, now).rightsizing
 }
 
-/// The same scenario with the requests that are suggested.
+/// The same scenario with the recommended requests.
 fn with(scenario: &Scenario, rightsizing: &[Rightsizing]) -> Scenario {
     let mut scenario = scenario.clone();
-    for it in rightsizing {
-        let key = &it.workload;
+    for recommended in rightsizing {
+        let key = &recommended.workload;
         let workload = scenario
             .workloads
             .iter_mut()
@@ -127,9 +127,10 @@ fn with(scenario: &Scenario, rightsizing: &[Rightsizing]) -> Scenario {
             .unwrap();
         workload
             .requests
-            .retain(|(name, _)| !it.resources.contains_key(name.as_str()));
+            .retain(|(name, _)| !recommended.resources.contains_key(name.as_str()));
         workload.requests.extend(
-            it.resources
+            recommended
+                .resources
                 .iter()
                 .map(|(name, s)| ((*name).to_owned(), s.suggested)),
         );

@@ -1,4 +1,4 @@
-//! Steering: which nodes get a soft taint, which keep it, and when it goes.
+//! Steering: which nodes gain the soft taint, which keep it, and which lose it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,12 +15,12 @@ use crate::it::support::{Cluster, EVEN, after, parse, text};
 const HOT_TAINT: &str = "taint=evenkeel.io/steer=hot:PreferNoSchedule";
 const EMPTYING_TAINT: &str = "taint=evenkeel.io/steer=emptying:PreferNoSchedule";
 
-/// LowNodeUtilization from above 50 % to below 30 % of cpu, with hot nodes steered around.
+/// LowNodeUtilization with target 50 % and threshold 30 % of cpu, and steering away from hot nodes.
 fn hot() -> String {
     format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}")
 }
 
-/// HighNodeUtilization of nodes at or below 20 % of requested cpu, with those nodes steered around.
+/// HighNodeUtilization of nodes at or below 20 % of requested cpu, and steering away from these nodes.
 const EMPTYING: &str = "
 steering: {taintEmptying: true, maxNodes: none}
 evictable: {minReplicas: 1}
@@ -44,7 +44,7 @@ fn of(cluster: &str, policy: &str) -> String {
 }
 
 #[test]
-fn a_hot_node_is_steered_around_and_no_other() {
+fn only_a_hot_node_gains_the_taint() {
     let cluster = "
         node n1
           web*6 cpu=100m uses=1
@@ -56,15 +56,15 @@ fn a_hot_node_is_steered_around_and_no_other() {
 }
 
 #[test]
-fn without_being_asked_it_touches_no_node() {
+fn without_the_setting_no_node_is_tainted() {
     assert_eq!(of("node n1\n web*6 cpu=100m uses=1\nnode n2", EVEN), "");
     let off = format!("steering: {{taintHot: false, taintEmptying: true}}\n{EVEN}");
     assert_eq!(of("node n1\n web*6 cpu=100m uses=1\nnode n2", &off), "");
 }
 
 #[test]
-fn what_is_there_already_is_kept_and_a_tenth_below_the_target_it_goes() {
-    // n1 to n4 use 75 %, 48 %, 46 % and 44 %; they have cooled at 45 %.
+fn the_taint_stays_until_the_node_is_a_tenth_below_its_target() {
+    // n1 to n4 use 75 %, 48 %, 46 % and 44 %. A node has cooled at 45 %.
     let cluster = format!(
         "
         node n1 {HOT_TAINT}
@@ -85,7 +85,7 @@ fn what_is_there_already_is_kept_and_a_tenth_below_the_target_it_goes() {
 }
 
 #[test]
-fn where_usage_is_unknown_nothing_is_steered() {
+fn a_node_with_unknown_usage_gains_no_taint() {
     let cluster = format!(
         "
         node n1 no-metrics {HOT_TAINT}
@@ -102,7 +102,7 @@ fn where_usage_is_unknown_nothing_is_steered() {
 }
 
 #[test]
-fn an_unwell_cluster_is_not_steered_either() {
+fn an_unhealthy_cluster_is_not_steered() {
     let cluster = format!(
         "node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4"
     );
@@ -110,7 +110,7 @@ fn an_unwell_cluster_is_not_steered_either() {
 }
 
 #[test]
-fn what_an_earlier_policy_or_a_crash_has_left_behind_is_removed() {
+fn taints_left_by_an_earlier_policy_or_a_crash_are_removed() {
     let cluster = format!(
         "
         node n1 {HOT_TAINT}
@@ -133,26 +133,26 @@ fn what_an_earlier_policy_or_a_crash_has_left_behind_is_removed() {
 }
 
 #[test]
-fn one_of_ours_in_another_form_is_made_as_it_should_be() {
+fn a_steering_taint_in_another_form_is_corrected() {
     let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m uses=1\nnode n2\nnode n3";
     assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: pods had better land elsewhere");
 }
 
 #[test]
-fn the_hottest_come_first_and_a_cluster_is_never_tainted_as_a_whole() {
+fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
     let mut cluster = format!("node n1 {HOT_TAINT}\n web*8 cpu=100m uses=690m\n");
     for (node, uses) in [(2, 600), (3, 900), (4, 800), (5, 100)] {
         let _ = writeln!(cluster, "node n{node}\n web*8 cpu=100m uses={uses}m");
     }
     let most = |n: &str| hot().replace("maxNodes: none", &format!("maxNodes: {n}"));
-    // Two of five; n1 has its taint already, so that it does not wander to a hotter one.
+    // Two of five nodes. n1 already has the taint, which does not wander to a hotter node.
     assert_snapshot!(of(&cluster, &most("40%")), @"
     n1 keep hot: cpu 69% is above the target 50%: pods had better land elsewhere
     n2 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
     n3 add hot: cpu 90% is above the target 50%: pods had better land elsewhere
     n4 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
     ");
-    // Less than one node is one.
+    // A share below one node allows one node.
     assert!(
         of(&cluster, &most("1%")).starts_with("n1 keep hot"),
         "{}",
@@ -162,7 +162,7 @@ fn the_hottest_come_first_and_a_cluster_is_never_tainted_as_a_whole() {
 }
 
 #[test]
-fn a_node_that_is_hot_for_a_moment_is_not_steered_around() {
+fn a_node_that_is_hot_for_a_moment_gains_no_taint() {
     let policy = hot().replace(
         "thresholds: {cpu: 30%}",
         "sustainedFor: 1m, thresholds: {cpu: 30%}",
@@ -177,13 +177,13 @@ fn a_node_that_is_hot_for_a_moment_is_not_steered_around() {
             said.insert(at);
         }
     }
-    // Known from the third sample on, and hot since then for a minute.
+    // Usage is known from the third sample on, and the node is hot for a minute after that.
     assert_eq!(said.first(), Some(&90), "{said:?}");
     assert_eq!(said.len(), 3);
 }
 
 #[test]
-fn a_move_that_is_only_planned_cools_no_node() {
+fn a_planned_move_does_not_cool_a_node() {
     let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
     assert!(
         steering(&plan).starts_with("n1 add hot"),
@@ -193,7 +193,7 @@ fn a_move_that_is_only_planned_cools_no_node() {
 }
 
 #[test]
-fn the_emptiest_nodes_that_can_be_emptied_are_steered_around() {
+fn the_emptiest_nodes_that_can_be_emptied_gain_the_taint() {
     let cluster = "
         node n1
           web*6 cpu=1
@@ -214,7 +214,7 @@ fn the_emptiest_nodes_that_can_be_emptied_are_steered_around() {
 }
 
 #[test]
-fn what_cluster_autoscaler_may_not_take_away_is_left_open() {
+fn a_node_that_cluster_autoscaler_may_not_remove_gains_no_taint() {
     let cluster = "
         node n1
           web*6 cpu=1
@@ -227,7 +227,7 @@ fn what_cluster_autoscaler_may_not_take_away_is_left_open() {
 }
 
 #[test]
-fn what_has_no_room_elsewhere_is_not_to_be_emptied() {
+fn a_node_whose_pods_have_no_room_elsewhere_gains_no_taint() {
     let cluster = "
         node n1 cpu=2
           web*3 cpu=500m
@@ -240,7 +240,7 @@ fn what_has_no_room_elsewhere_is_not_to_be_emptied() {
 }
 
 #[test]
-fn an_empty_node_is_not_filled_to_empty_another() {
+fn an_empty_node_is_not_filled_in_order_to_empty_another() {
     let cluster = format!(
         "
         node n1 {EMPTYING_TAINT}
@@ -258,7 +258,7 @@ fn an_empty_node_is_not_filled_to_empty_another() {
 }
 
 #[test]
-fn a_node_on_which_a_budget_keeps_a_pod_is_not_to_be_emptied() {
+fn a_node_with_a_pod_that_a_budget_protects_gains_no_taint() {
     let cluster =
         "node n1\n web cpu=100m\n shop cpu=100m\nnode n2\n api*2 cpu=2\nbudget shop allows=0";
     assert_eq!(of(cluster, EMPTYING), "");
@@ -268,7 +268,7 @@ fn a_node_on_which_a_budget_keeps_a_pod_is_not_to_be_emptied() {
 }
 
 #[test]
-fn while_replacements_are_on_their_way_the_taint_stays() {
+fn the_taint_stays_until_replacements_have_a_node() {
     let policy = EMPTYING.replace("minReplicas: 1", "minReplicas: 2");
     let cluster = |taint: &str| {
         let pods = "web cpu=100m\n shop*2 cpu=100m\nnode n2\n api*2 cpu=2\n web cpu=100m unready";
@@ -282,7 +282,7 @@ fn while_replacements_are_on_their_way_the_taint_stays() {
 }
 
 #[test]
-fn what_would_make_every_other_node_hot_is_not_to_be_emptied() {
+fn a_node_whose_pods_would_make_every_other_node_hot_gains_no_taint() {
     let cluster = |uses: &str| {
         format!("node n1\n web*2 cpu=100m uses=700m\nnode n2\n api*2 cpu=2 uses={uses}")
     };
@@ -299,7 +299,7 @@ fn what_would_make_every_other_node_hot_is_not_to_be_emptied() {
 }
 
 #[test]
-fn where_every_node_is_underused_the_emptier_ones_go_to_the_fuller_ones() {
+fn if_every_node_is_underused_emptier_nodes_go_to_fuller_ones() {
     let cluster = "
         node n1
           web*3 cpu=500m
@@ -312,7 +312,7 @@ fn where_every_node_is_underused_the_emptier_ones_go_to_the_fuller_ones() {
 }
 
 #[test]
-fn who_has_the_taint_is_not_filled_to_empty_another_so_that_the_taints_do_not_go_round() {
+fn a_node_with_the_taint_is_not_filled_so_that_the_taints_do_not_wander() {
     let cluster = format!(
         "
         node n1 {EMPTYING_TAINT}
@@ -330,7 +330,7 @@ fn who_has_the_taint_is_not_filled_to_empty_another_so_that_the_taints_do_not_go
 }
 
 #[test]
-fn a_node_that_is_to_take_a_pod_is_not_closed_to_it_by_the_same_plan() {
+fn a_destination_of_the_plan_gains_no_taint_in_the_same_plan() {
     let cluster = format!(
         "
         node n1 {EMPTYING_TAINT}
@@ -352,7 +352,7 @@ fn a_node_that_is_to_take_a_pod_is_not_closed_to_it_by_the_same_plan() {
 }
 
 #[test]
-fn a_node_stays_empty_and_one_that_is_used_again_is_open_again() {
+fn an_empty_node_keeps_the_taint_and_a_node_in_use_loses_it() {
     let cluster = format!(
         "
         node n1
@@ -369,7 +369,7 @@ fn a_node_stays_empty_and_one_that_is_used_again_is_open_again() {
 }
 
 #[test]
-fn number_of_nodes_holds_for_steering_too() {
+fn number_of_nodes_applies_to_steering_as_well() {
     let cluster = "node n1\n web*6 cpu=1\nnode n2\n web cpu=500m";
     let policy = EMPTYING.replace("thresholds:", "numberOfNodes: 1, thresholds:");
     assert!(of(cluster, EMPTYING).starts_with("n2 add"));
@@ -384,7 +384,7 @@ fn dead_loop(taint: &str) -> Plan {
 }
 
 #[test]
-fn what_would_come_back_goes_once_the_taint_is_there() {
+fn a_pod_that_would_return_moves_once_the_taint_is_set() {
     let before = dead_loop("");
     assert!(
         before.moves.is_empty()
@@ -399,8 +399,8 @@ fn what_would_come_back_goes_once_the_taint_is_there() {
 }
 
 #[test]
-fn a_node_is_emptied_once_the_scheduler_passes_it_over() {
-    // The scheduler spreads, so that what leaves the emptiest node comes back to it.
+fn a_node_is_emptied_once_the_scheduler_avoids_it() {
+    // The scheduler spreads, so pods that leave the emptiest node return to it.
     let cluster = |taint: &str| {
         let nodes =
             format!("node n1\n web*6 cpu=1\nnode n2\n web*5 cpu=1\nnode n3 {taint}\n web cpu=1");
@@ -424,7 +424,7 @@ fn a_node_is_emptied_once_the_scheduler_passes_it_over() {
 }
 
 #[test]
-fn whoever_ends_leaves_nothing_behind() {
+fn releasing_removes_every_taint() {
     let cluster = Cluster::parse(&format!(
         "node n1 {HOT_TAINT}\nnode n2 {EMPTYING_TAINT}\nnode n3 taint=a=b:NoSchedule"
     ));
@@ -440,7 +440,7 @@ fn whoever_ends_leaves_nothing_behind() {
 }
 
 #[test]
-fn no_pod_goes_for_a_taint_of_ours() {
+fn no_pod_is_evicted_because_of_a_steering_taint() {
     let policy = "
         evictable: {minReplicas: 1}
         strategies: [{removePodsViolatingNodeTaints: {includePreferNoSchedule: true}}]
@@ -458,7 +458,7 @@ fn no_pod_goes_for_a_taint_of_ours() {
 }
 
 #[test]
-fn a_policy_of_descheduler_and_exact_mode_steer_nobody() {
+fn a_descheduler_policy_and_exact_mode_do_not_steer() {
     let theirs = "{apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy, profiles: [{name: p, pluginConfig:
         [{name: LowNodeUtilization, args: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}],
         plugins: {balance: {enabled: [LowNodeUtilization]}}}]}";
@@ -467,13 +467,13 @@ fn a_policy_of_descheduler_and_exact_mode_steer_nobody() {
 }
 
 #[test]
-fn a_plan_for_machines_names_node_action_value_and_why() {
+fn the_plan_as_json_names_node_action_value_and_reason() {
     let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
     assert_snapshot!(serde_json::to_string(&plan.steering).unwrap(), @r#"[{"node":"n1","action":"add","value":"hot","code":"hot","message":"cpu 75% is above the target 50%: pods had better land elsewhere"}]"#);
 }
 
 #[test]
-fn a_taint_that_no_strategy_leads_to_is_told_of() {
+fn a_taint_that_no_strategy_can_cause_is_a_warning() {
     let policy = parse(&format!("steering: {{taintEmptying: true}}\n{EVEN}"));
     let warnings: Vec<String> = policy.warnings.iter().map(ToString::to_string).collect();
     assert_snapshot!(warnings.join("\n"), @"steering: taintEmptying has no effect without the strategy highNodeUtilization");

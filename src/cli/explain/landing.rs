@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::cli::show::Ink;
-use crate::decide::explain::Fit;
+use crate::decide::explain::FittingNode;
 use crate::render::table::Table;
 use crate::values::Ratio;
 
@@ -13,7 +13,7 @@ use super::page::ExplanationText;
 const MOST_NODES: usize = 5;
 
 impl ExplanationText<'_> {
-    pub(super) fn candidates(&self, f: &mut fmt::Formatter<'_>, nodes: &[Fit]) -> fmt::Result {
+    pub(super) fn candidates(&self, f: &mut fmt::Formatter<'_>, nodes: &[FittingNode]) -> fmt::Result {
         let candidates = self.shown_candidates(nodes);
         let scored = nodes.iter().any(|fit| fit.score != 0);
         let (deciding, equal) = plugins(nodes);
@@ -38,8 +38,8 @@ impl ExplanationText<'_> {
     }
 
     /// The nodes to list, in their order. Nodes that may win and the pod's own node come before the others.
-    fn shown_candidates<'n>(&self, nodes: &'n [Fit]) -> Vec<&'n Fit> {
-        let (mut candidates, others): (Vec<&Fit>, Vec<&Fit>) = nodes
+    fn shown_candidates<'n>(&self, nodes: &'n [FittingNode]) -> Vec<&'n FittingNode> {
+        let (mut candidates, others): (Vec<&FittingNode>, Vec<&FittingNode>) = nodes
             .iter()
             .partition(|fit| fit.chance > Ratio::ZERO || fit.home);
         let (most, _) = self.shown(candidates.len(), 2 * MOST_NODES);
@@ -53,7 +53,7 @@ impl ExplanationText<'_> {
 }
 
 /// The plugins whose scores differ between nodes, and the others.
-fn plugins(nodes: &[Fit]) -> (Vec<&str>, Vec<&str>) {
+fn plugins(nodes: &[FittingNode]) -> (Vec<&str>, Vec<&str>) {
     let Some(first) = nodes.first() else {
         return (Vec::new(), Vec::new());
     };
@@ -64,14 +64,14 @@ fn plugins(nodes: &[Fit]) -> (Vec<&str>, Vec<&str>) {
 }
 
 /// `NodeAffinity=200, NodeResourcesFit=93`.
-fn scores(fit: &Fit, plugins: &[&str]) -> String {
+fn scores(fit: &FittingNode, plugins: &[&str]) -> String {
     let scores = plugins
         .iter()
         .map(|plugin| format!("{plugin}={}", fit.parts[*plugin]));
     scores.collect::<Vec<_>>().join(", ")
 }
 
-fn candidate_row(fit: &Fit, scored: bool) -> Vec<String> {
+fn candidate_row(fit: &FittingNode, scored: bool) -> Vec<String> {
     let current = if fit.home { " (current)" } else { "" };
     let gain = match &fit.gain {
         Some(Ok(full)) => format!("helps; the node would be {full} full"),

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::show::Ink;
-use crate::decide::explain::{Eviction, Memory};
+use crate::decide::explain::{PastEviction, WorkloadRecord};
 use crate::render::table::Table;
 use crate::values::text::duration;
 
@@ -15,7 +15,7 @@ impl ExplanationText<'_> {
     pub(super) fn ledger(
         &self,
         f: &mut fmt::Formatter<'_>,
-        memory: &Memory,
+        memory: &WorkloadRecord,
         now: Timestamp,
     ) -> fmt::Result {
         let note = format!("earlier evictions of {}", memory.workload);
@@ -50,7 +50,7 @@ impl ExplanationText<'_> {
     fn ineffective_moves(
         &self,
         f: &mut fmt::Formatter<'_>,
-        memory: &Memory,
+        memory: &WorkloadRecord,
         now: Timestamp,
     ) -> fmt::Result {
         let Some(useless) = &memory.useless else {
@@ -72,7 +72,7 @@ impl ExplanationText<'_> {
     }
 }
 
-fn eviction_row(eviction: &Eviction, now: Timestamp) -> Vec<String> {
+fn eviction_row(eviction: &PastEviction, now: Timestamp) -> Vec<String> {
     let rests = eviction.rests_until.map(|until| until.duration_since(now));
     let rests = rests.filter(SignedDuration::is_positive);
     let to = eviction.to.as_deref().unwrap_or("?");

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cli::show::nodes::{Ticks, draw, figures};
 use crate::cli::show::{Ink, padded};
-use crate::decide::explain::{OfNode, OfWorkload, PodLine, Standing, View, foremost};
+use crate::decide::explain::{NodeExplanation, WorkloadExplanation, PodLine, ResourceStatus, StrategyView, foremost};
 use crate::model::plan::{PodVerdict, Steer, SteerValue};
 use crate::render::table::Table;
 use crate::values::Amount;
@@ -19,7 +19,7 @@ const MOST_PODS: usize = 25;
 const BAR: usize = 24;
 
 impl ExplanationText<'_> {
-    pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, node: &OfNode) -> fmt::Result {
+    pub(super) fn node(&self, f: &mut fmt::Formatter<'_>, node: &NodeExplanation) -> fmt::Result {
         let taints = match &node.taints[..] {
             [] => String::new(),
             taints => format!("taints {}", taints.join(" ")),
@@ -51,7 +51,7 @@ impl ExplanationText<'_> {
     pub(super) fn workload(
         &self,
         f: &mut fmt::Formatter<'_>,
-        workload: &OfWorkload,
+        workload: &WorkloadExplanation,
     ) -> fmt::Result {
         let key = &workload.workload;
         let facts = [
@@ -69,7 +69,7 @@ impl ExplanationText<'_> {
     }
 
     /// Writes the class of the node for each strategy that balances nodes.
-    fn views(&self, f: &mut fmt::Formatter<'_>, views: &[View]) -> fmt::Result {
+    fn views(&self, f: &mut fmt::Formatter<'_>, views: &[StrategyView]) -> fmt::Result {
         if views.is_empty() {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl ExplanationText<'_> {
         Ok(())
     }
 
-    fn view(&self, f: &mut fmt::Formatter<'_>, view: &View) -> fmt::Result {
+    fn view(&self, f: &mut fmt::Formatter<'_>, view: &StrategyView) -> fmt::Result {
         let ink = match view.class.code {
             "hot" => Some(Ink::Hot),
             "cold" | "underused" => Some(Ink::Cold),
@@ -180,7 +180,7 @@ fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
 }
 
 /// `cpu  ██████┊███│░░  89% →  55%  ┊ threshold 30%  │ target 60%  over by 2.3`.
-fn standing_row(resource: &str, standing: &Standing) -> Vec<String> {
+fn standing_row(resource: &str, standing: &ResourceStatus) -> Vec<String> {
     let ticks = Ticks {
         low: standing.low,
         high: standing.high,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::cli::show::Ink;
-use crate::decide::explain::{Asked, BudgetLine, Landing, OfPod, Said, foremost};
+use crate::decide::explain::{GateVerdicts, BudgetLine, ReplacementForecast, PodExplanation, StrategyVerdict, foremost};
 use crate::model::plan::PodVerdict;
 use crate::values::text::{age, are, list};
 
@@ -13,7 +13,7 @@ use super::page::{ExplanationText, verdict_ink};
 const MOST_NAMES: usize = 6;
 
 impl ExplanationText<'_> {
-    pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, pod: &OfPod) -> fmt::Result {
+    pub(super) fn pod(&self, f: &mut fmt::Formatter<'_>, pod: &PodExplanation) -> fmt::Result {
         self.headline(
             f,
             &format!("Pod {}/{}", pod.namespace, pod.name),
@@ -33,7 +33,7 @@ impl ExplanationText<'_> {
     }
 
     /// Writes the most important verdict and the strategy that made it.
-    fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
+    fn verdict(&self, f: &mut fmt::Formatter<'_>, words: &[StrategyVerdict]) -> fmt::Result {
         let Some(said) = foremost(words) else {
             return writeln!(f, "the policy has no strategy");
         };
@@ -53,7 +53,7 @@ impl ExplanationText<'_> {
     }
 
     /// Writes the verdict of each strategy. With a single strategy it is printed above.
-    fn strategies(&self, f: &mut fmt::Formatter<'_>, words: &[Said]) -> fmt::Result {
+    fn strategies(&self, f: &mut fmt::Formatter<'_>, words: &[StrategyVerdict]) -> fmt::Result {
         if words.len() < 2 {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl ExplanationText<'_> {
         Ok(())
     }
 
-    fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &Asked) -> fmt::Result {
+    fn gates(&self, f: &mut fmt::Formatter<'_>, gates: &GateVerdicts) -> fmt::Result {
         let note = format!(
             "each checked alone, as if {} selected the pod now",
             gates.strategy
@@ -97,7 +97,7 @@ impl ExplanationText<'_> {
         Ok(())
     }
 
-    fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &Landing) -> fmt::Result {
+    fn landing(&self, f: &mut fmt::Formatter<'_>, landing: &ReplacementForecast) -> fmt::Result {
         let note = if landing.scores_known {
             "predicted nodes of the replacement, by the scheduler's scores"
         } else {
@@ -124,7 +124,7 @@ impl ExplanationText<'_> {
     }
 }
 
-fn facts(pod: &OfPod) -> [String; 6] {
+fn facts(pod: &PodExplanation) -> [String; 6] {
     let node = pod.node.as_ref().map(|node| format!("on {node}"));
     let owner = pod.workload.as_ref();
     let owner = owner.map(|workload| format!("of {} {}", workload.kind, workload.name));

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use crate::cli::show::Ink;
-use crate::decide::explain::{Load, Use};
+use crate::decide::explain::{LoadSummary, CpuAndMemory};
 use crate::render::table::{Table, display_width};
 use crate::values::Amount;
 use crate::values::text::{count, duration};
@@ -16,7 +16,7 @@ use super::spark;
 /// How a resource is read from a sample, and how its amounts are written.
 struct Resource {
     name: &'static str,
-    of: fn(&Use) -> Amount,
+    of: fn(&CpuAndMemory) -> Amount,
     text: fn(Amount) -> String,
 }
 
@@ -34,7 +34,7 @@ const RESOURCES: [Resource; 2] = [
 ];
 
 impl ExplanationText<'_> {
-    pub(super) fn load(&self, f: &mut fmt::Formatter<'_>, load: &Load) -> fmt::Result {
+    pub(super) fn load(&self, f: &mut fmt::Formatter<'_>, load: &LoadSummary) -> fmt::Result {
         let window = duration(SignedDuration::from_secs(load.window_seconds));
         let samples = count(load.samples.len(), "sample");
         let note = format!("{samples} in {window}; decisions use {}", smoothing(load));
@@ -65,7 +65,7 @@ impl ExplanationText<'_> {
 
 impl Resource {
     /// The samples: a sparkline, the minimum, the newest and the maximum.
-    fn window(&self, load: &Load) -> Vec<String> {
+    fn window(&self, load: &LoadSummary) -> Vec<String> {
         let samples = load.samples.iter().map(|sample| (self.of)(&sample.used));
         let samples: Vec<Amount> = samples.collect();
         let newest = self.figure("now", samples.last().copied());
@@ -83,7 +83,7 @@ impl Resource {
     }
 
     /// The value that decisions use, the requests, and the allocatable amount of a node.
-    fn figures(&self, load: &Load) -> Vec<String> {
+    fn figures(&self, load: &LoadSummary) -> Vec<String> {
         let smoothed = if load.estimated {
             "estimated"
         } else {
@@ -104,7 +104,7 @@ impl Resource {
 }
 
 /// The value that decisions use.
-fn smoothing(load: &Load) -> &'static str {
+fn smoothing(load: &LoadSummary) -> &'static str {
     match load.smoothing {
         _ if load.estimated => "an estimate, because there are no samples",
         "half_life" => "their exponentially weighted mean",

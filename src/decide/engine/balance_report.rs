@@ -1,6 +1,8 @@
-//! The picture that a plan gives of the nodes: their ratios, the bands that they are measured by, and how even they are.
+//! The balance report of a plan: the ratios of the nodes, their thresholds and targets, and how even they are.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use statrs::statistics::Statistics;
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::low_node_utilization;
@@ -10,93 +12,91 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Rule, Thresholds};
 use crate::values::{Ratio, ResourceId};
 
-/// The pool of policies in which no strategy balances.
+/// The name of the pool if no strategy balances nodes.
 const ALL: &str = "all";
 
-/// Nodes that are measured by the same marks.
-struct Span {
-    pool: String,
+/// The name of HighNodeUtilization's pool.
+const DEFAULT: &str = "default";
+
+/// Nodes with the same thresholds and targets.
+struct WeighedPool {
+    name: String,
     basis: Basis,
     nodes: Vec<NodeId>,
     low: Vec<(ResourceId, Ratio)>,
     high: Vec<(ResourceId, Ratio)>,
 }
 
-/// The nodes as they are once all that the draft holds is done.
+/// The nodes after the moves of the draft.
 pub(super) fn balance_report(draft: &Draft<'_>) -> BalanceReport {
     let snapshot = draft.world.snapshot;
-    let spans = spans(draft);
-    let basis = spans.first().map_or(Basis::Actual, |span| span.basis);
-    let weighed = weighed(&spans);
-    let own = measured_by(&spans, basis);
-    let nodes = snapshot
-        .node_ids()
-        .map(|n| node_picture(draft, n, basis, (own.get(&n).copied(), &weighed)))
-        .collect();
-    let outside = first_outside(draft, &spans);
-    let known = |r: ResourceId| {
-        snapshot
-            .node_ids()
-            .filter_map(|n| draft.ratio(n, r, basis))
-            .collect::<Vec<_>>()
-    };
-    let named = |r: &ResourceId| snapshot.resources.name(*r).to_owned();
-    let balance = weighed
-        .iter()
-        .filter_map(|r| Some((named(r), balance(&known(*r), outside)?)))
-        .collect();
-    let pools = spans
-        .iter()
-        .map(|span| span.report(draft, &weighed))
-        .collect();
+    let pools = weighed_pools(draft);
+    let basis = pools.first().map_or(Basis::Actual, |pool| pool.basis);
+    let resources = resources(&pools);
+    let pool_of = first_pools(&pools, basis);
+    let all: Vec<NodeId> = snapshot.node_ids().collect();
+    let outside = first_outside(draft, &pools);
+    let nodes = all.iter().map(|node| {
+        let pool = pool_of.get(node).copied();
+        node_picture(draft, *node, basis, (pool, &resources))
+    });
     BalanceReport {
         basis,
-        nodes,
-        balance,
-        pools,
+        nodes: nodes.collect(),
+        balance: balances(draft, &all, basis, (&resources, outside)),
+        pools: pools.iter().map(|p| p.report(draft, &resources)).collect(),
     }
 }
 
-/// What each node is measured by on a basis: the first that has it.
-fn measured_by(spans: &[Span], basis: Basis) -> BTreeMap<NodeId, &Span> {
-    let mut own = BTreeMap::new();
-    for span in spans.iter().filter(|span| span.basis == basis) {
-        for node in &span.nodes {
-            own.entry(*node).or_insert(span);
+/// The first pool of each node on a basis.
+fn first_pools(pools: &[WeighedPool], basis: Basis) -> BTreeMap<NodeId, &WeighedPool> {
+    let mut first = BTreeMap::new();
+    for pool in pools.iter().filter(|pool| pool.basis == basis) {
+        for node in &pool.nodes {
+            first.entry(*node).or_insert(pool);
         }
     }
-    own
+    first
 }
 
 fn node_picture(
     draft: &Draft<'_>,
     node: NodeId,
     basis: Basis,
-    (span, weighed): (Option<&Span>, &BTreeSet<ResourceId>),
+    (pool, resources): (Option<&WeighedPool>, &BTreeSet<ResourceId>),
 ) -> NodePicture {
-    let name = |r: &ResourceId| draft.world.snapshot.resources.name(*r).to_owned();
-    let ratios = |basis: Basis| {
-        weighed
-            .iter()
-            .map(|r| (name(r), draft.ratio(node, *r, basis)))
-            .collect()
-    };
     let measured = [ResourceId::CPU, ResourceId::MEMORY];
     NodePicture {
         name: draft.world.snapshot.node(node).name.clone(),
-        ratios: ratios(basis),
-        requests: ratios(Basis::Requests),
-        actual: ratios(Basis::Actual),
+        ratios: ratios(draft, node, basis, resources),
+        requests: ratios(draft, node, Basis::Requests, resources),
+        actual: ratios(draft, node, Basis::Actual, resources),
         latest: measured
             .iter()
-            .map(|r| (name(r), latest(draft, node, *r)))
+            .map(|r| (name(draft, *r), latest(draft, node, *r)))
             .collect(),
-        pool: span.map(|span| span.pool.clone()),
-        band: span.map(|span| span.band(draft)).unwrap_or_default(),
+        pool: pool.map(|pool| pool.name.clone()),
+        band: pool.map(|pool| pool.band(draft)).unwrap_or_default(),
     }
 }
 
-/// The newest reading, unless there is none that says how things are now.
+fn name(draft: &Draft<'_>, resource: ResourceId) -> String {
+    draft.world.snapshot.resources.name(resource).to_owned()
+}
+
+fn ratios(
+    draft: &Draft<'_>,
+    node: NodeId,
+    basis: Basis,
+    resources: &BTreeSet<ResourceId>,
+) -> BTreeMap<String, Option<Ratio>> {
+    let resources = resources.iter();
+    resources
+        .map(|r| (name(draft, *r), draft.ratio(node, *r, basis)))
+        .collect()
+}
+
+/// The latest reading as a ratio; `None` if it is missing, stale or in the future.
 fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio> {
     match draft.world.usage.unmeasured(node) {
         None | Some(Unmeasured::Few { .. }) => {}
@@ -111,178 +111,183 @@ fn latest(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> Option<Ratio
     used.share_of(draft.world.snapshot.node(node).allocatable[resource])
 }
 
-/// What the strategies measure nodes by, the first that balances first. Of two that measure a pool of the same name on the
-/// same basis, the first counts.
-fn spans(draft: &Draft<'_>) -> Vec<Span> {
-    let rules = || draft.world.policy.strategies.iter().map(|s| &s.rule);
-    let mut spans: Vec<Span> = Vec::new();
-    for rule in rules() {
-        if let Some(rule) = LowNodeUtilization::of(rule) {
-            spans.extend(
-                low_node_utilization::in_force(draft, rule)
-                    .into_iter()
-                    .map(|it| Span {
-                        pool: it.pool,
-                        basis: rule.basis,
-                        nodes: it.nodes,
-                        low: it.low.to_vec(),
-                        high: it.high.to_vec(),
-                    }),
-            );
+/// The pools of the strategies, those of LowNodeUtilization first.
+///
+/// Of two pools with the same name and basis, the first counts.
+fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
+    let strategies = &draft.world.policy.strategies;
+    let mut pools: Vec<WeighedPool> = Vec::new();
+    for rule in strategies
+        .iter()
+        .filter_map(|s| LowNodeUtilization::of(&s.rule))
+    {
+        for in_force in low_node_utilization::in_force(draft, rule) {
+            pools.push(WeighedPool {
+                name: in_force.pool,
+                basis: rule.basis,
+                nodes: in_force.nodes,
+                low: in_force.low.to_vec(),
+                high: in_force.high.to_vec(),
+            });
         }
     }
-    for rule in rules() {
-        if let Rule::HighNodeUtilization(rule) = rule {
-            spans.extend(emptying(draft, rule));
+    for strategy in strategies {
+        if let Rule::HighNodeUtilization(rule) = &strategy.rule {
+            pools.extend(emptying_pools(draft, rule));
         }
     }
-    if spans.is_empty() {
-        spans.extend([Basis::Actual, Basis::Requests].map(|basis| Span::around(draft, ALL, basis)));
+    if pools.is_empty() {
+        let bases = [Basis::Actual, Basis::Requests];
+        pools.extend(bases.map(|basis| WeighedPool::of_all(draft, ALL, basis)));
     }
     let mut seen = BTreeSet::new();
-    spans.retain(|span| seen.insert((span.pool.clone(), span.basis.label())));
-    spans
+    pools.retain(|pool| seen.insert((pool.name.clone(), pool.basis.label())));
+    pools
 }
 
-/// HighNodeUtilization has its thresholds on its own basis, and its ceilings on what is really used.
-fn emptying(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<Span> {
-    const POOL: &str = "default";
-    let known = |levels: &Thresholds| -> Vec<(ResourceId, Ratio)> {
-        let resources = &draft.world.snapshot.resources;
-        levels
-            .iter()
-            .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
-            .collect()
-    };
+/// The pools of HighNodeUtilization: its thresholds weigh its own basis, its ceilings always weigh usage.
+fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedPool> {
+    // The exact mode has no ceilings, because descheduler has none.
     let high = if draft.world.policy.exact {
         Vec::new()
     } else {
-        known(&rule.ceilings)
+        known(draft, &rule.ceilings)
     };
-    let own = Span {
-        low: known(&rule.thresholds),
-        ..Span::around(draft, POOL, rule.basis)
+    let own = WeighedPool {
+        low: known(draft, &rule.thresholds),
+        ..WeighedPool::of_all(draft, DEFAULT, rule.basis)
     };
     match rule.basis {
-        Basis::Actual => vec![Span { high, ..own }],
+        Basis::Actual => vec![WeighedPool { high, ..own }],
         Basis::Requests if high.is_empty() => vec![own],
-        Basis::Requests => vec![
-            own,
-            Span {
-                high,
-                ..Span::around(draft, POOL, Basis::Actual)
-            },
-        ],
+        Basis::Requests => {
+            let usage = WeighedPool::of_all(draft, DEFAULT, Basis::Actual);
+            vec![own, WeighedPool { high, ..usage }]
+        }
     }
 }
 
-impl Span {
-    /// All nodes that can be weighed, by no marks.
-    fn around(draft: &Draft<'_>, pool: &str, basis: Basis) -> Self {
-        let nodes = low_node_utilization::fit(draft, basis);
-        Span {
-            pool: pool.to_owned(),
+/// The levels of resources that the cluster has.
+fn known(draft: &Draft<'_>, levels: &Thresholds) -> Vec<(ResourceId, Ratio)> {
+    let resources = &draft.world.snapshot.resources;
+    let known = levels.iter();
+    known
+        .filter_map(|(name, ratio)| Some((resources.find(name)?, *ratio)))
+        .collect()
+}
+
+impl WeighedPool {
+    /// All nodes that can be weighed, without thresholds.
+    fn of_all(draft: &Draft<'_>, name: &str, basis: Basis) -> Self {
+        WeighedPool {
+            name: name.to_owned(),
             basis,
-            nodes,
+            nodes: low_node_utilization::fit(draft, basis),
             low: Vec::new(),
             high: Vec::new(),
         }
     }
 
+    /// The threshold and target of each resource.
     fn band(&self, draft: &Draft<'_>) -> BTreeMap<String, Band> {
         let mut band: BTreeMap<String, Band> = BTreeMap::new();
-        let name = |r: ResourceId| draft.world.snapshot.resources.name(r).to_owned();
         for (resource, low) in &self.low {
-            band.entry(name(*resource)).or_default().low = Some(*low);
+            band.entry(name(draft, *resource)).or_default().low = Some(*low);
         }
         for (resource, high) in &self.high {
-            band.entry(name(*resource)).or_default().high = Some(*high);
+            band.entry(name(draft, *resource)).or_default().high = Some(*high);
         }
         band
     }
 
-    fn report(&self, draft: &Draft<'_>, weighed: &BTreeSet<ResourceId>) -> PoolPicture {
-        let ratios = |r: &ResourceId| {
-            self.nodes
-                .iter()
-                .filter_map(|n| draft.ratio(*n, *r, self.basis))
-                .collect::<Vec<_>>()
-        };
-        let name = |r: &ResourceId| draft.world.snapshot.resources.name(*r).to_owned();
+    fn report(&self, draft: &Draft<'_>, resources: &BTreeSet<ResourceId>) -> PoolPicture {
         let outside = self.outside(draft);
-        let share = outside.and_then(|count| share(count, self.nodes.len()));
+        let outside_share = outside.and_then(|count| share(count, self.nodes.len()));
         PoolPicture {
-            name: self.pool.clone(),
+            name: self.name.clone(),
             basis: self.basis,
-            balance: weighed
-                .iter()
-                .filter_map(|r| Some((name(r), balance(&ratios(r), share)?)))
-                .collect(),
+            balance: balances(draft, &self.nodes, self.basis, (resources, outside_share)),
             outside_band: outside,
             band: self.band(draft),
             nodes: self.nodes.len(),
         }
     }
 
-    /// How many nodes are above a high mark, or at or below every low one; `None` where there are no marks.
+    /// The number of nodes above a target, or at or below every threshold; `None` if there are neither.
     fn outside(&self, draft: &Draft<'_>) -> Option<usize> {
         if self.low.is_empty() && self.high.is_empty() {
             return None;
         }
-        let ratio = |n: NodeId, r: ResourceId| draft.ratio(n, r, self.basis);
-        let above = |n: NodeId| {
-            self.high
-                .iter()
-                .any(|(r, high)| ratio(n, *r).is_some_and(|is| is > *high))
+        let outside = |n: &&NodeId| self.is_above(draft, **n) || self.is_below(draft, **n);
+        Some(self.nodes.iter().filter(outside).count())
+    }
+
+    fn is_above(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        self.high.iter().any(|(r, high)| {
+            let ratio = draft.ratio(node, *r, self.basis);
+            ratio.is_some_and(|ratio| ratio > *high)
+        })
+    }
+
+    fn is_below(&self, draft: &Draft<'_>, node: NodeId) -> bool {
+        let is_low = |(r, low): &(ResourceId, Ratio)| {
+            let ratio = draft.ratio(node, *r, self.basis);
+            ratio.is_some_and(|ratio| ratio <= *low)
         };
-        let below = |n: NodeId| {
-            self.low
-                .iter()
-                .all(|(r, low)| ratio(n, *r).is_some_and(|is| is <= *low))
-        };
-        Some(
-            self.nodes
-                .iter()
-                .filter(|n| above(**n) || (!self.low.is_empty() && below(**n)))
-                .count(),
-        )
+        !self.low.is_empty() && self.low.iter().all(is_low)
     }
 }
 
-/// Cpu and memory, and whatever else there are marks for.
-fn weighed(spans: &[Span]) -> BTreeSet<ResourceId> {
-    let named = spans.iter().flat_map(|span| {
-        span.low
-            .iter()
-            .chain(&span.high)
-            .map(|(resource, _)| *resource)
-    });
+/// Cpu, memory, and every resource with a threshold or a target.
+fn resources(pools: &[WeighedPool]) -> BTreeSet<ResourceId> {
+    let levels = pools
+        .iter()
+        .flat_map(|pool| pool.low.iter().chain(&pool.high));
+    let named = levels.map(|(resource, _)| *resource);
     named.chain([ResourceId::CPU, ResourceId::MEMORY]).collect()
 }
 
-/// The share of the nodes that are outside the bands of the first LowNodeUtilization.
-fn first_outside(draft: &Draft<'_>, spans: &[Span]) -> Option<Ratio> {
-    let rule = draft
-        .world
-        .policy
-        .strategies
-        .iter()
-        .find_map(|s| LowNodeUtilization::of(&s.rule))?;
-    let own: Vec<&Span> = spans.iter().take(rule.pools.len()).collect();
-    let outside = own.iter().filter_map(|span| span.outside(draft)).sum();
-    share(outside, own.iter().map(|span| span.nodes.len()).sum())
+/// The share of nodes outside the thresholds and targets of the first LowNodeUtilization.
+fn first_outside(draft: &Draft<'_>, pools: &[WeighedPool]) -> Option<Ratio> {
+    let mut strategies = draft.world.policy.strategies.iter();
+    let rule = strategies.find_map(|s| LowNodeUtilization::of(&s.rule))?;
+    let own = || pools.iter().take(rule.pools.len());
+    let outside = own().filter_map(|pool| pool.outside(draft)).sum();
+    share(outside, own().map(|pool| pool.nodes.len()).sum())
 }
 
-fn share(part: usize, of: usize) -> Option<Ratio> {
-    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    Ratio::new(count(part) / count(of))
+fn share(part: usize, whole: usize) -> Option<Ratio> {
+    Ratio::new(count(part) / count(whole))
 }
 
-/// How even ratios are; `None` where there is none.
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+/// How even the nodes are, by resource. Nodes with an unknown ratio do not count.
+fn balances(
+    draft: &Draft<'_>,
+    nodes: &[NodeId],
+    basis: Basis,
+    (resources, outside): (&BTreeSet<ResourceId>, Option<Ratio>),
+) -> BTreeMap<String, Balance> {
+    let mut balances = BTreeMap::new();
+    for resource in resources {
+        let ratios = nodes
+            .iter()
+            .filter_map(|n| draft.ratio(*n, *resource, basis));
+        if let Some(balance) = balance(&ratios.collect::<Vec<_>>(), outside) {
+            balances.insert(name(draft, *resource), balance);
+        }
+    }
+    balances
+}
+
+/// How even ratios are; `None` if there are none.
 pub fn balance(ratios: &[Ratio], outside_band: Option<Ratio>) -> Option<Balance> {
     let values: Vec<f64> = ratios.iter().map(|r| r.get()).collect();
-    let mean = Ratio::new(statrs::statistics::Statistics::mean(&values))?;
-    let deviation = Ratio::new(statrs::statistics::Statistics::population_std_dev(&values))?;
+    let mean = Ratio::new(Statistics::mean(&values))?;
+    let deviation = Ratio::new(Statistics::population_std_dev(&values))?;
     let most = ratios.iter().copied().max_by(|a, b| a.order(*b))?;
     Some(Balance {
         mean,

@@ -1,21 +1,21 @@
 //! Runs the strategies as for a plan, and collects their verdicts about some pods and a node.
 
 use crate::decide::draft::{Candidate, Draft};
-use crate::decide::strategy::{self, Level, StrategyRun};
+use crate::decide::strategy::{self, ResourceLevel, StrategyRun};
 use crate::model::plan::{Class, Idle, NotSelected, PodVerdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::{HighNodeUtilization, LowNodeUtilization, Strategy};
 
-use super::{Case, Said};
+use super::{Context, StrategyVerdict};
 
 /// The verdicts of all strategies.
-pub(super) struct Decided<'w> {
+pub(super) struct AllVerdicts<'w> {
     /// The draft after all strategies.
     pub(super) draft: Draft<'w>,
     /// By strategy, its verdict about each pod.
-    pub(super) said: Vec<Vec<Said>>,
+    pub(super) said: Vec<Vec<StrategyVerdict>>,
     /// By strategy, its verdict about the node.
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<NodeVerdict>,
     /// Each time that the first pod became a candidate: the candidate, and the draft at that moment.
     asked: Vec<(Candidate, Draft<'w>)>,
     /// By strategy, the first pod as its candidate, whether or not the strategy selected it.
@@ -23,18 +23,18 @@ pub(super) struct Decided<'w> {
 }
 
 /// The verdict of a strategy about a node.
-pub(super) struct Made {
+pub(super) struct NodeVerdict {
     pub(super) strategy: usize,
     pub(super) class: Option<Class>,
     /// Why the strategy does nothing, by pool.
     pub(super) idle: Vec<(String, Idle)>,
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<ResourceLevel>,
 }
 
-impl<'w> Decided<'w> {
+impl<'w> AllVerdicts<'w> {
     /// Decides as the engine does, and collects the verdicts about these pods and this node.
-    pub(super) fn new(case: &Case<'w>, pods: &[PodId], node: Option<NodeId>) -> Self {
-        let mut decided = Decided {
+    pub(super) fn new(case: &Context<'w>, pods: &[PodId], node: Option<NodeId>) -> Self {
+        let mut decided = AllVerdicts {
             draft: Draft::new(case.world),
             said: Vec::new(),
             made: Vec::new(),
@@ -46,7 +46,7 @@ impl<'w> Decided<'w> {
                 let verdict = PodVerdict::NotSelected(NotSelected::Halted(halt.clone()));
                 let said = decided.says(position, verdict);
                 decided.said.push(vec![said; pods.len()]);
-                decided.made.push(Made {
+                decided.made.push(NodeVerdict {
                     strategy: position,
                     class: None,
                     idle: Vec::new(),
@@ -84,7 +84,7 @@ impl<'w> Decided<'w> {
         let mut new_verdicts = self.draft.verdicts()[verdicts..].iter();
         let verdict = new_verdicts.find(|v| Some(v.node.as_str()) == name);
         let new_notes = self.draft.notes()[notes..].iter();
-        self.made.push(Made {
+        self.made.push(NodeVerdict {
             strategy: position,
             class: verdict.map(|v| v.class.clone()),
             idle: new_notes.map(|n| (n.pool.clone(), n.why.clone())).collect(),
@@ -92,10 +92,10 @@ impl<'w> Decided<'w> {
         });
     }
 
-    fn says(&self, position: usize, word: PodVerdict) -> Said {
+    fn says(&self, position: usize, word: PodVerdict) -> StrategyVerdict {
         let strategy = self.draft.strategy(position);
         let profile = &self.draft.world.policy.profiles[strategy.profile];
-        Said {
+        StrategyVerdict {
             strategy: strategy.rule.name(),
             profile: profile.name.clone(),
             word,
@@ -103,7 +103,7 @@ impl<'w> Decided<'w> {
     }
 
     /// The verdicts of all strategies about the pod at a position.
-    pub(super) fn of(&self, pod: usize) -> Vec<Said> {
+    pub(super) fn of(&self, pod: usize) -> Vec<StrategyVerdict> {
         let strategies = self.said.iter();
         strategies
             .filter_map(|said| said.get(pod).cloned())

@@ -14,11 +14,11 @@ use crate::values::Ratio;
 
 /// Where the scheduler would place a replacement, and why.
 #[derive(Clone, Debug, Serialize)]
-pub struct Landing {
+pub struct ReplacementForecast {
     /// Whether the scores of the pod's scheduler are known. If not, any node that can take the replacement may win.
     pub scores_known: bool,
     /// The nodes that can take it, the best score first.
-    pub nodes: Vec<Fit>,
+    pub nodes: Vec<FittingNode>,
     /// The other nodes, by the reason why they cannot take it.
     pub misfits: Vec<Misfits>,
     /// Why the scheduler would choose the pod's own node; `None` if it would not.
@@ -27,7 +27,7 @@ pub struct Landing {
 
 /// A node that can take the replacement.
 #[derive(Clone, Debug)]
-pub struct Fit {
+pub struct FittingNode {
     /// The node.
     pub node: String,
     /// Whether it is the pod's own node.
@@ -42,7 +42,7 @@ pub struct Fit {
     pub gain: Option<Result<Ratio, Refusal>>,
 }
 
-/// Nodes that cannot take the replacement, for the same reason.
+/// Nodes with the same reason why they cannot take the replacement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Misfits {
     /// The reason, after "is" or "are".
@@ -51,7 +51,7 @@ pub struct Misfits {
     pub nodes: Vec<String>,
 }
 
-impl Fit {
+impl FittingNode {
     /// Why a landing on this node gains nothing; `None` if it gains something, or in the exact mode.
     #[expect(
         clippy::wildcard_enum_match_arm,
@@ -80,11 +80,11 @@ impl Fit {
     }
 }
 
-impl Serialize for Fit {
+impl Serialize for FittingNode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
         let flaw = self.gain.as_ref().and_then(|gain| gain.as_ref().err());
-        let mut out = serializer.serialize_struct("Fit", 9)?;
+        let mut out = serializer.serialize_struct("FittingNode", 9)?;
         out.serialize_field("node", &self.node)?;
         out.serialize_field("home", &self.home)?;
         out.serialize_field("chance", &self.chance)?;
@@ -101,7 +101,7 @@ impl Serialize for Fit {
     }
 }
 
-pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Landing {
+pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementForecast {
     let snapshot = draft.world.snapshot;
     let forecast = scheduler::forecast(draft, candidate.pod);
     let gains: BTreeMap<NodeId, _> = gate::landings(candidate, draft, &forecast)
@@ -115,7 +115,7 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Landing {
             .find(|w| w.node == node)
             .map_or(Ratio::ZERO, |w| w.chance)
     };
-    let fit = |scored: &Scored| Fit {
+    let fit = |scored: &Scored| FittingNode {
         node: snapshot.node(scored.node).name.clone(),
         home: Some(scored.node) == home,
         chance: chance(scored.node),
@@ -126,7 +126,7 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Landing {
             .collect(),
         gain: gains.get(&scored.node).cloned(),
     };
-    let mut nodes: Vec<Fit> = forecast.scored.iter().map(fit).collect();
+    let mut nodes: Vec<FittingNode> = forecast.scored.iter().map(fit).collect();
     // Nodes that may win come first. Another node may have a better score in the case that does not occur.
     nodes.sort_by(|a, b| {
         (b.chance > Ratio::ZERO)
@@ -140,7 +140,7 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Landing {
             .or_default()
             .push(snapshot.node(*node).name.clone());
     }
-    Landing {
+    ReplacementForecast {
         scores_known: scheduler::is_known(draft, candidate.pod),
         nodes,
         misfits: misfits

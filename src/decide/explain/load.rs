@@ -9,11 +9,11 @@ use crate::model::usage::{Measure, PodUsage, Sample};
 use crate::policy::Smoothing;
 use crate::values::{Amount, PerResource, ResourceId};
 
-use super::{Case, Told};
+use super::{CodedMessage, Context};
 
 /// Cpu and memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Use {
+pub struct CpuAndMemory {
     /// Nanocores.
     pub cpu_nanocores: Amount,
     /// Bytes.
@@ -22,76 +22,76 @@ pub struct Use {
 
 /// One sample of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Point {
+pub struct UsagePoint {
     /// The time of the sample by the source's clock.
     pub at: Timestamp,
     /// The usage.
     #[serde(flatten)]
-    pub used: Use,
+    pub used: CpuAndMemory,
 }
 
 /// The usage and the requests.
 #[derive(Clone, Debug, Serialize)]
-pub struct Load {
+pub struct LoadSummary {
     /// The length of the window in seconds.
     pub window_seconds: i64,
     /// How the samples are smoothed: `mean`, `max`, `half_life` or `percentile`.
     pub smoothing: &'static str,
     /// The samples, the oldest first.
-    pub samples: Vec<Point>,
+    pub samples: Vec<UsagePoint>,
     /// The value that decisions use; `None` if it is unknown.
-    pub smoothed: Option<Use>,
+    pub smoothed: Option<CpuAndMemory>,
     /// Whether the value comes from the pod's siblings or its requests, because the pod is too new to have samples.
     pub estimated: bool,
     /// Why it is unknown.
-    pub unknown: Option<Told>,
+    pub unknown: Option<CodedMessage>,
     /// The requests of the pod, or of the pods of the node that stay.
-    pub requests: Use,
+    pub requests: CpuAndMemory,
     /// The allocatable amounts of a node.
-    pub allocatable: Option<Use>,
+    pub allocatable: Option<CpuAndMemory>,
 }
 
-impl Load {
+impl LoadSummary {
     /// The newest sample, not smoothed.
-    pub fn newest(&self) -> Option<Use> {
+    pub fn newest(&self) -> Option<CpuAndMemory> {
         self.samples.last().map(|point| point.used)
     }
 }
 
-impl From<Measure> for Use {
+impl From<Measure> for CpuAndMemory {
     fn from(measure: Measure) -> Self {
-        Use {
+        CpuAndMemory {
             cpu_nanocores: measure.cpu,
             memory_bytes: measure.memory,
         }
     }
 }
 
-impl From<&PerResource<Amount>> for Use {
+impl From<&PerResource<Amount>> for CpuAndMemory {
     fn from(amounts: &PerResource<Amount>) -> Self {
-        Use {
+        CpuAndMemory {
             cpu_nanocores: amounts[ResourceId::CPU],
             memory_bytes: amounts[ResourceId::MEMORY],
         }
     }
 }
 
-pub(super) fn of_pod(case: &Case<'_>, pod: PodId) -> Load {
+pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> LoadSummary {
     let world = case.world;
     let unknown = world
         .usage
         .unmeasured_pod(pod)
-        .map(|why| Told::refusal(&Refusal::Unmeasured(why)));
-    Load {
-        smoothed: world.usage.pod(pod).map(Use::from),
+        .map(|why| CodedMessage::refusal(&Refusal::Unmeasured(why)));
+    LoadSummary {
+        smoothed: world.usage.pod(pod).map(CpuAndMemory::from),
         estimated: matches!(world.usage.pods.get(pod.0), Some(PodUsage::Estimated(_))),
         unknown,
-        requests: Use::from(&world.snapshot.pod(pod).requests),
+        requests: CpuAndMemory::from(&world.snapshot.pod(pod).requests),
         ..windowed(case, case.history.pod_window(world.snapshot, pod))
     }
 }
 
-pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> Load {
+pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> LoadSummary {
     let world = case.world;
     let pods = world
         .snapshot
@@ -101,28 +101,28 @@ pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> Load {
         .map(|p| world.snapshot.pod(*p))
         .filter(|p| p.stays());
     let sum = |r: ResourceId| pods.clone().map(|p| p.requests[r]).sum();
-    Load {
-        smoothed: world.usage.node(node).map(Use::from),
+    LoadSummary {
+        smoothed: world.usage.node(node).map(CpuAndMemory::from),
         unknown: world
             .usage
             .unmeasured(node)
-            .map(|why| Told::class(&Class::Unknown(why))),
-        requests: Use {
+            .map(|why| CodedMessage::class(&Class::Unknown(why))),
+        requests: CpuAndMemory {
             cpu_nanocores: sum(ResourceId::CPU),
             memory_bytes: sum(ResourceId::MEMORY),
         },
-        allocatable: Some(Use::from(&world.snapshot.node(node).allocatable)),
+        allocatable: Some(CpuAndMemory::from(&world.snapshot.node(node).allocatable)),
         ..windowed(case, case.history.node_window(world.snapshot, node))
     }
 }
 
-fn windowed(case: &Case<'_>, samples: Vec<Sample>) -> Load {
+fn windowed(case: &Context<'_>, samples: Vec<Sample>) -> LoadSummary {
     let rules = &case.world.policy.usage;
-    let point = |sample: Sample| Point {
+    let point = |sample: Sample| UsagePoint {
         at: sample.at,
-        used: Use::from(sample.used),
+        used: CpuAndMemory::from(sample.used),
     };
-    Load {
+    LoadSummary {
         window_seconds: rules.window.as_secs(),
         smoothing: match rules.smoothing {
             Smoothing::HalfLife(_) => "half_life",
@@ -134,7 +134,7 @@ fn windowed(case: &Case<'_>, samples: Vec<Sample>) -> Load {
         smoothed: None,
         estimated: false,
         unknown: None,
-        requests: Use::default(),
+        requests: CpuAndMemory::default(),
         allocatable: None,
     }
 }

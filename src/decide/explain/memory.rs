@@ -8,28 +8,28 @@ use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{PodId, WorkloadId};
 
-use super::{Case, Told};
+use super::{CodedMessage, Context};
 
 /// The evictions of a workload in the ledger.
 #[derive(Clone, Debug, Serialize)]
-pub struct Memory {
+pub struct WorkloadRecord {
     /// The key in the ledger: the workload, or the pod itself if it has none.
     pub workload: OwnerKey,
     /// The evictions that still matter, the oldest first.
-    pub evictions: Vec<Eviction>,
+    pub evictions: Vec<PastEviction>,
     /// Consecutive moves that did not help, and until when the workload rests because of them.
-    pub useless: Option<Useless>,
+    pub useless: Option<UselessMoves>,
     /// The number of evicted pods without a Ready replacement.
     pub away: u32,
     /// The largest number allowed; `None` if there is no limit.
     pub most_away: Option<u32>,
     /// Why the explained pod rests.
-    pub rest: Option<Told>,
+    pub rest: Option<CodedMessage>,
 }
 
 /// One eviction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Eviction {
+pub struct PastEviction {
     /// The time of the decision.
     pub at: Timestamp,
     /// The pod.
@@ -50,7 +50,7 @@ pub struct Eviction {
 
 /// Consecutive moves that did not help.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Useless {
+pub struct UselessMoves {
     /// The number of moves.
     pub times: u32,
     /// The end of the workload's rest, which may be past.
@@ -59,11 +59,11 @@ pub struct Useless {
 
 /// The evictions under this key. With a pod, also whether that pod rests.
 pub(super) fn memory(
-    case: &Case<'_>,
+    case: &Context<'_>,
     key: &OwnerKey,
     workload: Option<WorkloadId>,
     pod: Option<PodId>,
-) -> Memory {
+) -> WorkloadRecord {
     let world = case.world;
     let rest = pod.and_then(|pod| {
         world
@@ -75,7 +75,7 @@ pub(super) fn memory(
         Rest::Useless { times, left } => Refusal::Useless { times, left },
     });
     let share = world.policy.limits.per_workload.zip(workload);
-    Memory {
+    WorkloadRecord {
         workload: key.clone(),
         evictions: world
             .ledger
@@ -87,14 +87,14 @@ pub(super) fn memory(
         useless: world
             .ledger
             .ineffective_moves(key)
-            .map(|(times, until)| Useless { times, until }),
+            .map(|(times, until)| UselessMoves { times, until }),
         away: world.ledger.away(key),
         most_away: share.map(|(share, workload)| share.of(world.snapshot.replicas(workload))),
-        rest: rest.map(|why| Told::refusal(&why)),
+        rest: rest.map(|why| CodedMessage::refusal(&why)),
     }
 }
 
-fn eviction(case: &Case<'_>, entry: &Entry) -> Eviction {
+fn eviction(case: &Context<'_>, entry: &Entry) -> PastEviction {
     let snapshot = case.world.snapshot;
     let uid = entry.replacement.as_ref();
     let replacement = uid.and_then(|uid| snapshot.pods.iter().find(|pod| pod.uid == *uid));
@@ -111,7 +111,7 @@ fn eviction(case: &Case<'_>, entry: &Entry) -> Eviction {
     };
     let since = replacement.map_or(entry.at, |pod| entry.at.max(pod.created));
     let rests = entry.aim != Aim::Clear;
-    Eviction {
+    PastEviction {
         at: entry.at,
         pod: entry.pod.clone(),
         from: entry.node.clone(),

@@ -8,22 +8,22 @@ use serde::Serialize;
 
 use crate::decide::draft::Draft;
 use crate::decide::steering;
-use crate::decide::strategy::Level;
+use crate::decide::strategy::ResourceLevel;
 use crate::model::plan::{Class, Steer};
 use crate::model::snapshot::facts::OwnerKey;
 use crate::model::snapshot::{BudgetId, NodeId, PodId, WorkloadId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio};
 
-use super::decided::{Decided, Made};
-use super::load::{self, Load, Use};
-use super::memory::{self, Memory};
+use super::decided::{AllVerdicts, NodeVerdict};
+use super::load::{self, CpuAndMemory, LoadSummary};
+use super::memory::{self, WorkloadRecord};
 use super::of_pod::BudgetLine;
-use super::{Case, Said, Told};
+use super::{CodedMessage, Context, StrategyVerdict};
 
 /// The explanation of a node.
 #[derive(Clone, Debug, Serialize)]
-pub struct OfNode {
+pub struct NodeExplanation {
     /// The time of the explanation.
     pub at: Timestamp,
     /// Its name.
@@ -37,14 +37,14 @@ pub struct OfNode {
     /// Its taints, as kubectl writes them.
     pub taints: Vec<String>,
     /// Why its data may be wrong.
-    pub doubt: Option<Told>,
+    pub doubt: Option<CodedMessage>,
     /// Why no eviction is considered; `None` if evictions are.
-    pub halted: Option<Told>,
+    pub halted: Option<CodedMessage>,
     /// Its usage, and the requests of its pods.
-    pub load: Load,
+    pub load: LoadSummary,
     /// How each strategy that classifies nodes sees it.
-    pub views: Vec<View>,
-    /// What happens with its steering taint.
+    pub views: Vec<StrategyView>,
+    /// The change of its steering taint.
     pub steering: Option<Steer>,
     /// Pods of other nodes whose replacements are expected on it, as `namespace/name`.
     pub arriving: Vec<String>,
@@ -54,22 +54,22 @@ pub struct OfNode {
 
 /// How one strategy sees a node.
 #[derive(Clone, Debug, Serialize)]
-pub struct View {
+pub struct StrategyView {
     /// The strategy.
     pub strategy: &'static str,
     /// The profile of the policy that contains it.
     pub profile: String,
     /// The class of the node.
-    pub class: Told,
+    pub class: CodedMessage,
     /// Why the strategy does nothing, by pool; empty if it does something.
-    pub idle: BTreeMap<String, Told>,
+    pub idle: BTreeMap<String, CodedMessage>,
     /// The node's ratios and thresholds, by resource.
-    pub standing: BTreeMap<String, Standing>,
+    pub standing: BTreeMap<String, ResourceStatus>,
 }
 
 /// A node's ratio in one resource, beside the strategy's thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Standing {
+pub struct ResourceStatus {
     /// Whether usage or requests are weighed.
     pub basis: Basis,
     /// The ratio; `None` if it is unknown.
@@ -98,16 +98,16 @@ pub struct PodLine {
     /// Whether it is Ready.
     pub ready: bool,
     /// Its usage, smoothed or estimated; `None` if it is unknown.
-    pub used: Option<Use>,
+    pub used: Option<CpuAndMemory>,
     /// Its requests.
-    pub requests: Use,
+    pub requests: CpuAndMemory,
     /// The verdict of each strategy.
-    pub words: Vec<Said>,
+    pub words: Vec<StrategyVerdict>,
 }
 
 /// The explanation of a workload.
 #[derive(Clone, Debug, Serialize)]
-pub struct OfWorkload {
+pub struct WorkloadExplanation {
     /// The time of the explanation.
     pub at: Timestamp,
     /// Its namespace, kind and name.
@@ -119,18 +119,18 @@ pub struct OfWorkload {
     /// The budgets that cover any of its pods.
     pub budgets: Vec<BudgetLine>,
     /// Why no eviction is considered; `None` if evictions are.
-    pub halted: Option<Told>,
+    pub halted: Option<CodedMessage>,
     /// Its evictions in the ledger.
-    pub ledger: Memory,
+    pub ledger: WorkloadRecord,
     /// Its pods, those with the highest usage first.
     pub pods: Vec<PodLine>,
 }
 
-pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
+pub(super) fn of_node(case: &Context<'_>, node: NodeId) -> NodeExplanation {
     let snapshot = case.world.snapshot;
     let facts = snapshot.node(node);
     let pods = heaviest_first(case, facts.pods.clone());
-    let decided = Decided::new(case, &pods, Some(node));
+    let decided = AllVerdicts::new(case, &pods, Some(node));
     let (verdicts, destinations) = (decided.draft.verdicts(), decided.draft.destinations());
     let steering = steering::steer(case.world, verdicts, &destinations, case.halted);
     let doubt = facts.doubt.clone().map(Class::Doubtful);
@@ -138,15 +138,15 @@ pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
         .pod_ids()
         .filter(|pod| decided.draft.landing(*pod) == Some(node));
     let views = decided.made.iter();
-    OfNode {
+    NodeExplanation {
         at: case.world.now,
         name: facts.name.clone(),
         ready: facts.ready,
         cordoned: facts.cordoned,
         labels: facts.labels.clone(),
         taints: facts.taints.iter().map(ToString::to_string).collect(),
-        doubt: doubt.as_ref().map(Told::class),
-        halted: case.halted.map(Told::halt),
+        doubt: doubt.as_ref().map(CodedMessage::class),
+        halted: case.halted.map(CodedMessage::halt),
         load: load::of_node(case, node),
         views: views
             .filter_map(|made| view(&decided, made, node))
@@ -157,15 +157,15 @@ pub(super) fn of_node(case: &Case<'_>, node: NodeId) -> OfNode {
     }
 }
 
-pub(super) fn of_workload(case: &Case<'_>, id: WorkloadId) -> OfWorkload {
+pub(super) fn of_workload(case: &Context<'_>, id: WorkloadId) -> WorkloadExplanation {
     let snapshot = case.world.snapshot;
     let workload = snapshot.workload(id);
     let pods = heaviest_first(case, workload.pods.clone());
-    let decided = Decided::new(case, &pods, None);
+    let decided = AllVerdicts::new(case, &pods, None);
     let facts = || pods.iter().map(|pod| snapshot.pod(*pod));
     let budgets: BTreeSet<usize> = facts().flat_map(|p| &p.budgets).map(|id| id.0).collect();
     let ready = facts().filter(|pod| pod.serves()).count();
-    OfWorkload {
+    WorkloadExplanation {
         at: case.world.now,
         workload: workload.key.clone(),
         replicas: snapshot.replicas(id),
@@ -174,19 +174,19 @@ pub(super) fn of_workload(case: &Case<'_>, id: WorkloadId) -> OfWorkload {
             .into_iter()
             .map(|id| BudgetLine::of(snapshot, BudgetId(id)))
             .collect(),
-        halted: case.halted.map(Told::halt),
+        halted: case.halted.map(CodedMessage::halt),
         ledger: memory::memory(case, &workload.key, Some(id), None),
         pods: lines(case, &decided, &pods),
     }
 }
 
-fn name_of(case: &Case<'_>, pod: PodId) -> String {
+fn name_of(case: &Context<'_>, pod: PodId) -> String {
     let facts = case.world.snapshot.pod(pod);
     format!("{}/{}", facts.namespace, facts.name)
 }
 
 /// Sorts by cpu usage, then by memory usage. Pods with unknown usage come last.
-fn heaviest_first(case: &Case<'_>, mut pods: Vec<PodId>) -> Vec<PodId> {
+fn heaviest_first(case: &Context<'_>, mut pods: Vec<PodId>) -> Vec<PodId> {
     pods.sort_by_key(|pod| {
         let used = case.world.usage.pod(*pod);
         (Reverse(used.map(|used| (used.cpu, used.memory))), *pod)
@@ -194,7 +194,7 @@ fn heaviest_first(case: &Case<'_>, mut pods: Vec<PodId>) -> Vec<PodId> {
     pods
 }
 
-fn lines(case: &Case<'_>, decided: &Decided<'_>, pods: &[PodId]) -> Vec<PodLine> {
+fn lines(case: &Context<'_>, decided: &AllVerdicts<'_>, pods: &[PodId]) -> Vec<PodLine> {
     let snapshot = case.world.snapshot;
     let mut lines = Vec::new();
     for (position, pod) in pods.iter().enumerate() {
@@ -205,8 +205,8 @@ fn lines(case: &Case<'_>, decided: &Decided<'_>, pods: &[PodId]) -> Vec<PodLine>
             workload: facts.workload.map(|id| snapshot.workload(id).key.clone()),
             node: facts.node.map(|node| snapshot.node(node).name.clone()),
             ready: facts.ready,
-            used: case.world.usage.pod(*pod).map(Use::from),
-            requests: Use::from(&facts.requests),
+            used: case.world.usage.pod(*pod).map(CpuAndMemory::from),
+            requests: CpuAndMemory::from(&facts.requests),
             words: decided.of(position),
         });
     }
@@ -214,18 +214,18 @@ fn lines(case: &Case<'_>, decided: &Decided<'_>, pods: &[PodId]) -> Vec<PodLine>
 }
 
 /// How a strategy sees a node; `None` if it does not classify nodes.
-fn view(decided: &Decided<'_>, made: &Made, node: NodeId) -> Option<View> {
+fn view(decided: &AllVerdicts<'_>, made: &NodeVerdict, node: NodeId) -> Option<StrategyView> {
     let draft = &decided.draft;
     let strategy = draft.strategy(made.strategy);
     let (policy, resources) = (draft.world.policy, &draft.world.snapshot.resources);
     let idle = made.idle.iter();
     let levels = made.levels.iter();
-    Some(View {
+    Some(StrategyView {
         strategy: strategy.rule.name(),
         profile: policy.profiles[strategy.profile].name.clone(),
-        class: Told::class(made.class.as_ref()?),
+        class: CodedMessage::class(made.class.as_ref()?),
         idle: idle
-            .map(|(pool, idle)| (pool.clone(), Told::idle(idle)))
+            .map(|(pool, idle)| (pool.clone(), CodedMessage::idle(idle)))
             .collect(),
         standing: levels
             .map(|level| {
@@ -237,13 +237,13 @@ fn view(decided: &Decided<'_>, made: &Made, node: NodeId) -> Option<View> {
 }
 
 /// A node's ratio in one resource, before and after the moves of this cycle.
-fn standing(draft: &Draft<'_>, node: NodeId, level: &Level) -> Standing {
+fn standing(draft: &Draft<'_>, node: NodeId, level: &ResourceLevel) -> ResourceStatus {
     let whole = draft.world.snapshot.node(node).allocatable[level.resource];
     let above = match (level.ratio, level.high) {
         (Some(ratio), Some(high)) if ratio > high => Some(ratio.minus(high)),
         _ => None,
     };
-    Standing {
+    ResourceStatus {
         basis: level.basis,
         ratio: level.ratio,
         after: draft.ratio(node, level.resource, level.basis),

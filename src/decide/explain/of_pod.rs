@@ -10,15 +10,15 @@ use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::{Owner, OwnerKey};
 use crate::model::snapshot::{BudgetId, PodId, Snapshot};
 
-use super::decided::Decided;
-use super::landing::{self, Landing};
-use super::load::{self, Load};
-use super::memory::{self, Memory};
-use super::{Case, Said, Told};
+use super::decided::AllVerdicts;
+use super::landing::{self, ReplacementForecast};
+use super::load::{self, LoadSummary};
+use super::memory::{self, WorkloadRecord};
+use super::{CodedMessage, Context, StrategyVerdict};
 
 /// The explanation of a pod.
 #[derive(Clone, Debug, Serialize)]
-pub struct OfPod {
+pub struct PodExplanation {
     /// The time of the explanation.
     pub at: Timestamp,
     /// Its namespace.
@@ -44,41 +44,41 @@ pub struct OfPod {
     /// The budgets that cover it.
     pub budgets: Vec<BudgetLine>,
     /// Why no eviction is considered; `None` if evictions are.
-    pub halted: Option<Told>,
+    pub halted: Option<CodedMessage>,
     /// Its usage and requests.
-    pub load: Load,
+    pub load: LoadSummary,
     /// The verdict of each strategy of the policy, in order.
-    pub words: Vec<Said>,
+    pub words: Vec<StrategyVerdict>,
     /// The verdict of each gate; `None` if the policy has no strategy.
-    pub gates: Option<Asked>,
+    pub gates: Option<GateVerdicts>,
     /// Where its replacement would land; `None` if the policy has no strategy.
-    pub landing: Option<Landing>,
+    pub landing: Option<ReplacementForecast>,
     /// The evictions of its workload in the ledger.
-    pub ledger: Memory,
+    pub ledger: WorkloadRecord,
 }
 
 /// The verdicts of the gates about a pod as a candidate of one strategy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Asked {
+pub struct GateVerdicts {
     /// The strategy.
     pub strategy: &'static str,
     /// One verdict per gate, in order. A refusal of one gate does not keep the others from being asked.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<GateVerdict>,
 }
 
 /// The verdict of one gate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct GateVerdict {
     /// The gate.
     pub gate: Gate,
     /// Why it refuses; `None` if it admits the pod.
     pub refusal: Option<Refusal>,
 }
 
-impl Serialize for Answer {
+impl Serialize for GateVerdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Answer", 5)?;
+        let mut out = serializer.serialize_struct("GateVerdict", 5)?;
         out.serialize_field("gate", self.gate.code())?;
         out.serialize_field("admits", &self.refusal.is_none())?;
         out.serialize_field("code", &self.refusal.as_ref().map(Refusal::code))?;
@@ -116,17 +116,17 @@ impl BudgetLine {
     }
 }
 
-pub(super) fn of_pod(case: &Case<'_>, pod: PodId) -> OfPod {
+pub(super) fn of_pod(case: &Context<'_>, pod: PodId) -> PodExplanation {
     let snapshot = case.world.snapshot;
     let facts = snapshot.pod(pod);
-    let decided = Decided::new(case, &[pod], facts.node);
+    let decided = AllVerdicts::new(case, &[pod], facts.node);
     let candidate = decided.candidate(pod);
     let gates = candidate.as_ref().map(|(c, draft)| ask_gates(c, draft));
     let landing = candidate
         .as_ref()
         .map(|(c, draft)| landing::landing(c, draft));
     let budgets = facts.budgets.iter();
-    OfPod {
+    PodExplanation {
         at: case.world.now,
         namespace: facts.namespace.clone(),
         name: facts.name.clone(),
@@ -139,7 +139,7 @@ pub(super) fn of_pod(case: &Case<'_>, pod: PodId) -> OfPod {
         created: facts.created,
         priority: facts.priority,
         budgets: budgets.map(|id| BudgetLine::of(snapshot, *id)).collect(),
-        halted: case.halted.map(Told::halt),
+        halted: case.halted.map(CodedMessage::halt),
         load: load::of_pod(case, pod),
         words: decided.of(0),
         gates,
@@ -149,12 +149,12 @@ pub(super) fn of_pod(case: &Case<'_>, pod: PodId) -> OfPod {
 }
 
 /// Asks every gate about a candidate.
-fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> Asked {
-    let answer = |gate: Gate| Answer {
+fn ask_gates(candidate: &Candidate, draft: &Draft<'_>) -> GateVerdicts {
+    let answer = |gate: Gate| GateVerdict {
         gate,
         refusal: gate.ask(candidate, draft).err(),
     };
-    Asked {
+    GateVerdicts {
         strategy: draft.strategy(candidate.strategy).rule.name(),
         answers: Gate::ALL.map(answer).to_vec(),
     }

@@ -1,4 +1,4 @@
-//! Whether a pod may be evicted at all: by what it is, and by the policy.
+//! Whether a pod may be evicted at all, given its own properties and the policy.
 //!
 //! The checks are those of descheduler's DefaultEvictor plugin, with three defects corrected:
 //!
@@ -181,7 +181,7 @@ fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Ref
 }
 
 fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
-    // descheduler protects a pod that its kubelet has not taken on yet, however long ago it was created.
+    // Descheduler protects a pod that the kubelet has not started yet, even if it was created long ago.
     let since = pod
         .started
         .or((!draft.world.policy.exact).then_some(pod.created));
@@ -212,31 +212,23 @@ fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     snapshot.pod(pod).finished() && draft.move_of(pod).is_some_and(|(by, _)| !listed_before(by))
 }
 
+/// Refuses a pod of a workload that has too few replicas, or too few that would stay Ready.
 fn replicas(
     candidate: &Candidate,
     workload: WorkloadId,
     rules: &Evictable,
     draft: &Draft<'_>,
 ) -> Result<(), Refusal> {
-    let (snapshot, exact, pod) = (
-        draft.world.snapshot,
-        draft.world.policy.exact,
-        candidate.pod,
-    );
+    let (snapshot, exact) = (draft.world.snapshot, draft.world.policy.exact);
     let least = rules.min_replicas;
-    let finished = snapshot.pod(pod).finished();
-    let have = match (finished, exact) {
+    let have = match (snapshot.pod(candidate.pod).finished(), exact) {
         // The workload loses nothing with a finished pod.
         (true, false) => return Ok(()),
         // Descheduler checks finished pods as well, and then counts them.
         (true, true) => {
-            let there = snapshot
-                .workload(workload)
-                .pods
-                .iter()
-                .filter(|p| !gone(**p, candidate, draft))
-                .count();
-            u32::try_from(there).unwrap_or(u32::MAX)
+            let pods = snapshot.workload(workload).pods.iter();
+            let seen = pods.filter(|p| !gone(**p, candidate, draft));
+            u32::try_from(seen.count()).unwrap_or(u32::MAX)
         }
         (false, _) => snapshot.replicas(workload),
     };
@@ -246,23 +238,39 @@ fn replicas(
     if exact {
         return Ok(());
     }
-    let others = snapshot
-        .workload(workload)
-        .pods
-        .iter()
-        .filter(|p| **p != pod && snapshot.pod(**p).serves());
-    let (planned, left): (Vec<PodId>, Vec<PodId>) = others.partition(|p| draft.moves(**p));
-    let count = |pods: &[PodId]| u32::try_from(pods.len()).unwrap_or(u32::MAX);
-    let (planned, left, least) = (count(&planned), count(&left), least.saturating_sub(1));
+    ready_replicas(candidate.pod, workload, least.saturating_sub(1), draft)
+}
+
+/// Refuses a serving pod if fewer than `least` other replicas would stay Ready.
+fn ready_replicas(
+    pod: PodId,
+    workload: WorkloadId,
+    least: u32,
+    draft: &Draft<'_>,
+) -> Result<(), Refusal> {
+    let snapshot = draft.world.snapshot;
     // The workload loses nothing with a pod that does not serve.
-    if !snapshot.pod(pod).serves() || left >= least {
+    if !snapshot.pod(pod).serves() {
         return Ok(());
     }
-    let planned = if left.saturating_add(planned) < least {
-        0
-    } else {
-        planned
-    };
+    let (mut planned, mut left) = (0_u32, 0_u32);
+    for other in &snapshot.workload(workload).pods {
+        if *other == pod || !snapshot.pod(*other).serves() {
+            continue;
+        }
+        if draft.moves(*other) {
+            planned += 1;
+        } else {
+            left += 1;
+        }
+    }
+    if left >= least {
+        return Ok(());
+    }
+    // Without the planned moves there would be too few as well, so they are not the cause.
+    if left.saturating_add(planned) < least {
+        planned = 0;
+    }
     Err(Refusal::LastReady {
         left,
         least,

@@ -44,7 +44,7 @@ fn best(
     for node in nodes.filter(|n| Some(*n) != home) {
         match load_after(candidate, draft, node) {
             Ok(after) if best.is_none_or(|(least, _)| after.order(least).is_lt()) => {
-                best = Some((after, node))
+                best = Some((after, node));
             }
             Ok(_) => {}
             Err(why) => *misfits.entry(why).or_default() += 1,

@@ -18,7 +18,7 @@ use crate::policy::{Basis, Thresholds};
 use crate::values::ResourceId;
 
 use super::listing::not_moved;
-use super::{Level, SelectPods, StrategyRun};
+use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use percent::weight;
 
@@ -38,7 +38,7 @@ pub(super) struct ExactUtilizationRun<'w> {
     /// Why nothing is done with these nodes.
     idle: BTreeMap<NodeId, Idle>,
     /// The ratios and thresholds of each node.
-    levels: BTreeMap<NodeId, Vec<Level>>,
+    levels: BTreeMap<NodeId, Vec<ResourceLevel>>,
     /// Sources that are no longer above their targets.
     relieved: BTreeSet<NodeId>,
 }
@@ -135,7 +135,7 @@ impl SelectPods for ExactUtilizationRun<'_> {
         }
     }
 
-    fn levels(&self, _run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
+    fn levels(&self, _run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         self.levels.get(&node).cloned().unwrap_or_default()
     }
 }

@@ -18,7 +18,7 @@ use crate::policy::{HighNodeUtilization, Rule};
 use crate::values::{Ratio, ResourceId};
 
 use super::per_pod::ClosedNodes;
-use super::{Level, SelectPods, StrategyRun};
+use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use nodes::EmptyingNodes;
 use rule::EmptyingRule;
@@ -121,9 +121,9 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
         self.rule.candidate(pod, &Reason::Counted, &destinations)
     }
 
-    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
+    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         let basis = self.rule.basis();
-        let level = |(resource, low): &(ResourceId, Ratio)| Level {
+        let level = |(resource, low): &(ResourceId, Ratio)| ResourceLevel {
             resource: *resource,
             basis,
             ratio: run.before.ratio(node, *resource, basis),

@@ -5,7 +5,7 @@ use crate::decide::gate;
 use crate::model::plan::{NotSelected, PodVerdict, Reach, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
 
-use super::{Level, SelectPods, start};
+use super::{ResourceLevel, SelectPods, start};
 
 /// The drafts before and after a strategy has run.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ pub fn run<'w>(
 }
 
 impl FinishedRun<'_> {
-    /// What the strategy decided about a pod.
+    /// The strategy's verdict about a pod.
     pub fn verdict(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> PodVerdict {
         run.answer(pod)
             .unwrap_or_else(|| PodVerdict::NotSelected(self.0.not_selected(run, pod)))
@@ -60,7 +60,7 @@ impl FinishedRun<'_> {
     }
 
     /// A node's ratios beside the strategy's thresholds when it began; empty if the strategy does not weigh the node.
-    pub fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<Level> {
+    pub fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         self.0.levels(run, node)
     }
 }

@@ -194,21 +194,13 @@ impl<'w> TopologySpreadRun<'w> {
             room: Some(self.within(&[*to])),
         };
         let lands = |to: &&usize| gate::landing(&candidate(to), draft).is_ok();
-        let (to, candidate) = match destinations.iter().find(lands) {
-            Some(to) => (*to, candidate(to)),
+        let landing = destinations.iter().find(lands);
+        let to = *landing.unwrap_or(&destinations[0]);
+        let mut candidate = candidate(&to);
+        if landing.is_none() {
             // No domain can take it. The gate refuses this candidate and says why.
-            None => {
-                let room = Some(self.within(destinations));
-                let first = destinations[0];
-                (
-                    first,
-                    Candidate {
-                        room,
-                        ..candidate(&first)
-                    },
-                )
-            }
-        };
+            candidate.room = Some(self.within(destinations));
+        }
         self.last = Some(Leaving {
             pod,
             domains: Some((from, to)),

@@ -10,7 +10,7 @@ use crate::model::usage::{Measure, PodUsage};
 use crate::policy::{Basis, Thresholds};
 use crate::values::{Amount, Ratio, ResourceId};
 
-use crate::decide::strategy::Level;
+use crate::decide::strategy::ResourceLevel;
 
 /// A node's usage, read once.
 pub(super) struct MeasuredNode {
@@ -99,8 +99,8 @@ impl PercentThresholds {
     }
 
     /// A node's ratios beside the thresholds.
-    pub(super) fn levels(&self, node: &MeasuredNode) -> Vec<Level> {
-        let level = |(resource, low): (&ResourceId, &f64)| Level {
+    pub(super) fn levels(&self, node: &MeasuredNode) -> Vec<ResourceLevel> {
+        let level = |(resource, low): (&ResourceId, &f64)| ResourceLevel {
             resource: *resource,
             basis: self.basis,
             ratio: node.percent.get(resource).map(|percent| to_ratio(*percent)),

@@ -128,10 +128,10 @@ impl<'w> ExactUtilizationRun<'w> {
         for node in &measured {
             self.levels.insert(node.node, thresholds.levels(node));
             let class = thresholds.class(draft, node);
-            match &class {
-                Class::Cold => cold.push(node),
-                Class::Hot { .. } => hot.push(node),
-                _ => {}
+            if class == Class::Cold {
+                cold.push(node);
+            } else if let Class::Hot { .. } = class {
+                hot.push(node);
             }
             self.classes.insert(node.node, class);
         }
@@ -273,10 +273,10 @@ fn refusal(
     if basis == Basis::Actual && weight(draft, basis, pod, ResourceId::CPU).is_none() {
         return Some(Refusal::Unmeasured(Unmeasured::Missing));
     }
-    let tolerates =
-        |to: &&MeasuredNode| scheduler::tolerates_all(snapshot.pod(pod), snapshot.node(to.node));
-    let tolerated = takers.iter().any(tolerates);
-    (!tolerated).then(|| Refusal::NoRoom("all destinations are tainted".to_owned()))
+    let pod = snapshot.pod(pod);
+    let mut nodes = takers.iter().map(|to| snapshot.node(to.node));
+    let admitted = nodes.any(|node| scheduler::tolerates_all(pod, node));
+    (!admitted).then(|| Refusal::NoRoom("all destinations are tainted".to_owned()))
 }
 
 impl PercentThresholds {

@@ -1,4 +1,4 @@
-//! How nodes are emptied: every pod of a node gets a destination, or none is evicted.
+//! Empties nodes: every pod of a node gets a destination, or none of them is evicted.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -89,9 +89,9 @@ impl EmptyingRule<'_> {
                 }
                 Err(why) => {
                     let mut refusals = not_alone(&snapshot.pod(pod).name, &pods, candidate);
-                    let own = refusals.iter_mut().find(|(c, _)| c.pod == pod);
-                    own.into_iter()
-                        .for_each(|(_, refusal)| *refusal = why.clone());
+                    if let Some(own) = refusals.iter_mut().find(|(c, _)| c.pod == pod) {
+                        own.1 = why;
+                    }
                     return Err(refusals);
                 }
             }

@@ -1,7 +1,7 @@
 //! Why a pod was not asked for.
 
 use crate::decide::draft::Candidate;
-use crate::decide::strategy::{Level, StrategyRun};
+use crate::decide::strategy::{ResourceLevel, StrategyRun};
 use crate::model::plan::{Class, NotSelected};
 use crate::model::snapshot::PodId;
 use crate::policy::LowNodeUtilization;
@@ -98,11 +98,11 @@ impl Running {
         &self,
         turn: &StrategyRun<'_, '_>,
         node: NodeId,
-    ) -> Vec<Level> {
+    ) -> Vec<ResourceLevel> {
         let marks = self
             .band(node)
             .map(|band| band.low.iter().zip(band.high.iter()));
-        let level = |(low, high): (&(ResourceId, Ratio), &(ResourceId, Ratio))| Level {
+        let level = |(low, high): (&(ResourceId, Ratio), &(ResourceId, Ratio))| ResourceLevel {
             resource: low.0,
             basis: self.basis,
             ratio: turn.before.ratio(node, low.0, self.basis),
