@@ -90,7 +90,7 @@ fn of_workload<'s>(
 ) -> Option<Rightsizing> {
     let counts = |id: &&PodId| {
         let pod = snapshot.pod(**id);
-        pod.stays() && !pod.marks.mirror && !pod.marks.static_pod
+        pod.stays() && !pod.annotations.mirror && !pod.annotations.static_pod
     };
     let ids: Vec<PodId> = workload.pods.iter().filter(counts).copied().collect();
     let known: Vec<Measured<'s>> = ids.iter().filter_map(|id| measured(*id)).collect();

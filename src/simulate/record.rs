@@ -130,11 +130,11 @@ impl Recorder {
         }
     }
 
-    fn note_balance(&mut self, states: &BTreeMap<&str, State<'_>>) {
+    fn note_balance(&mut self, states: &BTreeMap<&str, NodeState<'_>>) {
         let (basis, bands) = (self.trace.basis, &self.trace.bands);
         for resource in &self.resources {
             let measured = basis == Basis::Actual && ["cpu", "memory"].contains(&resource.as_str());
-            let of = |s: &State<'_>| {
+            let of = |s: &NodeState<'_>| {
                 if measured {
                     s.actual.get(resource.as_str())
                 } else {
@@ -239,7 +239,7 @@ impl Recorder {
         let busy: BTreeSet<&str> = cluster
             .pods
             .values()
-            .filter(|l| !l.facts.finished() && !l.role.stays_with_its_node())
+            .filter(|l| !l.facts.finished() && !l.template.stays_with_its_node())
             .filter_map(|l| l.facts.node.as_deref())
             .collect();
         let summary = Summary {
@@ -305,7 +305,7 @@ fn foreseen<'e>(all: &'e [Eviction], one: &'e Eviction) -> impl Iterator<Item = 
 }
 
 /// A node at one time.
-struct State<'r> {
+struct NodeState<'r> {
     pods: u32,
     actual: BTreeMap<&'r str, Ratio>,
     requests: BTreeMap<&'r str, Ratio>,
@@ -316,12 +316,12 @@ fn states<'c>(
     resources: &'c BTreeSet<String>,
     snapshot: &'c Snapshot,
     used: &Used<'_>,
-) -> BTreeMap<&'c str, State<'c>> {
+) -> BTreeMap<&'c str, NodeState<'c>> {
     let find = |name: &'c str| Some((name, snapshot.resources.find(name)?));
     let weighed: Vec<(&str, ResourceId)> = resources.iter().filter_map(|name| find(name)).collect();
     let measured = [
-        find("cpu").map(|r| (r, cpu as Part)),
-        find("memory").map(|r| (r, memory as Part)),
+        find("cpu").map(|r| (r, cpu as MeasuredAmount)),
+        find("memory").map(|r| (r, memory as MeasuredAmount)),
     ];
     let state = |node: &'c Node| {
         let pods = || node.pods.iter().map(|pod| &snapshot.pod(*pod).requests);
@@ -336,7 +336,7 @@ fn states<'c>(
         let count = u32::try_from(node.pods.len()).unwrap_or(u32::MAX);
         (
             node.name.as_str(),
-            State {
+            NodeState {
                 pods: count,
                 actual: actual.collect(),
                 requests: requests.collect(),
@@ -347,7 +347,7 @@ fn states<'c>(
 }
 
 /// Returns the usage of one resource.
-type Part = fn(&Measure) -> Amount;
+type MeasuredAmount = fn(&Measure) -> Amount;
 
 const fn cpu(of: &Measure) -> Amount {
     of.cpu

@@ -7,10 +7,9 @@
     reason = "nothing here is used from outside, and a test says what is wrong by failing"
 )]
 
-#[path = "../boards/kit.rs"]
+#[path = "../it/support/monitoring.rs"]
 mod boards;
 mod kit;
-#[path = "../placements/kit.rs"]
 mod placements;
 
 // The slowest first, for so they start.

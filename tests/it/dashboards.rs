@@ -8,8 +8,10 @@ use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use serde_json::Value;
 
-use crate::boards::{Selector, alerts, asked_by, dashboard, queries, read, selectors, variables};
-use crate::kit::{Cluster, EVEN, noon, parse};
+use crate::support::monitoring::{
+    Selector, alerts, asked_by, dashboard, queries, read, selectors, variables,
+};
+use crate::support::{Cluster, EVEN, noon, parse};
 
 /// What Prometheus gives each series of a target, and Kubernetes' service discovery besides.
 const OF_THE_TARGET: [&str; 4] = ["cluster", "namespace", "job", "instance"];

@@ -12,7 +12,7 @@ use evenkeel::values::selector::Selector;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, noon, only, text};
+use crate::support::{Cluster, noon, only, text};
 
 fn everywhere() -> Scope {
     Scope {

@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::kit::{Cluster, EVEN, noon, parse, rolled, text};
+use crate::support::{Cluster, EVEN, noon, parse, random_cluster, text};
 
 /// Every strategy there is, in an order in which each finds something to do.
 const ALL: &str = "
@@ -74,7 +74,7 @@ fn clusters() -> impl Strategy<Value = String> {
         "taint=b:PreferNoSchedule",
         "cpu=64",
     ];
-    rolled::clusters((3, 4), &PODS, &NODES)
+    random_cluster::clusters((3, 4), &PODS, &NODES)
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, EVEN, nodes, text};
+use crate::support::{Cluster, EVEN, nodes, text};
 
 /// A hot node with one pod of the kind under test, its sibling elsewhere, and a cold node.
 fn answer(pod: &str, policy: &str) -> String {

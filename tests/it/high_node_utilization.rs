@@ -4,7 +4,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, nodes, parse, text};
+use crate::support::{Cluster, nodes, parse, text};
 
 /// Nodes that use at most 20 % of their cpu are emptied; the cluster's scheduler packs.
 const BY_USAGE: &str = "
@@ -262,7 +262,7 @@ mod cluster_autoscaler {
         let mut cluster = three();
         let snapshot = cluster.snapshot(&packing(BY_USAGE));
         let mut pod = (**snapshot.pod(snapshot.find_pod("default", "a-1").unwrap())).clone();
-        pod.marks.safe_to_evict = Some(false);
+        pod.annotations.safe_to_evict = Some(false);
         cluster.objects.apply(Object::Pod(Box::new(pod)));
         let plan = cluster.plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3")]);

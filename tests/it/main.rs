@@ -1,4 +1,4 @@
-//! The tests that need nothing but cargo: small clusters in text, plans in text.
+//! Tests that need only cargo: small clusters as text, plans as text, and recorded cases.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,9 +6,7 @@
     reason = "a test fails by panicking, helpers included"
 )]
 
-#[path = "../boards/kit.rs"]
-mod boards;
-mod kit;
+mod support;
 
 mod rightsizing;
 mod rightsizing_effect;
@@ -26,8 +24,10 @@ mod low_node_utilization;
 mod monitoring;
 mod otlp;
 mod metrics;
+mod parity;
 mod past;
 mod pictures;
+mod placements;
 mod properties;
 mod reasons;
 mod relief;

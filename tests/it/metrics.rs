@@ -18,8 +18,8 @@ use evenkeel::model::snapshot::facts::OwnerKey;
 use evenkeel::policy::Policy;
 use jiff::SignedDuration;
 
-use crate::kit::{Cluster, EVEN, noon, parse, text};
 use crate::reasons::outcomes;
+use crate::support::{Cluster, EVEN, noon, parse, text};
 
 const POLICY: &str = "
 steering: {taintHot: true}
@@ -397,9 +397,12 @@ fn landings_are_compared_with_the_forecast() {
         engine.reload(Ledger::parse(&engine.ledger().write()).unwrap());
         for (it, to) in moves.iter().zip(to) {
             engine.resolve(it, &Outcome::Evicted);
-            cluster.replace("default", &it.pod, to, crate::kit::after(1));
+            cluster.replace("default", &it.pod, to, crate::support::after(1));
         }
-        let settled = engine.settle(&cluster.snapshot(engine.policy()), crate::kit::after(30));
+        let settled = engine.settle(
+            &cluster.snapshot(engine.policy()),
+            crate::support::after(30),
+        );
         assert!(
             engine
                 .ledger()

@@ -6,7 +6,7 @@ use std::path::Path;
 use evenkeel::model::ledger::Ending;
 use serde_json::Value;
 
-use crate::boards::{alerts, read, selectors};
+use crate::support::monitoring::{alerts, read, selectors};
 
 const FOLDER: &str = "deploy/components/monitoring";
 const PAGE: &str = "https://github.com/evenkeel/evenkeel/blob/main/docs/alerts.md#";

@@ -7,7 +7,7 @@ use evenkeel::model::plan::{BalanceReport, Band};
 use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, EVEN, after, noon, parse};
+use crate::support::{Cluster, EVEN, after, noon, parse};
 
 /// Pools and nodes as a person would note them down.
 fn show(picture: &BalanceReport) -> String {

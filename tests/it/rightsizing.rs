@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
-use crate::kit::{Cluster, EVEN, after, parse};
+use crate::support::{Cluster, EVEN, after, parse};
 
 /// The rightsizing as a person would note it down.
 fn said(plan: &Plan) -> String {

@@ -9,7 +9,7 @@ use evenkeel::simulate::scenario::Scenario;
 use evenkeel::simulate::trace::Trace;
 use evenkeel::values::Ratio;
 
-use crate::kit::parse;
+use crate::support::parse;
 
 /// Ten nodes with thirty services of one pod each, which request a tenth of the core that they use, and five that request
 /// three cores and hardly use any: the nodes of these look full to the scheduler, and the others empty.

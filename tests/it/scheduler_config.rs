@@ -3,7 +3,7 @@
 use evenkeel::model::plan::Plan;
 use evenkeel::policy::SchedulerConfig;
 
-use crate::kit::{Cluster, EVEN, parse, text};
+use crate::support::{Cluster, EVEN, parse, text};
 
 /// n1 is hot; n2 is idle, though half requested; n3 is idle.
 const CLUSTER: &str = "

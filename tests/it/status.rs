@@ -20,7 +20,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::{Cluster, EVEN, after, noon, parse};
+use crate::support::{Cluster, EVEN, after, noon, parse};
 
 const UNEVEN: &str = "\
 node n1

@@ -10,7 +10,7 @@ use evenkeel::model::plan::{Plan, SteerValue};
 use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
-use crate::kit::{Cluster, EVEN, after, parse, text};
+use crate::support::{Cluster, EVEN, after, parse, text};
 
 const HOT_TAINT: &str = "taint=evenkeel.io/steer=hot:PreferNoSchedule";
 const EMPTYING_TAINT: &str = "taint=evenkeel.io/steer=emptying:PreferNoSchedule";

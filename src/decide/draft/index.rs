@@ -24,7 +24,7 @@ pub struct Index<'w> {
     alike_of: Vec<usize>,
     siblings: Vec<Pods>,
     siblings_of: Vec<Option<usize>>,
-    terms: Vec<Term<'w>>,
+    terms: Vec<AffinityTerm<'w>>,
     terms_of: BTreeMap<PodId, Vec<usize>>,
     with_ports: Vec<PodId>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
@@ -59,7 +59,7 @@ impl Topology {
 
 /// An affinity term and all pods that have it.
 #[derive(Debug)]
-pub struct Term<'w> {
+pub struct AffinityTerm<'w> {
     /// The kind of the term.
     pub want: Want,
     /// The pods that the term matches.
@@ -195,7 +195,7 @@ impl<'w> Index<'w> {
     }
 
     /// Returns the term at a position.
-    pub fn term(&self, position: usize) -> &Term<'w> {
+    pub fn term(&self, position: usize) -> &AffinityTerm<'w> {
         &self.terms[position]
     }
 
@@ -210,7 +210,7 @@ impl<'w> Index<'w> {
     /// Returns the positions of the terms that match a pod, which may include its own.
     pub fn terms_meaning(&self, pod: PodId) -> Rc<[usize]> {
         let alike = &self.alike[self.alike_of[pod.0]];
-        let means = |term: &Term<'w>| self.means(term, alike);
+        let means = |term: &AffinityTerm<'w>| self.means(term, alike);
         let find = || {
             self.terms
                 .iter()
@@ -253,7 +253,7 @@ impl<'w> Index<'w> {
         self.rotation.get_or_init(|| rotation(self.snapshot))
     }
 
-    fn means(&self, term: &Term<'w>, alike: &LabelGroup<'w>) -> bool {
+    fn means(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {
         term.whom.mean(
             &self.snapshot.namespaces,
             term.namespace,
@@ -332,9 +332,9 @@ fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
     (all.into_iter().map(Rc::from).collect(), of)
 }
 
-fn terms(snapshot: &Snapshot) -> (Vec<Term<'_>>, BTreeMap<PodId, Vec<usize>>) {
+fn terms(snapshot: &Snapshot) -> (Vec<AffinityTerm<'_>>, BTreeMap<PodId, Vec<usize>>) {
     let mut known = BTreeMap::new();
-    let mut all: Vec<Term<'_>> = Vec::new();
+    let mut all: Vec<AffinityTerm<'_>> = Vec::new();
     let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
     for (position, pod) in snapshot.pods.iter().enumerate() {
         let namespace = pod.namespace.as_str();
@@ -347,7 +347,7 @@ fn terms(snapshot: &Snapshot) -> (Vec<Term<'_>>, BTreeMap<PodId, Vec<usize>>) {
         for (want, whom) in avoids.chain(seeks).chain(likes) {
             let place = *known.entry((namespace, want, whom)).or_insert(all.len());
             if place == all.len() {
-                all.push(Term {
+                all.push(AffinityTerm {
                     want,
                     whom,
                     namespace,

@@ -22,7 +22,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     };
     match moves.then(rest).flatten() {
         Some(Rest::Replacement(left)) => return Err(Refusal::Resting(left)),
-        Some(Rest::Useless { times, left }) => return Err(Refusal::Useless { times, left }),
+        Some(Rest::Ineffective { times, left }) => {
+            return Err(Refusal::Ineffective { times, left });
+        }
         None => {}
     }
     let full = world.ledger.is_full(draft.accepted().count());

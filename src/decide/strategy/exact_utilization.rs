@@ -475,9 +475,9 @@ impl Start<'_, '_> {
             (
                 it.priority,
                 it.qos,
-                it.marks.prefer_no_eviction,
+                it.annotations.prefer_no_eviction,
                 Reverse(it.created),
-                it.marks.deletion_cost,
+                it.annotations.deletion_cost,
                 *p,
             )
         });

@@ -266,7 +266,7 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     if snapshot.node(node).scale_down_disabled {
         return Some("the node has the annotation scale-down-disabled: true".to_owned());
     }
-    let unsafe_pod = |p: &&PodId| snapshot.pod(**p).marks.safe_to_evict == Some(false);
+    let unsafe_pod = |p: &&PodId| snapshot.pod(**p).annotations.safe_to_evict == Some(false);
     let pod = snapshot
         .node(node)
         .pods
@@ -413,9 +413,9 @@ fn empty<'w>(
         (
             it.priority,
             it.qos,
-            it.marks.prefer_no_eviction,
+            it.annotations.prefer_no_eviction,
             Reverse(it.created),
-            it.marks.deletion_cost,
+            it.annotations.deletion_cost,
             c.pod,
         )
     });
@@ -449,8 +449,8 @@ fn pods(
 
 /// Whether a pod keeps no node from being empty: what a node always has, and what has ended or is about to.
 pub fn goes_with_its_node(pod: &Pod) -> bool {
-    let placed = pod.marks.mirror
-        || pod.marks.static_pod
+    let placed = pod.annotations.mirror
+        || pod.annotations.static_pod
         || pod.owners.iter().any(|o| o.kind == "DaemonSet");
     placed || !pod.stays()
 }

@@ -111,7 +111,7 @@ pub(super) fn containers<'p>(
 /// Who may go first: low priority before high, the weaker quality of service before the stronger, and who prefers to
 /// stay last.
 pub(super) fn least_important(pod: &Pod) -> impl Ord + use<> {
-    (pod.priority, pod.qos, pod.marks.prefer_no_eviction)
+    (pod.priority, pod.qos, pod.annotations.prefer_no_eviction)
 }
 
 /// Candidates in the order in which they are asked for.

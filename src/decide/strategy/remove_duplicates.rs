@@ -271,9 +271,9 @@ fn duplicates(draft: &Draft<'_>, position: usize, equals: Vec<Vec<PodId>>) -> Ve
             may_go,
             Reverse(it.priority),
             Reverse(it.qos),
-            !it.marks.prefer_no_eviction,
+            !it.annotations.prefer_no_eviction,
             it.created,
-            Reverse(it.marks.deletion_cost),
+            Reverse(it.annotations.deletion_cost),
             *p,
         )
     };

@@ -408,13 +408,13 @@ fn importance(pod: &Pod) -> impl Ord + use<> {
     let rank = (
         Reverse(pod.priority),
         Reverse(pod.qos),
-        !pod.marks.prefer_no_eviction,
+        !pod.annotations.prefer_no_eviction,
     );
     (
         !bound(pod),
         rank,
         pod.created,
-        Reverse(pod.marks.deletion_cost),
+        Reverse(pod.annotations.deletion_cost),
     )
 }
 

@@ -10,7 +10,8 @@ pub const STEERING_KEY: &str = "evenkeel.io/steer";
 
 /// The action on the steering taint of one node.
 ///
-/// The effect is `PreferNoSchedule`: the scheduler avoids a node with the taint but may still use it. See
+/// The effect is `PreferNoSchedule`: the scheduler avoids a node with the taint but may still use
+/// it. See
 /// <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steer {

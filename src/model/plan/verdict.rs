@@ -19,7 +19,8 @@ pub struct Verdict {
     pub class: Class,
 }
 
-/// The class of a node for a strategy. It decides whether the node gives pods, takes pods or neither.
+/// The class of a node for a strategy. It decides whether the node gives pods, takes pods or
+/// neither.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Class {
     /// Above a target: pods should leave.
@@ -34,7 +35,8 @@ pub enum Class {
     },
     /// Above a target, but not for long enough.
     #[error(
-        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts as hot after {}",
+        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts \
+         as hot after {}",
         short(*.since),
         short(*.sustained_for)
     )]

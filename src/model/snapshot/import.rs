@@ -28,7 +28,7 @@ type Wrong = String;
 
 /// The namespace and name: the rest of an unreadable object.
 #[derive(Default)]
-struct Label {
+struct ObjectName {
     namespace: String,
     name: String,
     node: Option<String>,
@@ -192,7 +192,7 @@ fn unreadable(kind: Kind, value: &Value, error: &impl std::fmt::Display) -> Skip
         "" => "default",
         named => named,
     };
-    Label {
+    ObjectName {
         namespace: namespace.to_owned(),
         name: word("/metadata/name").to_owned(),
         node: Some(word("/spec/nodeName"))
@@ -208,7 +208,7 @@ fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
     } else {
         String::new()
     };
-    Label {
+    ObjectName {
         namespace,
         name: meta.name.clone().unwrap_or_default(),
         node: None,
@@ -216,7 +216,7 @@ fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
     .skipped(kind, why)
 }
 
-impl Label {
+impl ObjectName {
     fn skipped(self, kind: Kind, why: Wrong) -> Skipped {
         Skipped {
             kind: kind.name().to_owned(),
@@ -320,7 +320,7 @@ fn image(image: &core::ContainerImage) -> Image {
     }
 }
 
-fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::Listed, Wrong> {
+fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::AmountList, Wrong> {
     let full = |table: Option<&requests::Quantities>| table.is_some_and(|t| !t.is_empty());
     match status {
         Some(s) if full(s.allocatable.as_ref()) => {

@@ -1,19 +1,19 @@
-//! What the dashboard and the alerts ask Prometheus for.
+//! The queries of the dashboard and the alerts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The file of the rules, and the only place where they stand.
+/// The file with the alert rules.
 pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
 
-/// The dashboard.
+/// Returns the dashboard.
 pub(crate) fn dashboard() -> Value {
     serde_json::from_str(&read("dashboards/evenkeel.json")).unwrap()
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 pub(crate) fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
@@ -22,16 +22,16 @@ pub(crate) fn read(path: &str) -> String {
 /// One query of a panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
-    /// The panel.
+    /// The title of the panel.
     pub(crate) panel: Value,
-    /// The query among its targets.
+    /// The position of the query among the panel's targets.
     pub(crate) target: Value,
-    /// In PromQL, with variables.
+    /// The PromQL text with variables.
     pub(crate) expr: String,
 }
 
 impl Query {
-    /// The labels by which its series are called.
+    /// The labels in the legend of its series.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
         legend
@@ -42,7 +42,7 @@ impl Query {
     }
 }
 
-/// Every query of every panel, and those of the marks on the graphs.
+/// Returns every query of every panel, and the annotation queries.
 pub(crate) fn queries() -> Vec<Query> {
     let of_panel = |panel: Value| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
@@ -82,20 +82,20 @@ pub(crate) fn queries() -> Vec<Query> {
         .collect()
 }
 
-/// A variable whose values Prometheus is asked for: `label_values(selector, label)`.
+/// A variable with values from Prometheus: `label_values(selector, label)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
     /// Its name.
     pub(crate) name: String,
-    /// Which series.
+    /// The selector of the series.
     pub(crate) selector: String,
-    /// Which label of them.
+    /// The label.
     pub(crate) label: String,
-    /// What stands for all values, where one may choose all.
+    /// The value that stands for all values, if that can be chosen.
     pub(crate) all: Option<String>,
 }
 
-/// Every such variable, in the order in which Grafana asks.
+/// Returns every such variable, in the order in which Grafana evaluates them.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
     let list = dashboard["templating"]["list"]
@@ -124,14 +124,14 @@ pub(crate) fn variables() -> Vec<Variable> {
     list.map(variable).collect()
 }
 
-/// The groups of rules as a file of rules has them.
+/// Returns the rule groups in the format of a Prometheus rule file.
 pub(crate) fn groups() -> Value {
     let rule: Value =
         serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
     rule["spec"].clone()
 }
 
-/// Every alert.
+/// Returns every alert.
 pub(crate) fn alerts() -> Vec<Value> {
     let groups = groups();
     groups["groups"]
@@ -142,7 +142,7 @@ pub(crate) fn alerts() -> Vec<Value> {
         .collect()
 }
 
-/// What an alert asks: its expression, and what its annotations look up.
+/// Returns the queries of an alert: its expression and the lookups in its annotations.
 pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
     let annotations = alert["annotations"].as_object().unwrap().values();
     let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
@@ -152,17 +152,17 @@ pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Which series a query selects.
+/// A selector of series in a query.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selector {
-    /// The metric; empty where the matchers name it.
+    /// The metric; empty if the matchers name it.
     pub(crate) metric: String,
     /// Label, operator and value.
     pub(crate) matchers: Vec<(String, String, String)>,
 }
 
 impl Selector {
-    /// As PromQL has it.
+    /// Returns the selector as PromQL.
     pub(crate) fn text(&self) -> String {
         let matchers: Vec<String> = self
             .matchers
@@ -173,7 +173,8 @@ impl Selector {
     }
 }
 
-/// Every selector of metrics of ours, by their names: what PromQL would parse them to, as far as ours go.
+/// Returns every selector of an evenkeel metric. It recognises the PromQL that the dashboard and
+/// alerts use.
 pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {

@@ -1,4 +1,5 @@
-//! What a real kube-scheduler did in one cluster, as a file: the objects, and then pod after pod where it landed.
+//! Decisions of a real kube-scheduler in one cluster, as a file: the objects, and then the node of
+//! each pod.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +7,14 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One cluster. The pods are placed one after another: each finds those before it where they landed.
+/// One cluster. The scheduler places one pod after the other, and each placement affects the next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     pub name: String,
     pub seed: u64,
-    /// The plugins that score, in the order of the scores.
+    /// The scoring plugins, in the order of the scores.
     pub plugins: Vec<String>,
-    /// What is there before the first pod comes.
+    /// The objects before the first pod.
     pub objects: Vec<Value>,
     pub placements: Vec<Placement>,
 }
@@ -21,38 +22,39 @@ pub struct Case {
 /// One decision of the scheduler.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Placement {
-    /// The pod as it waits. One that found no node is taken away again.
+    /// The pending pod. A pod without a node was deleted again.
     pub pod: Value,
-    /// The pod of the same kind that it replaces, which was told to end and then did: before this one landed, or after.
+    /// The pod of the same kind that it replaces, which terminated before or after this one landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
-    /// Where it landed.
+    /// The node where it landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// A replacement that found no node while the old pod was there, and that the scheduler did not try again at once
-    /// when that had gone: it wakes a pod only by what it holds for a reason, or else after minutes.
+    /// Whether a replacement found no node while the old pod existed, and the scheduler did not
+    /// retry at once afterwards. The scheduler retries a pod only on events that concern its
+    /// reason, or after minutes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asleep: bool,
-    /// What the scheduler said where it found no node.
+    /// The message of the scheduler if it found no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The nodes that scored best, of which one is taken by chance.
+    /// The nodes with the best score, of which the scheduler chose one at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equal: Vec<String>,
-    /// By node, what each plugin adds to its score, by weight. Nothing where only one node was left to choose.
+    /// By node, the weighted score of each plugin. Empty if only one node was feasible.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, Vec<i64>>,
 }
 
 impl Placement {
-    /// Namespace and name.
+    /// Returns namespace and name.
     pub fn name(&self) -> (String, String) {
         let word = |key: &str| self.pod["metadata"][key].as_str().unwrap().to_owned();
         (word("namespace"), word("name"))
     }
 }
 
-/// Where the recorded cases are.
+/// Returns the folder of the recorded cases.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/placements")
 }

@@ -1,9 +1,4 @@
-//! What descheduler evicts, we evict in exact mode: recorded cases, and a list of those that differ on purpose.
-
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, helpers included"
-)]
+//! Exact mode evicts what descheduler evicts: recorded cases, and a list of intended differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -39,14 +34,14 @@ struct Agree {
 
 /// Strategy, node, namespace and pod.
 type Eviction = (String, String, String, String);
-/// How many pods go, by strategy, node and owner.
+/// The number of evicted pods by strategy, node and owner.
 type Count = BTreeMap<(String, String, String), usize>;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/parity")
 }
 
-/// All cases, by category.
+/// Returns all cases, by category.
 fn cases() -> BTreeMap<String, Vec<Case>> {
     let files = fs::read_dir(data())
         .unwrap()
@@ -62,7 +57,7 @@ fn cases() -> BTreeMap<String, Vec<Case>> {
     files.map(read).collect()
 }
 
-/// The cases that differ on purpose, each with the reason.
+/// Returns the intended differences: case name and reason.
 fn known() -> BTreeMap<String, String> {
     let text = fs::read_to_string(data().join("known.txt")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -75,7 +70,7 @@ fn known() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The moves that we would make, or why the policy makes no sense.
+/// Returns the moves of evenkeel, or the reason why it rejects the policy.
 fn plan(case: &Case) -> Result<Vec<Move>, String> {
     let policy = Policy::parse("policy.yaml", &case.policy)
         .map_err(|e| e.to_string())?
@@ -99,7 +94,7 @@ fn plan(case: &Case) -> Result<Vec<Move>, String> {
 }
 
 impl Case {
-    /// The first owner of each pod, as descheduler's users would name it.
+    /// Returns the first owner of each pod.
     fn owners(&self) -> BTreeMap<(&str, &str), String> {
         let text = |value: &'_ Value, path: &str| {
             value
@@ -123,13 +118,13 @@ impl Case {
         .collect()
     }
 
-    /// What differs, if anything does.
+    /// Returns an error that describes the difference, if there is one.
     fn judge(&self, category: &str) -> Result<(), String> {
         let moves = match plan(self) {
             Ok(_) if self.refused => {
-                return Err("accepted, and descheduler refuses the policy".to_owned());
+                return Err("accepted a policy that descheduler rejects".to_owned());
             }
-            // What descheduler passes over in silence may be refused.
+            // evenkeel may reject fields that descheduler ignores silently.
             Err(_) if self.refused || category == "invalid" => return Ok(()),
             Err(why) => return Err(format!("refused: {why}")),
             Ok(moves) => moves,
@@ -173,11 +168,11 @@ impl Case {
 }
 
 #[test]
-fn what_descheduler_evicts_we_evict() {
+fn exact_mode_evicts_what_descheduler_evicts() {
     let known = known();
     let (mut wrong, mut met) = (Vec::new(), BTreeSet::new());
     for (category, cases) in cases() {
-        assert!(cases.len() > 5, "{category} has lost its cases");
+        assert!(cases.len() > 5, "cases of {category} are missing");
         for case in &cases {
             let expected = known.get(&case.name);
             met.extend(expected.map(|_| case.name.clone()));
@@ -185,7 +180,7 @@ fn what_descheduler_evicts_we_evict() {
                 (Ok(()), None) | (Err(_), Some(_)) => {}
                 (Ok(()), Some(_)) => {
                     wrong.push(format!(
-                        "{}: no longer differs, so known.txt must not name it",
+                        "{}: no longer differs; remove it from known.txt",
                         case.name
                     ));
                 }
@@ -203,7 +198,7 @@ fn what_descheduler_evicts_we_evict() {
 }
 
 #[test]
-fn a_policy_is_the_same_in_the_native_format() {
+fn a_converted_policy_equals_the_original() {
     let mut seen = 0;
     for case in cases().into_values().flatten() {
         let Ok(policy) = Policy::parse("policy.yaml", &case.policy) else {

@@ -1,20 +1,17 @@
-//! Pods land where we foresee it: what a real kube-scheduler did, recorded by `tests/e2e/forecast.rs`, pod by pod.
+//! Replays what a real kube-scheduler decided, recorded pod by pod by `tests/e2e/forecast.rs`, and
+//! compares the forecast.
 
-#![expect(
-    unreachable_pub,
-    clippy::unwrap_used,
-    reason = "nothing here is used from outside, and a test says what is wrong by failing"
-)]
+#![expect(unreachable_pub, reason = "the end-to-end tests use the same modules")]
 
 use std::path::PathBuf;
 
-#[path = "placements/kit.rs"]
-mod kit;
+pub mod case;
+pub mod judge;
 
-use kit::case::{Case, folder};
-use kit::judge::Figures;
+use self::case::{Case, folder};
+use self::judge::Figures;
 
-/// The recorded cases, in order.
+/// Returns the recorded cases, in order.
 fn recorded() -> Vec<Case> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
@@ -29,13 +26,16 @@ fn recorded() -> Vec<Case> {
 }
 
 #[test]
-fn pods_land_where_we_foresee_it() {
+fn pods_land_where_the_forecast_expects_them() {
     let mut figures = Figures::default();
     for case in recorded() {
         figures.add(&case);
     }
     println!("{figures}");
-    assert!(figures.landed >= 1000, "the data has lost its cases");
+    assert!(
+        figures.landed >= 1000,
+        "cases are missing from the recorded data"
+    );
     assert!(
         figures.hits() >= 98.0 && figures.width() <= 2.0,
         "{figures}"

@@ -1,4 +1,0 @@
-//! For recorded placements and for live ones.
-
-pub mod case;
-pub mod judge;
