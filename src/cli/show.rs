@@ -422,7 +422,7 @@ mod tests {
         What stays, and why  pods whose leaving would help, by code
           2  disruption-budget  PodDisruptionBudget db allows no disruption now
                                 such as shop/db-0 on n1
-          1  local-storage      its emptyDir or hostPath would be lost
+          1  local-storage      its emptyDir or hostPath data would be lost
                                 shop/web-1 on n1
         --all lists each pod
 
@@ -463,7 +463,7 @@ mod tests {
           2  disruption-budget  PodDisruptionBudget db allows no disruption now
                                 shop/db-0 on n1
                                 shop/db-1 on n1
-          1  local-storage      its emptyDir or hostPath would be lost
+          1  local-storage      its emptyDir or hostPath data would be lost
                                 shop/web-1 on n1
 
         Balance  over the nodes, before → after; less is better
@@ -492,7 +492,7 @@ mod tests {
              standard deviation  fullest above mean  mean
         cpu  2%                  3%                  50%
 
-        nothing to do: no node that is weighed is above its target
+        nothing to do: no measured node is above its target
         "#);
     }
 
@@ -516,8 +516,8 @@ mod tests {
         let (_, from) = page.split_once("\n\nSteering  ").unwrap();
         insta::assert_snapshot!(from.split_once("\n\nMoves").unwrap().0, @"
         soft taints, which make a node the scheduler's last choice
-        n1   add hot  cpu 83% is above the target 60%: pods had better land elsewhere
-        n10  remove   it has cooled
+        n1   add hot  cpu 83% is above the target 60%: new pods should land elsewhere
+        n10  remove   the node has cooled
         ");
     }
 
@@ -644,7 +644,7 @@ mod tests {
         };
         assert_eq!(
             last_line(&halted),
-            "nothing was considered: ready and selected nodes: 1; it takes two to move anything"
+            "nothing was considered: ready and selected nodes: 1; moving a pod requires two"
         );
         let blind = Plan {
             nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
@@ -660,7 +660,7 @@ mod tests {
                 nodes: mute,
                 ..quiet()
             }),
-            "nothing to do: no node that is weighed is above its target; 1 node is left alone"
+            "nothing to do: no measured node is above its target; 1 node is left alone"
         );
     }
 

@@ -177,7 +177,7 @@ mod tests {
             Some("/apis/events.k8s.io/v1/namespaces/default/events")
         );
         let body: Value = serde_json::from_str(&body).unwrap();
-        let note = "the scheduler is steered around it (emptying): it is to be emptied: pods had better land elsewhere";
+        let note = "the scheduler is steered around it (emptying): the node is to be emptied: new pods should land elsewhere";
         assert_eq!(
             (&body["action"], &body["note"]),
             (&json!("Tainted"), &json!(note))

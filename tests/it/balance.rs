@@ -115,8 +115,8 @@ mod duplicates {
     fn of_four_replicas_on_one_of_three_nodes_two_stay() {
         let cluster = Cluster::parse("node a\n web*4 cpu=100m\nnode b\nnode c");
         assert_snapshot!(text(&cluster.plan_by(duplicates())), @r"
-        move web-4 from a to b: 4 of 4 replicas are on this node, 2 would be its share
-        move web-3 from a to c: 3 of 4 replicas are on this node, 2 would be its share
+        move web-4 from a to b: 4 of 4 replicas are on this node, and its share is 2
+        move web-3 from a to c: 3 of 4 replicas are on this node, and its share is 2
         ");
         assert_eq!(cluster.plan_by(exact(duplicates())).moves.len(), 2);
     }
@@ -155,8 +155,8 @@ mod duplicates {
     fn the_least_important_pod_moves_and_protected_pods_stay() {
         let cluster = "node a\n web cpu=1 priority=5\n web cpu=1 priority=1\n web cpu=1 priority=1 emptydir\nnode b\nnode c";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(duplicates())), @r"
-        move web-2 from a to b: 3 of 3 replicas are on this node, 1 would be its share
-        move web-1 from a to c: 2 of 3 replicas are on this node, 1 would be its share
+        move web-2 from a to b: 3 of 3 replicas are on this node, and its share is 1
+        move web-1 from a to c: 2 of 3 replicas are on this node, and its share is 1
         ");
     }
 
@@ -176,8 +176,8 @@ mod duplicates {
         assert_eq!(moves("cordoned", exact(duplicates())), 2);
         let full = cluster("cpu=500m").plan_by(duplicates());
         assert_snapshot!(text(&full), @r"
-        move web-3 from a to c: 3 of 3 replicas are on this node, 1 would be its share
-        keep web-2 on a: would land on c, where nothing is gained
+        move web-3 from a to c: 3 of 3 replicas are on this node, and its share is 1
+        keep web-2 on a: its replacement could land on c, where the move would improve nothing
         ");
     }
 }
@@ -210,9 +210,9 @@ mod topology {
     #[test]
     fn each_move_names_the_domains_that_differ_too_much() {
         assert_snapshot!(text(&zones(&[0, 0, 5]).plan_by(spread())), @r"
-        move web-5 from n2 to n0: zone z2 has 5 pods and z0 has 0, maxSkew is 1
-        move web-4 from n2 to n1: zone z2 has 4 pods and z1 has 0, maxSkew is 1
-        move web-3 from n2 to n0: zone z2 has 3 pods and z0 has 1, maxSkew is 1
+        move web-5 from n2 to n0: zone z2 has 5 pods and z0 has 0, and maxSkew is 1
+        move web-4 from n2 to n1: zone z2 has 4 pods and z1 has 0, and maxSkew is 1
+        move web-3 from n2 to n0: zone z2 has 3 pods and z0 has 1, and maxSkew is 1
         ");
     }
 
@@ -273,12 +273,12 @@ mod topology {
         let cluster =
             "node n0 labels=zone:a cpu=1500m\nnode n1 labels=zone:b\n web*6 cpu=1 spread=zone:1";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(spread())), @r"
-        move web-6 from n1 to n0: zone b has 6 pods and a has 0, maxSkew is 1
-        keep web-1 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-2 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-3 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-4 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-5 on n1: no other node can take it: 1 is without enough cpu to request
+        move web-6 from n1 to n0: zone b has 6 pods and a has 0, and maxSkew is 1
+        keep web-1 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-2 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-3 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-4 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-5 on n1: no other node can take it: 1 is short of cpu by requests
         ");
         let none = cluster.replace("cpu=1500m", "cordoned");
         assert_eq!(
@@ -308,13 +308,13 @@ mod packing {
         );
         let plan = cluster.plan_by(pack(high()));
         assert_snapshot!(text(&plan), @r"
-        move api-1 from n1 to n2: node requests: cpu 8.8% and all else is not above its threshold of 20%, so it is emptied
-        move web-1 from n1 to n2: node requests: cpu 8.8% and all else is not above its threshold of 20%, so it is emptied
+        move api-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or below their thresholds (20%), so the node is emptied
+        move web-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or below their thresholds (20%), so the node is emptied
         ");
         assert_snapshot!(nodes(&plan), @r"
         n1: at or below every threshold: to be emptied
-        n2: above a threshold: stays, and may take pods
-        n3: above a threshold: stays, and may take pods
+        n2: above a threshold: stays and may take pods
+        n3: above a threshold: stays and may take pods
         ");
     }
 
@@ -323,8 +323,8 @@ mod packing {
         let cluster =
             Cluster::parse("node n1\n big cpu=900m\n small cpu=100m\nnode n2 cpu=1\n web cpu=500m");
         assert_snapshot!(text(&cluster.plan_by(pack(high()))), @r"
-        keep big-1 on n1: no other node can take it: 1 is without enough cpu to request
-        keep small-1 on n1: its node is emptied as a whole or not at all, and big-1 has to stay
+        keep big-1 on n1: no other node can take it: 1 is short of cpu by requests
+        keep small-1 on n1: its node is emptied completely or not at all, and big-1 has to stay
         ");
         // descheduler evicts as many pods as fit the combined room of all nodes.
         assert_eq!(cluster.plan_by(exact(pack(high()))).moves.len(), 1);
@@ -359,7 +359,7 @@ mod packing {
             .collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
         let theirs = cluster.plan_by(exact(pack(high())));
-        assert_snapshot!(text(&theirs), @"default: every other node is below its thresholds too, or cordoned: none takes pods");
+        assert_snapshot!(text(&theirs), @"default: no other node can take pods: each is below its thresholds or cordoned");
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod packing {
         for policy in [pack(rule()), exact(pack(rule()))] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
-                "default: nodes below their thresholds: 1; numberOfNodes asks for more than 1"
+                "default: 1 nodes are below their thresholds; numberOfNodes requires more than 1"
             );
         }
     }

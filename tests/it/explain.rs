@@ -461,7 +461,7 @@ fn a_pod_on_a_page() {
     assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r#"
 
     Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-    LowNodeUtilization: it stays: would return to n1: its preferred node affinity outweighs the free
+    LowNodeUtilization: it stays: its replacement would return to n1: its preferred node affinity outweighs the free
     nodes
     to change that: a preferred node affinity that does not favour n1; or `steering`, by which hot nodes
     draw less
@@ -474,7 +474,7 @@ fn a_pod_on_a_page() {
     evictable   admits it
     disruption  admits it
     cooldown    admits it
-    landing     refuses: would return to n1: its preferred node affinity outweighs the free nodes
+    landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the free nodes
                 to change that: a preferred node affinity that does not favour n1; or `steering`, by
                 which hot nodes draw less
     limits      admits it
@@ -491,7 +491,7 @@ fn a_pod_on_a_page() {
 
     Ledger  what is remembered of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
-    40m ago  hot-0  n1 → n1  the replacement came back to the same node
+    40m ago  hot-0  n1 → n1  the replacement returned to the same node
     "#);
 }
 
@@ -517,7 +517,7 @@ strategies:
 
     Strategies  what each says of it, in order
     RemovePodsHavingTooManyRestarts  not asked
-      restarted 0 times, 100 are too many
+      restarted 0 times, and the limit is 100
       nothing to change while it runs well, or a lower `podRestartThreshold`
     RemovePodsViolatingNodeTaints  not asked
       its node has no taint that counts
@@ -547,7 +547,7 @@ fn a_node_on_a_page() {
       cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
     Pods  the heaviest first; of each the word that matters most
-    default/hot-1     1.22   600Mi  stays: would return to n1: its preferred node affinity outweighs the
+    default/hot-1     1.22   600Mi  stays: its replacement would return to n1: its preferred node affinity outweighs the
                                     free nodes
                                     to change that: a preferred node affinity that does not favour n1;
                                     or `steering`, by which hot nodes draw less
@@ -566,7 +566,7 @@ fn a_workload_on_a_page() {
     Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
 
     Pods  the heaviest first; of each the word that matters most
-    default/hot-1  n1   1.22   600Mi  stays: would return to n1: its preferred node
+    default/hot-1  n1   1.22   600Mi  stays: its replacement would return to n1: its preferred node
                                       affinity outweighs the free nodes
                                       to change that: a preferred node affinity that
                                       does not favour n1; or `steering`, by which
@@ -579,7 +579,7 @@ fn a_workload_on_a_page() {
 
     Ledger  what is remembered of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
-    40m ago  hot-0  n1 → n1  the replacement came back to the same node
+    40m ago  hot-0  n1 → n1  the replacement returned to the same node
     "#);
 }
 
@@ -698,7 +698,7 @@ fn a_ledger_in_the_file_counts() {
         "{page}"
     );
     assert!(
-        page.contains("the last 2 moves of its workload did not help; it rests for another 18m"),
+        page.contains("the last 2 moves of its workload did not help; the workload rests for another 18m"),
         "{page}"
     );
     // Under another name it is another program's.

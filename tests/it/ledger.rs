@@ -46,8 +46,8 @@ fn a_pending_replacement_counts_on_its_expected_node() {
     ledger.intend(&snapshot, db, (Aim::Move, &["n2".to_owned()]), noon());
     ledger.evicted("uid-default-db-1");
     assert_snapshot!(text(&plan(ledger)), @r"
-    keep web-1 on n3: would land on n2, and cpu there be 75%, above the target of 50%
-    keep web-2 on n3: would land on n2, and cpu there be 75%, above the target of 50%
+    keep web-1 on n3: its replacement could land on n2, where cpu usage would reach 75%, above the target of 50%
+    keep web-2 on n3: its replacement could land on n2, where cpu usage would reach 75%, above the target of 50%
     ");
 }
 
@@ -55,7 +55,7 @@ fn a_pending_replacement_counts_on_its_expected_node() {
 fn an_invalid_ledger_is_rejected_with_its_position() {
     let error = |text: &str| Ledger::parse(text).unwrap_err().to_string();
     assert_snapshot!(error("{}"), @"not a ledger: missing field `version` at line 1 column 2");
-    assert_snapshot!(error(r#"{"version":2,"entries":[],"resting":{}}"#), @"found version 2, expected version 1");
+    assert_snapshot!(error(r#"{"version":2,"entries":[],"resting":{}}"#), @"unsupported version 2, expected 1");
     assert_snapshot!(error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#), @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting` at line 1 column 45");
     assert_snapshot!(error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#), @r#"not a ledger: found "web", expected namespace/Kind/name at line 1 column 42"#);
 }

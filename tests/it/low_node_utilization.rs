@@ -54,7 +54,7 @@ fn the_same_cluster_is_balanced_by_requests() {
         "thresholds: {cpu: 30%}",
         "basis: requests, thresholds: {cpu: 30%}",
     ));
-    assert_snapshot!(text(&plan), @"default: every node that is weighed is below its thresholds: idle, not uneven");
+    assert_snapshot!(text(&plan), @"default: every measured node is below its thresholds: idle, not unbalanced");
     assert_eq!(plan.nodes.len(), 10);
     assert!(
         nodes(&plan)
@@ -138,7 +138,7 @@ fn a_node_without_metrics_is_neither_source_nor_destination() {
     .plan(EVEN);
     assert_snapshot!(nodes(&plan), @r"
     n1: hot: cpu 75% is above the target 50%
-    n2: left alone: no metrics
+    n2: left alone: no samples
     n3: at or below every threshold: may take pods
     ");
     assert!(
@@ -183,7 +183,7 @@ fn no_destination_becomes_hot() {
     .plan(EVEN);
     // One core is half of n2. A second one would be all of it.
     assert_eq!(plan.moves.len(), 1);
-    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: would land on n2, and cpu there be 100%, above the target of 50%");
+    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: its replacement could land on n2, where cpu usage would reach 100%, above the target of 50%");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn each_pool_is_balanced_separately() {
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
-    a: 1 node is above its target, but no node is below its thresholds to take pods
+    a: 1 node is above its target, but no node below its thresholds can take pods
     ");
 }
 
@@ -241,7 +241,7 @@ fn number_of_nodes_requires_more_cold_nodes_than_its_value() {
         "thresholds: {cpu: 30%}",
         "numberOfNodes: 1, thresholds: {cpu: 30%}",
     );
-    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes asks for more than 1");
+    assert_snapshot!(text(&cluster.plan(&policy)), @"default: 1 nodes are below their thresholds; numberOfNodes requires more than 1");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn an_unhealthy_cluster_is_not_touched() {
         ",
     )
     .plan(EVEN);
-    assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
+    assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
 }
 
 #[test]

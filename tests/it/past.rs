@@ -202,6 +202,6 @@ fn a_restart_during_balancing_continues_at_once() {
     let plan = engine.decide(&snapshot, after(123));
     assert_eq!(
         nodes(&plan).lines().next(),
-        Some("n1: left alone: 0 of the 3 samples needed")
+        Some("n1: left alone: 0 of 3 required samples")
     );
 }

@@ -383,7 +383,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Enough(3),
         SteerReason::Cooled,
         SteerReason::NotEmptied,
-        SteerReason::Unsure("left alone: no metrics".to_owned()),
+        SteerReason::Unsure("left alone: no samples".to_owned()),
         SteerReason::NotAsked,
         SteerReason::Ending,
     ]

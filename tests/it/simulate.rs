@@ -106,7 +106,7 @@ fn taints_are_removed_after_the_moves_that_depend_on_them() {
     let trace = by(&scenario, (**policy).clone());
     assert_eq!(trace.summary.foreseen, (10, 10));
     assert!(
-        events(&trace).contains("is steered around no more"),
+        events(&trace).contains("loses the steering taint"),
         "{}",
         events(&trace)
     );
@@ -145,7 +145,7 @@ fn a_taint_stays_until_the_replacement_that_depends_on_it_has_landed() {
         events(&trace)
     );
     assert!(
-        events(&trace).contains("is steered around no more: it has cooled"),
+        events(&trace).contains("loses the steering taint: the node has cooled"),
         "{}",
         events(&trace)
     );
@@ -188,7 +188,7 @@ fn pods_that_would_return_stay() {
     assert_eq!(trace.summary.evictions, 0, "{:?}", trace.evictions);
     assert_eq!(
         trace.refusals["would-return"].last,
-        "would return to n1: its preferred node affinity outweighs the free nodes"
+        "its replacement would return to n1: its preferred node affinity outweighs the free nodes"
     );
     assert_eq!(trace.summary.time_to_balance, None);
 }

@@ -115,13 +115,13 @@ fn after_a_start_no_pod_moves_to_a_node_of_unknown_usage() {
         said.extend(plan.kept.iter().map(|k| k.refusal.to_string()));
         assert_eq!(plan.moves.len(), 0, "{at}");
     }
-    let unknown = "would land on n2, whose usage is unknown";
+    let unknown = "its replacement could land on n2, whose usage is unknown";
     assert_eq!(
         said,
         [
             unknown,
             unknown,
-            "would land on n2, and cpu there be 62%, above the target of 50%"
+            "its replacement could land on n2, where cpu usage would reach 62%, above the target of 50%"
         ]
     );
 }
@@ -165,15 +165,15 @@ fn a_node_is_hot_only_after_the_sustained_period() {
     // During that period, no note claims that no node is above its target.
     assert_eq!(
         idle,
-        ["1 node is above its target, but not yet for long enough"; 2]
+        ["1 node is above its target, but not for long enough yet"; 2]
     );
     assert_eq!(
         said,
         [
-            "n1: left alone: 1 of the 3 samples needed",
-            "n1: left alone: 2 of the 3 samples needed",
-            "n1: cpu 75% is above the target 50% for 0s, and counts as hot after 1m",
-            "n1: cpu 75% is above the target 50% for 30s, and counts as hot after 1m",
+            "n1: left alone: 1 of 3 required samples",
+            "n1: left alone: 2 of 3 required samples",
+            "n1: warming: cpu 75% has been above the target 50% for 0s, and the node counts as hot after 1m",
+            "n1: warming: cpu 75% has been above the target 50% for 30s, and the node counts as hot after 1m",
             "n1: hot: cpu 75% is above the target 50%",
         ]
     );

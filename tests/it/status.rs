@@ -139,10 +139,10 @@ fn one_sentence_tells_how_the_cluster_is() {
         "Moving: 1 node was hot, 0 of 3 pods evicted 40s ago"
     );
     let full = "node n1\n web*7 cpu=100m uses=1 stay\nnode n2\n";
-    let stays = "Uneven: 1 node is hot, and the 7 pods that would help must stay: its annotation prefer-no-eviction asks to stay";
+    let stays = "Uneven: 1 node is hot, and the 7 pods that would help must stay: its annotation prefer-no-eviction asks not to evict it";
     assert_eq!(at_first(full, EVEN, None), stays);
     let hot = "node n1\n web*7 cpu=100m uses=1\nnode n2\n api*7 cpu=100m uses=1\n";
-    let nowhere = "Uneven: 2 nodes are hot, and nothing is done: 2 nodes are above their targets, but no node is below its thresholds to take pods";
+    let nowhere = "Uneven: 2 nodes are hot, and nothing is done: 2 nodes are above their targets, but no node below its thresholds can take pods";
     assert_eq!(at_first(hot, EVEN, None), nowhere);
     let even = "node n1\n web*3 cpu=100m uses=1\nnode n2\n api*3 cpu=100m uses=1\n";
     assert_eq!(
@@ -163,7 +163,7 @@ fn one_sentence_tells_how_the_cluster_is() {
         at_first("node n1 no-metrics\nnode n2 no-metrics", EVEN, None),
         "Blind: of 2 nodes nothing is known"
     );
-    let alone = "Halted: ready and selected nodes: 1; it takes two to move anything";
+    let alone = "Halted: ready and selected nodes: 1; moving a pod requires two";
     assert_eq!(at_first("node n1", EVEN, None), alone);
     let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
     let loose =

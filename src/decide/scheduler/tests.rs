@@ -1,4 +1,4 @@
-//! What the scheduler decides in small clusters. What it decides in large ones is recorded in
+//! Forecasts in small clusters. Decisions of a real scheduler in large clusters are recorded in
 //! `tests/data/placements`.
 
 use serde_json::Value;
