@@ -184,17 +184,17 @@ pub(super) fn workloads(cluster: &mut Cluster) {
     }
     for work in 0..cluster.works.len() {
         let own = pods.remove(&work).unwrap_or_default();
-        let it = &cluster.works[work];
-        if it.from.is_some_and(|from| from > now) {
+        let workload = &cluster.works[work];
+        if workload.from.is_some_and(|from| from > now) {
             continue;
         }
-        if it.until.is_some_and(|until| until <= now) {
+        if workload.until.is_some_and(|until| until <= now) {
             for pod in &own {
                 cluster.remove(pod, None);
             }
             continue;
         }
-        match it.kind {
+        match workload.kind {
             Kind::StatefulSet => ordered(cluster, work, &own),
             Kind::DaemonSet => everywhere(cluster, work, &own),
             Kind::Deployment | Kind::Job => alike(cluster, work, &own),
@@ -246,10 +246,10 @@ fn prefix(template: &PodTemplate, work: &Work) -> String {
 /// Returns the missing pods of a StatefulSet. It recreates a pod only after the old one with the
 /// same name is gone.
 fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
-    let it = &cluster.works[work];
-    let (namespace, set) = (it.key.namespace.clone(), it.key.name.clone());
+    let workload = &cluster.works[work];
+    let (namespace, set) = (workload.key.namespace.clone(), workload.key.name.clone());
     let have: BTreeSet<&str> = own.iter().map(|(_, name)| name.as_str()).collect();
-    let names = (0..it.replicas).map(|ordinal| format!("{set}-{ordinal}"));
+    let names = (0..workload.replicas).map(|ordinal| format!("{set}-{ordinal}"));
     let lacking: Vec<String> = names.filter(|name| !have.contains(name.as_str())).collect();
     for name in lacking {
         if cluster
@@ -305,11 +305,11 @@ fn bare(cluster: &mut Cluster, work: usize) {
         let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
             return;
         };
-        let it = &cluster.works[work];
-        let name = if it.replicas == 1 {
-            it.key.name.clone()
+        let workload = &cluster.works[work];
+        let name = if workload.replicas == 1 {
+            workload.key.name.clone()
         } else {
-            format!("{}-{}", it.key.name, it.made + 1)
+            format!("{}-{}", workload.key.name, workload.made + 1)
         };
         make(cluster, work, name, template);
     }
@@ -317,19 +317,21 @@ fn bare(cluster: &mut Cluster, work: usize) {
 
 /// Returns the template of a pod that left, or of an initial one.
 fn next_template(cluster: &mut Cluster, work: usize) -> Option<Rc<PodTemplate>> {
-    let it = &mut cluster.works[work];
-    it.vacant
+    let workload = &mut cluster.works[work];
+    workload
+        .vacant
         .pop_front()
-        .or_else(|| it.templates.first().map(Rc::clone))
+        .or_else(|| workload.templates.first().map(Rc::clone))
 }
 
 /// Creates a pod, on a node if the scenario places the initial pods.
 fn make(cluster: &mut Cluster, work: usize, name: String, template: Rc<PodTemplate>) {
     let at = setting::made_at(cluster, work);
-    let it = &cluster.works[work];
-    let turn = usize::try_from(it.made).unwrap_or_default();
-    let first = it.made < it.replicas;
-    let node = (first && !it.on.is_empty()).then(|| it.on[turn % it.on.len()].clone());
+    let workload = &cluster.works[work];
+    let turn = usize::try_from(workload.made).unwrap_or_default();
+    let first = workload.made < workload.replicas;
+    let node =
+        (first && !workload.on.is_empty()).then(|| workload.on[turn % workload.on.len()].clone());
     let name = cluster.create(work, name, template, at);
     if let Some(node) = node.filter(|node| cluster.nodes.contains_key(node)) {
         cluster.bind(&name, &node, at);

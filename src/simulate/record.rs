@@ -171,7 +171,7 @@ impl Recorder {
     pub(super) fn outcome(
         &mut self,
         at: Timestamp,
-        it: &Move,
+        planned: &Move,
         age: SignedDuration,
         outcome: &Outcome,
     ) {
@@ -188,17 +188,17 @@ impl Recorder {
         self.first_moved = self.first_moved.or(Some(self.points.saturating_sub(1)));
         self.trace.evictions.push(Eviction {
             at,
-            namespace: it.namespace.clone(),
-            pod: it.pod.clone(),
-            workload: it.workload.as_ref().map(ToString::to_string),
-            from: it.node.clone(),
+            namespace: planned.namespace.clone(),
+            pod: planned.pod.clone(),
+            workload: planned.workload.as_ref().map(ToString::to_string),
+            from: planned.node.clone(),
             age,
-            foreseen: it.to.clone(),
-            may_land: it.may_land.clone(),
+            foreseen: planned.to.clone(),
+            may_land: planned.may_land.clone(),
             to: None,
             helped: None,
-            strategy: it.strategy.to_owned(),
-            reason: it.reason.to_string(),
+            strategy: planned.strategy.to_owned(),
+            reason: planned.reason.to_string(),
         });
     }
 

@@ -663,7 +663,8 @@ fn a_preferred_node_counts_only_if_it_has_room() {
     let preferred = || only(affinity(&[AffinityKind::Preferred]));
     insta::assert_snapshot!(said(&cluster(""), preferred()), @"move web-1 from n1 to n2: its preferred node affinity gives its node the weight 0 and another 60");
     let full = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
-    let elsewhere = "keep web-1 on n1: its replacement could land on n3, where the move would improve nothing";
+    let elsewhere =
+        "keep web-1 on n1: its replacement could land on n3, where the move would improve nothing";
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // Not even in exact mode: it would go again and again.
     assert_eq!(

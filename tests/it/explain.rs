@@ -698,7 +698,9 @@ fn a_ledger_in_the_file_counts() {
         "{page}"
     );
     assert!(
-        page.contains("the last 2 moves of its workload did not help; the workload rests for another 18m"),
+        page.contains(
+            "the last 2 moves of its workload did not help; the workload rests for another 18m"
+        ),
         "{page}"
     );
     // Under another name it is another program's.

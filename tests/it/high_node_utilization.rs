@@ -284,8 +284,10 @@ mod cluster_autoscaler {
             "{}",
             text(&plan)
         );
-        assert!(nodes(&plan).contains(
-            "n3: above a threshold, but cluster-autoscaler removes it: takes no pods"
-        ));
+        assert!(
+            nodes(&plan).contains(
+                "n3: above a threshold, but cluster-autoscaler removes it: takes no pods"
+            )
+        );
     }
 }

@@ -170,15 +170,15 @@ impl<'w> Index<'w> {
         if let Some(position) = self.siblings_of[pod.0] {
             return Some(Rc::clone(&self.siblings[position]));
         }
-        let it = self.snapshot.pod(pod);
-        let first = (it.namespace.clone(), String::new());
+        let own = self.snapshot.pod(pod);
+        let first = (own.namespace.clone(), String::new());
         let services = self
             .snapshot
             .services
             .range(first..)
-            .take_while(|(name, _)| name.0 == it.namespace);
+            .take_while(|(name, _)| name.0 == own.namespace);
         let selects = |labels: &&Labels| {
-            !labels.is_empty() && labels.iter().all(|(k, v)| it.labels.get(k) == Some(v))
+            !labels.is_empty() && labels.iter().all(|(k, v)| own.labels.get(k) == Some(v))
         };
         let merged: Labels = services
             .map(|(_, labels)| labels)
@@ -191,7 +191,7 @@ impl<'w> Index<'w> {
             test: Test::In(vec![value]),
         };
         let selector = Selector::new(merged.into_iter().map(equal).collect());
-        (!selector.is_empty()).then(|| self.selected(&it.namespace, &selector))
+        (!selector.is_empty()).then(|| self.selected(&own.namespace, &selector))
     }
 
     /// Returns the term at a position.

@@ -16,15 +16,15 @@ use super::{Misfit, avoids};
 /// has.
 pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
     let snapshot = draft.world.snapshot;
-    let (it, there) = (snapshot.pod(pod), snapshot.node(node));
-    it.avoids
+    let (own, there) = (snapshot.pod(pod), snapshot.node(node));
+    own.avoids
         .iter()
         .filter(|term| there.labels.contains_key(&term.topology_key))
         .any(|term| {
             there
                 .pods
                 .iter()
-                .any(|other| *other != pod && avoids(snapshot, term, it, snapshot.pod(*other)))
+                .any(|other| *other != pod && avoids(snapshot, term, own, snapshot.pod(*other)))
         })
 }
 
