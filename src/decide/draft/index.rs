@@ -9,9 +9,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::model::snapshot::facts::{Neighbours, Role};
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::facts::Neighbours;
+use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
+
+mod build;
+
+use build::{alike, images, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -271,146 +275,4 @@ impl<'w> Index<'w> {
 
 fn pair((key, value): (&String, &String)) -> (String, String) {
     (key.clone(), value.clone())
-}
-
-fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
-    let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
-    let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
-        // Pods of one workload are adjacent.
-        let last = of.last().filter(|last: &&usize| {
-            (all[**last].namespace, all[**last].labels) == (namespace, labels)
-        });
-        let place = last
-            .copied()
-            .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
-        if place == all.len() {
-            all.push(LabelGroup {
-                namespace,
-                labels,
-                pods: Vec::new(),
-                named_by: OnceCell::new(),
-            });
-        }
-        if !pod.finished() {
-            all[place].pods.push(PodId(position));
-        }
-        of.push(place);
-    }
-    (all, of)
-}
-
-/// Returns namespace, kind and name of a controller whose selector the scheduler would use.
-fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
-    let owner = pod.owners.iter().find(|o| o.controller)?;
-    let asked =
-        ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
-    asked.then_some((
-        pod.namespace.as_str(),
-        owner.kind.as_str(),
-        owner.name.as_str(),
-    ))
-}
-
-fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
-    let mut all: Vec<Vec<PodId>> = Vec::new();
-    let mut known = BTreeMap::new();
-    let mut of = Vec::new();
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let place = controller(pod).map(|key| *known.entry(key).or_insert(all.len()));
-        if let Some(place) = place {
-            if place == all.len() {
-                all.push(Vec::new());
-            }
-            if !pod.finished() {
-                all[place].push(PodId(position));
-            }
-        }
-        of.push(place);
-    }
-    (all.into_iter().map(Rc::from).collect(), of)
-}
-
-fn terms(snapshot: &Snapshot) -> (Vec<AffinityTerm<'_>>, BTreeMap<PodId, Vec<usize>>) {
-    let mut known = BTreeMap::new();
-    let mut all: Vec<AffinityTerm<'_>> = Vec::new();
-    let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let namespace = pod.namespace.as_str();
-        let avoids = pod.avoids.iter().map(|whom| (Want::Avoid, whom));
-        let seeks = pod.seeks.iter().map(|whom| (Want::Seek, whom));
-        let likes = pod
-            .likes
-            .iter()
-            .map(|likes| (Want::Like(likes.weight), &likes.whom));
-        for (want, whom) in avoids.chain(seeks).chain(likes) {
-            let place = *known.entry((namespace, want, whom)).or_insert(all.len());
-            if place == all.len() {
-                all.push(AffinityTerm {
-                    want,
-                    whom,
-                    namespace,
-                    carriers: Vec::new(),
-                    meant: OnceCell::new(),
-                });
-            }
-            of.entry(PodId(position)).or_default().push(place);
-            if !pod.finished() {
-                all[place].carriers.push(PodId(position));
-            }
-        }
-    }
-    (all, of)
-}
-
-fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
-    let containers = snapshot
-        .pods
-        .iter()
-        .flat_map(|p| &p.containers)
-        .filter(|c| c.role != Role::Ephemeral);
-    let asked: std::collections::BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
-    let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
-    for node in snapshot.node_ids() {
-        for image in &snapshot.node(node).images {
-            for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
-                let stored = all.entry(name).or_insert_with(|| NodeImage {
-                    size: image.size,
-                    nodes: Vec::new(),
-                });
-                stored.nodes.push(node);
-            }
-        }
-    }
-    all
-}
-
-/// Compares image names. A container may omit the tag `latest`.
-fn asked_for(asked: &std::collections::BTreeSet<&str>, name: &str) -> bool {
-    asked.contains(name)
-        || name
-            .strip_suffix(":latest")
-            .is_some_and(|bare| asked.contains(bare))
-}
-
-fn rotation(snapshot: &Snapshot) -> Vec<NodeId> {
-    let mut zones: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
-    for node in snapshot.node_ids() {
-        let labels = &snapshot.node(node).labels;
-        let zone = [
-            "topology.kubernetes.io/region",
-            "topology.kubernetes.io/zone",
-        ]
-        .map(|key| labels.get(key));
-        zones.entry(zone).or_default().push(node);
-    }
-    let longest = zones.values().map(Vec::len).max().unwrap_or_default();
-    (0..longest)
-        .flat_map(|turn| {
-            zones
-                .values()
-                .filter_map(move |nodes| nodes.get(turn).copied())
-        })
-        .collect()
 }
