@@ -599,7 +599,7 @@ fn node_fit_asks_for_room_and_earlier_moves_count() {
     policy.profiles[0].evictable.node_fit = true;
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
     move web-1 from n1 to n2: does not tolerate the taint a:NoSchedule of its node
-    keep web-2 on n1: no other node can take it: 1 is tainted, 1 is short of cpu by requests
+    keep web-2 on n1: no other node can take it: 1 is short of cpu by requests, 1 is tainted
     ");
     policy.profiles[0].evictable.destinations = Selector::parse("pool=y").ok();
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"

@@ -461,10 +461,10 @@ fn a_pod_on_a_page() {
     assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r#"
 
     Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-    LowNodeUtilization: it stays: its replacement would return to n1: its preferred node affinity outweighs the free
-    nodes
-    to change that: a preferred node affinity that does not favour n1; or `steering`, by which hot nodes
-    draw less
+    LowNodeUtilization: it stays: its replacement would return to n1: its preferred node affinity
+    outweighs the free nodes
+    to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
+    so that the scheduler avoids hot nodes
 
     Usage  window of 5m, 5 samples; decisions go by a mean that fades with age
     cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
@@ -474,9 +474,10 @@ fn a_pod_on_a_page() {
     evictable   admits it
     disruption  admits it
     cooldown    admits it
-    landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the free nodes
-                to change that: a preferred node affinity that does not favour n1; or `steering`, by
-                which hot nodes draw less
+    landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the
+                free nodes
+                to change that: change the preferred node affinity so that it does not favour n1; or use
+                `steering`, so that the scheduler avoids hot nodes
     limits      admits it
 
     Landing  where its replacement would land, by the scheduler's scores
@@ -517,18 +518,18 @@ strategies:
 
     Strategies  what each says of it, in order
     RemovePodsHavingTooManyRestarts  not asked
-      restarted 0 times, and the limit is 100
-      nothing to change while it runs well, or a lower `podRestartThreshold`
+      it restarted 0 times, fewer than the limit of 100
+      nothing to change while it runs well, or lower `podRestartThreshold`
     RemovePodsViolatingNodeTaints  not asked
-      its node has no taint that counts
-      nothing to change: it is where it may be
+      its node has no taint that the strategy considers
+      nothing to change: it may stay on its node
     PodLifeTime  not asked
-      the strategy does not look at its namespace
-      to change that: the strategy's `namespaces`
+      the strategy does not select its namespace
+      to change that: change the strategy's `namespaces`
     LowNodeUtilization  not asked
-      its node is at or below every threshold, and needs no relief
-      nothing to change: its node needs no relief, unless its `targetThresholds` are
-      lower
+      its node is at or below every threshold and needs no relief
+      nothing to change: its node needs no relief, unless you lower its
+      `targetThresholds`
     "#);
 }
 
@@ -547,15 +548,16 @@ fn a_node_on_a_page() {
       cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
     Pods  the heaviest first; of each the word that matters most
-    default/hot-1     1.22   600Mi  stays: its replacement would return to n1: its preferred node affinity outweighs the
-                                    free nodes
-                                    to change that: a preferred node affinity that does not favour n1;
-                                    or `steering`, by which hot nodes draw less
+    default/hot-1     1.22   600Mi  stays: its replacement would return to n1: its preferred node
+                                    affinity outweighs the free nodes
+                                    to change that: change the preferred node affinity so that it does
+                                    not favour n1; or use `steering`, so that the scheduler avoids hot
+                                    nodes
     default/hot-2     1.22   600Mi  the same
     default/hot-3     1.22   600Mi  the same
     default/hot-4     1.22   600Mi  the same
-    default/agent-1    82m    60Mi  too light: it would relieve 7.3% of what cpu is over by, and where
-                                    the target is out of reach 25% is the least
+    default/agent-1    82m    60Mi  too light: moving it would remove 7.3% of the cpu excess, and at
+                                    least 25% is required when the target is out of reach
     "#);
 }
 
@@ -566,15 +568,17 @@ fn a_workload_on_a_page() {
     Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
 
     Pods  the heaviest first; of each the word that matters most
-    default/hot-1  n1   1.22   600Mi  stays: its replacement would return to n1: its preferred node
-                                      affinity outweighs the free nodes
-                                      to change that: a preferred node affinity that
-                                      does not favour n1; or `steering`, by which
-                                      hot nodes draw less
+    default/hot-1  n1   1.22   600Mi  stays: its replacement would return to n1: its
+                                      preferred node affinity outweighs the free
+                                      nodes
+                                      to change that: change the preferred node
+                                      affinity so that it does not favour n1; or use
+                                      `steering`, so that the scheduler avoids hot
+                                      nodes
     default/hot-2  n1   1.22   600Mi  the same
     default/hot-3  n1   1.22   600Mi  the same
     default/hot-4  n1   1.22   600Mi  the same
-    default/hot-5  n2    82m   100Mi  its node is at or below every threshold, and
+    default/hot-5  n2    82m   100Mi  its node is at or below every threshold and
                                       needs no relief
 
     Ledger  what is remembered of default/Deployment/hot
