@@ -26,7 +26,7 @@ pub const MOST_ENTRIES: usize = 1500;
 const MOST_STREAKS: usize = 1500;
 /// A forecast of more nodes than this is too vague to store.
 const MOST_FORESEEN: usize = 16;
-/// The most bytes of node names that all stored forecasts may have, for the same reason as
+/// The most bytes of node names that all stored forecasts may have, like
 /// [`MOST_ENTRIES`].
 pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
 /// The version of the stored format.

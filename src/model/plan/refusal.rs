@@ -161,7 +161,7 @@ pub enum Refusal {
         node: String,
         /// The probability.
         chance: Ratio,
-        /// What attracts the replacement to the node.
+        /// The reason why the scheduler prefers the node.
         cause: PlacementCause,
     },
     /// The scheduler could put the replacement on a node that would then exceed its target.

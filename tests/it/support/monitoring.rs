@@ -105,10 +105,7 @@ pub(crate) fn variables() -> Vec<Variable> {
         .filter(|v| v["type"] == "query");
     let variable = |it: &Value| {
         let query = it["query"]["query"].as_str().unwrap();
-        assert_eq!(
-            it["definition"], query,
-            "what is shown is not what is asked"
-        );
+        assert_eq!(it["definition"], query, "definition and query differ");
         let inner = query
             .strip_prefix("label_values(")
             .and_then(|q| q.strip_suffix(')'))
