@@ -372,7 +372,7 @@ mod packing {
         for policy in [pack(rule()), exact(pack(rule()))] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
-                "default: 1 nodes are below their thresholds; numberOfNodes requires more than 1"
+                "default: nodes below their thresholds: 1; numberOfNodes requires more than 1"
             );
         }
     }

@@ -241,7 +241,7 @@ fn number_of_nodes_requires_more_cold_nodes_than_its_value() {
         "thresholds: {cpu: 30%}",
         "numberOfNodes: 1, thresholds: {cpu: 30%}",
     );
-    assert_snapshot!(text(&cluster.plan(&policy)), @"default: 1 nodes are below their thresholds; numberOfNodes requires more than 1");
+    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes requires more than 1");
 }
 
 #[test]

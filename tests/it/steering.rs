@@ -96,8 +96,8 @@ fn where_usage_is_unknown_nothing_is_steered() {
         "
     );
     assert_snapshot!(of(&cluster, &hot()), @"
-    n1 remove : the taint does not change without reliable data: left alone: no samples
-    n2 remove : the taint does not change without reliable data: left alone: not ready
+    n1 remove : no taint without reliable data: left alone: no samples
+    n2 remove : no taint without reliable data: left alone: not ready
     ");
 }
 
@@ -106,7 +106,7 @@ fn an_unwell_cluster_is_not_steered_either() {
     let cluster = format!(
         "node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4"
     );
-    assert_snapshot!(of(&cluster, &hot()), @"n1 remove : the taint does not change without reliable data: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
+    assert_snapshot!(of(&cluster, &hot()), @"n1 remove : no taint without reliable data: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
 }
 
 #[test]

@@ -132,7 +132,7 @@ pub enum SteerReason {
     #[error("the node is no longer to be emptied")]
     NotEmptied,
     /// A strategy does not know enough about the node; holds its verdict.
-    #[error("the taint does not change without reliable data: {0}")]
+    #[error("no taint without reliable data: {0}")]
     Unsure(String),
     /// The policy does not ask for steering.
     #[error("the policy does not ask for steering")]

@@ -147,9 +147,7 @@ pub enum Idle {
     #[error("every measured node is below its thresholds: idle, not unbalanced")]
     AllCold,
     /// Too few nodes are below their thresholds for the policy's `numberOfNodes`.
-    #[error(
-        "{cold} nodes are below their thresholds; numberOfNodes requires more than {more_than}"
-    )]
+    #[error("nodes below their thresholds: {cold}; numberOfNodes requires more than {more_than}")]
     FewCold {
         /// Nodes below their thresholds.
         cold: usize,
