@@ -38,14 +38,14 @@
 //! .expect("a valid policy");
 //!
 //! let mut objects = Objects::default();
-//! let node = |name| {
+//! let node = |name: &str| {
 //!     json!({
 //!         "apiVersion": "v1", "kind": "Node",
 //!         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
 //!         "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
 //!     })
 //! };
-//! let pod = |name| {
+//! let pod = |name: &str| {
 //!     let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": true});
 //!     json!({
 //!         "apiVersion": "v1", "kind": "Pod",

@@ -34,12 +34,13 @@
 //! let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
 //! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
 //! let snapshot = Snapshot::join(&objects, policy.resources());
+//! let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
 //! let draft = Draft::new(World {
 //!     policy: &policy,
 //!     snapshot: &snapshot,
-//!     usage: &Usage::default(),
-//!     ledger: &Ledger::default(),
-//!     hot_since: &HotSince::new(),
+//!     usage: &usage,
+//!     ledger: &ledger,
+//!     hot_since: &hot_since,
 //!     now: "2026-11-21T12:00:00Z".parse().expect("a timestamp"),
 //! });
 //! let pod = snapshot.find_pod("default", "web").expect("the pod");
