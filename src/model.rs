@@ -1,4 +1,5 @@
-//! The input of a decision (cluster, usage, ledger) and its result (the plan): plain data without I/O.
+//! The input of a decision (cluster, usage, ledger) and its result (the plan): plain data without
+//! I/O.
 
 pub mod snapshot;
 pub mod usage;

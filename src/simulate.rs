@@ -148,16 +148,18 @@ impl<'s> Run<'s> {
         }
         let grace = self.engine.policy().grace_period;
         let mut erred = false;
-        for it in &plan.moves {
-            let age = self.cluster.age(&(it.namespace.clone(), it.pod.clone()));
+        for planned in &plan.moves {
+            let age = self
+                .cluster
+                .age(&(planned.namespace.clone(), planned.pod.clone()));
             let outcome = if erred {
                 Outcome::Untried
             } else {
-                eviction::request(&mut self.cluster, it, grace)
+                eviction::request(&mut self.cluster, planned, grace)
             };
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
-            self.engine.resolve(it, &outcome);
-            recorder.outcome(plan.at, it, age, &outcome);
+            self.engine.resolve(planned, &outcome);
+            recorder.outcome(plan.at, planned, age, &outcome);
         }
         if !plan.moves.is_empty() {
             self.cluster.settle_down(self.engine.policy());

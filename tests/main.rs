@@ -6,8 +6,6 @@
 )]
 
 mod architecture;
-mod parity;
-mod placements;
 mod shared;
 
 /// Small clusters in text, and the plans made for them.
@@ -26,8 +24,10 @@ mod it {
     mod metrics;
     mod monitoring;
     mod otlp;
+    mod parity;
     mod past;
     mod pictures;
+    mod placements;
     mod properties;
     mod reasons;
     mod relief;

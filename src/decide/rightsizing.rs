@@ -126,7 +126,7 @@ impl<'w, 's> WorkloadPods<'w, 's> {
     fn new(world: World<'w>, samples: &Samples<'s>, workload: &Workload) -> Option<Self> {
         let counts = |id: &&PodId| {
             let pod = world.snapshot.pod(**id);
-            pod.stays() && !pod.marks.mirror && !pod.marks.static_pod
+            pod.stays() && !pod.annotations.mirror && !pod.annotations.static_pod
         };
         let ids: Vec<PodId> = workload.pods.iter().filter(counts).copied().collect();
         let pods = ids.iter().map(|id| world.snapshot.pod(*id));

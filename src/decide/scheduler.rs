@@ -6,6 +6,48 @@
 //! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
 //! preemption, dynamic resources, volume limits per node, and capacity for volumes that are not
 //! provisioned yet.
+//!
+//! # Examples
+//!
+//! ```
+//! use evenkeel::decide::draft::{Draft, HotSince, World};
+//! use evenkeel::decide::scheduler::forecast;
+//! use evenkeel::model::ledger::Ledger;
+//! use evenkeel::model::snapshot::objects::Objects;
+//! use evenkeel::model::snapshot::{Snapshot, import};
+//! use evenkeel::model::usage::Usage;
+//! use evenkeel::policy::Policy;
+//! use serde_json::json;
+//!
+//! let mut objects = Objects::default();
+//! for object in [
+//!     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "cordoned"},
+//!         "spec": {"unschedulable": true}, "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
+//!     json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "free"},
+//!         "status": {"allocatable": {"cpu": "4", "pods": "110"}}}),
+//!     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}),
+//! ] {
+//!     let facts = import::object(&object).expect("a readable object");
+//!     facts.into_iter().for_each(|facts| objects.apply(facts));
+//! }
+//!
+//! let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removeDuplicates: {}}]}";
+//! let policy = Policy::parse("policy.yaml", text).expect("a valid policy");
+//! let snapshot = Snapshot::join(&objects, policy.resources());
+//! let (usage, ledger, hot_since) = (Usage::default(), Ledger::default(), HotSince::new());
+//! let draft = Draft::new(World {
+//!     policy: &policy,
+//!     snapshot: &snapshot,
+//!     usage: &usage,
+//!     ledger: &ledger,
+//!     hot_since: &hot_since,
+//!     now: "2026-11-21T12:00:00Z".parse().expect("a timestamp"),
+//! });
+//! let pod = snapshot.find_pod("default", "web").expect("the pod");
+//! let forecast = forecast(&draft, pod);
+//! let names: Vec<_> = forecast.winners.iter().map(|w| &snapshot.node(w.node).name).collect();
+//! assert_eq!(names, ["free"]);
+//! ```
 
 use std::fmt;
 use std::ops::Index;
@@ -179,7 +221,7 @@ pub fn pull(home: &Scored, other: &Scored) -> PlacementCause {
         .max_by_key(|plugin| (lead(plugin), std::cmp::Reverse(*plugin)));
     match strongest.filter(|plugin| home.total > other.total && lead(plugin) > 0) {
         Some(plugin) => PlacementCause::Score(plugin),
-        None => PlacementCause::Lot,
+        None => PlacementCause::Tie,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The ledger: past evictions of each workload, their outcomes, and how long the workload rests.
 //!
-//! The ledger prevents evicting a replacement too soon although it has a new name, because it tracks workloads. It is
-//! saved before an eviction is requested, so a crash loses none.
+//! The ledger prevents evicting a replacement too soon although it has a new name, because it
+//! tracks workloads. It is saved before an eviction is requested, so a crash loses none.
 
 use std::collections::BTreeMap;
 
@@ -26,13 +26,16 @@ pub const MOST_ENTRIES: usize = 1500;
 const MOST_STREAKS: usize = 1500;
 /// A forecast of more nodes than this is too vague to store.
 const MOST_FORESEEN: usize = 16;
-/// The most bytes of node names that all stored forecasts may have, for the same reason as [`MOST_ENTRIES`].
+/// The most bytes of node names that all stored forecasts may have, like
+/// [`MOST_ENTRIES`].
 pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
 /// The version of the stored format.
 const VERSION: u32 = 1;
-/// Time for which an eviction counts as requested although its pod still runs: a crash may have lost the response.
+/// Time for which an eviction counts as requested although its pod still runs: a crash may have
+/// lost the response.
 const IN_FLIGHT: SignedDuration = SignedDuration::from_secs(60);
-/// A replacement that is not Ready after this time, or after the rest if that is longer, did not help.
+/// A replacement that is not Ready after this time, or after the rest if that is longer, did not
+/// help.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Evictions that still matter, and streaks of moves that did not help.
@@ -61,7 +64,7 @@ pub enum Rest {
     /// The pod replaced an evicted pod; holds the remaining time.
     Replacement(SignedDuration),
     /// The last moves of its workload did not help.
-    Useless {
+    Ineffective {
         /// The number of consecutive moves.
         times: u32,
         /// The remaining time.
@@ -124,8 +127,8 @@ impl Ledger {
         self.entries.len() + planned >= MOST_ENTRIES
     }
 
-    /// Records that this pod is about to be evicted, and where its replacement may land. Save the ledger before the
-    /// eviction request.
+    /// Records that this pod is about to be evicted, and where its replacement may land. Save the
+    /// ledger before the eviction request.
     pub fn intend(
         &mut self,
         snapshot: &Snapshot,
@@ -192,7 +195,8 @@ impl Ledger {
             .retain(|e| e.uid != uid || e.state != State::Intended);
     }
 
-    /// Returns the number of evicted pods of a workload whose replacements are not known to be Ready.
+    /// Returns the number of evicted pods of a workload whose replacements are not known to be
+    /// Ready.
     pub fn away(&self, workload: &OwnerKey) -> u32 {
         let open = |e: &&Entry| e.workload == *workload && !matches!(e.state, State::Settled(_));
         u32::try_from(self.entries.iter().filter(open).count()).unwrap_or(u32::MAX)
@@ -215,7 +219,7 @@ impl Ledger {
         let pod = snapshot.pod(pod);
         let key = key_of(snapshot, pod);
         if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
-            return Some(Rest::Useless {
+            return Some(Rest::Ineffective {
                 times: streak.moves,
                 left: streak.until.duration_since(now),
             });

@@ -51,15 +51,16 @@ pub struct Plan {
     pub before: BalanceReport,
     /// The balance after every replacement has landed as forecast.
     pub after: BalanceReport,
-    /// Workloads whose requests differ widely from their usage, the largest share of the cluster first.
+    /// Workloads whose requests differ widely from their usage, the largest share of the cluster
+    /// first.
     pub rightsizing: Vec<Rightsizing>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
 
 impl Plan {
-    /// Returns the number of nodes that are left alone because of missing or doubtful data, as the end of a
-    /// sentence; empty if there are none.
+    /// Returns the number of nodes that are left alone because of missing or doubtful data, as the
+    /// end of a sentence; empty if there are none.
     pub fn aside(&self) -> String {
         let doubtful = |v: &&Verdict| matches!(v.class, Class::Unknown(_) | Class::Doubtful(_));
         let alone: BTreeSet<&str> = self
@@ -87,10 +88,11 @@ pub struct Move {
     pub uid: String,
     /// The node of the pod.
     pub node: String,
-    /// The node where the replacement is expected. If several may win, the one that it would fill most.
+    /// The node where the replacement is expected. If several may win, the one that it would fill
+    /// most.
     pub to: Option<String>,
-    /// Every node where the replacement may land, the most likely first, because the scheduler chooses randomly
-    /// among ties. Empty without a forecast.
+    /// Every node where the replacement may land, the most likely first, because the scheduler
+    /// chooses randomly among ties. Empty without a forecast.
     pub may_land: Vec<String>,
     /// The strategy that proposed the move.
     pub strategy: &'static str,
@@ -121,8 +123,8 @@ pub enum Reason {
     },
     /// The node of the pod is below every threshold and is emptied.
     #[error(
-        "node {} {resource} {ratio} and every other resource are at or below their thresholds ({threshold}), so the \
-         node is emptied",
+        "node {} {resource} {ratio} and every other resource are at or below their thresholds \
+         ({threshold}), so the node is emptied",
         weighed(*.basis)
     )]
     UnderusedNode {
@@ -200,12 +202,14 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns true if the pod itself is the problem, not its node. Its replacement may then land on any node.
+    /// Returns true if the pod itself is the problem, not its node. Its replacement may then land
+    /// on any node.
     pub const fn lies_in_the_pod(&self) -> bool {
         matches!(self, Reason::Restarts { .. } | Reason::Found(_))
     }
 
-    /// Returns true if the move is only a preference, which does not justify landing on a node that is hot by usage.
+    /// Returns true if the move is only a preference, which does not justify landing on a node that
+    /// is hot by usage.
     pub const fn is_a_preference(&self) -> bool {
         let balances = matches!(self, Reason::HotNode { .. } | Reason::UnderusedNode { .. });
         balances

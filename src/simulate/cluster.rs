@@ -55,8 +55,8 @@ pub(super) struct Machine {
 
 /// The template of a pod.
 #[derive(Debug)]
-pub(super) struct Role {
-    pub(super) template: Pod,
+pub(super) struct PodTemplate {
+    pub(super) facts: Pod,
     /// Its usage; `None` if no source measures it.
     pub(super) load: Option<Load>,
     pub(super) startup: SignedDuration,
@@ -68,7 +68,7 @@ pub(super) struct Role {
 #[derive(Clone, Debug)]
 pub(super) struct Life {
     pub(super) facts: Pod,
-    pub(super) role: Rc<Role>,
+    pub(super) template: Rc<PodTemplate>,
     pub(super) work: Option<usize>,
     /// The position in the order of creation.
     pub(super) serial: u64,
@@ -84,9 +84,9 @@ pub(super) struct Work {
     pub(super) key: OwnerKey,
     pub(super) kind: Kind,
     pub(super) replicas: u32,
-    pub(super) roles: Vec<Rc<Role>>,
+    pub(super) templates: Vec<Rc<PodTemplate>>,
     /// Templates of pods that left, for their replacements.
-    pub(super) vacant: VecDeque<Rc<Role>>,
+    pub(super) vacant: VecDeque<Rc<PodTemplate>>,
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
     pub(super) on: Vec<String>,
@@ -170,11 +170,11 @@ impl Cluster {
         &mut self,
         work: usize,
         name: String,
-        role: Rc<Role>,
+        template: Rc<PodTemplate>,
         created: Timestamp,
     ) -> Name {
         self.serial += 1;
-        let template = &role.template;
+        let base = &template.facts;
         let facts = Pod {
             name,
             uid: format!("sim-{:06}", self.serial),
@@ -184,14 +184,19 @@ impl Cluster {
             terminating: false,
             created,
             started: None,
-            ..template.clone()
+            ..base.clone()
         };
         self.works[work].made += 1;
-        self.adopt(facts, role, Some(work))
+        self.adopt(facts, template, Some(work))
     }
 
     /// Adds an existing pod.
-    pub(super) fn adopt(&mut self, facts: Pod, role: Rc<Role>, work: Option<usize>) -> Name {
+    pub(super) fn adopt(
+        &mut self,
+        facts: Pod,
+        template: Rc<PodTemplate>,
+        work: Option<usize>,
+    ) -> Name {
         let name = (facts.namespace.clone(), facts.name.clone());
         let covers = |g: &Guard| {
             g.facts.namespace == facts.namespace
@@ -212,7 +217,7 @@ impl Cluster {
         let (serial, none) = (self.serial, None);
         let life = Life {
             facts,
-            role,
+            template,
             work,
             serial,
             ready_at: none,
@@ -232,7 +237,7 @@ impl Cluster {
             life.facts.node = Some(node.to_owned());
             life.facts.started = Some(at);
             life.facts.phase = Phase::Running;
-            life.ready_at = Some(after(at, life.role.startup));
+            life.ready_at = Some(after(at, life.template.startup));
             ready_at = life.ready_at;
         });
         if let Some(ready_at) = ready_at {
@@ -246,7 +251,7 @@ impl Cluster {
         let Some(life) = self.pods.get(name).filter(|life| !life.facts.terminating) else {
             return;
         };
-        let (work, role) = (life.work, Rc::clone(&life.role));
+        let (work, template) = (life.work, Rc::clone(&life.template));
         let replaced = life.facts.stays();
         let down = life
             .facts
@@ -258,8 +263,8 @@ impl Cluster {
             grace,
         ) {
             (false, _) => SignedDuration::ZERO,
-            (true, Some(grace)) => role.ending.min(grace),
-            (true, None) => role.ending,
+            (true, Some(grace)) => template.ending.min(grace),
+            (true, None) => template.ending,
         };
         let gone_at = (!down).then(|| after(self.now, ending));
         self.change_pod(name, |life| {
@@ -267,7 +272,7 @@ impl Cluster {
             life.gone_at = gone_at;
         });
         if let Some(work) = work.filter(|_| replaced) {
-            self.works[work].vacant.push_back(role);
+            self.works[work].vacant.push_back(template);
         }
         self.agenda.extend(gone_at.map(|at| (at, name.clone())));
     }
@@ -306,7 +311,7 @@ impl Cluster {
             });
         } else if life.ready_at == Some(at) {
             let up = self.answers(life.facts.node.as_deref());
-            let done_at = life.role.runs.map(|runs| after(at, runs));
+            let done_at = life.template.runs.map(|runs| after(at, runs));
             self.change_pod(name, |life| {
                 life.facts.ready = up;
                 life.done_at = done_at;
@@ -353,10 +358,10 @@ impl Machine {
     }
 }
 
-impl Role {
+impl PodTemplate {
     /// Returns true if a DaemonSet owns the pod.
     pub(super) fn stays_with_its_node(&self) -> bool {
-        self.template.owners.iter().any(|o| o.kind == "DaemonSet")
+        self.facts.owners.iter().any(|o| o.kind == "DaemonSet")
     }
 }
 

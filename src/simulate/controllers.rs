@@ -10,7 +10,7 @@ use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerValue};
 use crate::model::snapshot::facts::{Effect, Phase, Taint};
 use crate::model::snapshot::objects::{Name, Object};
 
-use super::cluster::{Cluster, Life, Role, Work, after};
+use super::cluster::{Cluster, Life, PodTemplate, Work, after};
 use super::eviction;
 use super::scenario::{Kind, NodeSpec, Scenario};
 use super::setting;
@@ -154,7 +154,7 @@ fn evict_from(cluster: &mut Cluster, node: &str) {
     }
     let draining = machine.draining && machine.down.is_none();
     for pod in cluster.pods_on(node) {
-        let leaves = |life: &Life| !life.facts.terminating && !life.role.stays_with_its_node();
+        let leaves = |life: &Life| !life.facts.terminating && !life.template.stays_with_its_node();
         if !cluster.pods.get(&pod).is_some_and(leaves) {
             continue;
         }
@@ -184,17 +184,17 @@ pub(super) fn workloads(cluster: &mut Cluster) {
     }
     for work in 0..cluster.works.len() {
         let own = pods.remove(&work).unwrap_or_default();
-        let it = &cluster.works[work];
-        if it.from.is_some_and(|from| from > now) {
+        let workload = &cluster.works[work];
+        if workload.from.is_some_and(|from| from > now) {
             continue;
         }
-        if it.until.is_some_and(|until| until <= now) {
+        if workload.until.is_some_and(|until| until <= now) {
             for pod in &own {
                 cluster.remove(pod, None);
             }
             continue;
         }
-        match it.kind {
+        match workload.kind {
             Kind::StatefulSet => ordered(cluster, work, &own),
             Kind::DaemonSet => everywhere(cluster, work, &own),
             Kind::Deployment | Kind::Job => alike(cluster, work, &own),
@@ -217,26 +217,27 @@ fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
         .unwrap_or(usize::MAX)
         .saturating_sub(have);
     for _ in 0..lacks {
-        let Some(role) = next_role(cluster, work) else {
+        let Some(template) = next_template(cluster, work) else {
             return;
         };
-        let prefix = prefix(&role, &cluster.works[work]);
+        let prefix = prefix(&template, &cluster.works[work]);
         let name = loop {
             let name = format!("{prefix}-{}", cluster.random.suffix());
             if !cluster
                 .pods
-                .contains_key(&(role.template.namespace.clone(), name.clone()))
+                .contains_key(&(template.facts.namespace.clone(), name.clone()))
             {
                 break name;
             }
         };
-        make(cluster, work, name, role);
+        make(cluster, work, name, template);
     }
 }
 
 /// Returns the name prefix of a pod: the name of its ReplicaSet or Job.
-fn prefix(role: &Role, work: &Work) -> String {
-    role.template
+fn prefix(template: &PodTemplate, work: &Work) -> String {
+    template
+        .facts
         .owners
         .first()
         .map_or_else(|| work.key.name.clone(), |owner| owner.name.clone())
@@ -245,10 +246,10 @@ fn prefix(role: &Role, work: &Work) -> String {
 /// Returns the missing pods of a StatefulSet. It recreates a pod only after the old one with the
 /// same name is gone.
 fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
-    let it = &cluster.works[work];
-    let (namespace, set) = (it.key.namespace.clone(), it.key.name.clone());
+    let workload = &cluster.works[work];
+    let (namespace, set) = (workload.key.namespace.clone(), workload.key.name.clone());
     let have: BTreeSet<&str> = own.iter().map(|(_, name)| name.as_str()).collect();
-    let names = (0..it.replicas).map(|ordinal| format!("{set}-{ordinal}"));
+    let names = (0..workload.replicas).map(|ordinal| format!("{set}-{ordinal}"));
     let lacking: Vec<String> = names.filter(|name| !have.contains(name.as_str())).collect();
     for name in lacking {
         if cluster
@@ -257,17 +258,17 @@ fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
         {
             continue;
         }
-        let Some(role) = next_role(cluster, work) else {
+        let Some(template) = next_template(cluster, work) else {
             return;
         };
-        make(cluster, work, name, role);
+        make(cluster, work, name, template);
     }
 }
 
 /// Returns the missing pods of a DaemonSet. Each is created for one node, so in effect the
 /// DaemonSet schedules them.
 fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
-    let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else {
+    let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
         return;
     };
     let here: BTreeSet<&str> = own
@@ -275,7 +276,7 @@ fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
         .filter_map(|n| cluster.pods.get(n))
         .filter_map(|l| l.facts.node.as_deref())
         .collect();
-    let wanted = &role.template.node_selector;
+    let wanted = &template.facts.node_selector;
     let admits = |labels: &crate::values::selector::Labels| {
         wanted.iter().all(|(k, v)| labels.get(k) == Some(v))
     };
@@ -284,52 +285,54 @@ fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
     });
     let lacks: Vec<String> = lacks.map(|(name, _)| name.clone()).collect();
     for node in lacks {
-        let role = cluster.works[work]
+        let template = cluster.works[work]
             .vacant
             .pop_front()
-            .unwrap_or_else(|| Rc::clone(&role));
+            .unwrap_or_else(|| Rc::clone(&template));
         let name = format!(
             "{}-{}",
             cluster.works[work].key.name,
             cluster.random.suffix()
         );
         let at = setting::made_at(cluster, work);
-        let name = cluster.create(work, name, role, at);
+        let name = cluster.create(work, name, template, at);
         cluster.bind(&name, &node, at);
     }
 }
 
 fn bare(cluster: &mut Cluster, work: usize) {
     while cluster.works[work].made < cluster.works[work].replicas {
-        let Some(role) = cluster.works[work].roles.first().map(Rc::clone) else {
+        let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
             return;
         };
-        let it = &cluster.works[work];
-        let name = if it.replicas == 1 {
-            it.key.name.clone()
+        let workload = &cluster.works[work];
+        let name = if workload.replicas == 1 {
+            workload.key.name.clone()
         } else {
-            format!("{}-{}", it.key.name, it.made + 1)
+            format!("{}-{}", workload.key.name, workload.made + 1)
         };
-        make(cluster, work, name, role);
+        make(cluster, work, name, template);
     }
 }
 
 /// Returns the template of a pod that left, or of an initial one.
-fn next_role(cluster: &mut Cluster, work: usize) -> Option<Rc<Role>> {
-    let it = &mut cluster.works[work];
-    it.vacant
+fn next_template(cluster: &mut Cluster, work: usize) -> Option<Rc<PodTemplate>> {
+    let workload = &mut cluster.works[work];
+    workload
+        .vacant
         .pop_front()
-        .or_else(|| it.roles.first().map(Rc::clone))
+        .or_else(|| workload.templates.first().map(Rc::clone))
 }
 
 /// Creates a pod, on a node if the scenario places the initial pods.
-fn make(cluster: &mut Cluster, work: usize, name: String, role: Rc<Role>) {
+fn make(cluster: &mut Cluster, work: usize, name: String, template: Rc<PodTemplate>) {
     let at = setting::made_at(cluster, work);
-    let it = &cluster.works[work];
-    let turn = usize::try_from(it.made).unwrap_or_default();
-    let first = it.made < it.replicas;
-    let node = (first && !it.on.is_empty()).then(|| it.on[turn % it.on.len()].clone());
-    let name = cluster.create(work, name, role, at);
+    let workload = &cluster.works[work];
+    let turn = usize::try_from(workload.made).unwrap_or_default();
+    let first = workload.made < workload.replicas;
+    let node =
+        (first && !workload.on.is_empty()).then(|| workload.on[turn % workload.on.len()].clone());
+    let name = cluster.create(work, name, template, at);
     if let Some(node) = node.filter(|node| cluster.nodes.contains_key(node)) {
         cluster.bind(&name, &node, at);
     }

@@ -9,11 +9,15 @@ use crate::model::snapshot::objects::{Name, Object};
 use super::cluster::Cluster;
 
 /// Evicts a pod as the API server would, after checking its uid.
-pub(super) fn request(cluster: &mut Cluster, it: &Move, grace: Option<SignedDuration>) -> Outcome {
-    let name = (it.namespace.clone(), it.pod.clone());
+pub(super) fn request(
+    cluster: &mut Cluster,
+    planned: &Move,
+    grace: Option<SignedDuration>,
+) -> Outcome {
+    let name = (planned.namespace.clone(), planned.pod.clone());
     match cluster.pods.get(&name) {
         None => Outcome::Gone,
-        Some(life) if life.facts.uid != it.uid => Outcome::Changed,
+        Some(life) if life.facts.uid != planned.uid => Outcome::Changed,
         Some(_) => evict(cluster, &name, grace),
     }
 }

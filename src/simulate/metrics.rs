@@ -43,7 +43,7 @@ pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
         else {
             continue;
         };
-        let Some(load) = &life.role.load else {
+        let Some(load) = &life.template.load else {
             continue;
         };
         let started = life.facts.started.unwrap_or(life.facts.created);

@@ -9,15 +9,18 @@ use crate::decide::engine::Engine;
 use crate::decide::engine::balance_report::balance;
 use crate::model::ledger::{Ending, Settled};
 use crate::model::plan::{Balance, Class, Move, Outcome, Plan};
-use crate::model::snapshot::{Node, Snapshot};
-use crate::model::usage::Measure;
-use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Policy, Rule};
-use crate::values::{Amount, Ratio, ResourceId};
+use crate::model::snapshot::Snapshot;
+use crate::policy::{Basis, Policy};
+use crate::values::Ratio;
 
 use super::cluster::Cluster;
 use super::metrics::Used;
 use super::scenario::Scenario;
-use super::trace::{Band, Eviction, NodeTrace, Refused, Summary, Trace};
+use super::trace::{Eviction, NodeTrace, Refused, Summary, Trace};
+
+mod state;
+
+use state::{NodeState, bands, states};
 
 /// The most points of a series.
 const MOST_POINTS: i32 = 400;
@@ -130,11 +133,11 @@ impl Recorder {
         }
     }
 
-    fn note_balance(&mut self, states: &BTreeMap<&str, State<'_>>) {
+    fn note_balance(&mut self, states: &BTreeMap<&str, NodeState<'_>>) {
         let (basis, bands) = (self.trace.basis, &self.trace.bands);
         for resource in &self.resources {
             let measured = basis == Basis::Actual && ["cpu", "memory"].contains(&resource.as_str());
-            let of = |s: &State<'_>| {
+            let of = |s: &NodeState<'_>| {
                 if measured {
                     s.actual.get(resource.as_str())
                 } else {
@@ -171,7 +174,7 @@ impl Recorder {
     pub(super) fn outcome(
         &mut self,
         at: Timestamp,
-        it: &Move,
+        planned: &Move,
         age: SignedDuration,
         outcome: &Outcome,
     ) {
@@ -188,17 +191,17 @@ impl Recorder {
         self.first_moved = self.first_moved.or(Some(self.points.saturating_sub(1)));
         self.trace.evictions.push(Eviction {
             at,
-            namespace: it.namespace.clone(),
-            pod: it.pod.clone(),
-            workload: it.workload.as_ref().map(ToString::to_string),
-            from: it.node.clone(),
+            namespace: planned.namespace.clone(),
+            pod: planned.pod.clone(),
+            workload: planned.workload.as_ref().map(ToString::to_string),
+            from: planned.node.clone(),
             age,
-            foreseen: it.to.clone(),
-            may_land: it.may_land.clone(),
+            foreseen: planned.to.clone(),
+            may_land: planned.may_land.clone(),
             to: None,
             helped: None,
-            strategy: it.strategy.to_owned(),
-            reason: it.reason.to_string(),
+            strategy: planned.strategy.to_owned(),
+            reason: planned.reason.to_string(),
         });
     }
 
@@ -239,7 +242,7 @@ impl Recorder {
         let busy: BTreeSet<&str> = cluster
             .pods
             .values()
-            .filter(|l| !l.facts.finished() && !l.role.stays_with_its_node())
+            .filter(|l| !l.facts.finished() && !l.template.stays_with_its_node())
             .filter_map(|l| l.facts.node.as_deref())
             .collect();
         let summary = Summary {
@@ -302,128 +305,4 @@ impl Recorder {
 fn foreseen<'e>(all: &'e [Eviction], one: &'e Eviction) -> impl Iterator<Item = &'e String> {
     let twin = move |other: &&Eviction| other.at == one.at && other.workload == one.workload;
     all.iter().filter(twin).flat_map(|e| &e.may_land)
-}
-
-/// A node at one time.
-struct State<'r> {
-    pods: u32,
-    actual: BTreeMap<&'r str, Ratio>,
-    requests: BTreeMap<&'r str, Ratio>,
-}
-
-/// Computes the current state of each node.
-fn states<'c>(
-    resources: &'c BTreeSet<String>,
-    snapshot: &'c Snapshot,
-    used: &Used<'_>,
-) -> BTreeMap<&'c str, State<'c>> {
-    let find = |name: &'c str| Some((name, snapshot.resources.find(name)?));
-    let weighed: Vec<(&str, ResourceId)> = resources.iter().filter_map(|name| find(name)).collect();
-    let measured = [
-        find("cpu").map(|r| (r, cpu as Part)),
-        find("memory").map(|r| (r, memory as Part)),
-    ];
-    let state = |node: &'c Node| {
-        let pods = || node.pods.iter().map(|pod| &snapshot.pod(*pod).requests);
-        let sum = |r: ResourceId| pods().fold(Amount::ZERO, |sum, requests| sum.plus(requests[r]));
-        let real = used.nodes.get(node.name.as_str());
-        let actual = measured.iter().flatten().filter_map(|((name, r), part)| {
-            Some((*name, part(real?).share_of(node.allocatable[*r])?))
-        });
-        let requests = weighed
-            .iter()
-            .filter_map(|(name, r)| Some((*name, sum(*r).share_of(node.allocatable[*r])?)));
-        let count = u32::try_from(node.pods.len()).unwrap_or(u32::MAX);
-        (
-            node.name.as_str(),
-            State {
-                pods: count,
-                actual: actual.collect(),
-                requests: requests.collect(),
-            },
-        )
-    };
-    snapshot.nodes.iter().map(state).collect()
-}
-
-/// Returns the usage of one resource.
-type Part = fn(&Measure) -> Amount;
-
-const fn cpu(of: &Measure) -> Amount {
-    of.cpu
-}
-
-const fn memory(of: &Measure) -> Amount {
-    of.memory
-}
-
-/// Returns the basis of the first strategy that balances or packs, and its thresholds if they are
-/// the same for all nodes.
-fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
-    let packs = |rule: &Rule| {
-        if let Rule::HighNodeUtilization(rule) = rule {
-            Some(rule.clone())
-        } else {
-            None
-        }
-    };
-    let mut rules = policy.strategies.iter().map(|s| &s.rule);
-    if let Some(rule) = rules.clone().find_map(LowNodeUtilization::of) {
-        let pool = rule
-            .pools
-            .first()
-            .filter(|_| rule.pools.len() == 1 && !rule.deviation);
-        let high = |name: &str| {
-            pool?
-                .targets
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, r)| *r)
-        };
-        let band = |(name, low): &(String, Ratio)| {
-            Some((
-                name.clone(),
-                Band {
-                    low: *low,
-                    high: high(name)?,
-                },
-            ))
-        };
-        return (
-            rule.basis,
-            pool.iter()
-                .flat_map(|p| p.thresholds.iter())
-                .filter_map(band)
-                .collect(),
-        );
-    }
-    let rule: Option<HighNodeUtilization> = rules.find_map(packs);
-    let band = |(name, low): &(String, Ratio)| {
-        (
-            name.clone(),
-            Band {
-                low: *low,
-                high: Ratio::ONE,
-            },
-        )
-    };
-    let basis = rule.as_ref().map_or(Basis::Actual, |r| r.basis);
-    (
-        basis,
-        rule.iter()
-            .flat_map(|r| r.thresholds.iter().map(band))
-            .collect(),
-    )
-}
-
-impl Band {
-    /// Returns the share of these nodes that are idle or hot.
-    fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
-        let outside = ratios
-            .iter()
-            .filter(|r| **r <= self.low || **r > self.high)
-            .count();
-        let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-        Ratio::new(count(outside) / count(ratios.len()))
-    }
 }

@@ -158,7 +158,7 @@ pub enum Kind {
     Deployment,
     /// Replaces a pod by one with the same name after the old one is gone.
     StatefulSet,
-    /// Runs one pod on each node, whatever its taints.
+    /// Runs one pod on each node, regardless of taints.
     DaemonSet,
     /// Replaces a pod that has not completed.
     Job,

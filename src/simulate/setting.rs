@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::{
-    Budget, Marks, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates,
+    Annotations, Budget, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates,
     Toleration, Volumes,
 };
 use crate::model::snapshot::objects::Object;
@@ -15,7 +15,7 @@ use crate::model::usage::Measure;
 use crate::policy::Policy;
 use crate::values::selector::{Labels, Selector};
 
-use super::cluster::{Cluster, Guard, Machine, Role, Work, after, owner};
+use super::cluster::{Cluster, Guard, Machine, PodTemplate, Work, after, owner};
 use super::load::Load;
 use super::scenario::{Given, Kind, NodeSpec, Placement, Scenario, Workload};
 
@@ -71,8 +71,8 @@ pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
 }
 
 fn add(cluster: &mut Cluster, workload: &Workload) {
-    let role = Rc::new(Role {
-        template: template(workload),
+    let template = Rc::new(PodTemplate {
+        facts: template_facts(workload),
         load: Some(workload.load()),
         startup: workload.startup,
         ending: workload.ending,
@@ -93,7 +93,7 @@ fn add(cluster: &mut Cluster, workload: &Workload) {
         },
         kind: workload.kind,
         replicas: workload.replicas,
-        roles: vec![role],
+        templates: vec![template],
         vacant: VecDeque::new(),
         from,
         until,
@@ -116,7 +116,7 @@ fn add(cluster: &mut Cluster, workload: &Workload) {
 }
 
 /// Creates the template of a workload's pods.
-fn template(workload: &Workload) -> Pod {
+fn template_facts(workload: &Workload) -> Pod {
     let mut labels = workload.labels.clone();
     labels.insert("app".to_owned(), workload.name.clone());
     let owners = match workload.kind {
@@ -147,7 +147,7 @@ fn template(workload: &Workload) -> Pod {
         name: String::new(),
         uid: String::new(),
         labels,
-        marks: Marks::default(),
+        annotations: Annotations::default(),
         owners,
         node: None,
         phase: Phase::Pending,
@@ -264,8 +264,8 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
         }));
     let mut works: BTreeMap<OwnerKey, usize> = BTreeMap::new();
     for pod in &snapshot.pods {
-        let role = Rc::new(Role {
-            template: (**pod).clone(),
+        let template = Rc::new(PodTemplate {
+            facts: (**pod).clone(),
             load: measured(given, pod).map(Load::steady),
             startup: SignedDuration::from_secs(5),
             ending: SignedDuration::from_secs(5),
@@ -279,9 +279,9 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
         });
         if let Some(work) = work.filter(|_| pod.stays()) {
             cluster.works[work].replicas += 1;
-            cluster.works[work].roles.push(Rc::clone(&role));
+            cluster.works[work].templates.push(Rc::clone(&template));
         }
-        let name = cluster.adopt((**pod).clone(), role, work);
+        let name = cluster.adopt((**pod).clone(), template, work);
         if pod.terminating {
             cluster.let_go(&name);
         }
@@ -304,12 +304,12 @@ fn found(cluster: &mut Cluster, key: OwnerKey) -> usize {
         _ => Kind::Deployment,
     };
     let none = VecDeque::new();
-    let (roles, vacant, on) = (Vec::new(), none, Vec::new());
+    let (templates, vacant, on) = (Vec::new(), none, Vec::new());
     cluster.works.push(Work {
         key,
         kind,
         replicas: 0,
-        roles,
+        templates,
         vacant,
         from: None,
         until: None,

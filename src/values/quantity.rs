@@ -442,7 +442,7 @@ mod tests {
         }
 
         #[test]
-        similar_texts_are_within_the_cap_or_rejected(
+        fn similar_texts_are_within_the_cap_or_rejected(
             text in "[-+]?[0-9.]{0,30}[eEinumkKMGTP]{0,2}[-+]?[0-9]{0,22}",
         ) {
             if let Ok(Quantity(nanos)) = Quantity::parse(&text) {

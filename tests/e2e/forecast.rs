@@ -25,7 +25,7 @@ const LIVE: std::ops::Range<u64> = 1000..1060;
 
 /// Rewrites tests/data/placements: `cargo test --test e2e record_placements -- --ignored`.
 #[test]
-#[ignore = "writes the cases that tests/placements replays"]
+#[ignore = "writes the cases that tests/it/placements.rs replays"]
 fn record_placements() {
     with_scheduler_flags(log::FLAGS, async |control_plane| {
         let mut stage = Stage::new(control_plane);

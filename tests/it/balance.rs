@@ -1,4 +1,5 @@
-//! The balancing strategies: duplicates, topology spread, packing, and all of them as descheduler would choose.
+//! The balancing strategies: duplicates, topology spread and packing, also in the exact mode of
+//! descheduler.
 
 use std::fmt::Write as _;
 
@@ -43,7 +44,7 @@ fn spread() -> Policy {
     ))
 }
 
-/// Empties nodes at or below 20 % of cpu.
+/// Empties nodes at or below 20% of cpu.
 fn high() -> HighNodeUtilization {
     HighNodeUtilization {
         basis: Basis::Requests,
@@ -55,7 +56,7 @@ fn high() -> HighNodeUtilization {
     }
 }
 
-/// From above 50 % of requested cpu to at most 20 %.
+/// Moves pods from nodes above 50% of requested cpu to nodes at or below 20%.
 fn low() -> LowNodeUtilization {
     LowNodeUtilization {
         basis: Basis::Requests,
@@ -80,7 +81,7 @@ fn exact(policy: Policy) -> Policy {
     }
 }
 
-/// On a cluster whose scheduler packs.
+/// Uses a cluster whose scheduler packs.
 fn pack(rule: HighNodeUtilization) -> Policy {
     let mut policy = only(Rule::HighNodeUtilization(rule));
     policy.scheduler.fit.strategy = FitStrategy::MostAllocated;
@@ -93,7 +94,7 @@ fn even(rule: LowNodeUtilization) -> Policy {
     exact(only(Rule::LowNodeUtilization(rule)))
 }
 
-/// Pods of one app on zones of one node each, so many on each.
+/// Creates pods of one app in zones of one node each, this many per zone.
 fn zones(sizes: &[usize]) -> Cluster {
     let mut text = String::new();
     for (position, size) in sizes.iter().enumerate() {
@@ -111,17 +112,17 @@ mod duplicates {
     use super::*;
 
     #[test]
-    fn four_on_one_of_three_nodes_keep_two_there() {
+    fn of_four_replicas_on_one_of_three_nodes_two_stay() {
         let cluster = Cluster::parse("node a\n web*4 cpu=100m\nnode b\nnode c");
         assert_snapshot!(text(&cluster.plan_by(duplicates())), @r"
-        move web-4 from a to b: 4 of 4 replicas are on this node, 2 would be its share
-        move web-3 from a to c: 3 of 4 replicas are on this node, 2 would be its share
+        move web-4 from a to b: 4 of 4 replicas are on this node, and its share is 2
+        move web-3 from a to c: 3 of 4 replicas are on this node, and its share is 2
         ");
         assert_eq!(cluster.plan_by(exact(duplicates())).moves.len(), 2);
     }
 
     #[test]
-    fn what_differs_in_owner_namespace_or_image_is_no_duplicate() {
+    fn pods_of_different_owners_namespaces_or_images_are_not_duplicates() {
         let different = "node a\n web cpu=1\n api cpu=1\n web cpu=1 namespace=other\nnode b";
         let images = "node a\n web cpu=1 image=v1\n web cpu=1 image=v2\nnode b";
         for cluster in [different, images] {
@@ -132,7 +133,7 @@ mod duplicates {
     }
 
     #[test]
-    fn a_pod_of_two_owners_goes_once() {
+    fn a_pod_with_two_owners_moves_once() {
         let mut cluster = Cluster::parse("node a\n web*2 cpu=1\nnode b");
         let snapshot = cluster.snapshot(&duplicates());
         for id in snapshot.pod_ids() {
@@ -151,32 +152,32 @@ mod duplicates {
     }
 
     #[test]
-    fn the_least_important_goes_and_what_is_protected_stays() {
+    fn the_least_important_pod_moves_and_protected_pods_stay() {
         let cluster = "node a\n web cpu=1 priority=5\n web cpu=1 priority=1\n web cpu=1 priority=1 emptydir\nnode b\nnode c";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(duplicates())), @r"
-        move web-2 from a to b: 3 of 3 replicas are on this node, 1 would be its share
-        move web-1 from a to c: 2 of 3 replicas are on this node, 1 would be its share
+        move web-2 from a to b: 3 of 3 replicas are on this node, and its share is 1
+        move web-1 from a to c: 2 of 3 replicas are on this node, and its share is 1
         ");
     }
 
     #[test]
-    fn only_nodes_that_may_take_the_pods_are_shared_among() {
+    fn only_nodes_that_may_run_the_pods_count_for_the_share() {
         let cluster =
             |b: &str| Cluster::parse(&format!("node a\n web*3 cpu=1\nnode b {b}\nnode c"));
         let moves = |b: &str, policy: Policy| cluster(b).plan_by(policy).moves.len();
-        // Three over three nodes leave one; over two they leave two.
+        // Three pods over three nodes: one per node. Over two nodes: two per node.
         assert_eq!(moves("", duplicates()), 2);
         assert_eq!(moves("taint=x:NoSchedule", duplicates()), 1);
         assert_eq!(moves("cordoned", duplicates()), 1);
-        // descheduler lets two go for two places; the scheduler would use one of them only in need.
+        // descheduler evicts two for two nodes, although the scheduler would avoid one of them.
         assert_eq!(moves("taint=x:PreferNoSchedule", duplicates()), 1);
         assert_eq!(moves("taint=x:PreferNoSchedule", exact(duplicates())), 2);
-        // A cordon is no taint, and descheduler looks at taints alone.
+        // A cordon is not a taint, and descheduler considers only taints.
         assert_eq!(moves("cordoned", exact(duplicates())), 2);
         let full = cluster("cpu=500m").plan_by(duplicates());
         assert_snapshot!(text(&full), @r"
-        move web-3 from a to c: 3 of 3 replicas are on this node, 1 would be its share
-        keep web-2 on a: would land on c, where nothing is gained
+        move web-3 from a to c: 3 of 3 replicas are on this node, and its share is 1
+        keep web-2 on a: its replacement could land on c, where the move would improve nothing
         ");
     }
 }
@@ -185,7 +186,7 @@ mod topology {
     use super::*;
 
     #[test]
-    fn as_many_go_as_descheduler_lets_go_and_here_no_more() {
+    fn exact_mode_moves_as_many_pods_as_descheduler() {
         for (sizes, theirs, ours) in [
             (&[0, 0, 5][..], 3, 3),
             (&[1, 1, 9], 5, 5),
@@ -207,16 +208,16 @@ mod topology {
     }
 
     #[test]
-    fn each_move_says_which_places_are_too_far_apart() {
+    fn each_move_names_the_domains_that_differ_too_much() {
         assert_snapshot!(text(&zones(&[0, 0, 5]).plan_by(spread())), @r"
-        move web-5 from n2 to n0: zone z2 has 5 pods and z0 has 0, maxSkew is 1
-        move web-4 from n2 to n1: zone z2 has 4 pods and z1 has 0, maxSkew is 1
-        move web-3 from n2 to n0: zone z2 has 3 pods and z0 has 1, maxSkew is 1
+        move web-5 from n2 to n0: zone z2 has 5 pods and z0 has 0, and maxSkew is 1
+        move web-4 from n2 to n1: zone z2 has 4 pods and z1 has 0, and maxSkew is 1
+        move web-3 from n2 to n0: zone z2 has 3 pods and z0 has 1, and maxSkew is 1
         ");
     }
 
     #[test]
-    fn the_lowest_priority_goes_first() {
+    fn the_lowest_priority_moves_first() {
         let mut cluster = String::from("node n0 labels=zone:a\nnode n1 labels=zone:b\n");
         for priority in [20, 0, 30, 10] {
             let _ = writeln!(cluster, " web cpu=1 spread=zone:1 priority={priority}");
@@ -229,7 +230,7 @@ mod topology {
     }
 
     #[test]
-    fn a_constraint_that_need_not_be_kept_counts_on_request() {
+    fn soft_constraints_count_on_request() {
         let cluster =
             "node n0 labels=zone:a\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:1 soft";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 0);
@@ -249,8 +250,9 @@ mod topology {
     }
 
     #[test]
-    fn with_too_few_places_the_least_counts_as_empty() {
-        // Of three places that there should be, two are there: 4 is 4 above nothing, and 3 may be.
+    fn with_too_few_domains_the_smallest_count_is_zero() {
+        // Only two of the three required domains exist, so the smallest count is zero. 4 exceeds it
+        // by 4, and 3 is allowed.
         let cluster = "node n0 labels=zone:a\n web*2 cpu=1 spread=zone:3 domains=3\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:3 domains=3";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
         assert_eq!(
@@ -267,16 +269,16 @@ mod topology {
     }
 
     #[test]
-    fn nobody_goes_to_a_place_that_cannot_take_it() {
+    fn no_pod_moves_if_the_other_domain_cannot_run_it() {
         let cluster =
             "node n0 labels=zone:a cpu=1500m\nnode n1 labels=zone:b\n web*6 cpu=1 spread=zone:1";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(spread())), @r"
-        move web-6 from n1 to n0: zone b has 6 pods and a has 0, maxSkew is 1
-        keep web-1 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-2 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-3 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-4 on n1: no other node can take it: 1 is without enough cpu to request
-        keep web-5 on n1: no other node can take it: 1 is without enough cpu to request
+        move web-6 from n1 to n0: zone b has 6 pods and a has 0, and maxSkew is 1
+        keep web-1 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-2 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-3 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-4 on n1: no other node can take it: 1 is short of cpu by requests
+        keep web-5 on n1: no other node can take it: 1 is short of cpu by requests
         ");
         let none = cluster.replace("cpu=1500m", "cordoned");
         assert_eq!(
@@ -286,7 +288,7 @@ mod topology {
     }
 
     #[test]
-    fn pods_that_may_not_go_are_counted_here_and_not_in_the_exact_mode() {
+    fn protected_pods_count_except_in_exact_mode() {
         let cluster = "node n0 labels=zone:a\n web cpu=1 spread=zone:1\nnode n1 labels=zone:b\n web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
         assert_eq!(
@@ -300,36 +302,36 @@ mod packing {
     use super::*;
 
     #[test]
-    fn a_node_is_emptied_into_the_fullest_that_takes_it() {
+    fn pods_move_to_the_fullest_feasible_node() {
         let cluster = Cluster::parse(
             "node n1\n web cpu=500m\n api cpu=200m\nnode n2\n web cpu=4\nnode n3\n api cpu=3",
         );
         let plan = cluster.plan_by(pack(high()));
         assert_snapshot!(text(&plan), @r"
-        move api-1 from n1 to n2: node requests: cpu 8.8% and all else is not above its threshold of 20%, so it is emptied
-        move web-1 from n1 to n2: node requests: cpu 8.8% and all else is not above its threshold of 20%, so it is emptied
+        move api-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or below their thresholds (20%), so the node is emptied
+        move web-1 from n1 to n2: node requests: cpu 8.8% and every other resource are at or below their thresholds (20%), so the node is emptied
         ");
         assert_snapshot!(nodes(&plan), @r"
         n1: at or below every threshold: to be emptied
-        n2: above a threshold: stays, and may take pods
-        n3: above a threshold: stays, and may take pods
+        n2: above a threshold: stays and may take pods
+        n3: above a threshold: stays and may take pods
         ");
     }
 
     #[test]
-    fn a_node_that_cannot_be_emptied_is_left_whole() {
+    fn a_node_that_cannot_be_emptied_keeps_all_pods() {
         let cluster =
             Cluster::parse("node n1\n big cpu=900m\n small cpu=100m\nnode n2 cpu=1\n web cpu=500m");
         assert_snapshot!(text(&cluster.plan_by(pack(high()))), @r"
-        keep big-1 on n1: no other node can take it: 1 is without enough cpu to request
-        keep small-1 on n1: its node is emptied as a whole or not at all, and big-1 has to stay
+        keep big-1 on n1: no other node can take it: 1 is short of cpu by requests
+        keep small-1 on n1: its node is emptied completely or not at all, and big-1 has to stay
         ");
-        // descheduler takes what it can get, by the room of all nodes together.
+        // descheduler evicts as many pods as fit the combined room of all nodes.
         assert_eq!(cluster.plan_by(exact(pack(high()))).moves.len(), 1);
     }
 
     #[test]
-    fn what_every_node_has_keeps_no_node_but_what_may_never_go_does() {
+    fn daemon_pods_do_not_keep_a_node_but_protected_pods_do() {
         let cluster = "node n1\n agent cpu=100m daemon\n lost cpu=100m bare\n web cpu=100m\nnode n2\n api cpu=4";
         let moved = |cluster: &str, policy| {
             let moves = Cluster::parse(cluster).plan_by(policy).moves;
@@ -340,12 +342,12 @@ mod packing {
             moved(&cluster.replace(" lost cpu=100m bare\n", ""), pack(high())),
             ["web-1"]
         );
-        // descheduler takes what it may.
+        // descheduler evicts the pods that it may evict.
         assert_eq!(moved(cluster, exact(pack(high()))), ["web-1"]);
     }
 
     #[test]
-    fn where_all_are_below_the_emptier_go_to_the_fuller() {
+    fn if_every_node_is_underused_pods_move_to_the_fuller_ones() {
         let cluster = Cluster::parse(
             "node n1\n a cpu=100m\nnode n2\n b cpu=200m\nnode n3\n c cpu=300m\nnode n4 cordoned\n d cpu=50m",
         );
@@ -357,11 +359,11 @@ mod packing {
             .collect();
         assert_eq!(moves, [("n4", "n3"), ("n1", "n3"), ("n2", "n3")]);
         let theirs = cluster.plan_by(exact(pack(high())));
-        assert_snapshot!(text(&theirs), @"default: every other node is below its thresholds too, or cordoned: none takes pods");
+        assert_snapshot!(text(&theirs), @"default: no other node can take pods: each is below its thresholds or cordoned");
     }
 
     #[test]
-    fn nodes_are_emptied_only_when_there_are_enough_of_them() {
+    fn nodes_are_emptied_only_above_number_of_nodes() {
         let cluster = Cluster::parse("node n1\n a cpu=100m\nnode n2\n b cpu=4");
         let rule = || HighNodeUtilization {
             number_of_nodes: 1,
@@ -370,13 +372,13 @@ mod packing {
         for policy in [pack(rule()), exact(pack(rule()))] {
             assert_eq!(
                 text(&cluster.plan_by(policy)),
-                "default: nodes below their thresholds: 1; numberOfNodes asks for more than 1"
+                "default: nodes below their thresholds: 1; numberOfNodes requires more than 1"
             );
         }
     }
 
     #[test]
-    fn pods_without_a_request_that_counts_stay_on_request() {
+    fn pods_without_thresholding_requests_stay_on_request() {
         let cluster =
             Cluster::parse("node n1\n a cpu=100m image=x\n b cpu=100m\nnode n2\n c cpu=4");
         let rule = || HighNodeUtilization {
@@ -400,7 +402,7 @@ mod as_descheduler {
     use super::*;
 
     #[test]
-    fn the_marks_themselves_are_below_and_not_above() {
+    fn a_ratio_equal_to_a_threshold_or_target_does_not_exceed_it() {
         let cluster = |a: &str, b: &str| {
             Cluster::parse(&format!(
                 "node n1 cpu=10\n x*5 cpu={a}\nnode n2 cpu=10\n y cpu={b}"
@@ -415,7 +417,7 @@ mod as_descheduler {
         };
         assert_eq!(classes("1", "2"), ["even", "cold"]);
         assert_eq!(classes("1001m", "2001m"), ["hot", "even"]);
-        // 55 % times 100 is a little more than 55 in binary.
+        // 55% times 100 is slightly more than 55 in binary floating point.
         let marks = |percent| LowNodeUtilization {
             pools: vec![Pool {
                 targets: shares(&[("cpu", percent)]),
@@ -432,7 +434,7 @@ mod as_descheduler {
     }
 
     #[test]
-    fn priority_then_quality_decide_and_usage_does_not() {
+    fn pods_are_ordered_by_priority_and_quality_of_service() {
         let cluster =
             "node n1\n a cpu=2 priority=2\n b cpu=500m priority=1\n c cpu=2\n d cpu=1\nnode n2";
         let plan = Cluster::parse(cluster).plan_by(even(low()));
@@ -440,14 +442,15 @@ mod as_descheduler {
     }
 
     #[test]
-    fn the_room_of_all_destinations_is_one_and_the_last_pod_may_overshoot_it() {
-        // 4 cores of room together: 3 pods of 1.5 cores go, although no node takes the third.
+    fn destinations_share_their_room_and_the_last_pod_may_exceed_it() {
+        // The combined room is 4 cores. Three pods of 1.5 cores move, although no node has room for
+        // the third.
         let cluster = "node n1 cpu=30\n a*20 cpu=1500m\nnode n2 cpu=4\nnode n3 cpu=4";
         assert_eq!(Cluster::parse(cluster).plan_by(even(low())).moves.len(), 3);
     }
 
     #[test]
-    fn exits_come_in_order() {
+    fn notes_are_in_the_order_of_the_checks() {
         let note = |cluster: &str, number_of_nodes: u32| {
             let rule = LowNodeUtilization {
                 number_of_nodes,
@@ -471,7 +474,7 @@ mod as_descheduler {
     }
 
     #[test]
-    fn a_destination_must_be_tolerated_and_soft_taints_are() {
+    fn a_destination_needs_tolerations_except_for_soft_taints() {
         let moves = |taint: &str, pod: &str| {
             let cluster = format!("node n1\n a*3 cpu=2 {pod}\nnode n2 taint={taint}");
             Cluster::parse(&cluster).plan_by(even(low()))
@@ -491,7 +494,7 @@ mod as_descheduler {
     }
 
     #[test]
-    fn terminating_pods_are_use_and_never_victims() {
+    fn terminating_pods_count_as_load_and_never_move() {
         let plan = Cluster::parse("node n1\n a*2 cpu=2 terminating\n b cpu=1\nnode n2")
             .plan_by(even(low()));
         assert_eq!(
@@ -504,7 +507,7 @@ mod as_descheduler {
     }
 
     #[test]
-    fn a_reading_decides_by_actual_usage_and_pods_without_one_stay() {
+    fn actual_usage_comes_from_readings_and_unmeasured_pods_stay() {
         let actual = |cluster: &str, resource: &str| {
             let pools = vec![Pool {
                 name: "default".to_owned(),
@@ -530,7 +533,7 @@ mod as_descheduler {
     }
 
     #[test]
-    fn a_node_that_has_given_its_share_is_left() {
+    fn a_node_at_its_eviction_limit_gives_no_more_pods() {
         let rule = LowNodeUtilization {
             per_node: Some(1),
             ..low()
@@ -541,7 +544,7 @@ mod as_descheduler {
     }
 
     #[test]
-    fn by_deviation_the_mean_moves_the_marks() {
+    fn deviation_thresholds_follow_the_mean() {
         let pools = vec![Pool {
             thresholds: shares(&[("cpu", 10.0)]),
             targets: shares(&[("cpu", 10.0)]),
@@ -558,7 +561,8 @@ mod as_descheduler {
     }
 }
 
-/// Up to seven nodes in up to three zones, with pods of a few apps, some of which stay.
+/// Generates up to seven nodes in up to three zones, with pods of a few apps, some of them
+/// protected.
 fn clusters() -> impl Strategy<Value = String> {
     let mark = prop::sample::select(vec![
         "",
@@ -620,7 +624,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn planned_twice_a_plan_is_the_same(cluster in clusters()) {
+    fn planning_twice_gives_the_same_plan(cluster in clusters()) {
         let cluster = Cluster::parse(&cluster);
         for policy in [duplicates(), spread(), pack(high()), even(low())] {
             for policy in [policy.clone(), exact(policy)] {
@@ -631,13 +635,14 @@ proptest! {
     }
 
     #[test]
-    fn carried_out_as_foreseen_nothing_is_left_to_do(text_cluster in clusters()) {
+    fn after_a_plan_lands_as_forecast_nothing_is_left_to_do(text_cluster in clusters()) {
         for policy in [duplicates(), spread(), pack(high())] {
             let mut cluster = Cluster::parse(&text_cluster);
             let plan = cluster.plan_by(policy.clone());
             carry_out(&mut cluster, &plan);
             let again = cluster.plan_by(policy.clone());
-            // What would have landed badly at first may land well once others have left, and nothing else is asked for.
+            // A pod with a bad landing before may have a good one after others have left. The
+            // strategy asks for nothing else.
             let landing = ["no-room", "would-return", "would-not-help"];
             let stayed = |pod: &str| plan.kept.iter().any(|k| k.pod == pod && landing.contains(&k.refusal.code()));
             prop_assert!(again.moves.iter().all(|m| stayed(&m.pod)), "{}\nthen\n{}", text(&plan), text(&again));
@@ -650,7 +655,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_moves_who_may_not_or_need_not(text_cluster in clusters()) {
+    fn only_allowed_and_necessary_moves_are_planned(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
         for policy in [duplicates(), spread(), pack(high()), even(low())] {
             for policy in [policy.clone(), exact(policy)] {
@@ -660,7 +665,7 @@ proptest! {
                 for m in &plan.moves {
                     let id = snapshot.find_pod(&m.namespace, &m.pod).unwrap();
                     let pod = snapshot.pod(id);
-                    let fixed = pod.owners.is_empty() || pod.owners[0].kind == "DaemonSet" || pod.volumes.local || pod.marks.mirror || pod.terminating;
+                    let fixed = pod.owners.is_empty() || pod.owners[0].kind == "DaemonSet" || pod.volumes.local || pod.annotations.mirror || pod.terminating;
                     prop_assert!(!fixed && seen.insert(id), "{}", text(&plan));
                     let home = snapshot.node(pod.node.unwrap());
                     prop_assert!(home.ready && m.to.as_deref() != Some(home.name.as_str()));
@@ -676,7 +681,7 @@ proptest! {
     }
 
     #[test]
-    fn a_node_is_left_empty_or_whole(text_cluster in clusters()) {
+    fn a_node_is_emptied_completely_or_not_at_all(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan_by(pack(high()));
         for kept in &plan.kept {

@@ -1,4 +1,5 @@
-//! The ledger: replacements rest, workloads give a little at a time, and what did not help is not repeated.
+//! Cooldown: replacements rest, a workload moves a few pods at a time, and ineffective moves are
+//! not repeated.
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Ending, Ledger};
@@ -47,7 +48,7 @@ impl Watch {
             .decide(&self.cluster.snapshot(&self.policy()), self.now)
     }
 
-    /// Carries the plan out; every replacement lands on this node a second later.
+    /// Carries out the plan. Every replacement lands on this node a second later.
     fn act(&mut self, land_on: &str) -> usize {
         let plan = self.plan();
         let snapshot = self.cluster.snapshot(&self.policy());
@@ -88,7 +89,7 @@ fn one_at_a_time() -> String {
 }
 
 #[test]
-fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time() {
+fn each_return_to_the_same_node_doubles_the_rest_of_the_workload() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let mut evicted_at = Vec::new();
     for _ in 0..(4 * 60 * 4) {
@@ -106,7 +107,7 @@ fn what_comes_back_to_its_node_makes_the_workload_rest_twice_as_long_each_time()
 }
 
 #[test]
-fn whose_moves_do_not_help_again_and_again_is_counted() {
+fn workloads_with_repeatedly_ineffective_moves_are_counted() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let mut seen = Vec::new();
     while watch.engine.ledger().repeatedly_ineffective() == 0 {
@@ -134,23 +135,23 @@ fn whose_moves_do_not_help_again_and_again_is_counted() {
 }
 
 #[test]
-fn what_helped_lets_the_older_siblings_go_on() {
+fn after_a_move_that_helped_older_siblings_may_move() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     for _ in 0..3 {
         assert_eq!(watch.act("n2"), 1, "{}", text(&watch.plan()));
         watch.pass(30);
     }
-    assert_eq!(watch.act("n2"), 0, "n1 is at half its cores now");
+    assert_eq!(watch.act("n2"), 0, "n1 uses half its cores now");
     assert_eq!(watch.ending(), ["Settled(Helped)"; 3]);
 }
 
 #[test]
-fn a_replacement_rests_wherever_it_landed() {
+fn a_replacement_rests_on_any_node() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     watch.act("n2");
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(Helped)"]);
-    // Others make n2 hot: the replacement there is asked for, and rests.
+    // Other pods make n2 hot. The strategy selects the replacement there, and it rests.
     let mut more = Cluster::parse("node n2\n  other*6 cpu=100m uses=1 daemon");
     watch
         .cluster
@@ -177,7 +178,7 @@ fn a_replacement_rests_wherever_it_landed() {
 }
 
 #[test]
-fn no_more_of_a_workload_is_away_than_the_limit_allows() {
+fn the_workload_limit_bounds_the_pods_being_replaced() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
     assert_eq!(plan.moves.len(), 1);
@@ -189,7 +190,7 @@ fn no_more_of_a_workload_is_away_than_the_limit_allows() {
         &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()),
     );
     watch.pass(60);
-    // Nothing has replaced it yet, so the next has to wait.
+    // Nothing has replaced the pod yet, so the next one has to wait.
     let plan = watch.plan();
     assert!(plan.moves.is_empty());
     assert!(
@@ -202,12 +203,12 @@ fn no_more_of_a_workload_is_away_than_the_limit_allows() {
 }
 
 #[test]
-fn a_crash_after_writing_down_and_before_evicting_is_taken_for_an_eviction_for_a_minute() {
+fn a_recorded_eviction_counts_for_a_minute_after_a_crash() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
-    // All that is left after the crash is what was written.
+    // Only the stored ledger survives the crash.
     let written = watch.engine.ledger().write();
     watch.engine.reload(Ledger::parse(&written).unwrap());
     watch.pass(30);
@@ -224,7 +225,7 @@ fn a_crash_after_writing_down_and_before_evicting_is_taken_for_an_eviction_for_a
 }
 
 #[test]
-fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
+fn a_crash_after_an_eviction_loses_nothing() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());
@@ -255,7 +256,7 @@ fn a_crash_after_evicting_and_before_writing_that_down_forgets_no_eviction() {
 }
 
 #[test]
-fn a_refused_eviction_leaves_no_trace() {
+fn a_refused_eviction_leaves_no_entry() {
     let mut watch = Watch::new(HOT, &one_at_a_time());
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());
@@ -278,9 +279,10 @@ fn one_at_a_time_by(strategy: &str) -> String {
     format!("limits: {{perWorkload: 1}}\nstrategies: [{{{strategy}}}]\n")
 }
 
-/// A new pod is all that was asked for: that the scheduler finds the same node good again is no circle.
+/// Only a new pod was required, so it does not matter that the scheduler chooses the same node
+/// again.
 #[test]
-fn what_goes_for_its_age_may_come_back_to_its_node() {
+fn a_pod_evicted_for_its_age_may_return_to_its_node() {
     let policy = one_at_a_time_by("podLifeTime: {maxPodLifeTimeSeconds: 3600, states: [Running]}");
     let mut watch = Watch::new(OLD, &policy);
     for _ in 0..4 {
@@ -288,12 +290,13 @@ fn what_goes_for_its_age_may_come_back_to_its_node() {
         watch.pass(15);
     }
     assert_eq!(watch.ending(), ["Settled(Renewed)"; 4]);
-    assert_eq!(watch.act("n1"), 0, "all are young");
+    assert_eq!(watch.act("n1"), 0, "all pods are young");
 }
 
-/// Its ReplicaSet has replaced it long ago: nothing is awaited, and what comes later is no replacement.
+/// The ReplicaSet replaced the failed pod long ago, so no replacement is expected and newer pods
+/// are none.
 #[test]
-fn a_failed_pod_that_is_cleared_away_holds_its_workload_up_in_nothing() {
+fn evicting_a_failed_pod_does_not_delay_its_workload() {
     let mut watch = Watch::new(OLD, &one_at_a_time_by("removeFailedPods: {}"));
     let plan = watch.plan();
     let snapshot = watch.cluster.snapshot(&watch.policy());

@@ -191,9 +191,7 @@ fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used()
 #[test]
 fn every_class_of_a_node_has_a_colour_and_no_two() {
     let page = read("docs/reasons.md");
-    let (_, section) = page
-        .split_once("## What a strategy takes a node for")
-        .unwrap();
+    let (_, section) = page.split_once("## Classes of nodes").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let mut all: Vec<&str> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What is applied to a cluster: it fits the program, and grants and allows no more than is needed.
+//! The manifests: they fit the program, and grant no more than it needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +31,8 @@ fn document(path: &str) -> Value {
     one.clone()
 }
 
-/// All that kustomize reads: every document below deploy/ but the policy, which is evenkeel's own.
+/// Returns all documents that kustomize reads: every document below deploy/ except the policy,
+/// which is evenkeel's own.
 fn manifests() -> Vec<(String, Value)> {
     let (mut folders, mut found): (Vec<PathBuf>, _) = (vec![root().join("deploy")], Vec::new());
     while let Some(folder) = folders.pop() {
@@ -59,7 +60,7 @@ fn manifests() -> Vec<(String, Value)> {
     found
 }
 
-/// Every key of a document, however deep.
+/// Returns every key of a document, at any depth.
 fn keys(value: &Value) -> BTreeSet<&str> {
     match value {
         Value::Object(map) => map
@@ -80,7 +81,7 @@ fn strings(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The pod of the Deployment, and its one container.
+/// Returns the pod of the Deployment and its only container.
 fn pod() -> (Value, Value) {
     let pod = document(DEPLOYMENT)["spec"]["template"]["spec"].clone();
     assert_eq!(pod["containers"].as_array().map(Vec::len), Some(1));
@@ -110,7 +111,7 @@ fn the_pod_has_no_privileges() {
         "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
     });
     assert_eq!(container["securityContext"], confined);
-    // Nothing of the node, and nothing writable: the policy is all that it mounts.
+    // No host access and nothing writable: the policy is the only mount.
     for volume in pod["volumes"].as_array().unwrap() {
         assert_eq!(keys(volume), BTreeSet::from(["configMap", "name"]));
     }
@@ -124,8 +125,9 @@ fn the_pod_has_no_privileges() {
 }
 
 #[test]
-fn nothing_gives_the_pod_more_afterwards() {
-    // A patch in a string, a role of another folder, an image of another registry: none has a place to stand.
+fn no_other_manifest_gives_the_pod_more() {
+    // A string patch, a role from another folder or an image from another registry would appear
+    // here.
     for (path, manifest) in manifests() {
         let mut known = BTreeSet::from(["apiVersion", "kind", "resources"]);
         match manifest["kind"].as_str().unwrap() {
@@ -133,7 +135,7 @@ fn nothing_gives_the_pod_more_afterwards() {
                 known.extend(["namespace", "labels", "configMapGenerator"]);
             }
             "Kustomization" => known.extend(["components", "patches"]),
-            // Its resources are checked with the rights below.
+            // The rights tests below check its resources.
             "Component" if path == "deploy/components/steering/kustomization.yaml" => {}
             "Component" => known.extend(["patches", "replacements"]),
             _ => continue,
@@ -177,7 +179,7 @@ fn nothing_gives_the_pod_more_afterwards() {
 }
 
 #[test]
-fn the_pod_is_asked_where_it_listens() {
+fn probes_use_the_port_that_the_pod_listens_on() {
     let (_, container) = pod();
     let port = container["ports"][0].clone();
     assert_eq!(port["name"], "http");
@@ -197,7 +199,7 @@ fn the_pod_is_asked_where_it_listens() {
 }
 
 #[test]
-fn the_pod_stays_when_the_cluster_is_full_and_never_acts_twice() {
+fn the_pod_has_high_priority_and_one_instance_acts() {
     let (pod, container) = pod();
     assert_eq!(pod["priorityClassName"], "system-cluster-critical");
     assert_eq!(
@@ -215,16 +217,16 @@ fn the_pod_stays_when_the_cluster_is_full_and_never_acts_twice() {
         (&spec["replicas"], &spec["strategy"]),
         (&json!(1), &by_and_by)
     );
-    // Two run side by side for a while, so a lease has to say which of them acts.
+    // Two instances run at the same time during a rollout, so a Lease decides which one acts.
     assert!(strings(&container["args"]).contains(&"--leader-elect"));
 }
 
 #[test]
-fn the_policy_is_where_the_program_looks_and_a_change_rolls_the_pod() {
+fn the_policy_is_mounted_at_its_path_and_a_change_rolls_the_pod() {
     let (pod, container) = pod();
     let kustomization = document("deploy/base/kustomization.yaml");
     let map = &kustomization["configMapGenerator"][0];
-    // A generated name ends in a hash of the content, unless one of these says otherwise.
+    // A generated name ends in a hash of the content, unless one of these options disables it.
     assert!(map["options"].is_null() && kustomization["generatorOptions"].is_null());
     let (volume, mount) = (&pod["volumes"][0], &container["volumeMounts"][0]);
     assert_eq!(volume["configMap"]["name"], map["name"]);
@@ -263,9 +265,9 @@ fn the_image_is_of_this_version_and_of_the_same_user() {
     );
 }
 
-// ---- what it may do ----
+// ---- permissions ----
 
-/// Each resource that a role speaks of, as `ClusterRole pods.metrics.k8s.io: list`.
+/// Returns each resource of each role, as `ClusterRole pods.metrics.k8s.io: list`.
 fn grants() -> BTreeSet<String> {
     let mut grants = BTreeSet::new();
     for (kind, rule) in rules() {
@@ -296,7 +298,7 @@ fn rules() -> Vec<(String, Value)> {
 }
 
 #[test]
-fn it_may_do_what_the_program_does() {
+fn the_roles_grant_what_the_program_does() {
     let grants = grants();
     let expected = [
         "ClusterRole events.events.k8s.io: create",
@@ -325,9 +327,9 @@ fn it_may_do_what_the_program_does() {
     );
 }
 
-/// Whatever is added to the list above one day, these hold.
+/// These rules also hold for permissions that are added to the list above later.
 #[test]
-fn it_may_never_do_more_than_read_evict_tell_and_keep_its_own_books() {
+fn the_roles_never_grant_more_than_reading_evicting_events_and_own_objects() {
     for (kind, rule) in rules() {
         let fields: BTreeSet<_> = rule
             .as_object()
@@ -376,7 +378,7 @@ fn it_may_never_do_more_than_read_evict_tell_and_keep_its_own_books() {
 }
 
 #[test]
-fn only_its_own_account_may() {
+fn the_roles_are_bound_only_to_its_own_account() {
     let account = document("deploy/base/serviceaccount.yaml");
     assert_eq!(pod().0["serviceAccountName"], account["metadata"]["name"]);
     let (name, namespace) = (
@@ -396,7 +398,7 @@ fn only_its_own_account_may() {
             assert_eq!(manifest["roleRef"]["kind"], role, "{kind}");
             bound.insert((role.to_owned(), manifest["roleRef"]["name"].to_string()));
         } else {
-            // Rules that are gathered from roles of others would not be in this file.
+            // Aggregated rules of other roles would not appear in this file.
             assert!(manifest["aggregationRule"].is_null(), "{kind}");
             roles.insert((kind, manifest["metadata"]["name"].to_string()));
         }
@@ -413,9 +415,9 @@ fn only_its_own_account_may() {
     }
 }
 
-/// To patch nodes takes a component of its own, and that grants nothing else and to nobody else.
+/// Patching nodes requires a separate component, which grants nothing else and to no other account.
 #[test]
-fn only_who_asks_for_steering_lets_it_patch_nodes() {
+fn only_the_steering_component_grants_patching_nodes() {
     let base = read(RBAC);
     assert!(!base.contains("patch"), "the base may patch something");
     let [role, binding] = &documents(STEERING)[..] else {
@@ -476,7 +478,7 @@ fn a_job_runs_the_same_pod_once() {
     let (_, container) = pod();
     let patch = document("deploy/components/once/pod.yaml")["spec"]["template"]["spec"].clone();
     assert_eq!(patch["restartPolicy"], "Never");
-    // The very same command but for these three, so that neither drifts away.
+    // The command is the same except for these three options, so the two stay consistent.
     let mut args = strings(&container["args"]);
     args.retain(|a| !a.starts_with("--listen") && *a != "--leader-elect");
     args.insert(1, "--once");
@@ -552,7 +554,7 @@ fn runs_end_and_do_not_pile_up() {
         (&cron["schedule"], &cron["concurrencyPolicy"]),
         (&json!("*/5 * * * *"), &json!("Forbid"))
     );
-    // The CronJob controller looks every 10 s, and starts nothing with a deadline below that.
+    // The CronJob controller checks every 10 s and starts nothing with a shorter deadline.
     assert!(
         cron["startingDeadlineSeconds"]
             .as_u64()
@@ -573,11 +575,11 @@ fn policy(path: &str) -> Policy {
 }
 
 #[test]
-fn a_first_install_evicts_nothing_and_later_little() {
+fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
     let policy = policy("deploy/base/policy.yaml");
     assert!(
         policy.dry_run,
-        "whoever applies deploy/base unread must not lose a pod"
+        "applying deploy/base without changes must not evict pods"
     );
     let limits = &policy.limits;
     for (name, limit, most) in [
@@ -591,7 +593,7 @@ fn a_first_install_evicts_nothing_and_later_little() {
             "{name} is {limit:?}"
         );
     }
-    // Of ten replicas no more than two are away, and of three one.
+    // At most two of ten replicas are replaced at a time, and one of three.
     let away = |replicas| limits.per_workload.map(|share| share.of(replicas));
     assert!(
         away(10).is_some_and(|n| n <= 2) && away(3) == Some(1),
@@ -614,6 +616,6 @@ fn a_first_install_evicts_nothing_and_later_little() {
 }
 
 #[test]
-fn the_example_of_a_policy_is_one() {
+fn the_example_policy_is_valid() {
     assert!(!policy("policy.example.yaml").strategies.is_empty());
 }

@@ -173,7 +173,7 @@ fn too_many_restarts() {
         only(rule(restarts())),
     );
     assert!(
-        plan.starts_with("move most-1 from n1 to ?: restarted 300 times, 100 are too many"),
+        plan.starts_with("move most-1 from n1 to ?: restarted 300 times, and the limit is 100"),
         "{plan}"
     );
 }
@@ -347,7 +347,7 @@ fn the_reason_names_every_condition_of_the_policy() {
         &format!("node n1\n{AGEING}\nnode n2"),
         only(Rule::PodLifeTime(rule)),
     );
-    insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with code 137 and belongs to a ReplicaSet");
+    insta::assert_snapshot!(plan, @"move sick-1 from n1 to ?: is 2h old, older than 1h, has a container that ended with exit code 137 and belongs to a ReplicaSet");
 }
 
 #[test]
@@ -494,7 +494,7 @@ fn a_finished_pod_needs_no_room_no_budget_and_no_siblings() {
     policy.exact = true;
     insta::assert_snapshot!(said(cluster, policy), @r"
     move web-2 from n1 to ?: has failed
-    keep web-1 on n1: no other node can take it: 1 is without enough cpu to request
+    keep web-1 on n1: no other node can take it: 1 is short of cpu by requests
     ");
 }
 
@@ -504,7 +504,7 @@ fn a_failed_bare_pod_goes_if_the_policy_allows_it() {
     let mut policy = only(Rule::RemoveFailedPods(failed()));
     assert_eq!(
         said(cluster, policy.clone()),
-        "keep lone-1 on n1: it has no owner that would make it anew"
+        "keep lone-1 on n1: no controller would recreate it"
     );
     policy.profiles[0].evictable.protected.failed_bare = false;
     assert_eq!(moved(cluster, policy), "lone-1");
@@ -599,12 +599,12 @@ fn node_fit_requires_room_and_counts_earlier_moves() {
     policy.profiles[0].evictable.node_fit = true;
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
     move web-1 from n1 to n2: does not tolerate the taint a:NoSchedule of its node
-    keep web-2 on n1: no other node can take it: 1 is tainted, 1 is without enough cpu to request
+    keep web-2 on n1: no other node can take it: 1 is short of cpu by requests, 1 is tainted
     ");
     policy.profiles[0].evictable.destinations = Selector::parse("pool=y").ok();
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
-    keep web-1 on n1: would land on n2, which the policy excludes as destination
-    keep web-2 on n1: would land on n2, which the policy excludes as destination
+    keep web-1 on n1: its replacement could land on n2, which the policy excludes as a destination
+    keep web-2 on n1: its replacement could land on n2, which the policy excludes as a destination
     ");
     // Descheduler checks each pod without regard to earlier evictions.
     policy.profiles[0].evictable.destinations = None;
@@ -627,7 +627,7 @@ fn required_node_affinity() {
     insta::assert_snapshot!(said(cluster, only(rule)), @r"
     move moved-1 from n1 to n2: its node affinity no longer matches its node
     move other-1 from n1 to n2: its node affinity no longer matches its node
-    keep nowhere-1 on n1: no other node can take it: 1 is not selected by the pod's node affinity
+    keep nowhere-1 on n1: no other node can take it: 1 is not matching its node affinity
     ");
     assert_eq!(
         said(cluster, only(affinity(&[AffinityKind::Preferred]))),
@@ -661,9 +661,10 @@ fn a_preferred_node_counts_only_if_it_has_room() {
         )
     };
     let preferred = || only(affinity(&[AffinityKind::Preferred]));
-    insta::assert_snapshot!(said(&cluster(""), preferred()), @"move web-1 from n1 to n2: its node has the weight 0 by its preferred node affinity, another 60");
-    let full = "keep web-1 on n1: no other node can take it: 1 is without enough cpu to request";
-    let elsewhere = "keep web-1 on n1: would land on n3, where nothing is gained";
+    insta::assert_snapshot!(said(&cluster(""), preferred()), @"move web-1 from n1 to n2: its preferred node affinity gives its node the weight 0 and another 60");
+    let full = "keep web-1 on n1: no other node can take it: 1 is short of cpu by requests";
+    let elsewhere =
+        "keep web-1 on n1: its replacement could land on n3, where the move would improve nothing";
     assert_eq!(said(&cluster("cpu=500m"), preferred()), elsewhere);
     // The exact mode does not move it either, because it would be evicted again and again.
     assert_eq!(
@@ -719,8 +720,8 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
         node n2
     ";
     insta::assert_snapshot!(said(cluster, rule()), @r"
-    move web-3 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
-    move web-2 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
+    move web-3 from n1 to ?: its required anti-affinity forbids default/web-1 in the same kubernetes.io/hostname
+    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same kubernetes.io/hostname
     ");
     // A pod that may not be evicted is still a neighbour. A pod without the rule is never selected.
     let cluster = "
@@ -731,8 +732,8 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
         node n2
     ";
     insta::assert_snapshot!(said(cluster, rule()), @r"
-    move web-2 from n1 to ?: its anti-affinity keeps it away from default/web-1, which is in the same kubernetes.io/hostname
-    keep web-1 on n1: it has no owner that would make it anew
+    move web-2 from n1 to ?: its required anti-affinity forbids default/web-1 in the same kubernetes.io/hostname
+    keep web-1 on n1: no controller would recreate it
     ");
 }
 
@@ -839,15 +840,15 @@ fn in_exact_mode_an_evicted_finished_pod_is_no_replica() {
         "node n1\n web phase=Failed age=2h\n web phase=Failed age=1m restarts=200\nnode n2";
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
     move web-1 from n1 to ?: has failed
-    keep web-2 on n1: its workload has 1 of the 2 replicas that the policy asks for
+    keep web-2 on n1: its workload has 1 of the 2 replicas that the policy requires
     ");
     policy.strategies.remove(0);
     assert_eq!(moved(cluster, policy.clone()), "web-2");
     // The pods are listed node by node, but by PodLifeTime for all nodes at once.
     let apart = "node n1\n web phase=Failed restarts=200\nnode n2\n web phase=Failed restarts=200";
     insta::assert_snapshot!(said(apart, policy.clone()), @r"
-    move web-1 from n1 to ?: restarted 200 times, 100 are too many
-    keep web-2 on n2: its workload has 1 of the 2 replicas that the policy asks for
+    move web-1 from n1 to ?: restarted 200 times, and the limit is 100
+    keep web-2 on n2: its workload has 1 of the 2 replicas that the policy requires
     ");
     policy.strategies[0].rule = Rule::PodLifeTime(PodLifeTime {
         states: names(&["Failed"]),
@@ -889,19 +890,19 @@ fn exact_mode_drops_the_extra_checks_but_keeps_the_corrections() {
         node n2
     ";
     insta::assert_snapshot!(said(cluster, policy.clone()), @r"
-    move web-1 from n1 to ?: restarted 200 times, 100 are too many
+    move web-1 from n1 to ?: restarted 200 times, and the limit is 100
     keep forced-1 on n1: its labels do not match the policy's podSelector
     keep kept-1 on n1: its labels do not match the policy's podSelector
-    keep mirror-1 on n1: a mirror pod: the kubelet would put it back
+    keep mirror-1 on n1: mirror pod: the kubelet would recreate it
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
     policy.exact = true;
     insta::assert_snapshot!(said(cluster, policy), @r"
-    move forced-1 from n1 to ?: restarted 200 times, 100 are too many
-    move web-1 from n1 to ?: restarted 200 times, 100 are too many
-    move web-2 from n1 to ?: restarted 200 times, 100 are too many
-    keep kept-1 on n1: its annotation prefer-no-eviction asks to stay
-    keep mirror-1 on n1: a mirror pod: the kubelet would put it back
+    move forced-1 from n1 to ?: restarted 200 times, and the limit is 100
+    move web-1 from n1 to ?: restarted 200 times, and the limit is 100
+    move web-2 from n1 to ?: restarted 200 times, and the limit is 100
+    keep kept-1 on n1: its annotation prefer-no-eviction asks not to evict it
+    keep mirror-1 on n1: mirror pod: the kubelet would recreate it
     ");
 }
 
@@ -917,7 +918,7 @@ fn a_pod_that_the_kubelet_has_not_started_is_young_in_exact_mode_only() {
     policy.exact = true;
     assert_eq!(
         said(cluster, policy),
-        "keep web-1 on n1: it is 0s old, younger than 1m"
+        "keep web-1 on n1: it is 0s old, and the minimum age is 1m"
     );
 }
 

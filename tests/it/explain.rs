@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, EVEN, noon, parse, rolled, text};
+use crate::it::support::{Cluster, EVEN, noon, parse, random_cluster, text};
 
 /// Every strategy, in an order in which each finds pods.
 const ALL_STRATEGIES: &str = "
@@ -74,7 +74,7 @@ fn clusters() -> impl Strategy<Value = String> {
         "taint=b:PreferNoSchedule",
         "cpu=64",
     ];
-    rolled::clusters((3, 4), &PODS, &NODES)
+    random_cluster::clusters((3, 4), &PODS, &NODES)
 }
 
 proptest! {
@@ -493,7 +493,7 @@ fn the_page_of_a_pod() {
 
     Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
-    40m ago  hot-0  n1 → n1  the replacement came back to the same node
+    40m ago  hot-0  n1 → n1  the replacement returned to the same node
     "#);
 }
 
@@ -581,7 +581,7 @@ fn the_page_of_a_workload() {
 
     Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
-    40m ago  hot-0  n1 → n1  the replacement came back to the same node
+    40m ago  hot-0  n1 → n1  the replacement returned to the same node
     "#);
 }
 
@@ -700,7 +700,9 @@ fn a_ledger_in_the_file_is_used() {
         "{page}"
     );
     assert!(
-        page.contains("the last 2 moves of its workload did not help; it rests for another 18m"),
+        page.contains(
+            "the last 2 moves of its workload did not help; the workload rests for another 18m"
+        ),
         "{page}"
     );
     // A ledger with another name belongs to another instance.

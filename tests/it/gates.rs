@@ -225,7 +225,7 @@ fn each_limit_applies_on_its_own() {
 fn a_node_that_the_scheduler_would_not_choose_is_no_destination() {
     for (node, why) in [
         ("node n3 taint=dedicated:NoSchedule", "1 is tainted"),
-        ("node n3 cpu=50m", "1 is without enough cpu to request"),
+        ("node n3 cpu=50m", "1 is short of cpu by requests"),
     ] {
         let cluster = Cluster::parse(&format!(
             "
@@ -247,8 +247,8 @@ fn a_terminating_pod_uses_its_node_until_it_has_ended() {
             .plan(EVEN);
     assert!(nodes(&plan).contains("n2: at or below every threshold"));
     assert_snapshot!(text(&plan), @r"
-    keep web-1 on n1: would land on n2, and cpu there be 88%, above the target of 50%
-    keep web-2 on n1: would land on n2, and cpu there be 88%, above the target of 50%
+    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 88%, above the target of 50%
+    keep web-2 on n1: its replacement could land on n2, where cpu usage would reach 88%, above the target of 50%
     ");
 }
 
@@ -261,8 +261,8 @@ fn a_soft_taint_is_an_obstacle_only_if_it_decides() {
         text(&Cluster::parse(&cluster).plan(EVEN))
     };
     assert_snapshot!(plan(""), @r"
-    keep web-1 on n1: would return to n1: the free nodes have taints PreferNoSchedule
-    keep web-2 on n1: would return to n1: the free nodes have taints PreferNoSchedule
+    keep web-1 on n1: its replacement would return to n1: the free nodes have PreferNoSchedule taints
+    keep web-2 on n1: its replacement would return to n1: the free nodes have PreferNoSchedule taints
     ");
     assert_snapshot!(plan("taint=a:PreferNoSchedule"), @r"
     move web-1 from n1 to n2: node usage: cpu 100% is above its target of 50%

@@ -37,7 +37,7 @@ fn a_node_that_requests_much_and_uses_little_is_emptied_by_usage() {
     assert_eq!(moved(&plan), [("web-1", "n2"), ("web-2", "n2")]);
     assert_snapshot!(nodes(&plan), @r"
     n1: at or below every threshold: to be emptied
-    n2: above a threshold: stays, and may take pods
+    n2: above a threshold: stays and may take pods
     ");
 }
 
@@ -45,15 +45,15 @@ fn a_node_that_requests_much_and_uses_little_is_emptied_by_usage() {
 fn a_pod_that_fits_by_usage_but_not_by_requests_stays() {
     let plan = plan("node n1\n web*2 cpu=3 uses=200m\nnode n2\n api*2 cpu=2 uses=2");
     assert_snapshot!(text(&plan), @r"
-    keep web-1 on n1: its node is emptied as a whole or not at all, and web-2 has to stay
-    keep web-2 on n1: no other node can take it: 1 is without enough cpu to request
+    keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
+    keep web-2 on n1: no other node can take it: 1 is short of cpu by requests
     ");
 }
 
 #[test]
 fn no_node_is_filled_above_the_ceiling_by_usage() {
     let plan = plan("node n1\n web cpu=100m uses=1500m\nnode n2\n api cpu=4 uses=5");
-    assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, and cpu there be 81%, above the target of 80%");
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 81%, above the target of 80%");
 }
 
 #[test]
@@ -72,8 +72,8 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
     let policy = BY_USAGE.replace("}}]", &format!("}}}}, {low}]"));
     let cluster = Cluster::parse("node n1\n web cpu=100m uses=1\nnode n2\n api cpu=4 uses=4");
     assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
-    keep web-1 on n1: would land on n2, and cpu there be 62%, above the target of 60%
-    default: no node that is weighed is above its target
+    keep web-1 on n1: its replacement could land on n2, where cpu usage would reach 62%, above the target of 60%
+    default: no measured node is above its target
     ");
 }
 
@@ -83,7 +83,7 @@ fn a_node_without_metrics_is_neither_emptied_nor_filled() {
         "node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3",
     );
     assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
-    assert_snapshot!(text(&plan), @"keep web-1 on n1: would land on n2, whose usage is unknown");
+    assert_snapshot!(text(&plan), @"keep web-1 on n1: its replacement could land on n2, whose usage is unknown");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn if_all_nodes_are_underused_the_emptiest_is_emptied_into_a_fuller_one() {
 #[test]
 fn with_a_scheduler_that_spreads_nothing_moves_and_the_plan_says_why() {
     let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
-    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: would return to n1: by what pods request, which is all that the scheduler sees, the free nodes are no better");
+    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: its replacement would return to n1: by requests, which are all that the scheduler sees, the free nodes are no better");
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn replicas_that_the_scheduler_spreads_by_default_would_return() {
     policy.scheduler.weights[ScorePlugin::PodTopologySpread] = 2;
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
     assert_snapshot!(text(&cluster.plan_by(policy)), @r"
-    keep web-1 on n1: its node is emptied as a whole or not at all, and web-2 has to stay
-    keep web-2 on n1: would return to n1: its spread over nodes and zones outweighs the free nodes
+    keep web-1 on n1: its node is emptied completely or not at all, and web-2 has to stay
+    keep web-2 on n1: its replacement would return to n1: its topology spread constraints outweigh the free nodes
     ");
 }
 
@@ -118,7 +118,7 @@ fn a_pod_that_a_budget_protects_keeps_its_node_from_being_emptied() {
     );
     assert_snapshot!(text(&plan), @r"
     keep shop-1 on n1: PodDisruptionBudget shop allows no disruption now
-    keep web-1 on n1: its node is emptied as a whole or not at all, and shop-1 has to stay
+    keep web-1 on n1: its node is emptied completely or not at all, and shop-1 has to stay
     ");
 }
 
@@ -127,8 +127,8 @@ fn a_limit_only_delays_the_emptying() {
     let policy = BY_USAGE.replace("perNode: none", "perNode: 1");
     let cluster = Cluster::parse("node n1\n web*2 cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4");
     assert_snapshot!(text(&cluster.plan_by(packing(&policy))), @r"
-    move web-1 from n1 to n2: node usage: cpu 2.5% and all else is not above its threshold of 20%, so it is emptied
-    keep web-2 on n1: the limit of 1 evictions from one node is reached
+    move web-1 from n1 to n2: node usage: cpu 2.5% and every other resource are at or below their thresholds (20%), so the node is emptied
+    keep web-2 on n1: the limit of 1 evictions per node is reached
     ");
 }
 
@@ -144,9 +144,9 @@ fn both_replicas_of_a_workload_leave_one_after_the_other() {
         "node n1\n web*2 cpu=100m uses=100m\n api*3 cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4",
     );
     assert_snapshot!(text(&plan), @"
-    move api-1 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
-    move api-2 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
-    move web-1 from n1 to n2: node usage: cpu 6.2% and all else is not above its threshold of 20%, so it is emptied
+    move api-1 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their thresholds (20%), so the node is emptied
+    move api-2 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their thresholds (20%), so the node is emptied
+    move web-1 from n1 to n2: node usage: cpu 6.2% and every other resource are at or below their thresholds (20%), so the node is emptied
     keep api-3 on n1: 0 other replicas would be Ready, and at least 1 must be
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
@@ -160,19 +160,19 @@ fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
         ))
     };
     assert_snapshot!(text(&beside("alone bare")), @"
-    keep alone-1 on n1: it has no owner that would make it anew
-    keep web-1 on n1: its node is emptied as a whole or not at all, and alone-1 has to stay
-    keep web-2 on n1: its node is emptied as a whole or not at all, and alone-1 has to stay
+    keep alone-1 on n1: no controller would recreate it
+    keep web-1 on n1: its node is emptied completely or not at all, and alone-1 has to stay
+    keep web-2 on n1: its node is emptied completely or not at all, and alone-1 has to stay
     ");
     assert_snapshot!(text(&beside("single")), @"
-    keep single-1 on n1: its workload has 1 of the 2 replicas that the policy asks for
-    keep web-1 on n1: its node is emptied as a whole or not at all, and single-1 has to stay
-    keep web-2 on n1: its node is emptied as a whole or not at all, and single-1 has to stay
+    keep single-1 on n1: its workload has 1 of the 2 replicas that the policy requires
+    keep web-1 on n1: its node is emptied completely or not at all, and single-1 has to stay
+    keep web-2 on n1: its node is emptied completely or not at all, and single-1 has to stay
     ");
     assert_snapshot!(text(&beside("cache*2 emptydir")), @"
-    keep cache-1 on n1: its emptyDir or hostPath would be lost
-    keep web-1 on n1: its node is emptied as a whole or not at all, and cache-1 has to stay
-    keep web-2 on n1: its node is emptied as a whole or not at all, and cache-1 has to stay
+    keep cache-1 on n1: its emptyDir or hostPath data would be lost
+    keep web-1 on n1: its node is emptied completely or not at all, and cache-1 has to stay
+    keep web-2 on n1: its node is emptied completely or not at all, and cache-1 has to stay
     ");
 }
 
@@ -184,13 +184,13 @@ fn pods_that_may_go_later_and_daemon_pods_do_not_keep_a_node_from_being_emptied(
         ))
     };
     assert_snapshot!(text(&beside("new*2 age=10s")), @"
-    move web-1 from n1 to n2: node usage: cpu 5% and all else is not above its threshold of 20%, so it is emptied
-    keep new-1 on n1: it is 10s old, younger than 1m
-    keep new-2 on n1: it is 10s old, younger than 1m
+    move web-1 from n1 to n2: node usage: cpu 5% and every other resource are at or below their thresholds (20%), so the node is emptied
+    keep new-1 on n1: it is 10s old, and the minimum age is 1m
+    keep new-2 on n1: it is 10s old, and the minimum age is 1m
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
     assert_snapshot!(text(&beside("agent daemon")), @"
-    move web-1 from n1 to n2: node usage: cpu 3.8% and all else is not above its threshold of 20%, so it is emptied
+    move web-1 from n1 to n2: node usage: cpu 3.8% and every other resource are at or below their thresholds (20%), so the node is emptied
     keep web-2 on n1: 0 other replicas would be Ready, and at least 1 must be
     ");
 }
@@ -210,8 +210,8 @@ mod steered {
         ";
         let plan = Cluster::parse(cluster).plan(BY_USAGE);
         assert_snapshot!(text(&plan), @"
-        keep web-1 on n1: would land on n2, where nothing is gained
-        keep web-2 on n1: its node is emptied as a whole or not at all, and web-1 has to stay
+        keep web-1 on n1: its replacement could land on n2, where the move would improve nothing
+        keep web-2 on n1: its node is emptied completely or not at all, and web-1 has to stay
         ");
     }
 }
@@ -252,8 +252,8 @@ mod cluster_autoscaler {
     fn a_node_that_it_may_not_remove_is_not_emptied() {
         let cluster = with_node(three(), "n1", |n| n.scale_down_disabled = true);
         assert_snapshot!(text(&cluster.plan_by(packing(BY_USAGE))), @r"
-        move b-1 from n2 to n3: node usage: cpu 2.5% and all else is not above its threshold of 20%, so it is emptied
-        keep a-1 on n1: emptying its node would gain nothing, as cluster-autoscaler has to leave it: the node has the annotation scale-down-disabled: true
+        move b-1 from n2 to n3: node usage: cpu 2.5% and every other resource are at or below their thresholds (20%), so the node is emptied
+        keep a-1 on n1: emptying its node would gain nothing, because cluster-autoscaler cannot remove it: the node has the annotation scale-down-disabled: true
         ");
     }
 
@@ -262,7 +262,7 @@ mod cluster_autoscaler {
         let mut cluster = three();
         let snapshot = cluster.snapshot(&packing(BY_USAGE));
         let mut pod = (**snapshot.pod(snapshot.find_pod("default", "a-1").unwrap())).clone();
-        pod.marks.safe_to_evict = Some(false);
+        pod.annotations.safe_to_evict = Some(false);
         cluster.objects.apply(Object::Pod(Box::new(pod)));
         let plan = cluster.plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3")]);
@@ -284,8 +284,10 @@ mod cluster_autoscaler {
             "{}",
             text(&plan)
         );
-        assert!(nodes(&plan).contains(
-            "n3: above a threshold, but cluster-autoscaler takes it away: takes no pods"
-        ));
+        assert!(
+            nodes(&plan).contains(
+                "n3: above a threshold, but cluster-autoscaler removes it: takes no pods"
+            )
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The ledger as it is written down: whole, bounded, and never misread.
+//! The stored ledger: complete, bounded and read without misinterpretation.
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ledger, MOST_ENTRIES, MOST_FORESEEN_BYTES};
@@ -16,7 +16,7 @@ fn hot(pods: usize) -> Cluster {
 }
 
 #[test]
-fn what_is_written_reads_back_the_same() {
+fn a_stored_ledger_reads_back_the_same() {
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = hot(1500).snapshot(engine.policy());
     engine.observe_steady(&snapshot, &hot(1500).readings(noon()), noon());
@@ -29,8 +29,9 @@ fn what_is_written_reads_back_the_same() {
 }
 
 #[test]
-fn what_is_yet_to_come_to_a_node_counts_there_already() {
-    // db-1 goes from n1 to n2. As of a StatefulSet, its like is made only once it has ended.
+fn a_pending_replacement_counts_on_its_expected_node() {
+    // db-1 moves from n1 to n2. As with a StatefulSet, its replacement is created only after it has
+    // ended.
     let cluster = Cluster::parse(
         "node n1\n db cpu=4 uses=3 terminating\nnode n2\nnode n3\n web*2 cpu=100m uses=3",
     );
@@ -45,22 +46,22 @@ fn what_is_yet_to_come_to_a_node_counts_there_already() {
     ledger.intend(&snapshot, db, (Aim::Move, &["n2".to_owned()]), noon());
     ledger.evicted("uid-default-db-1");
     assert_snapshot!(text(&plan(ledger)), @r"
-    keep web-1 on n3: would land on n2, and cpu there be 75%, above the target of 50%
-    keep web-2 on n3: would land on n2, and cpu there be 75%, above the target of 50%
+    keep web-1 on n3: its replacement could land on n2, where cpu usage would reach 75%, above the target of 50%
+    keep web-2 on n3: its replacement could land on n2, where cpu usage would reach 75%, above the target of 50%
     ");
 }
 
 #[test]
-fn what_is_not_a_ledger_is_refused_with_the_place_of_the_mistake() {
+fn an_invalid_ledger_is_rejected_with_its_position() {
     let error = |text: &str| Ledger::parse(text).unwrap_err().to_string();
     assert_snapshot!(error("{}"), @"not a ledger: missing field `version` at line 1 column 2");
-    assert_snapshot!(error(r#"{"version":2,"entries":[],"resting":{}}"#), @"found version 2, expected version 1");
+    assert_snapshot!(error(r#"{"version":2,"entries":[],"resting":{}}"#), @"unsupported version 2, expected 1");
     assert_snapshot!(error(r#"{"version":1,"entries":[],"resting":{},"more":1}"#), @"not a ledger: unknown field `more`, expected one of `version`, `entries`, `resting` at line 1 column 45");
     assert_snapshot!(error(r#"{"version":1,"entries":[{"workload":"web"}],"resting":{}}"#), @r#"not a ledger: found "web", expected namespace/Kind/name at line 1 column 42"#);
 }
 
 #[test]
-fn a_full_ledger_refuses_and_fits_a_config_map() {
+fn a_full_ledger_refuses_evictions_and_fits_a_config_map() {
     let cluster = hot(2000);
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
@@ -69,7 +70,7 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
         ledger.intend(&snapshot, PodId(position), (Aim::Move, &[]), noon());
     }
     let written = ledger.write();
-    // Names of pods and nodes may have 253 characters; real ones have a fifth of that.
+    // Names of pods and nodes may have 253 characters. Real names have about a fifth of that.
     assert!(written.len() * 3 < 1024 * 1024, "{} bytes", written.len());
     engine.reload(ledger);
     engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
@@ -78,9 +79,9 @@ fn a_full_ledger_refuses_and_fits_a_config_map() {
     assert_snapshot!(text(&plan), @"keep web-1 on n1: the ledger is full at 1500 entries");
 }
 
-/// With every limit off, and each forecast naming as many nodes as are kept of one.
+/// All limits are off, and each forecast names the most nodes that are stored.
 #[test]
-fn forecasts_too_are_bounded() {
+fn stored_forecasts_are_bounded() {
     let snapshot = hot(2000).snapshot(&parse(EVEN));
     let nodes: Vec<String> = (0..16)
         .map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal"))
@@ -114,7 +115,7 @@ fn forecasts_too_are_bounded() {
 }
 
 #[test]
-fn a_ledger_from_before_forecasts_were_kept_is_read() {
+fn a_ledger_without_forecasts_can_be_read() {
     let old = r#"{"entries":[{"at":"2026-11-21T12:00:00Z","newest":"2026-11-21T11:00:00Z","node":"n1","pod":"web-1","state":"evicted","uid":"u","workload":"default/Deployment/web"}],"resting":{},"version":1}"#;
     let ledger = Ledger::parse(old).unwrap();
     assert!(ledger.entries()[0].foreseen.is_empty());
@@ -123,7 +124,7 @@ fn a_ledger_from_before_forecasts_were_kept_is_read() {
 
 proptest! {
     #[test]
-    fn whatever_is_written_reads_back_the_same(
+    fn any_stored_ledger_reads_back_the_same(
         pods in prop::collection::vec((0..20_usize, 0..3_u8, prop::collection::vec("[a-z0-9.-]{1,40}", 0..20), 0..200_i64), 0..30),
     ) {
         let snapshot = hot(20).snapshot(&parse(EVEN));
@@ -142,7 +143,7 @@ proptest! {
 }
 
 #[test]
-fn what_no_longer_matters_is_forgotten() {
+fn old_entries_are_removed() {
     let cluster = hot(1500);
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());
@@ -161,9 +162,10 @@ fn what_no_longer_matters_is_forgotten() {
     );
 }
 
-/// Creation is told in seconds: of a young workload the others are as new as the replacement.
+/// Creation times are in whole seconds. In a young workload the siblings are as new as the
+/// replacement.
 #[test]
-fn siblings_of_the_same_second_are_not_taken_for_the_replacement() {
+fn siblings_created_in_the_same_second_are_not_replacements() {
     let mut cluster = Cluster::parse("node n1\n  web*4 age=0s\nnode n2");
     let mut engine = Engine::new(parse(EVEN), Ledger::default());
     let snapshot = cluster.snapshot(engine.policy());

@@ -1,4 +1,4 @@
-//! LowNodeUtilization: which nodes are hot, which pods go, and when it is over.
+//! LowNodeUtilization: which nodes are hot, which pods move, and when it stops.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, nodes, parse, text};
 
-/// Three hot nodes with heavy pods; seven that came late, with light ones.
+/// Three hot nodes with heavy pods, and seven newer nodes with light ones.
 fn late_nodes() -> Cluster {
     let mut text = String::new();
     for (node, heavy, light) in [(1, 7, 1), (2, 7, 1), (3, 6, 2)]
@@ -49,12 +49,12 @@ fn late_nodes_take_eleven_heavy_pods_and_no_light_one() {
 }
 
 #[test]
-fn by_requests_the_same_cluster_is_even_and_every_node_says_so() {
+fn the_same_cluster_is_balanced_by_requests() {
     let plan = late_nodes().plan(&EVEN.replace(
         "thresholds: {cpu: 30%}",
         "basis: requests, thresholds: {cpu: 30%}",
     ));
-    assert_snapshot!(text(&plan), @"default: every node that is weighed is below its thresholds: idle, not uneven");
+    assert_snapshot!(text(&plan), @"default: every measured node is below its thresholds: idle, not unbalanced");
     assert_eq!(plan.nodes.len(), 10);
     assert!(
         nodes(&plan)
@@ -64,7 +64,7 @@ fn by_requests_the_same_cluster_is_even_and_every_node_says_so() {
 }
 
 #[test]
-fn what_waits_for_a_limit_is_not_made_up_for_by_lesser_pods() {
+fn light_pods_do_not_replace_heavy_pods_that_wait_for_a_limit() {
     let policy = format!(
         "limits: {{perWorkload: 25%, perNode: none, perCycle: none, perMinute: none}}\n{EVEN}"
     );
@@ -80,7 +80,7 @@ fn what_waits_for_a_limit_is_not_made_up_for_by_lesser_pods() {
 }
 
 #[test]
-fn the_smallest_pod_that_does_it_alone_goes() {
+fn the_smallest_pod_that_suffices_moves() {
     let plan = Cluster::parse(
         "
         node n1
@@ -90,12 +90,13 @@ fn the_smallest_pod_that_does_it_alone_goes() {
         node n2
         ",
     );
-    // 6.8 of 8 cores are used, and 0.8 too many: the large pod would do it as well, the small ones not alone.
+    // 6.8 of 8 cores are used, 0.8 too many. The large pod would suffice too. One small pod would
+    // not.
     assert_snapshot!(text(&plan.plan("strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 75%}}}]\nevictable: {minReplicas: 1}")), @"move fits-1 from n1 to n2: node usage: cpu 85% is above its target of 75%");
 }
 
 #[test]
-fn among_pods_that_match_as_well_the_least_important_goes() {
+fn the_least_important_of_equally_good_pods_moves() {
     let plan = Cluster::parse(
         "
         node n1
@@ -109,7 +110,7 @@ fn among_pods_that_match_as_well_the_least_important_goes() {
 }
 
 #[test]
-fn a_pod_that_relieves_nothing_that_is_over_stays() {
+fn a_pod_that_does_not_use_the_overloaded_resource_stays() {
     let plan = Cluster::parse(
         "
         node n1
@@ -123,7 +124,7 @@ fn a_pod_that_relieves_nothing_that_is_over_stays() {
 }
 
 #[test]
-fn a_node_without_metrics_is_left_alone_and_only_that_node() {
+fn a_node_without_metrics_is_neither_source_nor_destination() {
     let plan = Cluster::parse(
         "
         node n1
@@ -137,7 +138,7 @@ fn a_node_without_metrics_is_left_alone_and_only_that_node() {
     .plan(EVEN);
     assert_snapshot!(nodes(&plan), @r"
     n1: hot: cpu 75% is above the target 50%
-    n2: left alone: no metrics
+    n2: left alone: no samples
     n3: at or below every threshold: may take pods
     ");
     assert!(
@@ -151,7 +152,7 @@ fn a_node_without_metrics_is_left_alone_and_only_that_node() {
 }
 
 #[test]
-fn a_cordoned_node_may_give_but_never_takes() {
+fn a_cordoned_node_gives_pods_but_takes_none() {
     let plan = Cluster::parse(
         "
         node n1 cordoned
@@ -171,7 +172,7 @@ fn a_cordoned_node_may_give_but_never_takes() {
 }
 
 #[test]
-fn a_destination_is_not_made_hot_itself() {
+fn no_destination_becomes_hot() {
     let plan = Cluster::parse(
         "
         node n1
@@ -180,13 +181,13 @@ fn a_destination_is_not_made_hot_itself() {
         ",
     )
     .plan(EVEN);
-    // One core is half of n2; a second would be all of it.
+    // One core is half of n2. A second one would be all of it.
     assert_eq!(plan.moves.len(), 1);
-    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: would land on n2, and cpu there be 100%, above the target of 50%");
+    assert_snapshot!(text(&plan).lines().last().unwrap(), @"keep web-7 on n1: its replacement could land on n2, where cpu usage would reach 100%, above the target of 50%");
 }
 
 #[test]
-fn thresholds_may_be_distances_from_the_mean() {
+fn thresholds_may_be_deviations_from_the_mean() {
     let plan = Cluster::parse(
         "
         node n1
@@ -198,7 +199,7 @@ fn thresholds_may_be_distances_from_the_mean() {
         ",
     )
     .plan("strategies: [{lowNodeUtilization: {useDeviationThresholds: true, thresholds: {cpu: 10%}, targetThresholds: {cpu: 10%}}}]");
-    // The mean is 25 %: hot is above 35 %, cold is at or below 15 %.
+    // The mean is 25%: hot is above 35%, cold is at or below 15%.
     assert_snapshot!(text(&plan), @r"
     move web-1 from n1 to n2: node usage: cpu 50% is above its target of 35%
     move web-2 from n1 to n3: node usage: cpu 38% is above its target of 35%
@@ -206,7 +207,7 @@ fn thresholds_may_be_distances_from_the_mean() {
 }
 
 #[test]
-fn each_pool_is_balanced_in_itself() {
+fn each_pool_is_balanced_separately() {
     let plan = Cluster::parse(
         "
         node a1 labels=pool:a
@@ -223,12 +224,12 @@ fn each_pool_is_balanced_in_itself() {
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
-    a: 1 node is above its target, but no node is below its thresholds to take pods
+    a: 1 node is above its target, but no node below its thresholds can take pods
     ");
 }
 
 #[test]
-fn number_of_nodes_asks_for_more_cold_nodes_than_that() {
+fn number_of_nodes_requires_more_cold_nodes_than_its_value() {
     let cluster = Cluster::parse(
         "
         node n1
@@ -240,11 +241,11 @@ fn number_of_nodes_asks_for_more_cold_nodes_than_that() {
         "thresholds: {cpu: 30%}",
         "numberOfNodes: 1, thresholds: {cpu: 30%}",
     );
-    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes asks for more than 1");
+    assert_snapshot!(text(&cluster.plan(&policy)), @"default: nodes below their thresholds: 1; numberOfNodes requires more than 1");
 }
 
 #[test]
-fn extended_resources_and_pods_are_weighed_by_requests() {
+fn extended_resources_and_pods_count_by_requests() {
     let plan = Cluster::parse(
         "
         node n1 gpu=4
@@ -258,7 +259,7 @@ fn extended_resources_and_pods_are_weighed_by_requests() {
 }
 
 #[test]
-fn a_cluster_that_is_unwell_is_not_touched() {
+fn an_unhealthy_cluster_is_not_touched() {
     let plan = Cluster::parse(
         "
         node n1
@@ -269,11 +270,11 @@ fn a_cluster_that_is_unwell_is_not_touched() {
         ",
     )
     .plan(EVEN);
-    assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
+    assert_snapshot!(text(&plan), @"halted: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
 }
 
 #[test]
-fn pods_that_are_held_back_do_not_make_a_cluster_unwell_as_those_do_that_find_no_room() {
+fn gated_pods_do_not_count_as_pending() {
     let plan = |gated: bool, node: Option<&str>| {
         let mut cluster = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2");
         let snapshot = cluster.snapshot(&parse(EVEN));
@@ -302,12 +303,12 @@ fn pods_that_are_held_back_do_not_make_a_cluster_unwell_as_those_do_that_find_no
     ));
     assert_eq!(plan(true, None).halted, None);
     assert!(!plan(true, None).moves.is_empty());
-    // Their node has just gone, or cannot be read.
+    // Their node has just disappeared, or cannot be read.
     assert_eq!(plan(false, Some("n3")).halted, None);
 }
 
 #[test]
-fn the_same_world_gives_the_same_plan_byte_for_byte() {
+fn the_same_input_gives_the_same_plan_byte_for_byte() {
     let cluster = late_nodes();
     let first = serde_json::to_string(&cluster.plan(EVEN)).unwrap();
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! What a source tells of the time before: a restart goes on as if it had looked all along.
+//! Past samples from the source: after a restart, evenkeel continues as if it had never stopped.
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ledger};
@@ -36,7 +36,7 @@ fn cores(engine: &Engine, cluster: &Cluster, at: i64) -> Option<f64> {
 }
 
 #[test]
-fn a_restart_acts_at_once_where_the_past_is_told() {
+fn a_restart_acts_at_once_if_the_source_has_past_samples() {
     let cluster = Cluster::parse(HOT);
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
@@ -58,7 +58,7 @@ fn a_restart_acts_at_once_where_the_past_is_told() {
 }
 
 #[test]
-fn a_past_that_is_still_to_come_does_not_count() {
+fn samples_from_the_future_do_not_count() {
     let cluster = Cluster::parse(HOT);
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
@@ -67,12 +67,12 @@ fn a_past_that_is_still_to_come_does_not_count() {
 }
 
 #[test]
-fn a_gap_in_the_past_is_a_gap() {
+fn a_gap_in_past_samples_is_a_gap() {
     let cluster = Cluster::parse(HOT);
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut told = past(&cluster, 0, 120);
-    // Only the oldest moment tells of n1.
+    // Only the oldest sample includes n1.
     for (_, readings) in told.iter_mut().skip(1) {
         readings.nodes.remove("n1");
     }
@@ -81,13 +81,13 @@ fn a_gap_in_the_past_is_a_gap() {
 }
 
 #[test]
-fn a_pod_that_is_gone_and_is_told_of_in_the_past_does_not_burden_its_node() {
+fn a_departed_pod_in_past_samples_does_not_count_on_its_node() {
     let cluster =
         Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut told = past(&cluster, 0, 120);
-    // A pod of four cores has run there for the first minute and a half.
+    // A pod with four cores ran there for the first minute and a half.
     let batch = ("default".to_owned(), "batch".to_owned());
     for (at, readings) in told.iter_mut().take(6) {
         let used = Measure {
@@ -112,12 +112,12 @@ fn a_pod_that_is_gone_and_is_told_of_in_the_past_does_not_burden_its_node() {
 }
 
 #[test]
-fn what_a_departed_pod_was_last_seen_to_use_is_not_taken_off_for_ever() {
+fn the_last_sample_of_a_departed_pod_is_not_subtracted_forever() {
     let cluster = Cluster::parse("node n1 system=3\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
     let mut engine = engine();
     let snapshot = cluster.snapshot(engine.policy());
     let mut told = past(&cluster, 0, 120);
-    // The source goes on telling of the last sample of a pod that went long ago.
+    // The source keeps reporting the last sample of a pod that left long ago.
     let batch = ("default".to_owned(), "batch".to_owned());
     for (_, readings) in &mut told {
         let used = Measure {
@@ -139,7 +139,7 @@ fn what_a_departed_pod_was_last_seen_to_use_is_not_taken_off_for_ever() {
 }
 
 #[test]
-fn a_pod_that_began_later_is_no_part_of_an_earlier_sample() {
+fn a_pod_that_started_later_is_not_part_of_an_earlier_sample() {
     let mut cluster =
         Cluster::parse("node n1 system=100m\n  web*2 cpu=100m uses=1\nnode n2 system=100m");
     let before = past(&cluster, 0, 60);
@@ -157,12 +157,12 @@ fn a_pod_that_began_later_is_no_part_of_an_earlier_sample() {
         told
     };
     engine.catch_up(&snapshot, &placed(before), after(75));
-    // Five clean samples of the time before: the node is known, the new pod is taken for what its sibling uses.
+    // Five clean earlier samples: the node is known, and the new pod gets the usage of its sibling.
     assert!((cores(&engine, &cluster, 75).unwrap() - 2.1).abs() < 1e-9);
 }
 
 #[test]
-fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
+fn a_restart_during_balancing_continues_at_once() {
     let mut cluster =
         Cluster::parse("node n1 system=100m\n  web*8 cpu=100m uses=900m\nnode n2 system=100m");
     let mut told = past(&cluster, 0, 120);
@@ -191,7 +191,8 @@ fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
         Some("n1: hot: cpu 80% is above the target 50%")
     );
 
-    // Where the past does not place the pod that was evicted, its use cannot be told from what no pod accounts for.
+    // Without past locations of the evicted pod, its usage cannot be separated from the node's
+    // remainder.
     let mut engine = Engine::new(engine.policy().clone(), engine.ledger().clone());
     for (_, readings) in &mut told {
         readings.placed.clear();
@@ -201,6 +202,6 @@ fn a_restart_in_the_middle_of_balancing_goes_on_at_once() {
     let plan = engine.decide(&snapshot, after(123));
     assert_eq!(
         nodes(&plan).lines().next(),
-        Some("n1: left alone: 0 of the 3 samples needed")
+        Some("n1: left alone: 0 of 3 required samples")
     );
 }

@@ -1,4 +1,4 @@
-//! What must hold of every plan, whatever the cluster.
+//! Invariants of every plan, for random clusters.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::values::Ratio;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, rolled, text};
+use crate::it::support::{Cluster, random_cluster, text};
 
 const POLICY: &str = "
 limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
@@ -31,7 +31,7 @@ fn clusters() -> impl Strategy<Value = String> {
         "taint=a:NoSchedule",
         "cpu=4",
     ];
-    rolled::clusters((4, 4), &PODS, &NODES)
+    random_cluster::clusters((4, 4), &PODS, &NODES)
 }
 
 fn counts<'p>(
@@ -60,7 +60,8 @@ proptest! {
         prop_assert!(most(&counts(&plan, |m| m.node.clone())) <= 3);
         prop_assert!(most(&counts(&plan, |m| m.namespace.clone())) <= 6);
         prop_assert!(most(&counts(&plan, |m| m.workload.as_ref().unwrap().to_string())) <= 2);
-        // The API server lets a pod that is not Ready go without counting it while enough others are healthy.
+        // The API server evicts a pod that is not Ready without counting it while enough others are
+        // healthy.
         let snapshot = evenkeel::model::snapshot::Snapshot::join(&cluster.objects, []);
         let ready = |name: &str| snapshot.pod(snapshot.find_pod("ns0", name).unwrap()).ready;
         let in_budget = plan.moves.iter().filter(|m| m.namespace == "ns0" && m.pod.starts_with("app0"));
@@ -82,14 +83,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_protected_never_moves(text_cluster in clusters()) {
+    fn protected_pods_never_move(text_cluster in clusters()) {
         let cluster = Cluster::parse(&text_cluster);
         let plan = cluster.plan(POLICY);
         let snapshot = evenkeel::model::snapshot::Snapshot::join(&cluster.objects, []);
         for m in &plan.moves {
             let pod = snapshot.pod(snapshot.find_pod(&m.namespace, &m.pod).unwrap());
             let daemon = pod.owners.iter().any(|o| o.kind == "DaemonSet");
-            let protected = daemon || pod.owners.is_empty() || pod.volumes.local || pod.marks.mirror || pod.marks.prefer_no_eviction;
+            let protected = daemon || pod.owners.is_empty() || pod.volumes.local || pod.annotations.mirror || pod.annotations.prefer_no_eviction;
             prop_assert!(!protected, "{}", m.pod);
             let siblings = pod.workload.map(|w| &snapshot.workload(w).pods).unwrap();
             let left = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| {
@@ -100,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_is_made_hot_and_balance_never_gets_worse(text_cluster in clusters()) {
+    fn no_node_becomes_hot_and_balance_never_gets_worse(text_cluster in clusters()) {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
         let targets = [("cpu", 0.5), ("memory", 0.6)];
         for (before, after) in plan.before.nodes.iter().zip(&plan.after.nodes) {
@@ -117,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn each_pod_is_answered_once_and_every_node_has_its_verdict(text_cluster in clusters()) {
+    fn every_pod_has_one_answer_and_every_node_a_verdict(text_cluster in clusters()) {
         let plan = Cluster::parse(&text_cluster).plan(POLICY);
         let mut pods: Vec<_> = plan.moves.iter().map(|m| (&m.namespace, &m.pod)).chain(plan.kept.iter().map(|k| (&k.namespace, &k.pod))).collect();
         let all = pods.len();
@@ -130,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn carried_out_and_landed_as_foreseen_nothing_more_is_asked_of_the_same_nodes(text_cluster in clusters()) {
+    fn after_a_plan_lands_as_forecast_the_relieved_nodes_need_nothing_more(text_cluster in clusters()) {
         let unlimited = POLICY.replace("{perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}",
             "{perCycle: none, perNode: none, perWorkload: none, perMinute: none}");
         prop_assert_ne!(unlimited.as_str(), POLICY);

@@ -1,4 +1,4 @@
-//! Every code that a plan or a policy check may show has its line in docs/reasons.md. After a change:
+//! Every code of a plan or a policy check has a line in docs/reasons.md. After a change run
 //! `UPDATE_DOCS=1 cargo test --test it reasons`.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use evenkeel::policy::{Basis, ScorePlugin};
 use evenkeel::values::Ratio;
 use jiff::SignedDuration;
 
-/// One of each.
+/// Returns one refusal of each kind.
 pub(crate) fn refusals() -> Vec<Refusal> {
     let minutes = SignedDuration::from_mins;
     let of_n5 = |basis| Refusal::WouldBeHot {
@@ -26,7 +26,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         target: Ratio::percent(70.0).unwrap(),
         basis,
     };
-    let pull = PlacementCause::Score(ScorePlugin::NodeAffinity);
+    let cause = PlacementCause::Score(ScorePlugin::NodeAffinity);
     vec![
         Refusal::Mirror,
         Refusal::Static,
@@ -43,7 +43,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::PersistentVolume("data-0".to_owned()),
         Refusal::ResourceClaims,
         Refusal::NoBudget,
-        Refusal::PrefersToStay,
+        Refusal::PreferNoEviction,
         Refusal::Namespace("kube-system".to_owned()),
         Refusal::PodSelector,
         Refusal::Young {
@@ -70,7 +70,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::SeveralBudgets(vec!["a".to_owned(), "b".to_owned()]),
         Refusal::StaleBudget("web".to_owned()),
         Refusal::Resting(minutes(8)),
-        Refusal::Useless {
+        Refusal::Ineffective {
             times: 2,
             left: minutes(18),
         },
@@ -79,7 +79,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::WouldReturn {
             node: "n1".to_owned(),
             chance: Ratio::ONE,
-            pull,
+            cause,
         },
         of_n5(Basis::Actual),
         Refusal::WouldBeUnknown("n5".to_owned()),
@@ -90,7 +90,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
     ]
 }
 
-/// Does not compile when a refusal is new: add it above, and here.
+/// Fails to compile for a new refusal: add it above and here.
 #[expect(
     clippy::match_same_arms,
     reason = "a list, in lines that a person can read"
@@ -109,7 +109,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::PersistentVolume(_)
         | Refusal::ResourceClaims
         | Refusal::NoBudget
-        | Refusal::PrefersToStay => {}
+        | Refusal::PreferNoEviction => {}
         Refusal::Namespace(_)
         | Refusal::PodSelector
         | Refusal::Young { .. }
@@ -128,7 +128,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::Resting(_) => {}
         Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldBeUnknown(_) => {}
         Refusal::WouldNotHelp(_) | Refusal::WouldBeExcluded(_) | Refusal::Unremovable(_) => {}
-        Refusal::Useless { .. }
+        Refusal::Ineffective { .. }
         | Refusal::LedgerFull(_)
         | Refusal::NoRoom(_)
         | Refusal::NotAlone(_) => {}
@@ -219,7 +219,7 @@ fn is_listed_idle(idle: &Idle) {
     }
 }
 
-/// Why a strategy does not ask for a pod, one of each.
+/// Returns one reason of each kind for not selecting a pod.
 fn not_selected() -> Vec<NotSelected> {
     let (hours, late) = (SignedDuration::from_hours, Box::new(Refusal::NodeLimit(5)));
     vec![
@@ -288,7 +288,7 @@ fn not_selected() -> Vec<NotSelected> {
     clippy::match_same_arms,
     reason = "a list, in lines that a person can read"
 )]
-fn is_listed_unasked(why: &NotSelected) {
+fn is_listed_not_selected(why: &NotSelected) {
     match why {
         NotSelected::Halted(_)
         | NotSelected::MovedBefore(_)
@@ -350,9 +350,9 @@ fn halts() -> Vec<Halt> {
     ]
 }
 
-/// One of each thing that may become of an eviction.
+/// Returns one outcome of each kind for an eviction.
 pub(crate) fn outcomes() -> Vec<Outcome> {
-    let why = || "what it said".to_owned();
+    let why = || "its message".to_owned();
     vec![
         Outcome::Evicted,
         Outcome::Refused(why()),
@@ -383,7 +383,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Enough(3),
         SteerReason::Cooled,
         SteerReason::NotEmptied,
-        SteerReason::Unsure("left alone: no metrics".to_owned()),
+        SteerReason::Unsure("left alone: no samples".to_owned()),
         SteerReason::NotAsked,
         SteerReason::Ending,
     ]
@@ -409,7 +409,7 @@ fn is_listed_steer_reason(why: &SteerReason) {
 }
 
 fn steer_outcomes() -> Vec<SteerOutcome> {
-    let why = || "what it said".to_owned();
+    let why = || "its message".to_owned();
     vec![
         SteerOutcome::Done,
         SteerOutcome::Unneeded,
@@ -422,47 +422,35 @@ fn steer_outcomes() -> Vec<SteerOutcome> {
 const CODES: [(Code, &str); 12] = [
     (
         Code::Syntax,
-        "The file is not YAML, or uses a part of it that is refused, such as tags or a second document.",
+        "The file is not YAML, or uses an unsupported part of it, such as tags or a second document.",
     ),
     (
         Code::UnsupportedVersion,
-        "The file is of a version or kind that is not read.",
+        "The file has an unsupported version or kind.",
     ),
     (
         Code::UnknownField,
-        "A field that does not exist; where one is alike, it is named.",
+        "An unknown field. The message suggests a similar one.",
     ),
-    (
-        Code::RepeatedField,
-        "A field that stands twice in one place.",
-    ),
-    (Code::MissingField, "A field that must be there is not."),
-    (
-        Code::WrongType,
-        "A value of another type, or in another form, than the field takes.",
-    ),
-    (
-        Code::OutOfRange,
-        "A value of the right type that is too large or too small.",
-    ),
-    (Code::BadSelector, "A label selector that cannot be read."),
+    (Code::RepeatedField, "A field that occurs twice."),
+    (Code::MissingField, "A required field is missing."),
+    (Code::WrongType, "A value with the wrong type or format."),
+    (Code::OutOfRange, "A value that is too large or too small."),
+    (Code::BadSelector, "An invalid label selector."),
     (
         Code::Conflict,
-        "Values that are right one by one, but not together.",
+        "Values that are valid separately but not together.",
     ),
-    (Code::Unsupported, "Understood, but not to be had here."),
+    (Code::Unsupported, "Valid, but not supported here."),
     (
         Code::Ignored,
-        "A warning: read, and of no effect, or of another one than might be thought.",
+        "A warning: the field has no effect, or another effect than expected.",
     ),
-    (
-        Code::Deprecated,
-        "A warning: an old way to say it, which still holds.",
-    ),
+    (Code::Deprecated, "A warning: an old form that still works."),
 ];
 
-fn states() -> Vec<Headline> {
-    let why = || "what it said".to_owned();
+fn states() -> Vec<State> {
+    let why = || "its message".to_owned();
     vec![
         Headline::Starting,
         Headline::Waiting("the first list of every watch".to_owned()),
@@ -535,7 +523,7 @@ const fn endings() -> [Ending; 6] {
     ]
 }
 
-/// Whoever adds an ending adds it to the list above too.
+/// Fails to compile for a new ending: add it to the list above too.
 const fn is_listed_ending(ending: Ending) {
     match ending {
         Ending::Helped
@@ -549,9 +537,9 @@ const fn is_listed_ending(ending: Ending) {
 
 fn document() -> String {
     let mut doc = String::from(
-        "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. Codes are stable; sentences are for people and\nmay get better. A test keeps this page as the program speaks.\n",
+        "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. Codes are stable. Sentences are for people and\nmay change. A test keeps this page up to date.\n",
     );
-    doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric `evenkeel_kept_pods`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric `evenkeel_kept_pods`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for refusal in refusals() {
         is_listed(&refusal);
         let _ = writeln!(
@@ -561,37 +549,37 @@ fn document() -> String {
             refusal.remedy()
         );
     }
-    doc += "\n## Why a strategy does not ask for a pod\n\n`words[].code` of `evenkeel explain pod -o json`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does not select a pod\n\n`words[].code` of `evenkeel explain pod -o json`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for why in not_selected() {
-        is_listed_unasked(&why);
+        is_listed_not_selected(&why);
         let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.remedy());
     }
-    doc += "\n## What a strategy takes a node for\n\n`nodes[].code` of a plan, and the metric `evenkeel_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Classes of nodes\n\n`nodes[].code` of a plan, and the metric `evenkeel_nodes`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for class in classes() {
         is_listed_class(&class);
-        let rightsizing = class.remedy().unwrap_or_default();
-        let _ = writeln!(doc, "| `{}` | {class} | {rightsizing} |", class.code());
+        let remedy = class.remedy().unwrap_or_default();
+        let _ = writeln!(doc, "| `{}` | {class} | {remedy} |", class.code());
     }
-    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
         let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.remedy());
     }
-    doc += "\n## Why nothing at all is considered\n\n`halted` of a plan.\n\n| it says, for example | what would have to change |\n|---|---|\n";
+    doc += "\n## Why no pod is considered\n\n`halted` of a plan.\n\n| example message | remedy |\n|---|---|\n";
     for halt in halts() {
         let _ = writeln!(doc, "| {halt} | {} |", halt.remedy());
     }
-    doc += "\n## What became of an eviction\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | it says |\n|---|---|\n";
+    doc += "\n## Outcomes of eviction requests\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | message |\n|---|---|\n";
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## How a move went\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | it says | the workload rests for it |\n|---|---|---|\n";
+    doc += "\n## Outcomes of moves\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | message | the workload rests |\n|---|---|---|\n";
     for ending in endings() {
         is_listed_ending(ending);
         let rests = if ending.is_ineffective() { "yes" } else { "no" };
         let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
     }
-    doc += "\n## Why a node is steered around, or is no more\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | it says, for example | what would have to change |\n|---|---|---|\n";
+    doc += "\n## Why a node gets or loses the steering taint\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for why in steer_reasons() {
         is_listed_steer_reason(&why);
         let _ = writeln!(
@@ -601,16 +589,16 @@ fn document() -> String {
             why.remedy().unwrap_or_default()
         );
     }
-    doc += "\n## What became of a taint\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | it says |\n|---|---|\n";
+    doc += "\n## Outcomes of taint changes\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | message |\n|---|---|\n";
     for outcome in steer_outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## How it is\n\nThe headline of the status page, and `state.code` of its `/status.json`.\n\n| code | it says, for example |\n|---|---|\n";
+    doc += "\n## States\n\nThe headline of the status page, and `state.code` of its `/status.json`.\n\n| code | example message |\n|---|---|\n";
     for state in states() {
         is_listed_state(&state);
         let _ = writeln!(doc, "| `{}` | {state} |", state.code());
     }
-    doc += "\n## What is wrong with a policy\n\n`evenkeel policy check` names file, line, column, field, what was found and what is allowed.\n\n| code | meaning |\n|---|---|\n";
+    doc += "\n## Policy errors\n\n`evenkeel policy check` names file, line, column and field, the value found and the values allowed.\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in CODES {
         let _ = writeln!(
             doc,
@@ -622,7 +610,7 @@ fn document() -> String {
 }
 
 #[test]
-fn the_page_of_reasons_is_as_the_program_speaks() {
+fn the_page_of_reasons_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -635,7 +623,7 @@ fn the_page_of_reasons_is_as_the_program_speaks() {
     );
 }
 
-/// Counters are there for each from the start.
+/// Metrics start a counter for each code.
 #[test]
 fn every_outcome_of_a_taint_is_in_the_list_of_labels() {
     assert_eq!(
@@ -648,7 +636,7 @@ fn every_outcome_of_a_taint_is_in_the_list_of_labels() {
 }
 
 #[test]
-fn no_two_refusals_share_a_code_and_each_tells_what_would_have_to_change() {
+fn refusal_codes_are_unique_and_every_refusal_has_a_remedy() {
     let refusals = refusals();
     let codes: BTreeSet<&str> = refusals.iter().map(Refusal::code).collect();
     assert_eq!(codes.len(), refusals.len());
@@ -669,12 +657,12 @@ fn no_two_refusals_share_a_code_and_each_tells_what_would_have_to_change() {
     }
 }
 
-/// Clauses, which stand within a line: without a full stop, and long enough to mean something.
-fn says_enough(sentence: &str, rightsizing: &str) {
-    for text in [sentence, rightsizing] {
+/// Requires a clause: without a full stop, and long enough to have a meaning.
+fn says_enough(sentence: &str, remedy: &str) {
+    for text in [sentence, remedy] {
         assert!(
             text.len() > 10 && !text.ends_with('.'),
-            "{sentence}: {rightsizing}"
+            "{sentence}: {remedy}"
         );
     }
 }

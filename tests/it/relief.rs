@@ -1,4 +1,4 @@
-//! As few moves as possible: what is done to clusters by chance, beside the least that could have been done.
+//! Economy of moves: the moves on random clusters, compared with the smallest sufficient number.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -17,9 +17,9 @@ use jiff::SignedDuration;
 
 use crate::it::support::parse;
 
-/// How many clusters there are, and no fewer.
+/// The number of clusters.
 const CLUSTERS: u64 = 200;
-/// Further than this nobody searches.
+/// The longest solution that is searched for.
 const DEEPEST: usize = 6;
 const REST: SignedDuration = SignedDuration::from_mins(10);
 
@@ -30,7 +30,7 @@ evictable: {minReplicas: 1}
 limits: {perWorkload: 50%, perNode: none, perCycle: none}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}, sustainedFor: 1m}}]";
 
-/// A small generator of its own: the clusters are the same on every machine.
+/// A small random generator, so that the clusters are the same on every machine.
 struct Dice(u64);
 
 impl Dice {
@@ -47,8 +47,9 @@ impl Dice {
     }
 }
 
-/// Four to seven nodes, of which one or two hold more than their share; what pods request says little of what they use.
-/// No node is so full that its pods get less than they ask for: what they ask for could not be seen then.
+/// Creates four to seven nodes, of which one or two are overloaded. Requests say little about
+/// usage. No node is so full that its pods get less than they demand, because the real demand would
+/// then be invisible.
 fn cluster(seed: u64) -> Scenario {
     let mut dice = Dice(seed);
     let nodes = 4 + dice.next(4);
@@ -93,14 +94,15 @@ fn cluster(seed: u64) -> Scenario {
     Scenario::parse("chance.yaml", &text).unwrap()
 }
 
-/// The least number of moves after which no node is above its target, each landing where the scheduler would put it.
+/// Finds the smallest number of moves after which no node is above its target. Each pod lands where
+/// the scheduler would put it.
 struct Search {
     targets: Rc<[(ResourceId, Ratio)]>,
     pods: Vec<PodId>,
 }
 
 impl Search {
-    /// `None` where there is no way, or only a longer one than is searched for.
+    /// Returns `None` if there is no solution within the search depth.
     fn least(draft: &Draft<'_>, target: Ratio) -> Option<usize> {
         let snapshot = draft.world.snapshot;
         let targets: Rc<[_]> = Rc::new([(ResourceId::CPU, target)]);
@@ -172,7 +174,7 @@ impl Search {
         })
     }
 
-    /// No fewer moves than this can do it.
+    /// Returns a lower bound of the number of moves.
     fn bound(&self, draft: &Draft<'_>, hot: &[NodeId], from: usize) -> usize {
         let weight = |p: &PodId| draft.weight(*p, ResourceId::CPU, Basis::Actual).unwrap();
         let needed = |node: &NodeId| {
@@ -219,7 +221,7 @@ fn least(scenario: &Scenario, policy: &Policy) -> Option<usize> {
     Search::least(&Draft::new(world), Ratio::percent(60.0).unwrap())
 }
 
-/// How uneven cpu is: at the start, and at the end.
+/// Returns the imbalance of cpu at the start and at the end.
 fn unevenness(trace: &Trace) -> (f64, f64) {
     let of = |balance: &std::collections::BTreeMap<String, evenkeel::model::plan::Balance>| {
         balance["cpu"].deviation.get()
@@ -228,7 +230,7 @@ fn unevenness(trace: &Trace) -> (f64, f64) {
 }
 
 #[test]
-fn two_hundred_clusters_by_chance_are_balanced_with_hardly_more_moves_than_the_least() {
+fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
     let policy = parse(POLICY);
     let (mut all, mut least_of_all, mut balanced, mut hopeless) = (0, 0, 0, 0);
     let (mut wrong, mut stuck) = (Vec::new(), Vec::new());
@@ -263,7 +265,7 @@ fn two_hundred_clusters_by_chance_are_balanced_with_hardly_more_moves_than_the_l
          and a node stays hot in {stuck:?}"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // Each next pod would land badly there; a detour by pods that relieve little would open the way.
+    // Each next pod would land badly there. Moving pods that relieve little first would help.
     assert!(stuck.len() * 50 <= balanced, "{stuck:?}");
     assert!(
         balanced >= 120,

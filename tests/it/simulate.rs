@@ -1,4 +1,4 @@
-//! Simulated clusters: what a policy does to them over hours.
+//! Simulated clusters: the effect of a policy over hours.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 
 use crate::it::support::{Cluster, EVEN, noon, parse};
 
-/// The policy that `evenkeel simulate` takes where the scenario names none.
+/// The default policy of `evenkeel simulate`.
 const USUAL: &str = "strategies: [{lowNodeUtilization: {
     thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 60%, memory: 70%}}}]\n";
 
@@ -33,7 +33,7 @@ fn by(scenario: &Scenario, policy: Policy) -> Trace {
     simulate::run(scenario, policy, "policy.yaml", |_| {})
 }
 
-/// A scenario under the policy that it comes with, or the usual one.
+/// Runs a built-in scenario under its own policy, or the default one.
 fn built_in(name: &str) -> Trace {
     let scenario = scenario(Scenario::built_in(name).unwrap());
     let policy = match &scenario.policy {
@@ -43,7 +43,7 @@ fn built_in(name: &str) -> Trace {
     by(&scenario, policy)
 }
 
-/// The cpu of each node in percent, and its pods, at the end.
+/// Returns the cpu of each node in percent, and its pods, at the end.
 fn ends(trace: &Trace) -> Vec<(&str, f64, u32)> {
     let cpu = |series: &[Option<evenkeel::values::Ratio>]| {
         series.last().copied().flatten().unwrap_or_default().get() * 100.0
@@ -72,7 +72,8 @@ fn events(trace: &Trace) -> String {
     trace.events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Nodes to be emptied of which, as maxNodes says, one more or less may have the taint while pods leave them.
+/// Nodes that are emptied. `maxNodes` allows the taint on fewer of them than there are, so it moves
+/// on as pods leave.
 const EMPTYING: &str = "
 name: emptying
 about: Steering around more nodes than it may
@@ -97,7 +98,7 @@ policy:
 ";
 
 #[test]
-fn taints_go_after_the_moves_that_count_on_them_as_on_a_real_cluster() {
+fn taints_are_removed_after_the_moves_that_depend_on_them() {
     let scenario = scenario(EMPTYING);
     let Some(PolicySource::Inline(policy)) = &scenario.policy else {
         panic!("{EMPTYING}")
@@ -105,13 +106,14 @@ fn taints_go_after_the_moves_that_count_on_them_as_on_a_real_cluster() {
     let trace = by(&scenario, (**policy).clone());
     assert_eq!(trace.summary.foreseen, (10, 10));
     assert!(
-        events(&trace).contains("is steered around no more"),
+        events(&trace).contains("loses the steering taint"),
         "{}",
         events(&trace)
     );
 }
 
-/// Pods that prefer the node that they make hot, and take their time to end; only then are they made anew.
+/// Pods that prefer the node that they make hot, terminate slowly, and are recreated only
+/// afterwards.
 const ENDING: &str = "
 name: ending
 about: A StatefulSet that is steered around the node it prefers
@@ -129,7 +131,7 @@ policy:
 ";
 
 #[test]
-fn a_taint_stays_until_the_replacement_that_counts_on_it_has_landed() {
+fn a_taint_stays_until_the_replacement_that_depends_on_it_has_landed() {
     let scenario = scenario(ENDING);
     let Some(PolicySource::Inline(policy)) = &scenario.policy else {
         panic!("{ENDING}")
@@ -143,14 +145,14 @@ fn a_taint_stays_until_the_replacement_that_counts_on_it_has_landed() {
         events(&trace)
     );
     assert!(
-        events(&trace).contains("is steered around no more: it has cooled"),
+        events(&trace).contains("loses the steering taint: the node has cooled"),
         "{}",
         events(&trace)
     );
 }
 
 #[test]
-fn late_nodes_take_what_the_full_ones_can_spare() {
+fn new_nodes_take_pods_from_full_nodes() {
     let trace = built_in("late-nodes");
     assert!(
         ends(&trace).iter().all(|(_, cpu, _)| *cpu <= 60.0),
@@ -181,18 +183,18 @@ fn late_nodes_take_what_the_full_ones_can_spare() {
 }
 
 #[test]
-fn pods_that_would_come_back_stay() {
+fn pods_that_would_return_stay() {
     let trace = built_in("dead-loop");
     assert_eq!(trace.summary.evictions, 0, "{:?}", trace.evictions);
     assert_eq!(
         trace.refusals["would-return"].last,
-        "would return to n1: its preferred node affinity outweighs the free nodes"
+        "its replacement would return to n1: its preferred node affinity outweighs the free nodes"
     );
     assert_eq!(trace.summary.time_to_balance, None);
 }
 
 #[test]
-fn a_wave_moves_few_pods_in_two_days() {
+fn a_daily_wave_moves_few_pods_in_two_days() {
     let trace = built_in("daily-wave");
     assert!(
         (3..=10).contains(&trace.summary.evictions),
@@ -209,7 +211,7 @@ fn a_wave_moves_few_pods_in_two_days() {
 }
 
 #[test]
-fn a_noisy_neighbour_drives_pods_off_and_not_at_its_first_breath() {
+fn a_sustained_noisy_neighbour_makes_pods_move() {
     let trace = built_in("noisy-neighbour");
     let first = trace
         .evictions
@@ -234,7 +236,7 @@ fn a_noisy_neighbour_drives_pods_off_and_not_at_its_first_breath() {
 }
 
 #[test]
-fn light_nodes_are_emptied_where_the_scheduler_packs() {
+fn underused_nodes_are_emptied_with_a_packing_scheduler() {
     let trace = built_in("consolidation");
     let start: u32 = trace
         .nodes
@@ -248,7 +250,7 @@ fn light_nodes_are_emptied_where_the_scheduler_packs() {
 }
 
 #[test]
-fn what_articles_show_comes_about() {
+fn the_published_example_is_reproduced() {
     let third = built_in("third-node");
     assert_eq!(
         ends(&third)
@@ -283,7 +285,7 @@ fn what_articles_show_comes_about() {
 }
 
 #[test]
-fn every_built_in_scenario_can_be_read_and_is_named_as_its_file() {
+fn every_built_in_scenario_parses_and_has_the_name_of_its_file() {
     for name in Scenario::names() {
         let scenario = scenario(Scenario::built_in(name).unwrap());
         assert_eq!(scenario.name, name);
@@ -295,7 +297,7 @@ fn every_built_in_scenario_can_be_read_and_is_named_as_its_file() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
+fn equal_seeds_give_equal_traces_and_other_seeds_differ() {
     let scenario = scenario(Scenario::built_in("noisy-neighbour").unwrap());
     let text = |scenario: &Scenario| serde_json::to_string(&by(scenario, usual())).unwrap();
     assert_eq!(text(&scenario), text(&scenario));
@@ -308,7 +310,7 @@ fn the_same_seed_gives_the_same_trace_and_another_seed_another() {
     );
 }
 
-/// One hot node of three, with a workload that a test is about.
+/// One hot node of three, with the workload under test.
 fn hot(workload: &str) -> Scenario {
     scenario(&format!(
         "name: hot\nabout: one hot node\nduration: 1h\nnodes: [{{name: n, count: 3}}]\nworkloads:\n- {{name: db, \
@@ -317,7 +319,7 @@ fn hot(workload: &str) -> Scenario {
 }
 
 #[test]
-fn a_budget_is_honoured_by_the_plan_so_that_the_api_server_refuses_nothing() {
+fn the_plan_respects_budgets_so_the_api_server_refuses_nothing() {
     let trace = by(
         &hot("budget: {maxUnavailable: 1}, startup: 2m"),
         parse(EVEN),
@@ -341,8 +343,8 @@ fn a_budget_is_honoured_by_the_plan_so_that_the_api_server_refuses_nothing() {
 }
 
 #[test]
-fn a_replacement_is_left_alone_for_the_rest() {
-    // The pods of a StatefulSet keep their names, so that one that goes twice can be seen.
+fn a_replacement_rests() {
+    // The pods of a StatefulSet keep their names, so a pod that moves twice is visible.
     let trace = by(
         &hot("kind: StatefulSet, nodeSelector: {kubernetes.io/hostname: n1}"),
         parse(EVEN),
@@ -390,7 +392,7 @@ workloads:
 ";
 
 #[test]
-fn pods_leave_a_node_that_fails_after_five_minutes_and_one_that_is_drained_as_budgets_allow() {
+fn pods_leave_a_failed_node_after_five_minutes_and_a_drained_node_as_budgets_allow() {
     let trace = by(&scenario(FAILING), parse(EVEN));
     assert_eq!(
         events(&trace),
@@ -404,7 +406,7 @@ fn pods_leave_a_node_that_fails_after_five_minutes_and_one_that_is_drained_as_bu
     assert_eq!(
         at("n1", 20),
         4,
-        "what was told to go stays until the node is back"
+        "terminating pods stay until the node is back"
     );
     assert_eq!(
         at("n2", 14) + at("n3", 14),
@@ -424,7 +426,7 @@ fn pods_leave_a_node_that_fails_after_five_minutes_and_one_that_is_drained_as_bu
     assert_eq!(at("n3", 45), 1, "the agent stays");
     assert!(
         trace.evictions.is_empty(),
-        "evictions by the policy alone are told: {:?}",
+        "only evictions by the policy are recorded: {:?}",
         trace.evictions
     );
     assert_eq!(trace.summary.pending, 0);
@@ -453,7 +455,7 @@ fn nothing_is_evicted_from_a_node_without_metrics() {
 }
 
 #[test]
-fn a_node_gives_no_more_cpu_than_it_has() {
+fn a_node_supplies_no_more_cpu_than_it_has() {
     let mut greedy = hot("labels: {a: b}");
     greedy.workloads[0].usage.as_mut().unwrap().cpu = Curve::steady(Amount::millicores(4000));
     let mut idle = parse(EVEN);
@@ -468,7 +470,7 @@ fn a_node_gives_no_more_cpu_than_it_has() {
 }
 
 #[test]
-fn jobs_end_and_workloads_come_and_go() {
+fn jobs_complete_and_workloads_start_and_end() {
     let trace = by(
         &scenario(
             "name: jobs\nabout: jobs\nduration: 1h\nnodes: [{name: n, count: 2}]\nworkloads:\n\
@@ -485,7 +487,7 @@ fn jobs_end_and_workloads_come_and_go() {
 }
 
 #[test]
-fn a_cluster_as_it_was_found_is_the_beginning_of_a_simulation() {
+fn a_recorded_cluster_can_be_simulated() {
     let cluster = Cluster::parse(
         "
         node n1 system=100m/1Gi
@@ -523,7 +525,7 @@ fn a_cluster_as_it_was_found_is_the_beginning_of_a_simulation() {
 }
 
 #[test]
-fn no_series_is_longer_than_a_picture_is_wide() {
+fn no_series_exceeds_the_point_limit() {
     let mut long = hot("startup: 5s");
     long.duration = SignedDuration::from_hours(20);
     let trace = by(&long, usual());
@@ -532,14 +534,14 @@ fn no_series_is_longer_than_a_picture_is_wide() {
     assert!(trace.balance.values().all(|series| series.len() == points));
 }
 
-/// What is wrong with a scenario of which this is a part.
+/// Returns the errors of a scenario that contains this part.
 fn refused(part: &str) -> String {
     let text = format!("name: s\nabout: s\nduration: 1h\nnodes: [{{name: n, count: 2}}]\n{part}\n");
     Scenario::parse("s.yaml", &text).unwrap_err().to_string()
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_place() {
+fn errors_in_a_file_have_positions() {
     assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @"
     s.yaml:1:1: name: missing, expected a name for the scenario
       | nme: x
@@ -584,7 +586,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_place() {
 }
 
 #[test]
-fn what_does_not_go_together_in_a_file_is_said_too() {
+fn conflicting_fields_are_reported() {
     assert_snapshot!(refused("workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @"
     s.yaml:5:38: workloads[0].usage.cpu: give one course: steady, wave, bursts or leak
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]

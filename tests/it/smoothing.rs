@@ -1,4 +1,4 @@
-//! Usage: what is smoothed, what is unknown, and what a move shows at once.
+//! Usage: smoothing, unknown usage, and the immediate effect of a move.
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Aim, Ledger};
@@ -24,7 +24,7 @@ fn engine(smoothing: &str) -> Engine {
 }
 
 #[test]
-fn each_way_of_smoothing_gives_its_own_figure() {
+fn each_smoothing_method_gives_its_own_value() {
     for (smoothing, expected) in [
         ("mean", 2.0),
         ("max", 3.0),
@@ -46,7 +46,7 @@ fn each_way_of_smoothing_gives_its_own_figure() {
 }
 
 #[test]
-fn a_move_shows_at_once_on_both_nodes() {
+fn a_move_affects_both_nodes_at_once() {
     let mut engine = engine("mean");
     let mut cluster =
         Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
@@ -57,7 +57,7 @@ fn a_move_shows_at_once_on_both_nodes() {
     let before = cluster.readings(after(40));
     cluster.replace("default", "web-4", "n2", after(41));
     let snapshot = cluster.snapshot(engine.policy());
-    // No reading knows the new pod, and the last of the nodes still show the old one.
+    // No reading includes the new pod, and the latest node samples still include the old one.
     engine.observe(&snapshot, &before, after(42));
     let usage = engine.usage(&snapshot, after(42));
     assert_eq!(
@@ -67,7 +67,7 @@ fn a_move_shows_at_once_on_both_nodes() {
 }
 
 #[test]
-fn a_sample_counts_once_however_often_it_is_read() {
+fn a_sample_that_is_read_repeatedly_counts_once() {
     let mut engine = engine("mean");
     let cluster = Cluster::parse("node n1\n  web*2 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
@@ -101,7 +101,7 @@ fn stale_and_future_samples_make_a_node_unknown() {
 }
 
 #[test]
-fn what_has_just_been_started_puts_nothing_on_a_node_that_it_does_not_know_yet() {
+fn after_a_start_no_pod_moves_to_a_node_of_unknown_usage() {
     let policy = EVEN.replace("strategies: [", "strategies: [{removeDuplicates: {}}, ");
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse(
@@ -115,19 +115,19 @@ fn what_has_just_been_started_puts_nothing_on_a_node_that_it_does_not_know_yet()
         said.extend(plan.kept.iter().map(|k| k.refusal.to_string()));
         assert_eq!(plan.moves.len(), 0, "{at}");
     }
-    let unknown = "would land on n2, whose usage is unknown";
+    let unknown = "its replacement could land on n2, whose usage is unknown";
     assert_eq!(
         said,
         [
             unknown,
             unknown,
-            "would land on n2, and cpu there be 62%, above the target of 50%"
+            "its replacement could land on n2, where cpu usage would reach 62%, above the target of 50%"
         ]
     );
 }
 
 #[test]
-fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
+fn setting_the_clock_back_does_not_restart_the_hot_period() {
     let policy = EVEN.replace(
         "thresholds: {cpu: 30%}",
         "sustainedFor: 1m, thresholds: {cpu: 30%}",
@@ -135,7 +135,8 @@ fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
     let mut engine = Engine::new(parse(&policy), Ledger::default());
     let cluster = Cluster::parse("node n1\n  web*6 cpu=100m uses=1\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
-    // The third look finds it hot. Then our clock goes back by a minute, and that of the metrics does not.
+    // The third poll finds the node hot. Then the local clock goes back by a minute, and the clock
+    // of the source does not.
     for (ours, theirs) in [(0, 0), (30, 30), (60, 60), (30, 90), (60, 120), (90, 150)] {
         engine.observe(&snapshot, &cluster.readings(after(theirs)), after(ours));
     }
@@ -146,7 +147,7 @@ fn a_clock_that_is_set_back_does_not_make_a_hot_node_a_new_one() {
 }
 
 #[test]
-fn a_node_is_hot_only_when_it_stays_so() {
+fn a_node_is_hot_only_after_the_sustained_period() {
     let policy = EVEN.replace(
         "thresholds: {cpu: 30%}",
         "sustainedFor: 1m, thresholds: {cpu: 30%}",
@@ -161,25 +162,25 @@ fn a_node_is_hot_only_when_it_stays_so() {
         said.push(nodes(&plan).lines().next().unwrap().to_owned());
         idle.extend(plan.notes.iter().map(|note| note.why.to_string()));
     }
-    // While it waits it does not say that no node is above its target.
+    // During that period, no note claims that no node is above its target.
     assert_eq!(
         idle,
-        ["1 node is above its target, but not yet for long enough"; 2]
+        ["1 node is above its target, but not for long enough yet"; 2]
     );
     assert_eq!(
         said,
         [
-            "n1: left alone: 1 of the 3 samples needed",
-            "n1: left alone: 2 of the 3 samples needed",
-            "n1: cpu 75% is above the target 50% for 0s, and counts as hot after 1m",
-            "n1: cpu 75% is above the target 50% for 30s, and counts as hot after 1m",
+            "n1: left alone: 1 of 3 required samples",
+            "n1: left alone: 2 of 3 required samples",
+            "n1: warming: cpu 75% has been above the target 50% for 0s, and the node counts as hot after 1m",
+            "n1: warming: cpu 75% has been above the target 50% for 30s, and the node counts as hot after 1m",
             "n1: hot: cpu 75% is above the target 50%",
         ]
     );
 }
 
 #[test]
-fn a_namesake_starts_without_samples_of_the_one_before() {
+fn a_new_pod_with_the_same_name_starts_without_samples() {
     let mut engine = engine("mean");
     let mut cluster = Cluster::parse("node n1\n  db*1 cpu=250m uses=4\nnode n2");
     let snapshot = cluster.snapshot(engine.policy());
@@ -196,7 +197,7 @@ fn a_namesake_starts_without_samples_of_the_one_before() {
             new,
         )));
     let snapshot = cluster.snapshot(engine.policy());
-    // The reading is of the pod before: the new one is taken for its request.
+    // The reading belongs to the previous pod, so the new pod gets its request as usage.
     engine.observe(&snapshot, &cluster.readings(after(34)), after(45));
     assert!(
         (cores(
@@ -210,7 +211,7 @@ fn a_namesake_starts_without_samples_of_the_one_before() {
 }
 
 #[test]
-fn after_a_restart_samples_that_still_show_a_moved_pod_do_not_count() {
+fn after_a_restart_samples_that_include_a_moved_pod_do_not_count() {
     let mut before = engine("mean");
     let mut cluster =
         Cluster::parse("node n1 system=100m\n  web*4 cpu=100m uses=1\nnode n2 system=100m");
@@ -219,7 +220,7 @@ fn after_a_restart_samples_that_still_show_a_moved_pod_do_not_count() {
     let mut ledger = Ledger::default();
     ledger.intend(&snapshot, pod, (Aim::Move, &[]), after(0));
     before.reload(ledger);
-    // The node's next sample is an average over the time of the move: half of the pod is in it.
+    // The node's next sample is an average over the time of the move and includes half of the pod.
     let uid = snapshot.pod(pod).uid.clone();
     cluster.replace("default", "web-4", "n2", after(1));
     let snapshot = cluster.snapshot(before.policy());
@@ -245,7 +246,7 @@ fn after_a_restart_samples_that_still_show_a_moved_pod_do_not_count() {
 }
 
 #[test]
-fn where_pods_come_and_go_all_the_time_the_least_remainder_counts() {
+fn with_constant_pod_churn_the_smallest_remainder_counts() {
     let mut engine = engine("mean");
     let mut cluster = Cluster::parse("node n1 system=100m\n  web*9 cpu=100m uses=500m\nnode n2");
     let mut snapshot = cluster.snapshot(engine.policy());

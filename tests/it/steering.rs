@@ -52,7 +52,7 @@ fn only_a_hot_node_gains_the_taint() {
           web*3 cpu=100m uses=1
         node n3
     ";
-    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: pods had better land elsewhere");
+    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere");
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn the_taint_stays_until_the_node_is_a_tenth_below_its_target() {
         "
     );
     assert_snapshot!(of(&cluster, &hot()), @"
-    n1 keep hot: cpu 75% is above the target 50%: pods had better land elsewhere
-    n2 keep hot: it was hot, and cpu 48% is not at or below 45% yet
-    n4 remove : it has cooled
+    n1 keep hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 keep hot: the node was hot, and cpu 48% is still above 45%
+    n4 remove : the node has cooled
     ");
 }
 
@@ -96,8 +96,8 @@ fn a_node_with_unknown_usage_gains_no_taint() {
         "
     );
     assert_snapshot!(of(&cluster, &hot()), @"
-    n1 remove : nothing is steered by guess: left alone: no metrics
-    n2 remove : nothing is steered by guess: left alone: not ready
+    n1 remove : no taint without reliable data: left alone: no samples
+    n2 remove : no taint without reliable data: left alone: not ready
     ");
 }
 
@@ -106,7 +106,7 @@ fn an_unhealthy_cluster_is_not_steered() {
     let cluster = format!(
         "node n1 {HOT_TAINT}\n web*6 cpu=100m uses=1\nnode n2 not-ready\nnode n3 not-ready\nnode n4"
     );
-    assert_snapshot!(of(&cluster, &hot()), @"n1 remove : nothing is steered by guess: 2 of 4 nodes are not ready, more than 40%: the cluster is too unwell to touch");
+    assert_snapshot!(of(&cluster, &hot()), @"n1 remove : no taint without reliable data: 2 of 4 nodes are not ready; safety.maxNotReady allows 40%");
 }
 
 #[test]
@@ -121,21 +121,21 @@ fn taints_left_by_an_earlier_policy_or_a_crash_are_removed() {
         "
     );
     assert_snapshot!(of(&cluster, EVEN), @"
-    n1 remove : the policy does not ask for it
-    n2 remove : the policy does not ask for it
-    n3 remove : the policy does not ask for it
+    n1 remove : the policy does not ask for steering
+    n2 remove : the policy does not ask for steering
+    n3 remove : the policy does not ask for steering
     ");
     assert_snapshot!(of(&cluster, &hot()), @"
-    n1 keep hot: cpu 75% is above the target 50%: pods had better land elsewhere
-    n2 remove : the policy does not ask for it
-    n3 remove : the policy does not ask for it
+    n1 keep hot: cpu 75% is above the target 50%: new pods should land elsewhere
+    n2 remove : the policy does not ask for steering
+    n3 remove : the policy does not ask for steering
     ");
 }
 
 #[test]
 fn a_steering_taint_in_another_form_is_corrected() {
     let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m uses=1\nnode n2\nnode n3";
-    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: pods had better land elsewhere");
+    assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere");
 }
 
 #[test]
@@ -147,10 +147,10 @@ fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
     let most = |n: &str| hot().replace("maxNodes: none", &format!("maxNodes: {n}"));
     // Two of five nodes. n1 already has the taint, which does not wander to a hotter node.
     assert_snapshot!(of(&cluster, &most("40%")), @"
-    n1 keep hot: cpu 69% is above the target 50%: pods had better land elsewhere
-    n2 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
-    n3 add hot: cpu 90% is above the target 50%: pods had better land elsewhere
-    n4 withhold hot: the scheduler is steered around 2 already, the most that steering.maxNodes allows
+    n1 keep hot: cpu 69% is above the target 50%: new pods should land elsewhere
+    n2 withhold hot: 2 nodes have the taint already, the most that steering.maxNodes allows
+    n3 add hot: cpu 90% is above the target 50%: new pods should land elsewhere
+    n4 withhold hot: 2 nodes have the taint already, the most that steering.maxNodes allows
     ");
     // A share below one node allows one node.
     assert!(
@@ -158,7 +158,7 @@ fn the_hottest_nodes_come_first_and_never_all_nodes_are_tainted() {
         "{}",
         of(&cluster, &most("1%"))
     );
-    assert_snapshot!(of(&cluster, &most("0")).lines().next().unwrap(), @"n1 remove : the scheduler is steered around 0 already, the most that steering.maxNodes allows");
+    assert_snapshot!(of(&cluster, &most("0")).lines().next().unwrap(), @"n1 remove : 0 nodes have the taint already, the most that steering.maxNodes allows");
 }
 
 #[test]
@@ -207,9 +207,9 @@ fn the_emptiest_nodes_that_can_be_emptied_gain_the_taint() {
           agent cpu=100m daemon
     ";
     assert_snapshot!(of(cluster, EMPTYING), @"
-    n2 add emptying: it is to be emptied: pods had better land elsewhere
-    n3 add emptying: it is to be emptied: pods had better land elsewhere
-    n5 add emptying: it is empty, and had better stay so until it is switched off
+    n2 add emptying: the node is to be emptied: new pods should land elsewhere
+    n3 add emptying: the node is to be emptied: new pods should land elsewhere
+    n5 add emptying: the node is empty and should stay empty until it is removed
     ");
 }
 
@@ -252,8 +252,8 @@ fn an_empty_node_is_not_filled_in_order_to_empty_another() {
         "
     );
     assert_snapshot!(of(&cluster, EMPTYING), @"
-    n1 remove : it is not to be emptied any more
-    n2 add emptying: it is empty, and had better stay so until it is switched off
+    n1 remove : the node is no longer to be emptied
+    n2 add emptying: the node is empty and should stay empty until it is removed
     ");
 }
 
@@ -278,7 +278,7 @@ fn the_taint_stays_until_replacements_have_a_node() {
         )
     };
     assert_eq!(cluster(""), "");
-    assert_snapshot!(cluster(EMPTYING_TAINT), @"n1 keep emptying: it is to be emptied: pods had better land elsewhere");
+    assert_snapshot!(cluster(EMPTYING_TAINT), @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn if_every_node_is_underused_emptier_nodes_go_to_fuller_ones() {
         node n3
           web cpu=500m
     ";
-    assert_snapshot!(of(cluster, EMPTYING), @"n3 add emptying: it is to be emptied: pods had better land elsewhere");
+    assert_snapshot!(of(cluster, EMPTYING), @"n3 add emptying: the node is to be emptied: new pods should land elsewhere");
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn a_node_with_the_taint_is_not_filled_so_that_the_taints_do_not_wander() {
         "
     );
     assert_snapshot!(of(&cluster, EMPTYING), @"
-    n1 keep emptying: it is to be emptied: pods had better land elsewhere
-    n2 keep emptying: it is to be emptied: pods had better land elsewhere
+    n1 keep emptying: the node is to be emptied: new pods should land elsewhere
+    n2 keep emptying: the node is to be emptied: new pods should land elsewhere
     ");
 }
 
@@ -348,7 +348,7 @@ fn a_destination_of_the_plan_gains_no_taint_in_the_same_plan() {
         .map(|m| (m.pod.as_str(), m.to.as_deref().unwrap()))
         .collect();
     assert_eq!(moves, [("web-1", "n2")]);
-    assert_snapshot!(steering(&plan), @"n1 keep emptying: it is to be emptied: pods had better land elsewhere");
+    assert_snapshot!(steering(&plan), @"n1 keep emptying: the node is to be emptied: new pods should land elsewhere");
 }
 
 #[test]
@@ -363,8 +363,8 @@ fn an_empty_node_keeps_the_taint_and_a_node_in_use_loses_it() {
         "
     );
     assert_snapshot!(of(&cluster, EMPTYING), @"
-    n2 keep emptying: it is empty, and had better stay so until it is switched off
-    n3 remove : it is not to be emptied any more
+    n2 keep emptying: the node is empty and should stay empty until it is removed
+    n3 remove : the node is no longer to be emptied
     ");
 }
 
@@ -408,7 +408,7 @@ fn a_node_is_emptied_once_the_scheduler_avoids_it() {
     };
     let before = cluster("");
     assert!(before.moves.is_empty(), "{}", text(&before));
-    assert_snapshot!(steering(&before), @"n3 add emptying: it is to be emptied: pods had better land elsewhere");
+    assert_snapshot!(steering(&before), @"n3 add emptying: the node is to be emptied: new pods should land elsewhere");
     let after = cluster(EMPTYING_TAINT);
     assert_eq!(
         after
@@ -420,7 +420,7 @@ fn a_node_is_emptied_once_the_scheduler_avoids_it() {
         "{}",
         text(&after)
     );
-    assert_snapshot!(steering(&after), @"n3 keep emptying: it is to be emptied: pods had better land elsewhere");
+    assert_snapshot!(steering(&after), @"n3 keep emptying: the node is to be emptied: new pods should land elsewhere");
 }
 
 #[test]
@@ -434,8 +434,8 @@ fn releasing_removes_every_taint() {
         .map(|s| format!("{} {}: {}", s.node, s.action.code(), s.why))
         .collect();
     assert_snapshot!(lines.join("\n"), @"
-    n1 remove: evenkeel ends, and leaves no taint behind
-    n2 remove: evenkeel ends, and leaves no taint behind
+    n1 remove: evenkeel exits and removes its taints
+    n2 remove: evenkeel exits and removes its taints
     ");
 }
 
@@ -469,7 +469,7 @@ fn a_descheduler_policy_and_exact_mode_do_not_steer() {
 #[test]
 fn the_plan_as_json_names_node_action_value_and_reason() {
     let plan = Cluster::parse("node n1\n web*6 cpu=100m uses=1\nnode n2").plan(&hot());
-    assert_snapshot!(serde_json::to_string(&plan.steering).unwrap(), @r#"[{"node":"n1","action":"add","value":"hot","code":"hot","message":"cpu 75% is above the target 50%: pods had better land elsewhere"}]"#);
+    assert_snapshot!(serde_json::to_string(&plan.steering).unwrap(), @r#"[{"node":"n1","action":"add","value":"hot","code":"hot","message":"cpu 75% is above the target 50%: new pods should land elsewhere"}]"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Clusters as text.
+//! Test clusters as text, and helpers to plan on them.
 //!
 //! ```text
 //! node n1 cpu=8 memory=32Gi system=500m/1Gi labels=pool:gpu taint=key:NoSchedule cordoned not-ready no-metrics no-scale-down
@@ -7,11 +7,13 @@
 //! budget hot allows=1
 //! ```
 //!
-//! A pod also takes what [`faring`] says. A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`, `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), and the marks `bare`,
-//! `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`, `stay` and `no-metrics`, and `safe-to-evict=`. Usage is cpu/memory.
+//! A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`,
+//! `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`,
+//! and the words `bare`, `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`,
+//! `stay` and `no-metrics`. [`pod_options`] lists more options. Usage is cpu/memory.
 
-mod faring;
-pub(crate) mod rolled;
+mod pod_options;
+pub(crate) mod random_cluster;
 
 use std::collections::BTreeMap;
 
@@ -20,7 +22,7 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Budget, Marks, Node, Owner, Phase, Pod, Presumed, Qos, Volumes,
+    Annotations, Budget, Node, Owner, Phase, Pod, Presumed, Qos, Volumes,
 };
 use evenkeel::model::snapshot::objects::{Kind, Object, Objects};
 use evenkeel::model::usage::{Measure, Readings, Sample};
@@ -30,17 +32,17 @@ use evenkeel::values::quantity;
 use evenkeel::values::selector::{Labels, Selector};
 use jiff::{SignedDuration, Timestamp};
 
-/// The time of every test.
+/// Returns the time of every test.
 pub(crate) fn noon() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
-/// So many seconds after noon.
+/// Returns the time this many seconds after noon.
 pub(crate) fn after(seconds: i64) -> Timestamp {
     noon() + SignedDuration::from_secs(seconds)
 }
 
-/// A cluster, and what it uses.
+/// A cluster and its usage.
 #[derive(Clone, Default)]
 pub(crate) struct Cluster {
     pub(crate) objects: Objects,
@@ -99,7 +101,7 @@ impl Cluster {
             .get("taint")
             .into_iter()
             .flat_map(|t| t.split(','))
-            .map(faring::taint);
+            .map(pod_options::taint);
         self.objects.apply(Object::Node(Node {
             addresses: Vec::new(),
             name: name.clone(),
@@ -138,7 +140,7 @@ impl Cluster {
     }
 
     fn add_pod(&mut self, words: &Words<'_>, node: &str, app: &str, number: u32) {
-        let pod = faring::dress(pod(words, node, app, number), words);
+        let pod = pod_options::dress(pod(words, node, app, number), words);
         let key = (pod.namespace.clone(), pod.name.clone());
         if let Some(uses) = words.get("uses").filter(|_| !words.has("no-metrics")) {
             let used = measure(uses);
@@ -158,7 +160,7 @@ impl Cluster {
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
-    /// One poll, taken at this time.
+    /// Returns one poll at this time.
     pub(crate) fn readings(&self, at: Timestamp) -> Readings {
         let sample = |used: &Measure| Sample {
             at,
@@ -184,12 +186,12 @@ impl Cluster {
         Snapshot::join(&self.objects, policy.resources())
     }
 
-    /// The plan for this cluster as it is, by a policy in text, with nothing evicted before.
+    /// Returns the plan for this cluster under a policy as text, with an empty ledger.
     pub(crate) fn plan(&self, policy: &str) -> Plan {
         self.plan_by(parse(policy))
     }
 
-    /// The same, by a policy that is at hand.
+    /// Returns the plan for this cluster under a parsed policy.
     pub(crate) fn plan_by(&self, policy: Policy) -> Plan {
         let snapshot = self.snapshot(&policy);
         let mut engine = Engine::new(policy, Ledger::default());
@@ -197,7 +199,7 @@ impl Cluster {
         engine.decide(&snapshot, noon())
     }
 
-    /// An engine that has looked at this cluster once and takes it for steady, and the snapshot.
+    /// Returns an engine that has observed this cluster once as steady, and the snapshot.
     pub(crate) fn seen(&self, policy: Policy, ledger: Ledger) -> (Engine, Snapshot) {
         let snapshot = self.snapshot(&policy);
         let mut engine = Engine::new(policy, ledger);
@@ -205,7 +207,8 @@ impl Cluster {
         (engine, snapshot)
     }
 
-    /// What a controller and the scheduler do after an eviction: the pod goes, and another comes to a node.
+    /// Replaces an evicted pod, as a controller and the scheduler do: the pod leaves and a new one
+    /// is on a node.
     pub(crate) fn replace(
         &mut self,
         namespace: &str,
@@ -271,7 +274,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         namespace,
         name,
         labels,
-        marks: Marks {
+        annotations: Annotations {
             mirror: words.has("mirror"),
             static_pod: words.has("static"),
             evict: words.get("evict").map(str::to_owned),
@@ -298,7 +301,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         gated: false,
         ports: Vec::new(),
         requests,
-        limits: faring::limits(words),
+        limits: pod_options::limits(words),
         tolerations: Vec::new(),
         node_selector: words.get("on").map(pairs).unwrap_or_default(),
         required_nodes: None,
@@ -322,7 +325,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
     }
 }
 
-/// As for one container that requests what the words say.
+/// Returns the scoring requests of one container with the requests of the line.
 fn presumed(words: &Words<'_>) -> Presumed {
     let of = |resource: &str, absent: &str| amount(resource, words.get(resource).unwrap_or(absent));
     Presumed {
@@ -385,7 +388,7 @@ fn measure(text: &str) -> Measure {
     }
 }
 
-/// A policy from the part that a test is about; a test's pods are old and its clusters small, so limits are off.
+/// Parses a policy from the part that a test is about. Limits are off unless the part sets them.
 pub(crate) fn parse(text: &str) -> Policy {
     let mut whole = String::from("apiVersion: evenkeel/v1alpha1\nkind: Policy\n");
     if !text.contains("limits:") {
@@ -395,11 +398,11 @@ pub(crate) fn parse(text: &str) -> Policy {
     Policy::parse("policy.yaml", &whole).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// LowNodeUtilization on actual cpu usage, from above 50 % to below 30 %.
+/// LowNodeUtilization on actual cpu usage: from nodes above 50% to nodes at or below 30%.
 pub(crate) const EVEN: &str =
     "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]\n";
 
-/// One strategy, and nothing to protect a pod but what it is: no least age, no least number of replicas.
+/// Returns a policy with one strategy, without a minimum age or minimum number of replicas.
 pub(crate) fn only(rule: Rule) -> Policy {
     let mut policy = parse(EVEN);
     policy.strategies = vec![Strategy { profile: 0, rule }];
@@ -412,7 +415,7 @@ pub(crate) fn only(rule: Rule) -> Policy {
     policy
 }
 
-/// The plan as a person would note it down.
+/// Formats a plan as text, one line per move, refusal and note.
 pub(crate) fn text(plan: &Plan) -> String {
     let mut lines = Vec::new();
     if let Some(halt) = &plan.halted {
@@ -432,7 +435,7 @@ pub(crate) fn text(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// What the strategy makes of each node.
+/// Formats the verdicts of a plan, one line per node.
 pub(crate) fn nodes(plan: &Plan) -> String {
     plan.nodes
         .iter()

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The only file that defines the alert rules.
+/// The file with the alert rules.
 pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
 
-/// The dashboard.
+/// Returns the dashboard.
 pub(crate) fn dashboard() -> Value {
     serde_json::from_str(&read("dashboards/evenkeel.json")).unwrap()
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 pub(crate) fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
@@ -22,16 +22,16 @@ pub(crate) fn read(path: &str) -> String {
 /// One query of a panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
-    /// The panel.
+    /// The title of the panel.
     pub(crate) panel: Value,
-    /// The panel's target that holds the query.
+    /// The position of the query among the panel's targets.
     pub(crate) target: Value,
-    /// PromQL with variables.
+    /// The PromQL text with variables.
     pub(crate) expr: String,
 }
 
 impl Query {
-    /// The labels in the legend of the series.
+    /// The labels in the legend of its series.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
         legend
@@ -42,7 +42,7 @@ impl Query {
     }
 }
 
-/// Every query of every panel and of every annotation.
+/// Returns every query of every panel, and the annotation queries.
 pub(crate) fn queries() -> Vec<Query> {
     let of_panel = |panel: Value| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
@@ -82,20 +82,20 @@ pub(crate) fn queries() -> Vec<Query> {
         .collect()
 }
 
-/// A variable whose values come from Prometheus: `label_values(selector, label)`.
+/// A variable with values from Prometheus: `label_values(selector, label)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
     /// Its name.
     pub(crate) name: String,
-    /// The series that have the label.
+    /// The selector of the series.
     pub(crate) selector: String,
-    /// The label whose values are listed.
+    /// The label.
     pub(crate) label: String,
-    /// The value for "all", if the variable offers it.
+    /// The value that stands for all values, if that can be chosen.
     pub(crate) all: Option<String>,
 }
 
-/// Every such variable, in the order in which Grafana evaluates them.
+/// Returns every such variable, in the order in which Grafana evaluates them.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
     let list = dashboard["templating"]["list"]
@@ -105,7 +105,7 @@ pub(crate) fn variables() -> Vec<Variable> {
         .filter(|v| v["type"] == "query");
     let variable = |it: &Value| {
         let query = it["query"]["query"].as_str().unwrap();
-        assert_eq!(it["definition"], query, "`definition` and `query` differ");
+        assert_eq!(it["definition"], query, "definition and query differ");
         let inner = query
             .strip_prefix("label_values(")
             .and_then(|q| q.strip_suffix(')'))
@@ -121,14 +121,14 @@ pub(crate) fn variables() -> Vec<Variable> {
     list.map(variable).collect()
 }
 
-/// The rule groups, in the format of a Prometheus rules file.
+/// Returns the rule groups in the format of a Prometheus rule file.
 pub(crate) fn groups() -> Value {
     let rule: Value =
         serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
     rule["spec"].clone()
 }
 
-/// Every alert.
+/// Returns every alert.
 pub(crate) fn alerts() -> Vec<Value> {
     let groups = groups();
     groups["groups"]
@@ -139,7 +139,7 @@ pub(crate) fn alerts() -> Vec<Value> {
         .collect()
 }
 
-/// The queries of an alert: its expression and the lookups in its annotations.
+/// Returns the queries of an alert: its expression and the lookups in its annotations.
 pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
     let annotations = alert["annotations"].as_object().unwrap().values();
     let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
@@ -149,17 +149,17 @@ pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A selector of series.
+/// A selector of series in a query.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selector {
-    /// The name of the metric; empty if a matcher on `__name__` gives it.
+    /// The metric; empty if the matchers name it.
     pub(crate) metric: String,
     /// Label, operator and value.
     pub(crate) matchers: Vec<(String, String, String)>,
 }
 
 impl Selector {
-    /// The selector in PromQL.
+    /// Returns the selector as PromQL.
     pub(crate) fn text(&self) -> String {
         let matchers: Vec<String> = self
             .matchers
@@ -170,7 +170,8 @@ impl Selector {
     }
 }
 
-/// The selectors of evenkeel's metrics in a query. This understands only the part of PromQL that our queries use.
+/// Returns every selector of an evenkeel metric. It recognises the PromQL that the dashboard and
+/// alerts use.
 pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {

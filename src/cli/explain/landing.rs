@@ -13,7 +13,11 @@ use super::page::ExplanationText;
 const MOST_NODES: usize = 5;
 
 impl ExplanationText<'_> {
-    pub(super) fn candidates(&self, f: &mut fmt::Formatter<'_>, nodes: &[FittingNode]) -> fmt::Result {
+    pub(super) fn candidates(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        nodes: &[FittingNode],
+    ) -> fmt::Result {
         let candidates = self.shown_candidates(nodes);
         let scored = nodes.iter().any(|fit| fit.score != 0);
         let (deciding, equal) = plugins(nodes);

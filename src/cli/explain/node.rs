@@ -4,7 +4,9 @@ use std::fmt;
 
 use crate::cli::show::nodes::{Ticks, draw, figures};
 use crate::cli::show::{Ink, padded};
-use crate::decide::explain::{NodeExplanation, WorkloadExplanation, PodLine, ResourceStatus, StrategyView, foremost};
+use crate::decide::explain::{
+    NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation, foremost,
+};
 use crate::model::plan::{PodVerdict, Steer, SteerValue};
 use crate::render::table::Table;
 use crate::values::Amount;

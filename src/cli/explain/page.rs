@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::cli::show::{Ink, Screen, shown};
-use crate::decide::explain::{Explanation, CodedMessage};
+use crate::decide::explain::{CodedMessage, Explanation};
 use crate::model::plan::PodVerdict;
 
 /// An explanation, and how to show it.
@@ -63,7 +63,11 @@ impl ExplanationText<'_> {
     }
 
     /// Writes why the whole cycle makes no decisions, if it makes none.
-    pub(super) fn halted(&self, f: &mut fmt::Formatter<'_>, halted: Option<&CodedMessage>) -> fmt::Result {
+    pub(super) fn halted(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        halted: Option<&CodedMessage>,
+    ) -> fmt::Result {
         let Some(halted) = halted else { return Ok(()) };
         let text = format!("no pods considered: {}", halted.message);
         self.screen.line(f, &text, Some(Ink::Doubt))?;

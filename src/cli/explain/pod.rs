@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::cli::show::Ink;
-use crate::decide::explain::{GateVerdicts, BudgetLine, ReplacementForecast, PodExplanation, StrategyVerdict, foremost};
+use crate::decide::explain::{
+    BudgetLine, GateVerdicts, PodExplanation, ReplacementForecast, StrategyVerdict, foremost,
+};
 use crate::model::plan::PodVerdict;
 use crate::values::text::{age, are, list};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use crate::cli::show::Ink;
-use crate::decide::explain::{LoadSummary, CpuAndMemory};
+use crate::decide::explain::{CpuAndMemory, LoadSummary};
 use crate::render::table::{Table, display_width};
 use crate::values::Amount;
 use crate::values::text::{count, duration};

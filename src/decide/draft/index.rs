@@ -9,9 +9,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::model::snapshot::facts::{Neighbours, Role};
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::facts::Neighbours;
+use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
+
+mod build;
+
+use build::{alike, images, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -24,7 +28,7 @@ pub struct Index<'w> {
     alike_of: Vec<usize>,
     siblings: Vec<Pods>,
     siblings_of: Vec<Option<usize>>,
-    terms: Vec<Term<'w>>,
+    terms: Vec<AffinityTerm<'w>>,
     terms_of: BTreeMap<PodId, Vec<usize>>,
     with_ports: Vec<PodId>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
@@ -59,7 +63,7 @@ impl Topology {
 
 /// An affinity term and all pods that have it.
 #[derive(Debug)]
-pub struct Term<'w> {
+pub struct AffinityTerm<'w> {
     /// The kind of the term.
     pub want: Want,
     /// The pods that the term matches.
@@ -170,15 +174,15 @@ impl<'w> Index<'w> {
         if let Some(position) = self.siblings_of[pod.0] {
             return Some(Rc::clone(&self.siblings[position]));
         }
-        let it = self.snapshot.pod(pod);
-        let first = (it.namespace.clone(), String::new());
+        let own = self.snapshot.pod(pod);
+        let first = (own.namespace.clone(), String::new());
         let services = self
             .snapshot
             .services
             .range(first..)
-            .take_while(|(name, _)| name.0 == it.namespace);
+            .take_while(|(name, _)| name.0 == own.namespace);
         let selects = |labels: &&Labels| {
-            !labels.is_empty() && labels.iter().all(|(k, v)| it.labels.get(k) == Some(v))
+            !labels.is_empty() && labels.iter().all(|(k, v)| own.labels.get(k) == Some(v))
         };
         let merged: Labels = services
             .map(|(_, labels)| labels)
@@ -191,11 +195,11 @@ impl<'w> Index<'w> {
             test: Test::In(vec![value]),
         };
         let selector = Selector::new(merged.into_iter().map(equal).collect());
-        (!selector.is_empty()).then(|| self.selected(&it.namespace, &selector))
+        (!selector.is_empty()).then(|| self.selected(&own.namespace, &selector))
     }
 
     /// Returns the term at a position.
-    pub fn term(&self, position: usize) -> &Term<'w> {
+    pub fn term(&self, position: usize) -> &AffinityTerm<'w> {
         &self.terms[position]
     }
 
@@ -210,7 +214,7 @@ impl<'w> Index<'w> {
     /// Returns the positions of the terms that match a pod, which may include its own.
     pub fn terms_meaning(&self, pod: PodId) -> Rc<[usize]> {
         let alike = &self.alike[self.alike_of[pod.0]];
-        let means = |term: &Term<'w>| self.means(term, alike);
+        let means = |term: &AffinityTerm<'w>| self.means(term, alike);
         let find = || {
             self.terms
                 .iter()
@@ -253,7 +257,7 @@ impl<'w> Index<'w> {
         self.rotation.get_or_init(|| rotation(self.snapshot))
     }
 
-    fn means(&self, term: &Term<'w>, alike: &LabelGroup<'w>) -> bool {
+    fn means(&self, term: &AffinityTerm<'w>, alike: &LabelGroup<'w>) -> bool {
         term.whom.mean(
             &self.snapshot.namespaces,
             term.namespace,
@@ -271,146 +275,4 @@ impl<'w> Index<'w> {
 
 fn pair((key, value): (&String, &String)) -> (String, String) {
     (key.clone(), value.clone())
-}
-
-fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
-    let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
-    let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
-        // Pods of one workload are adjacent.
-        let last = of.last().filter(|last: &&usize| {
-            (all[**last].namespace, all[**last].labels) == (namespace, labels)
-        });
-        let place = last
-            .copied()
-            .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
-        if place == all.len() {
-            all.push(LabelGroup {
-                namespace,
-                labels,
-                pods: Vec::new(),
-                named_by: OnceCell::new(),
-            });
-        }
-        if !pod.finished() {
-            all[place].pods.push(PodId(position));
-        }
-        of.push(place);
-    }
-    (all, of)
-}
-
-/// Returns namespace, kind and name of a controller whose selector the scheduler would use.
-fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
-    let owner = pod.owners.iter().find(|o| o.controller)?;
-    let asked =
-        ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
-    asked.then_some((
-        pod.namespace.as_str(),
-        owner.kind.as_str(),
-        owner.name.as_str(),
-    ))
-}
-
-fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
-    let mut all: Vec<Vec<PodId>> = Vec::new();
-    let mut known = BTreeMap::new();
-    let mut of = Vec::new();
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let place = controller(pod).map(|key| *known.entry(key).or_insert(all.len()));
-        if let Some(place) = place {
-            if place == all.len() {
-                all.push(Vec::new());
-            }
-            if !pod.finished() {
-                all[place].push(PodId(position));
-            }
-        }
-        of.push(place);
-    }
-    (all.into_iter().map(Rc::from).collect(), of)
-}
-
-fn terms(snapshot: &Snapshot) -> (Vec<Term<'_>>, BTreeMap<PodId, Vec<usize>>) {
-    let mut known = BTreeMap::new();
-    let mut all: Vec<Term<'_>> = Vec::new();
-    let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
-    for (position, pod) in snapshot.pods.iter().enumerate() {
-        let namespace = pod.namespace.as_str();
-        let avoids = pod.avoids.iter().map(|whom| (Want::Avoid, whom));
-        let seeks = pod.seeks.iter().map(|whom| (Want::Seek, whom));
-        let likes = pod
-            .likes
-            .iter()
-            .map(|likes| (Want::Like(likes.weight), &likes.whom));
-        for (want, whom) in avoids.chain(seeks).chain(likes) {
-            let place = *known.entry((namespace, want, whom)).or_insert(all.len());
-            if place == all.len() {
-                all.push(Term {
-                    want,
-                    whom,
-                    namespace,
-                    carriers: Vec::new(),
-                    meant: OnceCell::new(),
-                });
-            }
-            of.entry(PodId(position)).or_default().push(place);
-            if !pod.finished() {
-                all[place].carriers.push(PodId(position));
-            }
-        }
-    }
-    (all, of)
-}
-
-fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
-    let containers = snapshot
-        .pods
-        .iter()
-        .flat_map(|p| &p.containers)
-        .filter(|c| c.role != Role::Ephemeral);
-    let asked: std::collections::BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
-    let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
-    for node in snapshot.node_ids() {
-        for image in &snapshot.node(node).images {
-            for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
-                let stored = all.entry(name).or_insert_with(|| NodeImage {
-                    size: image.size,
-                    nodes: Vec::new(),
-                });
-                stored.nodes.push(node);
-            }
-        }
-    }
-    all
-}
-
-/// Compares image names. A container may omit the tag `latest`.
-fn asked_for(asked: &std::collections::BTreeSet<&str>, name: &str) -> bool {
-    asked.contains(name)
-        || name
-            .strip_suffix(":latest")
-            .is_some_and(|bare| asked.contains(bare))
-}
-
-fn rotation(snapshot: &Snapshot) -> Vec<NodeId> {
-    let mut zones: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
-    for node in snapshot.node_ids() {
-        let labels = &snapshot.node(node).labels;
-        let zone = [
-            "topology.kubernetes.io/region",
-            "topology.kubernetes.io/zone",
-        ]
-        .map(|key| labels.get(key));
-        zones.entry(zone).or_default().push(node);
-    }
-    let longest = zones.values().map(Vec::len).max().unwrap_or_default();
-    (0..longest)
-        .flat_map(|turn| {
-            zones
-                .values()
-                .filter_map(move |nodes| nodes.get(turn).copied())
-        })
-        .collect()
 }

@@ -72,7 +72,7 @@ pub(super) fn memory(
     });
     let rest = rest.map(|rest| match rest {
         Rest::Replacement(left) => Refusal::Resting(left),
-        Rest::Useless { times, left } => Refusal::Useless { times, left },
+        Rest::Ineffective { times, left } => Refusal::Ineffective { times, left },
     });
     let share = world.policy.limits.per_workload.zip(workload);
     WorkloadRecord {

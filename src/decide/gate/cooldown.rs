@@ -16,7 +16,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         let ledger = world.ledger;
         match ledger.rest(world.snapshot, candidate.pod, cooldown, world.now) {
             Some(Rest::Replacement(left)) => return Err(Refusal::Resting(left)),
-            Some(Rest::Useless { times, left }) => return Err(Refusal::Useless { times, left }),
+            Some(Rest::Ineffective { times, left }) => {
+                return Err(Refusal::Ineffective { times, left });
+            }
             None => {}
         }
     }

@@ -38,8 +38,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     if !exact {
         selected(pod, rules)?;
     }
-    match pod.marks.evict.as_deref() {
-        Some("false") => return Err(Refusal::PrefersToStay),
+    match pod.annotations.evict.as_deref() {
+        Some("false") => return Err(Refusal::PreferNoEviction),
         Some(_) => return Ok(()),
         None => {}
     }
@@ -80,10 +80,10 @@ fn by_nature(pod: &Pod) -> Result<(), Refusal> {
     if pod.terminating {
         return Err(Refusal::Terminating);
     }
-    if pod.marks.mirror {
+    if pod.annotations.mirror {
         return Err(Refusal::Mirror);
     }
-    if pod.marks.static_pod {
+    if pod.annotations.static_pod {
         Err(Refusal::Static)
     } else {
         Ok(())
@@ -111,8 +111,8 @@ fn selected(pod: &Pod, rules: &Evictable) -> Result<(), Refusal> {
 }
 
 fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), Refusal> {
-    if rules.prefer_no_eviction && pod.marks.prefer_no_eviction {
-        return Err(Refusal::PrefersToStay);
+    if rules.prefer_no_eviction && pod.annotations.prefer_no_eviction {
+        return Err(Refusal::PreferNoEviction);
     }
     if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
         return Err(Refusal::DaemonSet);

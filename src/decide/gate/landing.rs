@@ -134,7 +134,7 @@ impl Flaw {
                 Refusal::WouldReturn {
                     node: name(home),
                     chance,
-                    pull,
+                    cause: pull,
                 }
             }
             Flaw::Hot {
@@ -332,7 +332,7 @@ pub(super) fn pull(
         .find(wanted)
         .or(forecast.scored.iter().find(|s| s.node != home));
     let Some((home, best)) = of(home).zip(best) else {
-        return PlacementCause::Lot;
+        return PlacementCause::Tie;
     };
     scheduler::pull(home, best)
 }

@@ -3,17 +3,17 @@
 
 use crate::model::snapshot::NodeId;
 
-use super::node_resources::{Level, Weighed};
+use super::node_resources::{ResourceLevel, ScoredResource};
 use super::question::Question;
 
 /// Scores the nodes. A pod without requests is not scored, because all such pods would go to one
 /// node.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let names = question.profile.balanced.iter();
-    let weighed: Vec<Weighed> = names
-        .filter_map(|name| Weighed::new(question, name, 1, false))
+    let weighed: Vec<ScoredResource> = names
+        .filter_map(|name| ScoredResource::new(question, name, 1, false))
         .collect();
-    if !weighed.iter().any(Weighed::requested) {
+    if !weighed.iter().any(ScoredResource::requested) {
         return None;
     }
     let levels = |node: &NodeId| {
@@ -25,7 +25,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     Some(nodes.iter().map(|node| points(&levels(node))).collect())
 }
 
-fn points(levels: &[Level]) -> i64 {
+fn points(levels: &[ResourceLevel]) -> i64 {
     let with = evenness(levels, |level| level.after);
     let without = evenness(levels, |level| level.before);
     50 + (50 + with - without) / 2
@@ -37,7 +37,7 @@ fn points(levels: &[Level]) -> i64 {
     clippy::cast_precision_loss,
     reason = "as the scheduler rounds it"
 )]
-fn evenness(levels: &[Level], taken: impl Fn(&Level) -> i64) -> i64 {
+fn evenness(levels: &[ResourceLevel], taken: impl Fn(&ResourceLevel) -> i64) -> i64 {
     let shares: Vec<f64> = levels
         .iter()
         .map(|l| (taken(l) as f64 / l.whole as f64).min(1.0))
@@ -58,8 +58,8 @@ fn evenness(levels: &[Level], taken: impl Fn(&Level) -> i64) -> i64 {
 mod tests {
     use super::*;
 
-    fn level(before: i64, after: i64) -> Level {
-        Level {
+    fn level(before: i64, after: i64) -> ResourceLevel {
+        ResourceLevel {
             whole: 100,
             before,
             after,

@@ -5,7 +5,7 @@ use crate::model::snapshot::NodeId;
 use crate::policy::FilterPlugin;
 
 use super::question::Question;
-use super::topology_spread::Limits;
+use super::topology_spread::SpreadLimits;
 use super::{Misfit, node_affinity, node_ports, node_resources, pod_affinity, taints, volumes};
 
 /// The filters for one pod.
@@ -16,9 +16,9 @@ pub(super) struct Filters<'q, 'w> {
     /// Nodes where a host port of the pod is in use.
     ports: Vec<NodeId>,
     requests: node_resources::Wanted,
-    volumes: volumes::Reach<'w>,
-    spread: Limits,
-    neighbours: pod_affinity::Bounds,
+    volumes: volumes::VolumeAccess<'w>,
+    spread: SpreadLimits,
+    neighbours: pod_affinity::AffinityDomains,
 }
 
 impl<'q, 'w> Filters<'q, 'w> {
@@ -27,9 +27,9 @@ impl<'q, 'w> Filters<'q, 'w> {
             barred: barred(question),
             ports: node_ports::taken(question),
             requests: node_resources::Wanted::new(question),
-            volumes: volumes::Reach::new(question),
-            spread: Limits::new(question),
-            neighbours: pod_affinity::Bounds::new(question),
+            volumes: volumes::VolumeAccess::new(question),
+            spread: SpreadLimits::new(question),
+            neighbours: pod_affinity::AffinityDomains::new(question),
             question: *question,
         }
     }

@@ -61,7 +61,7 @@ fn ignored(name: &str, question: &Question<'_, '_>) -> bool {
 }
 
 /// A resource that counts for a score.
-pub(super) struct Weighed {
+pub(super) struct ScoredResource {
     id: ResourceId,
     weight: i64,
     /// The request of the pod.
@@ -72,13 +72,13 @@ pub(super) struct Weighed {
 
 /// The allocatable amount of a node and the amount that would be requested.
 #[derive(Clone, Copy)]
-pub(super) struct Level {
+pub(super) struct ResourceLevel {
     pub(super) whole: i64,
     pub(super) before: i64,
     pub(super) after: i64,
 }
 
-impl Weighed {
+impl ScoredResource {
     /// Uses real requests, or for cpu and memory the requests with defaults. A resource that the
     /// pod does not request counts only if it is cpu, memory or ephemeral storage. `None` for a
     /// resource that no pod requests.
@@ -102,7 +102,7 @@ impl Weighed {
             (false, _) => question.pod.requests[id],
         };
         let basic = ["cpu", "memory", "ephemeral-storage"].contains(&name);
-        (basic || takes > Amount::ZERO).then(|| Weighed {
+        (basic || takes > Amount::ZERO).then(|| ScoredResource {
             id,
             weight,
             takes: units(id, takes),
@@ -116,7 +116,7 @@ impl Weighed {
     }
 
     /// Returns `None` if the node has none of it.
-    pub(super) fn level(&self, question: &Question<'_, '_>, node: NodeId) -> Option<Level> {
+    pub(super) fn level(&self, question: &Question<'_, '_>, node: NodeId) -> Option<ResourceLevel> {
         let whole = units(self.id, question.node(node).allocatable[self.id]);
         let taken = match (self.presumed, self.id) {
             (true, ResourceId::CPU) => question.presumed(node).0,
@@ -124,7 +124,7 @@ impl Weighed {
             (false, id) => question.reserved(node, id),
         };
         let before = units(self.id, taken);
-        (whole > 0).then_some(Level {
+        (whole > 0).then_some(ResourceLevel {
             whole,
             before,
             after: before + self.takes,
@@ -151,8 +151,8 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
     } = &question.profile.fit;
     let weighed = resources
         .iter()
-        .filter_map(|(name, weight)| Weighed::new(question, name, *weight, true));
-    let weighed: Vec<Weighed> = weighed.collect();
+        .filter_map(|(name, weight)| ScoredResource::new(question, name, *weight, true));
+    let weighed: Vec<ScoredResource> = weighed.collect();
     nodes
         .iter()
         .map(|node| {
@@ -166,7 +166,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
         .collect()
 }
 
-fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, Level)>) -> i64 {
+fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, ResourceLevel)>) -> i64 {
     let (mut sum, mut weights) = (0, 0);
     for (weight, level) in levels {
         let points = points(strategy, level);
@@ -188,8 +188,8 @@ const fn rounded(sum: i64, by: i64) -> i64 {
     (2 * sum + by) / (2 * by)
 }
 
-fn points(strategy: &FitStrategy, level: Level) -> i64 {
-    let Level { whole, after, .. } = level;
+fn points(strategy: &FitStrategy, level: ResourceLevel) -> i64 {
+    let ResourceLevel { whole, after, .. } = level;
     match strategy {
         FitStrategy::LeastAllocated => percent((whole - after).max(0), whole),
         FitStrategy::MostAllocated => percent(after.min(whole), whole),
@@ -225,8 +225,8 @@ fn on_line(line: &[(i64, i64)], share: i64) -> i64 {
 mod tests {
     use super::*;
 
-    fn level(after: i64, whole: i64) -> Level {
-        Level {
+    fn level(after: i64, whole: i64) -> ResourceLevel {
+        ResourceLevel {
             whole,
             before: 0,
             after,

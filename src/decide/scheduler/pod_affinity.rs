@@ -16,28 +16,28 @@ use super::{Misfit, avoids};
 /// has.
 pub(super) fn avoids_on(draft: &Draft<'_>, pod: PodId, node: NodeId) -> bool {
     let snapshot = draft.world.snapshot;
-    let (it, there) = (snapshot.pod(pod), snapshot.node(node));
-    it.avoids
+    let (own, there) = (snapshot.pod(pod), snapshot.node(node));
+    own.avoids
         .iter()
         .filter(|term| there.labels.contains_key(&term.topology_key))
         .any(|term| {
             there
                 .pods
                 .iter()
-                .any(|other| *other != pod && avoids(snapshot, term, it, snapshot.pod(*other)))
+                .any(|other| *other != pod && avoids(snapshot, term, own, snapshot.pod(*other)))
         })
 }
 
 /// Counts per domain of one topology key.
-struct Tally {
+struct DomainCounts {
     topology: Rc<Topology>,
     sums: Vec<i64>,
 }
 
-impl Tally {
+impl DomainCounts {
     fn new(question: &Question<'_, '_>, key: &str) -> Self {
         let topology = question.index().topology(key);
-        Tally {
+        DomainCounts {
             sums: vec![0; topology.count],
             topology,
         }
@@ -57,22 +57,22 @@ impl Tally {
 
 /// The domains of the pods that matter to the filters.
 #[derive(Default)]
-pub(super) struct Bounds {
+pub(super) struct AffinityDomains {
     /// Pods that the pod avoids.
-    avoided: Vec<Tally>,
+    avoided: Vec<DomainCounts>,
     /// Pods that avoid the pod.
-    avoiding: Vec<Tally>,
+    avoiding: Vec<DomainCounts>,
     /// Pods that the pod must run near, one table per term.
-    sought: Vec<Tally>,
+    sought: Vec<DomainCounts>,
     /// Whether no such pod exists and the pod matches its own terms: the first pod of a group that
     /// wants to be together.
     first: bool,
 }
 
-impl Bounds {
+impl AffinityDomains {
     pub(super) fn new(question: &Question<'_, '_>) -> Self {
         if !question.runs(FilterPlugin::InterPodAffinity) {
-            return Bounds::default();
+            return AffinityDomains::default();
         }
         let index = question.index();
         let own = |want: Want| {
@@ -81,16 +81,16 @@ impl Bounds {
                 .iter()
                 .filter(move |t| index.term(**t).want == want)
         };
-        let avoided = own(Want::Avoid).map(|t| tally(question, *t, &index.meant(*t)));
+        let avoided = own(Want::Avoid).map(|t| counts(question, *t, &index.meant(*t)));
         let others = index.terms_meaning(question.id);
         let others = others
             .iter()
             .filter(|t| index.term(**t).want == Want::Avoid);
-        let avoiding = others.map(|t| tally(question, *t, &index.term(*t).carriers));
+        let avoiding = others.map(|t| counts(question, *t, &index.term(*t).carriers));
         let seeks: Vec<usize> = own(Want::Seek).copied().collect();
         let near = meant_by_all(question, &seeks);
-        let sought: Vec<Tally> = seeks.iter().map(|t| tally(question, *t, &near)).collect();
-        Bounds {
+        let sought: Vec<DomainCounts> = seeks.iter().map(|t| counts(question, *t, &near)).collect();
+        AffinityDomains {
             avoided: avoided.filter(|t| t.sums.iter().any(|n| *n > 0)).collect(),
             avoiding: avoiding.filter(|t| t.sums.iter().any(|n| *n > 0)).collect(),
             first: sought.iter().all(|t| t.sums.iter().all(|n| *n == 0))
@@ -100,8 +100,8 @@ impl Bounds {
     }
 
     pub(super) fn admit(&self, node: NodeId) -> Result<(), Misfit> {
-        let found = |tally: &Tally| tally.at(node).is_some_and(|n| n > 0);
-        let labelled = || self.sought.iter().all(|tally| tally.at(node).is_some());
+        let found = |counts: &DomainCounts| counts.at(node).is_some_and(|n| n > 0);
+        let labelled = || self.sought.iter().all(|counts| counts.at(node).is_some());
         if !(self.sought.iter().all(found) || self.first && labelled()) {
             return Err(Misfit::Lonely);
         }
@@ -117,12 +117,12 @@ impl Bounds {
 }
 
 /// Counts these pods per domain of a term.
-fn tally(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> Tally {
-    let mut tally = Tally::new(question, &question.index().term(term).whom.topology_key);
+fn counts(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> DomainCounts {
+    let mut counts = DomainCounts::new(question, &question.index().term(term).whom.topology_key);
     pods.iter()
         .filter_map(|p| question.place(*p))
-        .for_each(|node| tally.add(node, 1));
-    tally
+        .for_each(|node| counts.add(node, 1));
+    counts
 }
 
 /// Returns the pods that all of these terms match.
@@ -150,7 +150,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     let sum = |node: &NodeId| {
         tallies
             .iter()
-            .filter_map(|(_, tally)| tally.at(*node))
+            .filter_map(|(_, counts)| counts.at(*node))
             .sum::<i64>()
     };
     let sums: Vec<i64> = nodes.iter().map(sum).collect();
@@ -179,7 +179,7 @@ fn scaled(sum: i64, least: i64, most: i64) -> i64 {
 }
 
 /// Collects the preferences by topology key.
-fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, Tally)> {
+fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> {
     let index = question.index();
     let rules = question.profile.pod_affinity;
     let mut all = Vec::new();
@@ -212,7 +212,7 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, Tally)> {
 
 fn prefer<'w>(
     question: &Question<'_, 'w>,
-    all: &mut Vec<(&'w str, Tally)>,
+    all: &mut Vec<(&'w str, DomainCounts)>,
     term: usize,
     pods: &[PodId],
     weight: i64,
@@ -220,7 +220,7 @@ fn prefer<'w>(
     let key = question.index().term(term).whom.topology_key.as_str();
     for node in pods.iter().filter_map(|p| question.place(*p)) {
         let known = all.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
-            all.push((key, Tally::new(question, key)));
+            all.push((key, DomainCounts::new(question, key)));
             all.len() - 1
         });
         all[known].1.add(node, weight);

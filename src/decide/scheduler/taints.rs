@@ -37,11 +37,11 @@ pub(super) fn cordon_tolerated(tolerations: &[Toleration]) -> bool {
 /// Returns true if the tolerations allow a node that is not Ready, by its taint if that is already
 /// set.
 pub(super) fn absence_tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
-    let mut marks = taints
+    let mut not_ready = taints
         .iter()
         .filter(|t| ABSENT.contains(&t.key.as_str()))
         .peekable();
-    marks.peek().is_some() && marks.all(|t| tolerations.iter().any(|by| covers(by, t)))
+    not_ready.peek().is_some() && not_ready.all(|t| tolerations.iter().any(|by| covers(by, t)))
 }
 
 /// Scores the nodes.

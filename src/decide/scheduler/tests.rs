@@ -1,4 +1,5 @@
-//! What the scheduler decides in small clusters. What it decides in large ones is recorded in `tests/data/placements`.
+//! Forecasts in small clusters. Decisions of a real scheduler in large clusters are recorded in
+//! `tests/data/placements`.
 
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ const NODES: &str = "
 - {kind: Node, metadata: {name: c, labels: {kubernetes.io/hostname: c, zone: west}}, status: *status}
 ";
 
-/// What is asked of a draft about the pod named `p`.
+/// Evaluates a function on a draft and the pod named `p`.
 fn ask<T>(
     objects: &str,
     tune: impl Fn(&mut Policy),
@@ -46,12 +47,16 @@ fn ask<T>(
     question(&mut Draft::new(world), pod)
 }
 
-/// Who wins, and why the others cannot: `a b; c: tainted`.
-fn told(objects: &str) -> String {
-    ask(objects, |_| {}, |draft, pod| tell(&forecast(draft, pod)))
+/// Formats the winners, and the reasons of the other nodes: `a b; c: tainted`.
+fn outcome(objects: &str) -> String {
+    ask(
+        objects,
+        |_| {},
+        |draft, pod| format_forecast(&forecast(draft, pod)),
+    )
 }
 
-fn tell(forecast: &Forecast) -> String {
+fn format_forecast(forecast: &Forecast) -> String {
     let name = |node: crate::model::snapshot::NodeId| ["a", "b", "c"][node.0];
     let mut winners: Vec<&str> = forecast.winners.iter().map(|w| name(w.node)).collect();
     winners.sort_unstable();
@@ -65,7 +70,7 @@ fn tell(forecast: &Forecast) -> String {
     parts.join("; ")
 }
 
-/// The points of one plugin on each node, in the order of their names.
+/// Returns the score of one plugin on each node, in the order of their names.
 fn points(objects: &str, plugin: ScorePlugin, tune: impl Fn(&mut Policy)) -> Vec<i64> {
     ask(objects, tune, |draft, pod| {
         let mut scored = forecast(draft, pod).scored;
@@ -81,7 +86,7 @@ fn pod(name: &str, rest: &str) -> String {
 }
 
 #[test]
-fn host_ports_are_taken_once() {
+fn a_host_port_is_used_once() {
     let web = |name: &str, on: &str, ip: &str| {
         pod(
             name,
@@ -90,17 +95,17 @@ fn host_ports_are_taken_once() {
     };
     let others = web("q", "nodeName: a,", "10.0.0.1") + &web("r", "nodeName: b,", "10.0.0.2");
     assert_eq!(
-        told(&(others.clone() + &web("p", "", ""))),
-        "c; a: using a port that the pod takes; b: using a port that the pod takes"
+        outcome(&(others.clone() + &web("p", "", ""))),
+        "c; a: already using one of its host ports; b: already using one of its host ports"
     );
     assert_eq!(
-        told(&(others + &web("p", "", "10.0.0.2"))),
-        "c; b: using a port that the pod takes"
+        outcome(&(others + &web("p", "", "10.0.0.2"))),
+        "c; b: already using one of its host ports"
     );
 }
 
 #[test]
-fn volumes_lead_a_pod_to_where_they_are() {
+fn a_pod_lands_where_its_volumes_are_accessible() {
     let claim = "
 - {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {volumeName: pv}}
 - {kind: PersistentVolume, metadata: {name: pv}, spec: {nodeAffinity: {required: {nodeSelectorTerms: [
@@ -110,20 +115,20 @@ fn volumes_lead_a_pod_to_where_they_are() {
         "p",
         "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]",
     );
-    let far = "out of reach of the pod's volumes";
+    let far = "unable to reach its volumes";
     assert_eq!(
-        told(&(claim.to_owned() + &user)),
+        outcome(&(claim.to_owned() + &user)),
         format!("c; a: {far}; b: {far}")
     );
     assert_eq!(
-        told(&user),
+        outcome(&user),
         "a b c",
-        "a claim that is not known asks for nothing"
+        "an unknown claim adds no condition"
     );
 }
 
 #[test]
-fn a_claim_for_one_pod_keeps_the_replacement_waiting_until_the_pod_has_gone() {
+fn a_read_write_once_pod_claim_delays_the_replacement() {
     let claim = "- {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOncePod]}}\n";
     let user = |name: &str, on: &str| {
         claim.to_owned()
@@ -132,20 +137,20 @@ fn a_claim_for_one_pod_keeps_the_replacement_waiting_until_the_pod_has_gone() {
                 &format!("{on} volumes: [{{name: v, persistentVolumeClaim: {{claimName: data}}}}]"),
             )
     };
-    assert_eq!(told(&user("p", "nodeName: a,")), "a b c");
-    let barred = "barred while another pod uses the pod's volume claim";
+    assert_eq!(outcome(&user("p", "nodeName: a,")), "a b c");
+    let barred = "blocked by another pod that uses its volume claim";
     let both = user("q", "nodeName: a,") + &user("p", "");
     assert_eq!(
-        told(&both),
+        outcome(&both),
         format!("; a: {barred}; b: {barred}; c: {barred}")
     );
 }
 
 #[test]
-fn a_pod_with_gates_goes_nowhere() {
-    let closed = "closed to a pod with scheduling gates";
+fn a_gated_pod_lands_on_no_node() {
+    let closed = "closed because it has scheduling gates";
     assert_eq!(
-        told(&pod("p", "schedulingGates: [{name: g}]")),
+        outcome(&pod("p", "schedulingGates: [{name: g}]")),
         format!("; a: {closed}; b: {closed}; c: {closed}")
     );
 }
@@ -154,38 +159,38 @@ const NEAR_ITSELF: &str = "affinity: {podAffinity: {requiredDuringSchedulingIgno
     [{topologyKey: zone, labelSelector: {matchLabels: {app: p}}}]}}";
 
 #[test]
-fn the_first_of_a_group_that_wants_to_be_together_may_go_anywhere() {
-    assert_eq!(told(&pod("p", NEAR_ITSELF)), "a b c");
+fn the_first_pod_with_affinity_to_its_own_group_may_land_anywhere() {
+    assert_eq!(outcome(&pod("p", NEAR_ITSELF)), "a b c");
     let other = "- {kind: Pod, metadata: {name: q, labels: {app: p}}, spec: {nodeName: c}}\n";
-    let lonely = "not near a pod that this one must be near";
+    let lonely = "without a pod that it must run near";
     assert_eq!(
-        told(&(other.to_owned() + &pod("p", NEAR_ITSELF))),
+        outcome(&(other.to_owned() + &pod("p", NEAR_ITSELF))),
         format!("c; a: {lonely}; b: {lonely}")
     );
 }
 
 #[test]
-fn anti_affinity_holds_both_ways() {
+fn anti_affinity_applies_in_both_directions() {
     let apart = |app: &str| {
         format!(
             "affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution:
             [{{topologyKey: zone, labelSelector: {{matchLabels: {{app: {app}}}}}}}]}}}}"
         )
     };
-    let avoided = "taken by a pod that this one avoids";
+    let avoided = "occupied by a pod that it avoids";
     let avoids = pod("q", "nodeName: a") + &pod("p", &apart("q"));
-    assert_eq!(told(&avoids), format!("c; a: {avoided}; b: {avoided}"));
-    let avoiding = "taken by a pod that avoids this one";
+    assert_eq!(outcome(&avoids), format!("c; a: {avoided}; b: {avoided}"));
+    let avoiding = "occupied by a pod that avoids it";
     let is_avoided = pod("q", &format!("nodeName: a, {}", apart("p"))) + &pod("p", "");
     assert_eq!(
-        told(&is_avoided),
+        outcome(&is_avoided),
         format!("c; a: {avoiding}; b: {avoiding}")
     );
 }
 
 #[test]
-fn a_replacement_may_come_while_the_pod_ends_or_after_it() {
-    // 3 of 4 cores: while the pod is there, its node is full. After it, all are alike.
+fn a_replacement_may_land_before_or_after_the_pod_ends() {
+    // The pod uses 3 of 4 cores. While it exists, its node is full. Afterwards all nodes are equal.
     let large = "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 3}}}]";
     let chances = |objects: &str| {
         ask(
@@ -202,14 +207,14 @@ fn a_replacement_may_come_while_the_pod_ends_or_after_it() {
             },
         )
     };
-    // Half of one third, and for the others half of one half on top.
+    // One half of one third, and for the other nodes one half of one half in addition.
     assert_eq!(chances(&pod("p", large)), "17% 42% 42%");
     let set = "- {kind: Pod, metadata: {name: p, ownerReferences: [{kind: StatefulSet, name: s, controller: true}]},
         spec: {nodeName: a, containers: [{name: c, resources: {requests: {cpu: 3}}}]}}\n";
     assert_eq!(
         chances(set),
         "33% 33% 33%",
-        "that of a StatefulSet always comes after it"
+        "the replacement of a StatefulSet pod always comes after it"
     );
 }
 
@@ -217,8 +222,8 @@ fn a_replacement_may_come_while_the_pod_ends_or_after_it() {
 fn earlier_moves_count() {
     let large = "containers: [{name: c, resources: {requests: {cpu: 3}}}]";
     let objects = pod("q", &format!("nodeName: a, {large}")) + &pod("p", large);
-    let full = "without enough cpu to request";
-    assert_eq!(told(&objects), format!("b c; a: {full}"));
+    let full = "short of cpu by requests";
+    assert_eq!(outcome(&objects), format!("b c; a: {full}"));
     let moved = ask(
         &objects,
         |_| {},
@@ -238,24 +243,24 @@ fn earlier_moves_count() {
                     among: Vec::new(),
                 },
             );
-            tell(&forecast(draft, pod))
+            format_forecast(&forecast(draft, pod))
         },
     );
     assert_eq!(moved, format!("a c; b: {full}"));
 }
 
 #[test]
-fn of_another_scheduler_any_node_that_fits_may_be_the_choice() {
+fn with_an_unknown_scheduler_any_feasible_node_may_win() {
     let busy = pod(
         "q",
         "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 2}}}]",
     );
-    assert_eq!(told(&(busy.clone() + &pod("p", ""))), "b c");
-    assert_eq!(told(&(busy + &pod("p", "schedulerName: mine"))), "a b c");
+    assert_eq!(outcome(&(busy.clone() + &pod("p", ""))), "b c");
+    assert_eq!(outcome(&(busy + &pod("p", "schedulerName: mine"))), "a b c");
 }
 
 #[test]
-fn pods_of_one_controller_or_service_are_spread_unless_the_profile_says_otherwise() {
+fn pods_of_one_controller_or_service_are_spread_by_default() {
     let owned = |name: &str, on: &str| {
         format!(
             "- {{kind: Pod, metadata: {{name: {name}, labels: {{app: web}},
@@ -263,7 +268,8 @@ fn pods_of_one_controller_or_service_are_spread_unless_the_profile_says_otherwis
         )
     };
     let one = owned("q", "nodeName: a") + &owned("p", "");
-    // No node has a zone by the label that counts. On a 1 × ln 5 + 2 = 3.6, rounded 4; on b and c 2; and twice 100 × (4 + 2 − n) / 4.
+    // No node has a zone by the label that counts. On a 1 × ln 5 + 2 = 3.6, rounded 4; on b and c
+    // 2; and twice 100 × (4 + 2 − n) / 4.
     assert_eq!(
         points(&one, ScorePlugin::PodTopologySpread, |_| {}),
         [100, 200, 200]
@@ -285,7 +291,7 @@ fn pods_of_one_controller_or_service_are_spread_unless_the_profile_says_otherwis
 }
 
 #[test]
-fn constraints_that_must_be_kept_rule_out_the_fuller_places() {
+fn required_constraints_exclude_the_fuller_domains() {
     let spread = |rest: &str| {
         format!(
             "topologySpreadConstraints: [{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {rest}
@@ -293,34 +299,34 @@ fn constraints_that_must_be_kept_rule_out_the_fuller_places() {
         )
     };
     let other = "- {kind: Pod, metadata: {name: q, labels: {app: p}}, spec: {nodeName: a}}\n";
-    let uneven = "ruled out by the pod's topology spread";
+    let uneven = "excluded by its topology spread constraints";
     assert_eq!(
-        told(&(other.to_owned() + &pod("p", &spread("")))),
+        outcome(&(other.to_owned() + &pod("p", &spread("")))),
         format!("c; a: {uneven}; b: {uneven}")
     );
-    // A pod in each of two places is even; where three are asked for, it is one too many.
+    // One pod in each of two domains is even. If three domains are required, it is one too many.
     let both = format!(
         "{other}{}",
         other
             .replace("name: q", "name: r")
             .replace("nodeName: a", "nodeName: c")
     );
-    assert_eq!(told(&(both.clone() + &pod("p", &spread("")))), "a b c");
+    assert_eq!(outcome(&(both.clone() + &pod("p", &spread("")))), "a b c");
     let nowhere = format!("; a: {uneven}; b: {uneven}; c: {uneven}");
     assert_eq!(
-        told(&(both + &pod("p", &spread("minDomains: 3,")))),
+        outcome(&(both + &pod("p", &spread("minDomains: 3,")))),
         nowhere
     );
-    // One that ends does not count.
+    // A terminating pod does not count.
     let ends = other.replace(
         "name: q,",
         "name: q, deletionTimestamp: '2026-01-01T00:00:00Z',",
     );
-    assert_eq!(told(&(ends + &pod("p", &spread("")))), "a b c");
+    assert_eq!(outcome(&(ends + &pod("p", &spread("")))), "a b c");
 }
 
 #[test]
-fn the_profile_decides() {
+fn the_profile_selects_plugins_and_weights() {
     let busy = pod(
         "q",
         "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 1, memory: 2Gi}}}]",
@@ -341,7 +347,9 @@ fn the_profile_decides() {
     );
     let off = |policy: &mut Policy| policy.scheduler.weights = Weights::NONE;
     assert_eq!(
-        ask(&objects, off, |draft, pod| tell(&forecast(draft, pod))),
+        ask(&objects, off, |draft, pod| format_forecast(&forecast(
+            draft, pod
+        ))),
         "a b c"
     );
     let tainted = objects.replace("kind: Node", "")
@@ -359,15 +367,12 @@ fn the_profile_decides() {
         })
     };
     assert_eq!(fit(&|_| {}), Err("cordoned".to_owned()));
-    assert_eq!(
-        fit(&cordons),
-        Err("without enough cpu to request".to_owned())
-    );
+    assert_eq!(fit(&cordons), Err("short of cpu by requests".to_owned()));
 }
 
 #[test]
-fn the_search_goes_on_where_it_ended() {
-    // Of fewer than a hundred nodes each search sees all.
+fn the_next_search_starts_where_the_last_one_ended() {
+    // With fewer than a hundred nodes each search visits all of them.
     let busy = pod(
         "q",
         "nodeName: a, containers: [{name: c, resources: {requests: {cpu: 2}}}]",

@@ -16,7 +16,7 @@ const HOST: &str = "kubernetes.io/hostname";
 const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// A constraint with the data to evaluate it.
-struct Constraint {
+struct SpreadConstraint {
     max_skew: i64,
     min_domains: usize,
     by_host: bool,
@@ -35,12 +35,12 @@ struct Honours {
     taints: bool,
 }
 
-impl Constraint {
+impl SpreadConstraint {
     fn own(question: &Question<'_, '_>, spread: &Spread) -> Self {
         let index = question.index();
         let selector = spread.pods.as_ref();
         let asked = selector.filter(|s| !s.is_empty());
-        Constraint {
+        SpreadConstraint {
             max_skew: i64::from(spread.max_skew),
             min_domains: spread
                 .min_domains
@@ -64,7 +64,7 @@ impl Constraint {
         constraint: &DefaultConstraint,
         pods: &Pods,
     ) -> Self {
-        Constraint {
+        SpreadConstraint {
             max_skew: i64::from(constraint.max_skew),
             min_domains: constraint
                 .min_domains
@@ -90,11 +90,11 @@ impl Constraint {
 
 /// Returns the required or the soft constraints of the pod. If the pod has none, returns those of
 /// the profile.
-fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<Constraint> {
+fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<SpreadConstraint> {
     if !question.pod.spread.is_empty() {
         let own = question.pod.spread.iter().filter(|s| s.hard == hard);
         return own
-            .map(|spread| Constraint::own(question, spread))
+            .map(|spread| SpreadConstraint::own(question, spread))
             .collect();
     }
     let system;
@@ -116,7 +116,7 @@ fn constraints(question: &Question<'_, '_>, hard: bool) -> Vec<Constraint> {
     };
     defaults
         .into_iter()
-        .map(|c| Constraint::of_profile(question, c, &pods))
+        .map(|c| SpreadConstraint::of_profile(question, c, &pods))
         .collect()
 }
 
@@ -133,23 +133,23 @@ fn soft(max_skew: u32, topology_key: &str) -> DefaultConstraint {
 
 /// The pods per domain for the required constraints.
 #[derive(Default)]
-pub(super) struct Limits(Vec<Limit>);
+pub(super) struct SpreadLimits(Vec<SpreadLimit>);
 
-struct Limit {
+struct SpreadLimit {
     topology: Rc<Topology>,
     counts: Vec<i64>,
     /// The most pods that a domain may have before this pod joins.
     most: i64,
 }
 
-impl Limits {
+impl SpreadLimits {
     pub(super) fn new(question: &Question<'_, '_>) -> Self {
         if !question.runs(FilterPlugin::PodTopologySpread) {
-            return Limits::default();
+            return SpreadLimits::default();
         }
         let all = constraints(question, true);
         if all.is_empty() {
-            return Limits::default();
+            return SpreadLimits::default();
         }
         let labelled = |node: &NodeId| all.iter().all(|c| c.topology.place(*node).is_some());
         let nodes: Vec<NodeId> = question
@@ -159,15 +159,15 @@ impl Limits {
             .node_ids()
             .filter(labelled)
             .collect();
-        Limits(
+        SpreadLimits(
             all.iter()
-                .map(|c| Limit::new(question, c, &nodes, &labelled))
+                .map(|c| SpreadLimit::new(question, c, &nodes, &labelled))
                 .collect(),
         )
     }
 
     pub(super) fn admit(&self, node: NodeId) -> bool {
-        let within = |limit: &Limit| {
+        let within = |limit: &SpreadLimit| {
             limit
                 .topology
                 .place(node)
@@ -177,11 +177,11 @@ impl Limits {
     }
 }
 
-impl Limit {
+impl SpreadLimit {
     /// The rule: pods of the group + itself − the smallest count of any domain ≤ maxSkew.
     fn new(
         question: &Question<'_, '_>,
-        constraint: &Constraint,
+        constraint: &SpreadConstraint,
         nodes: &[NodeId],
         labelled: &impl Fn(&NodeId) -> bool,
     ) -> Self {
@@ -214,7 +214,7 @@ impl Limit {
         let enough = eligible().count() >= constraint.min_domains;
         let fewest = eligible().min().filter(|_| enough).unwrap_or_default();
         let most = constraint.max_skew + fewest - i64::from(constraint.counts_itself);
-        Limit {
+        SpreadLimit {
             topology: Rc::clone(topology),
             counts,
             most,
@@ -232,9 +232,9 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     let own = !question.pod.spread.is_empty();
     let strict = own || question.profile.spread != DefaultSpread::System;
     let counted = |node: &NodeId| !strict || all.iter().all(|c| c.topology.place(*node).is_some());
-    let weighed: Vec<Weighed<'_>> = all
+    let weighed: Vec<CountedConstraint<'_>> = all
         .iter()
-        .map(|c| Weighed::new(question, c, nodes, &counted))
+        .map(|c| CountedConstraint::new(question, c, nodes, &counted))
         .collect();
     let sums: Vec<Option<i64>> = nodes
         .iter()
@@ -244,17 +244,17 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
 }
 
 /// A soft constraint with the pods of each domain.
-struct Weighed<'c> {
-    constraint: &'c Constraint,
+struct CountedConstraint<'c> {
+    constraint: &'c SpreadConstraint,
     counts: Vec<i64>,
     /// The weight of each pod, which grows with the number of domains.
     weight: f64,
 }
 
-impl<'c> Weighed<'c> {
+impl<'c> CountedConstraint<'c> {
     fn new(
         question: &Question<'_, '_>,
-        constraint: &'c Constraint,
+        constraint: &'c SpreadConstraint,
         nodes: &[NodeId],
         counted: &impl Fn(&NodeId) -> bool,
     ) -> Self {
@@ -282,7 +282,7 @@ impl<'c> Weighed<'c> {
         } else {
             places(topology, nodes)
         };
-        Weighed {
+        CountedConstraint {
             constraint,
             counts: sums,
             weight: weight(size),
@@ -307,7 +307,7 @@ fn weight(places: usize) -> f64 {
     clippy::cast_precision_loss,
     reason = "as the scheduler rounds it"
 )]
-fn sum(weighed: &[Weighed<'_>], node: NodeId) -> i64 {
+fn sum(weighed: &[CountedConstraint<'_>], node: NodeId) -> i64 {
     let mut sum = 0.0;
     for one in weighed {
         if let Some(place) = one.constraint.topology.place(node) {

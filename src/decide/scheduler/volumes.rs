@@ -15,12 +15,12 @@ const BETA: &str = "failure-domain.beta.kubernetes.io/";
 const STABLE: &str = "topology.kubernetes.io/";
 
 /// The nodes that can access a pod's volumes.
-pub(super) struct Reach<'w> {
+pub(super) struct VolumeAccess<'w> {
     nodes: Vec<&'w [NodeTerm]>,
     zones: Vec<(&'w str, &'w str)>,
 }
 
-impl<'w> Reach<'w> {
+impl<'w> VolumeAccess<'w> {
     pub(super) fn new(question: &Question<'_, 'w>) -> Self {
         let snapshot = question.draft.world.snapshot;
         let bound =
@@ -32,7 +32,7 @@ impl<'w> Reach<'w> {
         let zones = volumes
             .iter()
             .filter(|_| question.runs(FilterPlugin::VolumeZone));
-        Reach {
+        VolumeAccess {
             nodes: nodes.filter_map(|v| v.nodes.as_deref()).collect(),
             zones: zones
                 .flat_map(|v| &v.zones)

@@ -141,7 +141,7 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
         return Some("the node has the annotation scale-down-disabled: true".to_owned());
     }
     let mut pods = snapshot.node(node).pods.iter().map(|p| snapshot.pod(*p));
-    let pod = pods.find(|p| p.marks.safe_to_evict == Some(false))?;
+    let pod = pods.find(|p| p.annotations.safe_to_evict == Some(false))?;
     Some(format!(
         "pod {} has the annotation safe-to-evict: false",
         pod.name
@@ -150,8 +150,8 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
 
 /// Whether a node counts as empty despite this pod: every node has such a pod, or the pod has ended or is terminating.
 pub fn goes_with_its_node(pod: &Pod) -> bool {
-    let of_the_node = pod.marks.mirror
-        || pod.marks.static_pod
+    let of_the_node = pod.annotations.mirror
+        || pod.annotations.static_pod
         || pod.owners.iter().any(|o| o.kind == "DaemonSet");
     of_the_node || !pod.stays()
 }

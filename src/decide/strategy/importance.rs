@@ -8,7 +8,7 @@ use crate::model::snapshot::Pod;
 ///
 /// Descheduler's documentation gives the same order of priority and quality of service.
 pub(super) fn importance(pod: &Pod) -> impl Ord + use<> {
-    (pod.priority, pod.qos, pod.marks.prefer_no_eviction)
+    (pod.priority, pod.qos, pod.annotations.prefer_no_eviction)
 }
 
 /// Sorts the pods to evict first to the front: by importance, then the newest, then the cheapest to delete.
@@ -18,6 +18,6 @@ pub(super) fn eviction_order(pod: &Pod) -> impl Ord + use<> {
     (
         importance(pod),
         Reverse(pod.created),
-        pod.marks.deletion_cost,
+        pod.annotations.deletion_cost,
     )
 }

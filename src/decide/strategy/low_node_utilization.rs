@@ -284,7 +284,7 @@ impl Running {
             it.priority.unwrap_or(i32::MIN),
             it.qos,
             Reverse(it.created),
-            it.marks.deletion_cost,
+            it.annotations.deletion_cost,
             pod,
         ))
     }

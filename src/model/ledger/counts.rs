@@ -1,4 +1,4 @@
-//! Counts over the ledger, for the status page, metrics and explanations. Decisions do not use
+//! Counts over the ledger for the status page, metrics and explanations. Decisions do not use
 //! them.
 
 use jiff::Timestamp;

@@ -23,11 +23,12 @@ pub struct Entry {
     pub aim: Aim,
     /// The time of the decision, by the local clock.
     pub at: Timestamp,
-    /// Creation time of the workload's newest pod at the decision, by the API server's clock. Newer pods are
-    /// replacements.
+    /// Creation time of the workload's newest pod at the decision, by the API server's clock. Newer
+    /// pods are replacements.
     pub newest: Timestamp,
-    /// Uids of siblings created in the same second as the newest pod, if the decision was in that second too.
-    /// They are not replacements. No controller creates more than a few dozen pods per second.
+    /// Uids of siblings created in the same second as the newest pod, if the decision was in that
+    /// second too. They are not replacements. No controller creates more than a few dozen pods per
+    /// second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twins: Vec<String>,
     /// The state of the eviction.
@@ -35,8 +36,8 @@ pub struct Entry {
     /// The uid of the pod that is taken for the replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// The nodes that the forecast named for the replacement, as long as they matter. Empty without a forecast,
-    /// or if it named too many nodes to store.
+    /// The nodes that the forecast named for the replacement, as long as they matter. Empty without
+    /// a forecast, or if it named too many nodes to store.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreseen: Vec<String>,
 }
@@ -142,15 +143,16 @@ impl Landed {
 }
 
 impl Entry {
-    /// Returns true if both pods were evicted in one cycle, so that each replacement may belong to either.
+    /// Returns true if both pods were evicted in one cycle, so that each replacement may belong to
+    /// either.
     pub(super) fn is_twin_of(&self, other: &Self) -> bool {
         self.at == other.at && self.workload == other.workload
     }
 
     /// Returns true if this pod of the same workload was created after the eviction.
     ///
-    /// The comparison uses only the API server's clock. The local clock matters only for a pod created in the same
-    /// second as the newest sibling.
+    /// The comparison uses only the API server's clock. The local clock matters only for a pod
+    /// created in the same second as the newest sibling.
     pub(super) fn is_replaced_by(&self, pod: &Pod) -> bool {
         let same_second = || pod.created == self.newest && may_be_newer(self.at, pod.created);
         let new = pod.created > self.newest || (same_second() && !self.twins.contains(&pod.uid));
@@ -158,8 +160,8 @@ impl Entry {
     }
 }
 
-/// Returns true if a pod created in this second may be newer than a decision at that time. Kubernetes rounds creation
-/// times to seconds.
+/// Returns true if a pod created in this second may be newer than a decision at that time.
+/// Kubernetes rounds creation times to seconds.
 pub(super) fn may_be_newer(at: Timestamp, created: Timestamp) -> bool {
     at.duration_since(created) < SignedDuration::from_secs(2)
 }

@@ -16,8 +16,8 @@ pub struct BalanceReport {
     pub nodes: Vec<NodePicture>,
     /// The balance of each resource.
     pub balance: BTreeMap<String, Balance>,
-    /// The pools of every balancing strategy, on the basis of that strategy. Without such a strategy, one pool
-    /// `all` on each basis.
+    /// The pools of every balancing strategy, on the basis of that strategy. Without such a
+    /// strategy, one pool `all` on each basis.
     pub pools: Vec<PoolPicture>,
 }
 
@@ -32,9 +32,11 @@ pub struct NodePicture {
     pub requests: BTreeMap<String, Option<Ratio>>,
     /// Ratios by usage.
     pub actual: BTreeMap<String, Option<Ratio>>,
-    /// The latest reading of cpu and memory, not smoothed. It does not change with the planned moves.
+    /// The latest reading of cpu and memory, not smoothed. It does not change with the planned
+    /// moves.
     pub latest: BTreeMap<String, Option<Ratio>>,
-    /// The pool of the node on the basis of the report; `None` if it is in no pool or its usage is unknown.
+    /// The pool of the node on the basis of the report; `None` if it is in no pool or its usage is
+    /// unknown.
     pub pool: Option<String>,
     /// The thresholds and targets of the node in that pool, by resource.
     pub band: BTreeMap<String, Band>,
@@ -57,7 +59,8 @@ pub struct PoolPicture {
     pub nodes: usize,
 }
 
-/// The threshold and target in force for one resource. Deviation thresholds are already added to the mean.
+/// The threshold and target in force for one resource. Deviation thresholds are already added to
+/// the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Band {
     /// The threshold.

@@ -6,8 +6,8 @@ pub enum Outcome {
     /// The API server accepted the eviction.
     #[error("evicted")]
     Evicted,
-    /// HTTP 429: a budget or the load of the API server forbids the eviction now. Or another 4xx: a webhook
-    /// refuses it, or a permission is missing.
+    /// HTTP 429: a budget or the load of the API server forbids the eviction now. Or another 4xx: a
+    /// webhook refuses it, or a permission is missing.
     #[error("refused by the API server: {0}")]
     Refused(String),
     /// HTTP 404: the pod no longer exists.
@@ -22,7 +22,8 @@ pub enum Outcome {
     /// No response arrived, so the pod may or may not be evicted.
     #[error("no response: {0}")]
     Unanswered(String),
-    /// Not tried, because an earlier request failed or because this instance may no longer be the leader.
+    /// Not tried, because an earlier request failed or because this instance may no longer be the
+    /// leader.
     #[error("not tried: the API server failed before, or leadership was lost")]
     Untried,
 }

@@ -7,7 +7,7 @@ use crate::policy::ScorePlugin;
 pub enum PlacementCause {
     /// Another node has the same score, and the scheduler chooses among ties at random.
     #[error("the scheduler scores the free nodes no higher")]
-    Lot,
+    Tie,
     /// The scores of the pod's scheduler are unknown, so any feasible node may win.
     #[error("it has its own scheduler, whose preferences are unknown")]
     Unscored,

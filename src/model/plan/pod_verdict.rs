@@ -91,7 +91,8 @@ pub enum NotSelected {
     /// The strategy does nothing in the pool of the pod's node.
     #[error("{0}")]
     Idle(Idle),
-    /// A refusal for another pod ended the strategy for the node or the cycle before this pod's turn.
+    /// A refusal for another pod ended the strategy for the node or the cycle before this pod's
+    /// turn.
     #[error("the strategy stopped before its turn: {0}")]
     Late(Box<Refusal>),
     /// The strategy counts only pods that may be evicted.
@@ -108,10 +109,11 @@ pub enum NotSelected {
     /// The pod uses none of the resources that its node has too much load in.
     #[error("moving it would not relieve its node: it uses no {}", .0.join(" and no "))]
     RelievesNothing(Vec<String>),
-    /// The remaining pods cannot bring the node below its target, and this pod is too light to be worth an eviction.
+    /// The remaining pods cannot bring the node below its target, and this pod is too light to be
+    /// worth an eviction.
     #[error(
-        "too light: moving it would remove {relief} of the {resource} excess, and at least {least} is required when \
-         the target is out of reach"
+        "too light: moving it would remove {relief} of the {resource} excess, and at least \
+         {least} is required when the target is out of reach"
     )]
     TooLight {
         /// The resource that moving the pod would relieve most.
@@ -156,7 +158,8 @@ pub enum NotSelected {
     /// No topology spread constraint that the strategy enforces applies to the pod.
     #[error("no topology spread constraint that the strategy enforces applies to it")]
     NoSpread,
-    /// The pod's node does not count for the constraints that apply to the pod; holds the topology key.
+    /// The pod's node does not count for the constraints that apply to the pod; holds the topology
+    /// key.
     #[error("its topology spread constraint on {0} does not count its node")]
     NoPlace(String),
     /// The pods are spread within the allowed skew.

@@ -10,7 +10,8 @@ use super::PlacementCause;
 
 /// A gate's reason for keeping a pod where it is.
 ///
-/// [`Refusal::code`] is stable and meant for machines. The `Display` sentence is meant for people and may be reworded.
+/// [`Refusal::code`] is stable and meant for machines. The `Display` sentence is meant for people and
+/// may be reworded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The pod mirrors a static pod in the API server.
@@ -56,7 +57,7 @@ pub enum Refusal {
     NoBudget,
     /// An annotation of the pod asks not to evict it.
     #[error("its annotation prefer-no-eviction asks not to evict it")]
-    PrefersToStay,
+    PreferNoEviction,
     /// The policy allows no evictions in the pod's namespace.
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
@@ -136,8 +137,12 @@ pub enum Refusal {
     #[error("it replaced an evicted pod recently and rests for another {}", short(*.0))]
     Resting(SignedDuration),
     /// The last moves of the pod's workload did not help.
-    #[error("{} did not help; the workload rests for another {}", last_moves(*.times), short(*.left))]
-    Useless {
+    #[error(
+        "{} did not help; the workload rests for another {}",
+        last_moves(*.times),
+        short(*.left)
+    )]
+    Ineffective {
         /// Consecutive moves that did not help.
         times: u32,
         /// Time for which the workload still rests.
@@ -150,18 +155,19 @@ pub enum Refusal {
     #[error("no other node can take it: {0}")]
     NoRoom(String),
     /// The scheduler would or could put the replacement back on the same node.
-    #[error("its replacement {} return to {node}: {pull}", would(*.chance))]
+    #[error("its replacement {} return to {node}: {cause}", would(*.chance))]
     WouldReturn {
         /// The node.
         node: String,
         /// The probability.
         chance: Ratio,
-        /// What attracts the replacement to the node.
-        pull: PlacementCause,
+        /// The reason why the scheduler prefers the node.
+        cause: PlacementCause,
     },
     /// The scheduler could put the replacement on a node that would then exceed its target.
     #[error(
-        "its replacement could land on {node}, where {resource} {} would reach {ratio}, above the target of {target}",
+        "its replacement could land on {node}, where {resource} {} would reach {ratio}, above the \
+         target of {target}",
         weighed(*.basis)
     )]
     WouldBeHot {
@@ -222,7 +228,7 @@ impl Refusal {
             Refusal::PersistentVolume(_) => "persistent-volume",
             Refusal::ResourceClaims => "resource-claims",
             Refusal::NoBudget => "no-budget",
-            Refusal::PrefersToStay => "prefer-no-eviction",
+            Refusal::PreferNoEviction => "prefer-no-eviction",
             Refusal::Namespace(_) => "namespace",
             Refusal::PodSelector => "pod-selector",
             Refusal::Young { .. } => "too-young",
@@ -239,7 +245,7 @@ impl Refusal {
             Refusal::SeveralBudgets(_) => "several-budgets",
             Refusal::StaleBudget(_) => "stale-budget",
             Refusal::Resting(_) => "resting",
-            Refusal::Useless { .. } => "ineffective-move",
+            Refusal::Ineffective { .. } => "ineffective-move",
             Refusal::LedgerFull(_) => "ledger-full",
             Refusal::NoRoom(_) => "no-room",
             Refusal::WouldReturn { .. } => "would-return",
@@ -265,7 +271,8 @@ impl Refusal {
         }
     }
 
-    /// Returns true if the pod can probably move in a later cycle, so no worse pod should move instead of it now.
+    /// Returns true if the pod can probably move in a later cycle, so no worse pod should move
+    /// instead of it now.
     pub const fn is_temporary(&self) -> bool {
         matches!(
             self,

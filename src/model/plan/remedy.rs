@@ -9,7 +9,8 @@ use super::refusal::short;
 use super::{Class, Halt, Idle, PlacementCause, Refusal, SteerReason};
 
 impl Refusal {
-    /// Returns the change that would let the pod move: a clause for people that names the actual values.
+    /// Returns the change that would let the pod move: a clause for people that names the actual
+    /// values.
     pub fn remedy(&self) -> String {
         let fixed = match self {
             Refusal::Priority { priority, .. } => return priority_below(*priority),
@@ -25,8 +26,8 @@ impl Refusal {
             Refusal::WorkloadLimit { most, .. } => return workload(*most),
             Refusal::Budget { name, planned } => return budget(name, *planned),
             Refusal::Resting(left) => return wait(*left, "lower `cooldown.rest`"),
-            Refusal::Useless { left, .. } => return ineffective(*left),
-            Refusal::WouldReturn { node, pull, .. } => return keep_away(node, pull),
+            Refusal::Ineffective { left, .. } => return ineffective(*left),
+            Refusal::WouldReturn { node, cause, .. } => return keep_away(node, cause),
             Refusal::WouldBeHot { node, basis, .. } => return lower_load(node, *basis),
             Refusal::WouldBeUnknown(node) => return measure(node),
             Refusal::WouldNotHelp(node) => return elsewhere(node),
@@ -41,7 +42,7 @@ impl Refusal {
             Refusal::PersistentVolume(_) => PERSISTENT_VOLUME,
             Refusal::ResourceClaims => "remove `resourceClaims` from `evictable.protect`",
             Refusal::NoBudget => NO_BUDGET,
-            Refusal::PrefersToStay => PREFER_NO_EVICTION,
+            Refusal::PreferNoEviction => PREFER_NO_EVICTION,
             Refusal::PodSelector => "change `evictable.podSelector` or the pod's labels",
             Refusal::LastReady { planned: 0, .. } => READY_REPLICAS,
             Refusal::LastReady { .. } => READY_REPLACEMENTS,
@@ -87,7 +88,8 @@ fn create_class(name: &str) -> String {
 
 fn allow_namespace(name: &str) -> String {
     format!(
-        "allow {name} in `evictable.namespaces`, `evictable.namespaceSelector` or the strategy's `namespaces`"
+        "allow {name} in `evictable.namespaces`, `evictable.namespaceSelector` or the strategy's \
+         `namespaces`"
     )
 }
 
@@ -140,13 +142,15 @@ fn lower_load(node: &str, basis: Basis) -> String {
 
 fn measure(node: &str) -> String {
     format!(
-        "make the usage source report {node} (see `usage` in the policy), or remove what attracts the pod to it"
+        "make the usage source report {node} (see `usage` in the policy), or remove what attracts \
+         the pod to it"
     )
 }
 
 fn elsewhere(node: &str) -> String {
     format!(
-        "remove what attracts the pod to {node} instead of a node where it would help, or raise `forecast.tolerance`"
+        "remove what attracts the pod to {node} instead of a node where it would help, or raise \
+         `forecast.tolerance`"
     )
 }
 
@@ -159,14 +163,15 @@ fn free_other_pod(pod: &str) -> String {
 }
 
 /// Returns the change that would keep a replacement from returning to its node.
-fn keep_away(node: &str, pull: &PlacementCause) -> String {
-    let first = match pull {
+fn keep_away(node: &str, cause: &PlacementCause) -> String {
+    let first = match cause {
         PlacementCause::Unscored => {
             return format!(
-                "pass its scheduler's profile by `--scheduler-config`, or let a filter exclude {node}"
+                "pass its scheduler's profile by `--scheduler-config`, or let a filter exclude \
+                 {node}"
             );
         }
-        PlacementCause::Lot => CLOSER_REQUESTS.to_owned(),
+        PlacementCause::Tie => CLOSER_REQUESTS.to_owned(),
         PlacementCause::Score(plugin) => weaken(*plugin, node),
     };
     format!("{first}; or use `steering`, so that the scheduler avoids hot nodes")
@@ -216,7 +221,8 @@ fn at_least_a_second(whole: SignedDuration, gone: SignedDuration) -> SignedDurat
 }
 
 impl Class {
-    /// Returns the change that would let the node take part or take pods; `None` if nothing prevents it.
+    /// Returns the change that would let the node take part or take pods; `None` if nothing
+    /// prevents it.
     pub fn remedy(&self) -> Option<String> {
         Some(match self {
             Class::Warming {

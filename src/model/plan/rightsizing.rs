@@ -48,7 +48,8 @@ pub struct Suggestion {
     pub typical: Amount,
     /// The recommended request.
     pub suggested: Amount,
-    /// The limit of the pod, if it has one. It caps the recommendation and may have capped the measured usage.
+    /// The limit of the pod, if it has one. It caps the recommendation and may have capped the
+    /// measured usage.
     pub limit: Option<Amount>,
     /// The change in the requests of all its pods together.
     pub total: Amount,
@@ -89,7 +90,8 @@ impl Serialize for Suggestion {
 pub enum Direction {
     /// The request exceeds usage: nodes look fuller to the scheduler than they are.
     TooHigh,
-    /// Usage exceeds the request, or there is none: nodes look emptier to the scheduler than they are.
+    /// Usage exceeds the request, or there is none: nodes look emptier to the scheduler than they
+    /// are.
     TooLow,
 }
 

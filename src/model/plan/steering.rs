@@ -10,7 +10,8 @@ pub const STEERING_KEY: &str = "evenkeel.io/steer";
 
 /// The action on the steering taint of one node.
 ///
-/// The effect is `PreferNoSchedule`: the scheduler avoids a node with the taint but may still use it. See
+/// The effect is `PreferNoSchedule`: the scheduler avoids a node with the taint but may still use
+/// it. See
 /// <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steer {
@@ -131,7 +132,7 @@ pub enum SteerReason {
     #[error("the node is no longer to be emptied")]
     NotEmptied,
     /// A strategy does not know enough about the node; holds its verdict.
-    #[error("the taint does not change without reliable data: {0}")]
+    #[error("no taint without reliable data: {0}")]
     Unsure(String),
     /// The policy does not ask for steering.
     #[error("the policy does not ask for steering")]

@@ -19,7 +19,8 @@ pub struct Verdict {
     pub class: Class,
 }
 
-/// The class of a node for a strategy. It decides whether the node gives pods, takes pods or neither.
+/// The class of a node for a strategy. It decides whether the node gives pods, takes pods or
+/// neither.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Class {
     /// Above a target: pods should leave.
@@ -34,7 +35,8 @@ pub enum Class {
     },
     /// Above a target, but not for long enough.
     #[error(
-        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts as hot after {}",
+        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts \
+         as hot after {}",
         short(*.since),
         short(*.sustained_for)
     )]
@@ -145,9 +147,7 @@ pub enum Idle {
     #[error("every measured node is below its thresholds: idle, not unbalanced")]
     AllCold,
     /// Too few nodes are below their thresholds for the policy's `numberOfNodes`.
-    #[error(
-        "{cold} nodes are below their thresholds; numberOfNodes requires more than {more_than}"
-    )]
+    #[error("nodes below their thresholds: {cold}; numberOfNodes requires more than {more_than}")]
     FewCold {
         /// Nodes below their thresholds.
         cold: usize,

@@ -85,7 +85,7 @@ pub struct Pod {
     /// Its labels.
     pub labels: Labels,
     /// The annotations that affect decisions.
-    pub marks: Marks,
+    pub annotations: Annotations,
     /// Its owners, in the order of the object.
     pub owners: Vec<Owner>,
     /// The name of the node that it is bound to.
@@ -149,7 +149,7 @@ pub struct Pod {
 
 /// The annotations of a pod that affect decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct Annotations {
     /// `kubernetes.io/config.mirror`: the pod mirrors a static pod.
     pub mirror: bool,
     /// `kubernetes.io/config.source` other than `api`: the pod does not come from the API server.

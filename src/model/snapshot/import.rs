@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use crate::values::selector::{Labels, Selector};
 
-use super::facts::{Budget, Claim, Effect, Image, Node, Owner, Pod, Skipped, Taint, Volume};
+use super::facts::{Budget, Claim, Effect, Node, Owner, Pod, Skipped, Volume};
 use super::objects::{Kind, Name, Object};
 
 mod affinity;
 mod containers;
 mod limits;
+mod node;
 mod pod;
 mod requests;
 mod spread;
@@ -28,7 +29,7 @@ type Wrong = String;
 
 /// The namespace and name: the rest of an unreadable object.
 #[derive(Default)]
-struct Label {
+struct ObjectName {
     namespace: String,
     name: String,
     node: Option<String>,
@@ -36,7 +37,7 @@ struct Label {
 
 /// Converts a node.
 pub fn node(node: &core::Node) -> Result<Node, Skipped> {
-    read_node(node).map_err(|why| skipped(Kind::Node, &node.metadata, why))
+    node::read(node).map_err(|why| skipped(Kind::Node, &node.metadata, why))
 }
 
 /// Converts a pod.
@@ -192,7 +193,7 @@ fn unreadable(kind: Kind, value: &Value, error: &impl std::fmt::Display) -> Skip
         "" => "default",
         named => named,
     };
-    Label {
+    ObjectName {
         namespace: namespace.to_owned(),
         name: word("/metadata/name").to_owned(),
         node: Some(word("/spec/nodeName"))
@@ -208,7 +209,7 @@ fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
     } else {
         String::new()
     };
-    Label {
+    ObjectName {
         namespace,
         name: meta.name.clone().unwrap_or_default(),
         node: None,
@@ -216,7 +217,7 @@ fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
     .skipped(kind, why)
 }
 
-impl Label {
+impl ObjectName {
     fn skipped(self, kind: Kind, why: Wrong) -> Skipped {
         Skipped {
             kind: kind.name().to_owned(),
@@ -262,81 +263,6 @@ fn owners_of(meta: &ObjectMeta) -> Vec<Owner> {
         controller: o.controller.unwrap_or_default(),
     };
     meta.owner_references.iter().flatten().map(owner).collect()
-}
-
-fn read_node(node: &core::Node) -> Result<Node, Wrong> {
-    let spec = node.spec.as_ref();
-    let status = node.status.as_ref();
-    let conditions = status
-        .and_then(|s| s.conditions.as_deref())
-        .unwrap_or_default();
-    let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
-    Ok(Node {
-        name: name_of(&node.metadata)?,
-        addresses: internal_addresses(status),
-        labels: node.metadata.labels.clone().unwrap_or_default(),
-        taints: taints
-            .iter()
-            .enumerate()
-            .map(taint)
-            .collect::<Result<_, _>>()?,
-        cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
-        ready: !conditions
-            .iter()
-            .any(|c| c.type_ == "Ready" && c.status != "True"),
-        allocatable: allocatable(status)?,
-        scale_down_disabled: annotation(
-            &node.metadata,
-            "cluster-autoscaler.kubernetes.io/scale-down-disabled",
-        )
-        .is_some_and(|value| value == "true"),
-        images: status
-            .and_then(|s| s.images.as_deref())
-            .unwrap_or_default()
-            .iter()
-            .map(image)
-            .collect(),
-    })
-}
-
-fn internal_addresses(status: Option<&core::NodeStatus>) -> Vec<String> {
-    let all = status
-        .and_then(|s| s.addresses.as_deref())
-        .unwrap_or_default();
-    all.iter()
-        .filter(|a| a.type_ == "InternalIP")
-        .map(|a| a.address.clone())
-        .collect()
-}
-
-fn image(image: &core::ContainerImage) -> Image {
-    let size = image
-        .size_bytes
-        .and_then(|n| u64::try_from(n).ok())
-        .unwrap_or_default();
-    Image {
-        names: image.names.clone().unwrap_or_default(),
-        size,
-    }
-}
-
-fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::Listed, Wrong> {
-    let full = |table: Option<&requests::Quantities>| table.is_some_and(|t| !t.is_empty());
-    match status {
-        Some(s) if full(s.allocatable.as_ref()) => {
-            requests::amounts("status.allocatable", s.allocatable.as_ref())
-        }
-        Some(s) => requests::amounts("status.capacity", s.capacity.as_ref()),
-        None => Ok(Vec::new()),
-    }
-}
-
-fn taint((i, taint): (usize, &core::Taint)) -> Result<Taint, Wrong> {
-    Ok(Taint {
-        key: taint.key.clone(),
-        value: taint.value.clone().unwrap_or_default(),
-        effect: effect(&format!("spec.taints[{i}].effect"), &taint.effect)?,
-    })
 }
 
 fn effect(field: &str, found: &str) -> Result<Effect, Wrong> {
@@ -414,6 +340,7 @@ fn label_selector(field: &str, selector: &LabelSelector) -> Result<Selector, Wro
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::snapshot::facts::{Image, Taint};
     use crate::values::Amount;
     use proptest::prelude::*;
     use serde_json::json;

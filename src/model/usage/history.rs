@@ -1,7 +1,8 @@
 //! Windows of samples, and the usage computed from them.
 //!
-//! A smoothed node total would show a pod for a whole window after it has left. A node's usage is therefore the sum of
-//! the smoothed usage of its current pods and the smoothed remainder that belongs to no pod.
+//! A smoothed node total would show a pod for a whole window after it has left. A node's usage is
+//! therefore the sum of the smoothed usage of its current pods and the smoothed remainder that
+//! belongs to no pod.
 
 use std::collections::BTreeMap;
 
@@ -57,14 +58,15 @@ impl History {
         self.record(snapshot, readings, now);
     }
 
-    /// Records that a pod was evicted from a node. After a restart, nothing else shows that the node's next samples still
-    /// include the pod.
+    /// Records that a pod was evicted from a node. After a restart, nothing else shows that the
+    /// node's next samples still include the pod.
     pub fn departed(&mut self, node: &str, at: Timestamp) {
         let series = self.nodes.entry(node.to_owned()).or_default();
         series.left = series.left.max(Some(at));
     }
 
-    /// Adds samples to their series and drops the series of pods that have left. Returns which pods have a series.
+    /// Adds samples to their series and drops the series of pods that have left. Returns which pods
+    /// have a series.
     fn record_pods(
         &mut self,
         snapshot: &Snapshot,
@@ -147,8 +149,8 @@ impl History {
         }
     }
 
-    /// Returns true if a missing sample of the pod makes its node's remainder too large. An old pod that the source never
-    /// measured is always part of the remainder.
+    /// Returns true if a missing sample of the pod makes its node's remainder too large. An old pod
+    /// that the source never measured is always part of the remainder.
     fn should_have_sample(&self, pod: &Pod, known: bool, now: Timestamp) -> bool {
         pod.stays() && (self.too_new(pod, now) || known)
     }
@@ -256,8 +258,8 @@ impl History {
 
     /// Returns the usage of a node that belongs to no pod, smoothed over the clean samples.
     ///
-    /// If a whole window has too few clean samples, as on a node where pods come and go all the time, it returns the
-    /// smallest sample, because each of the mixed samples is too large.
+    /// If a whole window has too few clean samples, as on a node where pods come and go all the
+    /// time, it returns the smallest sample, because each of the mixed samples is too large.
     fn remainder(&self, series: &NodeSeries, now: Timestamp) -> Result<Measure, Unmeasured> {
         let all = || series.remainders.iter().map(|r| r.sample);
         self.fresh(all(), now)?;
@@ -329,7 +331,8 @@ fn present(snapshot: &Snapshot, node: &Node, sample: &Sample) -> impl Iterator<I
     pods.filter(|id| since(snapshot.pod(*id)) <= sample.at)
 }
 
-/// Returns the departed pods that are still part of the node's sample, because their own samples are as new.
+/// Returns the departed pods that are still part of the node's sample, because their own samples
+/// are as new.
 fn guests<'r>(
     departed: Option<&Vec<(&'r PodName, Sample)>>,
     sample: &Sample,

@@ -13,7 +13,7 @@ use crate::values::{Amount, quantity};
 use super::{Gap, Metrics, Placement, PolicySource, Scenario, nodes, workloads};
 
 /// A value with its position in the file.
-pub(super) type Place = (Position, String);
+pub(super) type Located = (Position, String);
 
 /// The most nodes or pods. More are probably a mistake.
 const MOST_NODES: usize = 5_000;
@@ -24,7 +24,7 @@ const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
 /// References to nodes, which are checked after all nodes are known.
 #[derive(Default)]
 pub(super) struct Mentioned {
-    pub(super) nodes: Vec<(Place, String)>,
+    pub(super) nodes: Vec<(Located, String)>,
 }
 
 pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {

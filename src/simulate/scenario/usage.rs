@@ -9,7 +9,7 @@ use crate::policy::tree::Value;
 use crate::simulate::load::{Curve, Load, Shape};
 use crate::values::{Amount, Ratio};
 
-use super::read::{Place, quantity};
+use super::read::{Located, quantity};
 
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -36,7 +36,7 @@ fn curve(spot: Spot<'_, '_>, resource: &str) -> Option<Curve> {
     }
 }
 
-fn shaped(f: &mut Fields<'_, '_>, resource: &str, place: Place) -> Option<Curve> {
+fn shaped(f: &mut Fields<'_, '_>, resource: &str, place: Located) -> Option<Curve> {
     let steady = quantity(f.field("steady"), resource).map(Shape::Steady);
     let wave = part(f, "wave", |f| {
         Some(Shape::Wave {

@@ -1,4 +1,5 @@
-//! A recording of a real kube-scheduler in one cluster: the objects, then the placement of one pod after another.
+//! Decisions of a real kube-scheduler in one cluster, as a file: the objects, and then the node of
+//! each pod.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,54 +7,54 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One cluster. The pods are placed one after another: each finds those before it where they landed.
+/// One cluster. The scheduler places one pod after the other, and each placement affects the next.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Case {
-    pub(crate) name: String,
-    pub(crate) seed: u64,
-    /// The plugins that score, in the order of the scores.
-    pub(crate) plugins: Vec<String>,
-    /// The objects before the first pod is created.
-    pub(crate) objects: Vec<Value>,
-    pub(crate) placements: Vec<Placement>,
+pub struct Case {
+    pub name: String,
+    pub seed: u64,
+    /// The scoring plugins, in the order of the scores.
+    pub plugins: Vec<String>,
+    /// The objects before the first pod.
+    pub objects: Vec<Value>,
+    pub placements: Vec<Placement>,
 }
 
 /// One decision of the scheduler.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Placement {
-    /// The pending pod. A pod that found no node is deleted again.
-    pub(crate) pod: Value,
-    /// The pod that this one replaces. It was deleted, and ended before or after this pod landed.
+pub struct Placement {
+    /// The pending pod. A pod without a node was deleted again.
+    pub pod: Value,
+    /// The pod of the same kind that it replaces, which terminated before or after this one landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) replaces: Option<String>,
-    /// The node on which the pod landed.
+    pub replaces: Option<String>,
+    /// The node where it landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) node: Option<String>,
-    /// Whether the pod is a replacement that found no node while the old pod ran, and that the scheduler did not retry
-    /// when the old pod ended. The scheduler retries a pod only after an event that it considers relevant, or after
-    /// minutes.
+    pub node: Option<String>,
+    /// Whether a replacement found no node while the old pod existed, and the scheduler did not
+    /// retry at once afterwards. The scheduler retries a pod only on events that concern its
+    /// reason, or after minutes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) asleep: bool,
-    /// The scheduler's message if it found no node.
+    pub asleep: bool,
+    /// The message of the scheduler if it found no node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) why: Option<String>,
-    /// The nodes with the best score. The scheduler takes one of them at random.
+    pub why: Option<String>,
+    /// The nodes with the best score, of which the scheduler chose one at random.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) equal: Vec<String>,
-    /// For each node, the weighted score of each plugin. Empty if only one node passed the filters.
+    pub equal: Vec<String>,
+    /// By node, the weighted score of each plugin. Empty if only one node was feasible.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) scores: BTreeMap<String, Vec<i64>>,
+    pub scores: BTreeMap<String, Vec<i64>>,
 }
 
 impl Placement {
-    /// The pod's namespace and name.
-    pub(crate) fn name(&self) -> (String, String) {
+    /// Returns namespace and name.
+    pub fn name(&self) -> (String, String) {
         let word = |key: &str| self.pod["metadata"][key].as_str().unwrap().to_owned();
         (word("namespace"), word("name"))
     }
 }
 
-/// The folder of the recorded cases.
-pub(crate) fn folder() -> PathBuf {
+/// Returns the folder of the recorded cases.
+pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/placements")
 }

@@ -1,4 +1,4 @@
-//! Compares our forecast with the decisions of the real scheduler.
+//! Comparison of the forecast with the decisions of the real scheduler.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,33 +15,35 @@ use serde_json::{Value, json};
 
 use super::case::{Case, Placement};
 
-/// From this number of nodes on, the scheduler scores only a sample of them, which cannot be predicted.
+/// From this number of nodes on, the scheduler visits only some of them, and no forecast can know
+/// which.
 const SAMPLED: usize = 100;
 const POLICY: &str =
     "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies:\n- removeDuplicates: {}\n";
 
-/// How good the forecast is.
+/// The accuracy of the forecast.
 #[derive(Default)]
-pub(crate) struct Figures {
-    /// Pods that found a node, and how many of those landed on a node that we named.
-    pub(crate) landed: usize,
-    pub(crate) foreseen: usize,
-    /// The same two counts for pods that replaced another pod.
+pub struct Figures {
+    /// Pods that found a node, and those on a forecast node.
+    pub landed: usize,
+    pub foreseen: usize,
+    /// The same two counts for replacements.
     replaced: (usize, usize),
-    /// Pods that found no node, and for how many of those we named none.
-    pub(crate) nowhere: usize,
-    pub(crate) nowhere_foreseen: usize,
+    /// Pods that found no node, and those without a forecast node.
+    pub nowhere: usize,
+    pub nowhere_foreseen: usize,
     width: Width,
-    /// Nodes that the scheduler scored, and how many of them got the same score from us.
+    /// Scored nodes, and those with an equal forecast score.
     scored: usize,
     agreed: usize,
-    /// For each plugin, how many nodes have a different score, and the first of them.
+    /// The number of nodes that differ in each score, with an example.
     off: BTreeMap<String, (usize, String)>,
-    /// One line for each pod that landed on a node that we did not name.
-    pub(crate) misses: Vec<String>,
+    /// One line for each pod that landed on an unexpected node.
+    pub misses: Vec<String>,
 }
 
-/// How our sets compare to those of the truly equal nodes: their sizes summed up, and the ratios of the two.
+/// The sizes of the forecast sets, compared with the sets of truly tied nodes: their sums and the
+/// ratios.
 #[derive(Default)]
 struct Width {
     ours: usize,
@@ -51,14 +53,14 @@ struct Width {
 }
 
 impl Figures {
-    /// The percentage of pods that landed on a node that we named.
-    pub(crate) fn hits(&self) -> f64 {
+    /// Returns the percentage of landings within the forecast set.
+    pub fn hits(&self) -> f64 {
         float(self.foreseen) / float(self.landed.max(1)) * 100.0
     }
 
-    /// How many nodes we name for each truly equal node: the mean of the ratios or the ratio of the sums, whichever is
-    /// worse.
-    pub(crate) fn width(&self) -> f64 {
+    /// Returns how many times larger the forecast sets are than the truly tied sets: the mean, or
+    /// the ratio of the sums if that is worse.
+    pub fn width(&self) -> f64 {
         let Width {
             ours,
             equal,
@@ -68,8 +70,8 @@ impl Figures {
         (ratios / float(count.max(1))).max(float(ours) / float(equal.max(1)))
     }
 
-    /// Adds the placements of one cluster.
-    pub(crate) fn add(&mut self, case: &Case) {
+    /// Adds the placements of a cluster.
+    pub fn add(&mut self, case: &Case) {
         assert!(
             case.plugins
                 .iter()
@@ -151,7 +153,7 @@ impl Figures {
         self.width.ours += ours.winners.len();
         self.width.equal += placement.equal.len();
         self.width.ratios += float(ours.winners.len()) / float(placement.equal.len());
-        // Of a replacement there are two forecasts in one, and only one of them came true.
+        // A replacement has two forecasts in one, and only one of them came true.
         for (node, theirs) in placement
             .scores
             .iter()
@@ -215,7 +217,7 @@ impl fmt::Display for Figures {
     }
 }
 
-/// Our forecast, by name.
+/// Returns the forecast by node name.
 struct Foreseen {
     winners: Vec<String>,
     scores: BTreeMap<String, Parts>,
@@ -240,7 +242,7 @@ impl Foreseen {
         }
     }
 
-    /// Whom we expected, and why.
+    /// Returns the expected nodes with their reasons.
     fn explain(&self, placement: &Placement, node: &String) -> String {
         let mut parts = vec![format!("{:?}", self.winners)];
         parts.extend(
@@ -263,7 +265,7 @@ impl Foreseen {
         parts.join("; ")
     }
 
-    /// The differences in a node's scores: the plugin, and our score against the scheduler's.
+    /// Returns the differences in the scores of a node: plugin, forecast and actual score.
     fn off(&self, node: &str, theirs: &[i64]) -> Vec<(String, String)> {
         let Some(ours) = self.scores.get(node) else {
             return vec![("whether it fits".to_owned(), "no, not yes".to_owned())];

@@ -98,10 +98,7 @@ const RESOURCE: Label = Label(
 );
 const BASIS: Label = Label("basis", Values::These(&["requests", "actual"]));
 const STRATEGY: Label = Label("strategy", Values::Named("the ten strategies"));
-const CLASS: Label = Label(
-    "class",
-    Values::Listed("reasons.md#what-a-strategy-takes-a-node-for"),
-);
+const CLASS: Label = Label("class", Values::Listed("reasons.md#classes-of-nodes"));
 const PROFILE: Label = Label("profile", Values::Named("profiles of the policy"));
 const SOURCE: Label = Label("source", Values::These(&["metricsApi", "prometheus"]));
 const MEASURED: Label = Label("resource", Values::These(&["cpu", "memory"]));
@@ -289,7 +286,7 @@ pub(super) const STEERED: About = gauge(
         ),
         Label(
             "code",
-            Values::Listed("reasons.md#why-a-node-is-steered-around-or-is-no-more"),
+            Values::Listed("reasons.md#why-a-node-gets-or-loses-the-steering-taint"),
         ),
     ],
 );

@@ -53,7 +53,7 @@ pub(super) fn of_pod(
 }
 
 /// The fields that all roles of containers share: name, image and resources.
-type Part<'o> = (
+type ContainerParts<'o> = (
     &'o str,
     &'o Option<String>,
     Option<&'o core::ResourceRequirements>,
@@ -61,7 +61,7 @@ type Part<'o> = (
 
 fn read(
     role: Role,
-    part: Part<'_>,
+    part: ContainerParts<'_>,
     statuses: Option<&[core::ContainerStatus]>,
 ) -> Result<Container, Wrong> {
     let (name, image, resources) = part;

@@ -5,12 +5,12 @@ use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
 use crate::values::Amount;
 
 use super::Wrong;
-use super::requests::{Listed, amounts, is_sidecar};
+use super::requests::{AmountList, amounts, is_sidecar};
 
 /// Returns the limits of containers and sidecars together, plus the pod's overhead. Pod-level
 /// limits take precedence. A resource without a limit on one container has no limit. Init
 /// containers do not count, because they end before the others run.
-pub(super) fn of_pod(spec: &PodSpec) -> Result<Listed, Wrong> {
+pub(super) fn of_pod(spec: &PodSpec) -> Result<AmountList, Wrong> {
     let sidecars = spec
         .init_containers
         .iter()
@@ -21,7 +21,7 @@ pub(super) fn of_pod(spec: &PodSpec) -> Result<Listed, Wrong> {
         .iter()
         .chain(sidecars)
         .map(|c| of("spec.containers[]", c.resources.as_ref()));
-    let each: Vec<Listed> = each.collect::<Result<_, _>>()?;
+    let each: Vec<AmountList> = each.collect::<Result<_, _>>()?;
     let whole = of("spec", spec.resources.as_ref())?;
     let overhead = amounts("spec.overhead", spec.overhead.as_ref())?;
     let mut total = whole.clone();
@@ -45,7 +45,7 @@ pub(super) fn of_pod(spec: &PodSpec) -> Result<Listed, Wrong> {
     Ok(total)
 }
 
-fn of(field: &str, resources: Option<&ResourceRequirements>) -> Result<Listed, Wrong> {
+fn of(field: &str, resources: Option<&ResourceRequirements>) -> Result<AmountList, Wrong> {
     amounts(
         &format!("{field}.resources.limits"),
         resources.and_then(|r| r.limits.as_ref()),

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::model::snapshot::facts::{
-    Condition, Marks, Phase, Pod, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, Phase, Pod, Qos, Tolerates, Toleration, Volumes,
 };
 
 use super::{
@@ -26,7 +26,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
         uid: meta.uid.clone().unwrap_or_default(),
-        marks: marks(meta),
+        annotations: annotations(meta),
         owners: owners_of(meta),
         node: spec.node_name.clone().filter(|n| !n.is_empty()),
         phase: phase(status.phase.as_deref())?,
@@ -77,9 +77,9 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
     })
 }
 
-fn marks(meta: &ObjectMeta) -> Marks {
+fn annotations(meta: &ObjectMeta) -> Annotations {
     let find = |name: &str| annotation(meta, name);
-    Marks {
+    Annotations {
         mirror: find("kubernetes.io/config.mirror").is_some(),
         static_pod: find("kubernetes.io/config.source").is_some_and(|source| source != "api"),
         evict: find("descheduler.alpha.kubernetes.io/evict").map(str::to_owned),
@@ -313,13 +313,13 @@ status:
             }
         );
         assert_eq!(pod.node_selector["disk"], "ssd");
-        let marks = Marks {
+        let annotations = Annotations {
             evict: Some("true".into()),
             prefer_no_eviction: true,
             deletion_cost: -5,
-            ..Marks::default()
+            ..Annotations::default()
         };
-        assert_eq!(pod.marks, marks);
+        assert_eq!(pod.annotations, annotations);
     }
 
     #[test]
@@ -483,8 +483,8 @@ status:
             (None, Qos::BestEffort, 0)
         );
         assert_eq!(
-            (pod.required_nodes, pod.avoids.len(), pod.marks),
-            (None, 0, Marks::default())
+            (pod.required_nodes, pod.avoids.len(), pod.annotations),
+            (None, 0, Annotations::default())
         );
     }
 
@@ -495,7 +495,7 @@ status:
             let pod = format!(
                 "{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {{{name}: '{value}'}}}}}}"
             );
-            pod_of(&pod).marks.safe_to_evict
+            pod_of(&pod).annotations.safe_to_evict
         };
         assert_eq!(
             ["true", "false", "True", ""].map(may),
@@ -511,11 +511,11 @@ status:
                controller.kubernetes.io/pod-deletion-cost: much}}}",
         );
         assert_eq!(
-            pod.marks,
-            Marks {
+            pod.annotations,
+            Annotations {
                 mirror: true,
                 static_pod: true,
-                ..Marks::default()
+                ..Annotations::default()
             }
         );
     }

@@ -16,12 +16,12 @@ use super::Wrong;
 pub(super) type Quantities = BTreeMap<String, Quantity>;
 
 /// Amounts by resource, as facts store them.
-pub(super) type Listed = Vec<(String, Amount)>;
+pub(super) type AmountList = Vec<(String, Amount)>;
 
 type Amounts = BTreeMap<String, Amount>;
 
 /// Parses amounts by resource. `field` is the path for error messages.
-pub(super) fn amounts(field: &str, found: Option<&Quantities>) -> Result<Listed, Wrong> {
+pub(super) fn amounts(field: &str, found: Option<&Quantities>) -> Result<AmountList, Wrong> {
     found
         .into_iter()
         .flatten()
@@ -40,7 +40,7 @@ fn table(field: &str, found: Option<&Quantities>) -> Result<Amounts, Wrong> {
 /// Returns the requests that the scheduler counts: the sum of containers and sidecars, or the peak
 /// of the init containers if that is higher. Pod-level requests take precedence, and overhead is
 /// added. Zero amounts are omitted.
-pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<Listed, Wrong> {
+pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<AmountList, Wrong> {
     let total = of_containers(spec, status, &Amounts::new())?;
     let total = of_whole_pod(spec, total)?;
     Ok(total

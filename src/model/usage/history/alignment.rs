@@ -10,7 +10,8 @@ use crate::model::usage::{Readings, Sample};
 
 use super::series::PodName;
 
-/// Compares a namespace and name with those of a pod. Usually they are equal, which is checked first.
+/// Compares a namespace and name with those of a pod. Usually they are equal, which is checked
+/// first.
 pub(super) fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
     if name == pod.name && namespace == pod.namespace {
         return Ordering::Equal;
@@ -20,7 +21,8 @@ pub(super) fn order((namespace, name): (&str, &str), pod: &Pod) -> Ordering {
         .then_with(|| name.cmp(pod.name.as_str()))
 }
 
-/// Returns, by node, the pods that the source reports on a node where the snapshot does not have them (any more).
+/// Returns, by node, the pods that the source reports on a node where the snapshot does not have
+/// them (any more).
 pub(super) fn departed_pods<'r>(
     snapshot: &Snapshot,
     readings: &'r Readings,
@@ -45,15 +47,15 @@ pub(super) fn departed_pods<'r>(
     by_node
 }
 
-/// Returns the time from which samples belong to the pod. The start can be earlier than the creation, because a mirror pod
-/// can be recreated in the API while it keeps running.
+/// Returns the time from which samples belong to the pod. The start can be earlier than the
+/// creation, because a mirror pod can be recreated in the API while it keeps running.
 pub(super) fn since(pod: &Pod) -> Timestamp {
     pod.started
         .map_or(pod.created, |started| started.min(pod.created))
 }
 
-/// Returns the sample of each pod of a snapshot. A sample from before the pod existed belongs to another pod of the same
-/// name and is ignored.
+/// Returns the sample of each pod of a snapshot. A sample from before the pod existed belongs to
+/// another pod of the same name and is ignored.
 pub(super) fn samples(snapshot: &Snapshot, readings: &Readings) -> Vec<Option<Sample>> {
     let mut remaining = readings
         .pods

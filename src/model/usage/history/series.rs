@@ -33,14 +33,16 @@ pub(super) struct Remainder {
     pub(super) sample: Sample,
     /// The usage of the node including its pods.
     pub(super) total: Measure,
-    /// Whether every pod had a sample and none left during the sample. Otherwise the remainder may include pod usage.
+    /// Whether every pod had a sample and none left during the sample. Otherwise the remainder may
+    /// include pod usage.
     clean: bool,
 }
 
 /// The samples of one pod.
 #[derive(Clone, Debug)]
 pub(super) struct PodSeries {
-    /// The pod as last seen. Another pod with the same name has another uid and starts a new series.
+    /// The pod as last seen. Another pod with the same name has another uid and starts a new
+    /// series.
     pub(super) pod: Arc<PodFacts>,
     pub(super) node: String,
     pub(super) samples: VecDeque<Sample>,
@@ -67,7 +69,8 @@ impl NodeSeries {
             self.left = self.left.max(Some(sample.at));
         }
         self.guests = guests;
-        // A pod that left during the sample's window is partly included, so the sample is not clean.
+        // A pod that left during the sample's window is partly included, so the sample is not
+        // clean.
         let start = sample.at.saturating_sub(sample.window).unwrap_or(sample.at);
         let settled = self.left.is_none_or(|left| start >= left);
         self.remainders.push_back(Remainder {
@@ -96,7 +99,8 @@ impl PodSeries {
         }
     }
 
-    /// Compares with a pod by namespace and name. Usually the facts are unchanged and shared, which is checked first.
+    /// Compares with a pod by namespace and name. Usually the facts are unchanged and shared, which
+    /// is checked first.
     pub(super) fn order(&self, pod: &Pod) -> Ordering {
         if Arc::ptr_eq(&self.pod, pod.facts()) {
             return Ordering::Equal;

@@ -1,11 +1,12 @@
-//! Clusters by chance, as text.
+//! Random clusters as text.
 
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
-/// Up to eight nodes in three zones with up to twelve pods each, of four apps in three namespaces. Each pod and each node is
-/// of one of the given kinds, or plain, which is as likely as `plain` kinds together.
+/// Generates up to eight nodes in three zones with up to twelve pods each, of four apps in three
+/// namespaces. Each pod and each node has one of the given options or none. None is as likely as
+/// `plain` options together.
 pub(crate) fn clusters(
     plain: (usize, usize),
     pods: &[&'static str],

@@ -1,10 +1,15 @@
-//! How pods of a text cluster fare, and which nodes and neighbours they want.
+//! Options of a pod in a text cluster: its status, its constraints and its containers.
 //!
-//! `not-started`, `phase=Failed`, `reason=Evicted`, `owner=Job`, `condition=Ready:False:NoReason:5m`, `tolerates=key=value:NoSchedule`,
-//! `requires=disk:ssd`, `prefers=disk:ssd*60`, `avoids=web@zone` (app web, in the same zone; the same node where it says
-//! nothing), `scheduler=packer` (who places it), `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of its
-//! app, maxSkew 1; `soft`, `domains=3`), `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which request cpu), and of containers `restarts=7`, `waits=CrashLoopBackOff`
-//! and `exits=Error:1`, each with `init-` or `ephemeral-` before it for the other sorts.
+//! - status: `not-started`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
+//! - owner: `owner=Job`
+//! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
+//! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
+//!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of
+//!   its app, maxSkew 1; with `soft` and `domains=3`)
+//! - scheduler: `scheduler=packer`
+//! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which request cpu),
+//!   `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-` and `ephemeral-` select
+//!   other container roles.
 
 use evenkeel::model::snapshot::facts::{
     Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates,
@@ -15,7 +20,7 @@ use evenkeel::values::{Amount, quantity};
 
 use super::{Words, noon, pairs};
 
-/// `limit=1/1Gi`: of cpu and of memory, with `-` where there is none.
+/// Parses `limit=1/1Gi`: cpu and memory, with `-` for none.
 pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
     let each = words
         .get("limit")
@@ -72,7 +77,8 @@ pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
     pod
 }
 
-/// `zone:1`: with the other pods of its app over zones, maxSkew 1; `soft` where the scheduler need not keep it.
+/// Parses `zone:1`: spread over zones with the other pods of its app, maxSkew 1. `soft` makes it a
+/// preference.
 fn spread(text: &str, words: &Words<'_>) -> Spread {
     let (key, max_skew) = text.split_once(':').unwrap();
     let app = words.first.split('*').next().unwrap();
@@ -149,7 +155,7 @@ fn condition(text: &str) -> Condition {
     }
 }
 
-/// `key=value:Effect`, or `key:Effect`.
+/// Parses `key=value:Effect` or `key:Effect`.
 pub(super) fn taint(text: &str) -> Taint {
     let (key, effect) = text.split_once(':').unwrap();
     let (key, value) = key.split_once('=').unwrap_or((key, ""));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::shared::placements::case::{Case, folder};
 use crate::shared::placements::judge::Figures;
 
-/// The recorded cases, in order.
+/// Returns the recorded cases, in order.
 fn recorded() -> Vec<Case> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
@@ -20,13 +20,16 @@ fn recorded() -> Vec<Case> {
 }
 
 #[test]
-fn pods_land_where_we_forecast() {
+fn pods_land_where_the_forecast_expects_them() {
     let mut figures = Figures::default();
     for case in recorded() {
         figures.add(&case);
     }
     println!("{figures}");
-    assert!(figures.landed >= 1000, "the data has lost its cases");
+    assert!(
+        figures.landed >= 1000,
+        "cases are missing from the recorded data"
+    );
     assert!(
         figures.hits() >= 98.0 && figures.width() <= 2.0,
         "{figures}"

@@ -1,4 +1,4 @@
-//! Exact mode evicts the same pods as descheduler: recorded cases, and a list of the cases that differ on purpose.
+//! Exact mode evicts what descheduler evicts: recorded cases, and a list of intended differences.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -34,14 +34,14 @@ struct Agree {
 
 /// Strategy, node, namespace and pod.
 type Eviction = (String, String, String, String);
-/// How many pods go, by strategy, node and owner.
+/// The number of evicted pods by strategy, node and owner.
 type Count = BTreeMap<(String, String, String), usize>;
 
 fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/parity")
 }
 
-/// All cases, by category.
+/// Returns all cases, by category.
 fn cases() -> BTreeMap<String, Vec<Case>> {
     let files = fs::read_dir(data())
         .unwrap()
@@ -57,7 +57,7 @@ fn cases() -> BTreeMap<String, Vec<Case>> {
     files.map(read).collect()
 }
 
-/// The cases that differ on purpose, each with the reason.
+/// Returns the intended differences: case name and reason.
 fn known() -> BTreeMap<String, String> {
     let text = fs::read_to_string(data().join("known.txt")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -70,7 +70,7 @@ fn known() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Our moves, or the reason why we refuse the policy.
+/// Returns the moves of evenkeel, or the reason why it rejects the policy.
 fn plan(case: &Case) -> Result<Vec<Move>, String> {
     let policy = Policy::parse("policy.yaml", &case.policy)
         .map_err(|e| e.to_string())?
@@ -94,7 +94,7 @@ fn plan(case: &Case) -> Result<Vec<Move>, String> {
 }
 
 impl Case {
-    /// The first owner of each pod, as descheduler's users would name it.
+    /// Returns the first owner of each pod.
     fn owners(&self) -> BTreeMap<(&str, &str), String> {
         let text = |value: &'_ Value, path: &str| {
             value
@@ -118,13 +118,13 @@ impl Case {
         .collect()
     }
 
-    /// Compares our plan with descheduler's runs. The error names the difference.
+    /// Returns an error that describes the difference, if there is one.
     fn judge(&self, category: &str) -> Result<(), String> {
         let moves = match plan(self) {
             Ok(_) if self.refused => {
-                return Err("accepted, and descheduler refuses the policy".to_owned());
+                return Err("accepted a policy that descheduler rejects".to_owned());
             }
-            // We may refuse a policy whose mistakes descheduler ignores.
+            // evenkeel may reject fields that descheduler ignores silently.
             Err(_) if self.refused || category == "invalid" => return Ok(()),
             Err(why) => return Err(format!("refused: {why}")),
             Ok(moves) => moves,
@@ -168,11 +168,11 @@ impl Case {
 }
 
 #[test]
-fn exact_mode_evicts_the_same_pods_as_descheduler() {
+fn exact_mode_evicts_what_descheduler_evicts() {
     let known = known();
     let (mut wrong, mut met) = (Vec::new(), BTreeSet::new());
     for (category, cases) in cases() {
-        assert!(cases.len() > 5, "{category} has lost its cases");
+        assert!(cases.len() > 5, "cases of {category} are missing");
         for case in &cases {
             let expected = known.get(&case.name);
             met.extend(expected.map(|_| case.name.clone()));
@@ -180,7 +180,7 @@ fn exact_mode_evicts_the_same_pods_as_descheduler() {
                 (Ok(()), None) | (Err(_), Some(_)) => {}
                 (Ok(()), Some(_)) => {
                     wrong.push(format!(
-                        "{}: no longer differs, so known.txt must not name it",
+                        "{}: no longer differs; remove it from known.txt",
                         case.name
                     ));
                 }
@@ -198,7 +198,7 @@ fn exact_mode_evicts_the_same_pods_as_descheduler() {
 }
 
 #[test]
-fn a_policy_is_the_same_in_the_native_format() {
+fn a_converted_policy_equals_the_original() {
     let mut seen = 0;
     for case in cases().into_values().flatten() {
         let Ok(policy) = Policy::parse("policy.yaml", &case.policy) else {

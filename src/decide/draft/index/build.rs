@@ -1,0 +1,158 @@
+//! Construction of the lookup tables from a snapshot.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::model::snapshot::facts::Role;
+use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::values::selector::Labels;
+
+use super::{AffinityTerm, LabelGroup, NodeImage, Pods, Want};
+
+/// Groups the pods by namespace and labels. Returns the groups and the position of each pod's group.
+pub(super) fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
+    let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
+    let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let (namespace, labels) = (pod.namespace.as_str(), &pod.labels);
+        // Pods of one workload are adjacent.
+        let last = of.last().filter(|last: &&usize| {
+            (all[**last].namespace, all[**last].labels) == (namespace, labels)
+        });
+        let place = last
+            .copied()
+            .unwrap_or_else(|| *known.entry((namespace, labels)).or_insert(all.len()));
+        if place == all.len() {
+            all.push(LabelGroup {
+                namespace,
+                labels,
+                pods: Vec::new(),
+                named_by: OnceCell::new(),
+            });
+        }
+        if !pod.finished() {
+            all[place].pods.push(PodId(position));
+        }
+        of.push(place);
+    }
+    (all, of)
+}
+
+/// Returns namespace, kind and name of a controller whose selector the scheduler would use.
+fn controller(pod: &Pod) -> Option<(&str, &str, &str)> {
+    let owner = pod.owners.iter().find(|o| o.controller)?;
+    let asked =
+        ["ReplicaSet", "ReplicationController", "StatefulSet"].contains(&owner.kind.as_str());
+    asked.then_some((
+        pod.namespace.as_str(),
+        owner.kind.as_str(),
+        owner.name.as_str(),
+    ))
+}
+
+/// Groups the pods by controller. Returns the groups and the position of each pod's group.
+pub(super) fn siblings(snapshot: &Snapshot) -> (Vec<Pods>, Vec<Option<usize>>) {
+    let mut all: Vec<Vec<PodId>> = Vec::new();
+    let mut known = BTreeMap::new();
+    let mut of = Vec::new();
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let place = controller(pod).map(|key| *known.entry(key).or_insert(all.len()));
+        if let Some(place) = place {
+            if place == all.len() {
+                all.push(Vec::new());
+            }
+            if !pod.finished() {
+                all[place].push(PodId(position));
+            }
+        }
+        of.push(place);
+    }
+    (all.into_iter().map(Rc::from).collect(), of)
+}
+
+/// Collects the affinity terms. Returns them and the positions of each pod's own terms.
+pub(super) fn terms(snapshot: &Snapshot) -> (Vec<AffinityTerm<'_>>, BTreeMap<PodId, Vec<usize>>) {
+    let mut known = BTreeMap::new();
+    let mut all: Vec<AffinityTerm<'_>> = Vec::new();
+    let mut of: BTreeMap<PodId, Vec<usize>> = BTreeMap::new();
+    for (position, pod) in snapshot.pods.iter().enumerate() {
+        let namespace = pod.namespace.as_str();
+        let avoids = pod.avoids.iter().map(|whom| (Want::Avoid, whom));
+        let seeks = pod.seeks.iter().map(|whom| (Want::Seek, whom));
+        let likes = pod
+            .likes
+            .iter()
+            .map(|likes| (Want::Like(likes.weight), &likes.whom));
+        for (want, whom) in avoids.chain(seeks).chain(likes) {
+            let place = *known.entry((namespace, want, whom)).or_insert(all.len());
+            if place == all.len() {
+                all.push(AffinityTerm {
+                    want,
+                    whom,
+                    namespace,
+                    carriers: Vec::new(),
+                    meant: OnceCell::new(),
+                });
+            }
+            of.entry(PodId(position)).or_default().push(place);
+            if !pod.finished() {
+                all[place].carriers.push(PodId(position));
+            }
+        }
+    }
+    (all, of)
+}
+
+/// Collects the images that containers use and nodes have.
+pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
+    let containers = snapshot
+        .pods
+        .iter()
+        .flat_map(|p| &p.containers)
+        .filter(|c| c.role != Role::Ephemeral);
+    let asked: BTreeSet<&str> = containers.map(|c| c.image.as_str()).collect();
+    let mut all: BTreeMap<&str, NodeImage> = BTreeMap::new();
+    for node in snapshot.node_ids() {
+        for image in &snapshot.node(node).images {
+            for name in image.names.iter().filter(|n| asked_for(&asked, n)) {
+                let stored = all.entry(name).or_insert_with(|| NodeImage {
+                    size: image.size,
+                    nodes: Vec::new(),
+                });
+                stored.nodes.push(node);
+            }
+        }
+    }
+    all
+}
+
+/// Compares image names. A container may omit the tag `latest`.
+fn asked_for(asked: &BTreeSet<&str>, name: &str) -> bool {
+    asked.contains(name)
+        || name
+            .strip_suffix(":latest")
+            .is_some_and(|bare| asked.contains(bare))
+}
+
+/// Returns the nodes in the order in which the scheduler visits them: one of each zone in turn.
+pub(super) fn rotation(snapshot: &Snapshot) -> Vec<NodeId> {
+    let mut zones: BTreeMap<_, Vec<NodeId>> = BTreeMap::new();
+    for node in snapshot.node_ids() {
+        let labels = &snapshot.node(node).labels;
+        let zone = [
+            "topology.kubernetes.io/region",
+            "topology.kubernetes.io/zone",
+        ]
+        .map(|key| labels.get(key));
+        zones.entry(zone).or_default().push(node);
+    }
+    let longest = zones.values().map(Vec::len).max().unwrap_or_default();
+    (0..longest)
+        .flat_map(|turn| {
+            zones
+                .values()
+                .filter_map(move |nodes| nodes.get(turn).copied())
+        })
+        .collect()
+}

@@ -1,0 +1,81 @@
+//! The input of a decision, and the candidates and landings that a draft is made of.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use jiff::Timestamp;
+
+use crate::model::ledger::Ledger;
+use crate::model::plan::Reason;
+use crate::model::snapshot::{NodeId, PodId, Snapshot};
+use crate::model::usage::Usage;
+use crate::policy::{Basis, Policy};
+use crate::values::{Ratio, ResourceId};
+
+/// The time since when a node has been above a target, by strategy position and node name.
+pub type HotSince = BTreeMap<(usize, String), Timestamp>;
+
+/// The complete input of a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct World<'w> {
+    /// The policy.
+    pub policy: &'w Policy,
+    /// The nodes, pods and budgets of the cluster.
+    pub snapshot: &'w Snapshot,
+    /// The usage of nodes and pods.
+    pub usage: &'w Usage,
+    /// Past evictions.
+    pub ledger: &'w Ledger,
+    /// The time since when nodes have been hot.
+    pub hot_since: &'w HotSince,
+    /// The current time.
+    pub now: Timestamp,
+}
+
+/// A pod that a strategy proposes to move.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The pod.
+    pub pod: PodId,
+    /// The position of the strategy in the policy.
+    pub strategy: usize,
+    /// The reason of the strategy.
+    pub reason: Reason,
+    /// Limits that the replacement's node must keep for the move to help; `None` if any node is
+    /// fine.
+    pub room: Option<DestinationLimits>,
+}
+
+impl Candidate {
+    /// Creates a candidate that is not moved. It only asks the gates for their answer.
+    pub const fn counted(pod: PodId, strategy: usize) -> Self {
+        Candidate {
+            pod,
+            strategy,
+            reason: Reason::Counted,
+            room: None,
+        }
+    }
+}
+
+/// The nodes that may take a replacement, and how full it may make them.
+#[derive(Clone, Debug)]
+pub struct DestinationLimits {
+    /// The nodes.
+    pub nodes: Rc<[NodeId]>,
+    /// Limits for each node after the move.
+    pub ceiling: Rc<[(ResourceId, Ratio)]>,
+    /// Whether the ceiling applies to usage or requests.
+    pub basis: Basis,
+    /// Limits for the usage of each node, if known.
+    pub cool: Rc<[(ResourceId, Ratio)]>,
+}
+
+/// The nodes where the forecast expects a replacement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Landing {
+    /// The node that the draft adds the load to; `None` without a forecast.
+    pub on: Option<NodeId>,
+    /// Every node that may win, the most likely first.
+    pub among: Vec<NodeId>,
+}
