@@ -8,7 +8,7 @@ use kube::Client;
 
 use crate::cluster::lease::election::Timing;
 use crate::cluster::lease::{Candidacy, Elector};
-use crate::daemon::Lead;
+use crate::daemon::LeaderRole;
 
 use super::{Misuse, run};
 
@@ -67,7 +67,7 @@ impl Election {
     }
 
     /// Our part, as the instance of this name.
-    pub(super) fn lead(&self, timing: Timing, args: &run::Args, client: &Client) -> Lead {
+    pub(super) fn lead(&self, timing: Timing, args: &run::Args, client: &Client) -> LeaderRole {
         let usual = if args.as_descheduler() {
             NAMES.1
         } else {
@@ -86,7 +86,7 @@ impl Election {
             identity: format!("{}_{:016x}", args.instance, chance()),
             timing,
         };
-        Lead::candidate(Elector::new(client.clone(), candidacy))
+        LeaderRole::candidate(Elector::new(client.clone(), candidacy))
     }
 }
 

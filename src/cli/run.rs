@@ -21,7 +21,7 @@ use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
-use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
+use crate::daemon::{self, Daemon, LeaderRole, LogState, Steered, UsagePoller};
 use crate::policy::Policy;
 
 use super::descheduler::Flags;
@@ -163,15 +163,15 @@ impl Args {
     }
 
     /// Our part among several instances.
-    fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> Lead {
+    fn lead(&self, timing: Option<Timing>, policy: &Policy, client: &Client) -> LeaderRole {
         let Some(timing) = timing else {
-            return Lead::default();
+            return LeaderRole::default();
         };
         if self.dry_run || policy.dry_run {
             info!(
                 "a dry run writes nothing, not even a lease: it decides whether or not another instance leads"
             );
-            return Lead::default();
+            return LeaderRole::default();
         }
         self.election.lead(timing, self, client)
     }
@@ -216,14 +216,14 @@ pub(super) async fn run(args: &Args) -> anyhow::Result<()> {
     let lead = args.lead(timing, &policy, &client);
     let mut daemon = Daemon {
         store: LedgerStore::new(client.clone(), &args.shared.namespace, &args.shared.ledger),
-        usage: Feed::new(&policy.usage, &client),
+        usage: UsagePoller::new(&policy.usage, &client),
         metrics: args.metrics(&cluster),
         cluster,
         health: Health::default(),
         board: Board::default(),
         dry_run: args.dry_run,
         instance: args.instance.clone(),
-        told: Told::default(),
+        log_state: LogState::default(),
         steered: Steered::default(),
         lead,
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER};
+use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, DESCHEDULER, MetricInfo};
 use serde_json::Value;
 
 use crate::kit::audit::evictions;
@@ -99,7 +99,7 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
         process.cycles(2, 120).await;
         let told = families(&process.metrics().await);
         let loops: Vec<String> = [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]]
-            .map(About::full_name)
+            .map(MetricInfo::full_name)
             .to_vec();
         assert!(loops.iter().all(|name| told.contains(name)), "{told:?}");
     });
@@ -114,7 +114,7 @@ async fn scraped(prometheus: &Prometheus, process: &mut Process) {
             async |process| {
                 let told = families(&process.metrics().await);
                 let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-                let known = |about: &About| {
+                let known = |about: &MetricInfo| {
                     // OpenMetrics calls a counter's family without its ending.
                     let name = about.full_name();
                     metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]

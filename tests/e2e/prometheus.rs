@@ -159,7 +159,7 @@ fn nothing_is_evicted_by_bad_answers_and_it_recovers() {
 
         // What was read before may be acted on until it is stale.
         let nonsense = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
-        process.says(&["no source of usage is fresh"], 1, 90).await;
+        process.says(&["no usage source is fresh"], 1, 90).await;
         process.cycles(1, 60).await;
         let before = evictions(control_plane).len();
         process.cycles(2, 60).await;
@@ -210,14 +210,14 @@ fn metrics_server_stands_in_while_prometheus_is_away() {
         let mut process = Launch::written(control_plane, &policy).await.run(&[]);
         more_evictions(control_plane, &mut process, 180).await;
         assert_eq!(
-            process.count(&["usage is read from metricsApi while prometheus is stale"]),
+            process.count(&["usage comes from fallback metricsApi while prometheus is stale"]),
             1
         );
         drop(away);
         process
             .eventually("Prometheus to be asked again", 60, async |process| {
                 that(
-                    process.count(&["usage is read from prometheus again"]) > 0,
+                    process.count(&["usage comes from prometheus again"]) > 0,
                     "it is not",
                 )
             })

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, Values};
+use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, LabelValues, MetricInfo};
 use evenkeel::daemon::telemetry::metrics::{Form, Metrics};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
@@ -34,7 +34,7 @@ fn watched() -> BTreeSet<Selector> {
         .collect()
 }
 
-fn exposed() -> BTreeMap<String, &'static About> {
+fn exposed() -> BTreeMap<String, &'static MetricInfo> {
     ALL.iter()
         .map(|about| (about.full_name(), *about))
         .collect()
@@ -88,9 +88,11 @@ fn every_label_that_is_asked_for_is_one_that_the_metric_has_with_a_value_that_th
                 .filter(|word| !word.starts_with('$') && *word != ".*")
             {
                 let there = match known.1 {
-                    Values::These(values) => values.contains(&word),
-                    Values::Listed(_) => read("docs/reasons.md").contains(&format!("| `{word}` |")),
-                    Values::Named(_) => false,
+                    LabelValues::Fixed(values) => values.contains(&word),
+                    LabelValues::Codes(_) => {
+                        read("docs/reasons.md").contains(&format!("| `{word}` |"))
+                    }
+                    LabelValues::Names(_) => false,
                 };
                 assert!(there, "{}: {label} is never {word}", selector.text());
             }

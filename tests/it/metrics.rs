@@ -8,7 +8,7 @@ use std::path::Path;
 use evenkeel::cluster::client::from_config;
 use evenkeel::cluster::request_metrics::RequestMetrics;
 use evenkeel::daemon::telemetry::metrics::catalogue::{
-    ALL, About, DESCHEDULER, Kind, Label, Values,
+    ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
 };
 use evenkeel::daemon::telemetry::metrics::{Form, Metrics, Phase};
 use evenkeel::decide::engine::Engine;
@@ -119,7 +119,7 @@ struct Family<'t> {
     labels: BTreeMap<&'t str, BTreeSet<&'t str>>,
 }
 
-/// The families by name. Label values here are without quotes and commas.
+/// The families by name. MetricLabel values here are without quotes and commas.
 fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
     let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
     let mut last = "";
@@ -158,7 +158,7 @@ fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
     families
 }
 
-fn all() -> impl Iterator<Item = &'static About> {
+fn all() -> impl Iterator<Item = &'static MetricInfo> {
     ALL.into_iter().chain(DESCHEDULER)
 }
 
@@ -166,7 +166,7 @@ fn all() -> impl Iterator<Item = &'static About> {
 async fn each_metric_is_exposed_as_it_is_listed() {
     let text = busy().await.text(Form::Classic);
     let exposed = families(&text);
-    let listed: BTreeSet<String> = all().map(About::full_name).collect();
+    let listed: BTreeSet<String> = all().map(MetricInfo::full_name).collect();
     assert_eq!(
         exposed
             .keys()
@@ -188,11 +188,15 @@ async fn each_metric_is_exposed_as_it_is_listed() {
             .collect();
         assert_eq!(
             labels,
-            about.labels.iter().map(|Label(label, _)| *label).collect(),
+            about
+                .labels
+                .iter()
+                .map(|MetricLabel(label, _)| *label)
+                .collect(),
             "{name}"
         );
-        for Label(label, values) in about.labels {
-            let Values::These(words) = values else {
+        for MetricLabel(label, values) in about.labels {
+            let LabelValues::Fixed(words) = values else {
                 continue;
             };
             let others: Vec<_> = family.labels[*label]
@@ -273,9 +277,9 @@ fn the_words_of_labels_are_the_codes_of_the_types() {
         let values = about
             .labels
             .iter()
-            .find(|Label(l, _)| *l == label)
-            .map(|Label(_, values)| *values);
-        let Some(Values::These(words)) = values else {
+            .find(|MetricLabel(l, _)| *l == label)
+            .map(|MetricLabel(_, values)| *values);
+        let Some(LabelValues::Fixed(words)) = values else {
             panic!("{name} has no words for {label}")
         };
         words.to_vec()
@@ -432,9 +436,9 @@ fn document() -> String {
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&DESCHEDULER);
     doc += "\n## Labels\n\n| label | of | values |\n|---|---|---|\n";
-    let mut labels: BTreeMap<(&str, Values), Vec<String>> = BTreeMap::new();
+    let mut labels: BTreeMap<(&str, LabelValues), Vec<String>> = BTreeMap::new();
     for about in all() {
-        for Label(label, values) in about.labels {
+        for MetricLabel(label, values) in about.labels {
             labels
                 .entry((label, *values))
                 .or_default()
@@ -443,26 +447,26 @@ fn document() -> String {
     }
     for ((label, values), names) in labels {
         let values = match values {
-            Values::These(words) => words
+            LabelValues::Fixed(words) => words
                 .iter()
                 .map(|w| format!("`{w}`"))
                 .collect::<Vec<_>>()
                 .join(", "),
-            Values::Listed(page) => format!("the codes of [{page}]({page})"),
-            Values::Named(what) => what.to_owned(),
+            LabelValues::Codes(page) => format!("the codes of [{page}]({page})"),
+            LabelValues::Names(what) => what.to_owned(),
         };
         let _ = writeln!(doc, "| `{label}` | {} | {values} |", names.join(", "));
     }
     doc
 }
 
-fn rows(metrics: &[&About]) -> String {
+fn rows(metrics: &[&MetricInfo]) -> String {
     let mut out = String::new();
     for about in metrics {
         let labels: Vec<String> = about
             .labels
             .iter()
-            .map(|Label(label, _)| format!("`{label}`"))
+            .map(|MetricLabel(label, _)| format!("`{label}`"))
             .collect();
         let (name, kind) = (about.full_name(), about.kind.label());
         let _ = writeln!(
@@ -499,8 +503,8 @@ fn what_another_page_lists_is_there() {
         .filter_map(|l| l.strip_prefix("## "))
         .map(anchor)
         .collect();
-    for Label(_, values) in all().flat_map(|a| a.labels) {
-        if let Values::Listed(page) = values {
+    for MetricLabel(_, values) in all().flat_map(|a| a.labels) {
+        if let LabelValues::Codes(page) = values {
             let wanted = page.strip_prefix("reasons.md#").unwrap();
             assert!(anchors.contains(wanted), "{page} is not in {anchors:?}");
         }
@@ -511,12 +515,12 @@ fn what_another_page_lists_is_there() {
 fn names_follow_the_conventions() {
     for about in ALL {
         assert!(
-            about.kind != Kind::Counter || !about.name.ends_with("total"),
+            about.kind != MetricKind::Counter || !about.name.ends_with("total"),
             "{}",
             about.name
         );
         assert!(
-            about.kind != Kind::Histogram || about.name.ends_with("_seconds"),
+            about.kind != MetricKind::Histogram || about.name.ends_with("_seconds"),
             "{}",
             about.name
         );
