@@ -286,7 +286,7 @@ mod tests {
     use crate::cluster::usage_source::prometheus::tests::{
         NOW, healthy, node_addresses, router, serve, usage,
     };
-    use crate::daemon::telemetry::metrics::Form;
+    use crate::daemon::telemetry::metrics::ExpositionFormat;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -363,7 +363,7 @@ mod tests {
                 ActiveSource::Stale
             ]
         );
-        let text = metrics.text(Form::Classic);
+        let text = metrics.text(ExpositionFormat::Classic);
         assert!(
             text.contains(
                 "evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"

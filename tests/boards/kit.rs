@@ -1,37 +1,37 @@
-//! What the dashboard and the alerts ask Prometheus for.
+//! Parses the queries of the dashboard and of the alerts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The file of the rules, and the only place where they stand.
+/// File of the alert rules.
 pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
 
-/// The dashboard.
+/// Returns the dashboard.
 pub(crate) fn dashboard() -> Value {
     serde_json::from_str(&read("dashboards/evenkeel.json")).unwrap()
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 pub(crate) fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// One query of a panel.
+/// A query of a panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
     /// The panel.
     pub(crate) panel: Value,
-    /// The query among its targets.
+    /// The target with the query.
     pub(crate) target: Value,
-    /// In PromQL, with variables.
+    /// PromQL with variables.
     pub(crate) expr: String,
 }
 
 impl Query {
-    /// The labels by which its series are called.
+    /// Returns the labels in the legend.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
         legend
@@ -42,7 +42,7 @@ impl Query {
     }
 }
 
-/// Every query of every panel, and those of the marks on the graphs.
+/// Returns the queries of all panels and annotations.
 pub(crate) fn queries() -> Vec<Query> {
     let of_panel = |panel: Value| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
@@ -82,20 +82,20 @@ pub(crate) fn queries() -> Vec<Query> {
         .collect()
 }
 
-/// A variable whose values Prometheus is asked for: `label_values(selector, label)`.
+/// A variable with values from Prometheus: `label_values(selector, label)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub(crate) name: String,
-    /// Which series.
+    /// Selector of the series.
     pub(crate) selector: String,
-    /// Which label of them.
+    /// Label of the series.
     pub(crate) label: String,
-    /// What stands for all values, where one may choose all.
+    /// Value for "All", if it can be chosen.
     pub(crate) all: Option<String>,
 }
 
-/// Every such variable, in the order in which Grafana asks.
+/// Returns these variables in the order in which Grafana queries them.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
     let list = dashboard["templating"]["list"]
@@ -103,10 +103,10 @@ pub(crate) fn variables() -> Vec<Variable> {
         .unwrap()
         .iter()
         .filter(|v| v["type"] == "query");
-    let variable = |it: &Value| {
-        let query = it["query"]["query"].as_str().unwrap();
+    let variable = |entry: &Value| {
+        let query = entry["query"]["query"].as_str().unwrap();
         assert_eq!(
-            it["definition"], query,
+            entry["definition"], query,
             "what is shown is not what is asked"
         );
         let inner = query
@@ -115,23 +115,23 @@ pub(crate) fn variables() -> Vec<Variable> {
             .expect("label_values(…)");
         let (selector, label) = inner.rsplit_once(", ").expect("a selector and a label");
         Variable {
-            name: it["name"].as_str().unwrap().to_owned(),
+            name: entry["name"].as_str().unwrap().to_owned(),
             selector: selector.to_owned(),
             label: label.to_owned(),
-            all: it["allValue"].as_str().map(str::to_owned),
+            all: entry["allValue"].as_str().map(str::to_owned),
         }
     };
     list.map(variable).collect()
 }
 
-/// The groups of rules as a file of rules has them.
+/// Returns the groups in the format of a Prometheus rule file.
 pub(crate) fn groups() -> Value {
     let rule: Value =
         serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
     rule["spec"].clone()
 }
 
-/// Every alert.
+/// Returns all alerts.
 pub(crate) fn alerts() -> Vec<Value> {
     let groups = groups();
     groups["groups"]
@@ -142,7 +142,7 @@ pub(crate) fn alerts() -> Vec<Value> {
         .collect()
 }
 
-/// What an alert asks: its expression, and what its annotations look up.
+/// Returns the queries of an alert: its expression, and the queries in its annotations.
 pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
     let annotations = alert["annotations"].as_object().unwrap().values();
     let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
@@ -152,17 +152,17 @@ pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Which series a query selects.
+/// A selector of series in a query.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selector {
-    /// The metric; empty where the matchers name it.
+    /// Name of the metric; empty if the matchers name it.
     pub(crate) metric: String,
     /// Label, operator and value.
     pub(crate) matchers: Vec<(String, String, String)>,
 }
 
 impl Selector {
-    /// As PromQL has it.
+    /// Returns the selector in PromQL.
     pub(crate) fn text(&self) -> String {
         let matchers: Vec<String> = self
             .matchers
@@ -173,7 +173,7 @@ impl Selector {
     }
 }
 
-/// Every selector of metrics of ours, by their names: what PromQL would parse them to, as far as ours go.
+/// Returns all selectors of our metrics. Parses only the part of PromQL that our queries use.
 pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {
@@ -184,7 +184,7 @@ pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
         let (metric, rest) = rest.split_at(end);
         let inner = rest
             .strip_prefix('{')
-            .map(|inner| &inner[..inner.find('}').expect("a brace that ends it")]);
+            .map(|inner| &inner[..inner.find('}').expect("a closing brace")]);
         found.insert(Selector {
             metric: metric.to_owned(),
             matchers: inner.map(matchers).unwrap_or_default(),
@@ -197,7 +197,7 @@ fn matchers(inner: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     let mut rest = inner;
     while let Some((before, after)) = rest.split_once('"') {
-        let (value, more) = after.split_once('"').expect("a quote that ends it");
+        let (value, more) = after.split_once('"').expect("a closing quote");
         let at = before.find(['=', '!']).expect("an operator");
         let (label, operator) = before.split_at(at);
         found.push((

@@ -13,7 +13,7 @@ use crate::cluster::lease::tests::Ruler;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::cycle::Cycle;
 use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::metrics::{Form, Metrics};
+use crate::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
 use crate::daemon::telemetry::status::Board;
 use crate::daemon::{LogState, UsagePoller};
 use crate::decide::engine::Engine;
@@ -103,7 +103,7 @@ impl LeadFixture {
     fn exposes_leader(&self, leader: u8) -> bool {
         self.daemon
             .metrics
-            .text(Form::Classic)
+            .text(ExpositionFormat::Classic)
             .contains(&format!("evenkeel_leader {leader}\n"))
     }
 }

@@ -26,7 +26,7 @@ mod last_plan;
 mod registration;
 mod text;
 
-pub use text::Form;
+pub use text::ExpositionFormat;
 
 /// All metrics. Clones share the values.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Metrics {
     }
 
     /// Returns the text of a scrape.
-    pub fn text(&self, form: Form) -> String {
+    pub fn text(&self, format: ExpositionFormat) -> String {
         let _guard = self
             .plan_lock
             .lock()
@@ -106,9 +106,9 @@ impl Metrics {
             let _ = encode_registry(&mut open, &descheduler.registry);
         }
         let _ = encode_eof(&mut open);
-        match form {
-            Form::OpenMetrics => open,
-            Form::Classic => text::classic(&open),
+        match format {
+            ExpositionFormat::OpenMetrics => open,
+            ExpositionFormat::Classic => text::classic(&open),
         }
     }
 
