@@ -37,7 +37,7 @@ pub struct Metrics {
     plan_lock: Arc<Mutex<()>>,
 }
 
-/// Phase of the loop, for the duration metric.
+/// Phase of the loop in the duration metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Read usage.
