@@ -21,21 +21,51 @@ impl Metrics {
         let all = &self.all;
         all.halted.set(i64::from(plan.halted.is_some()));
         self.verdicts(plan);
-        all.kept.clear();
-        for kept in &plan.kept {
-            all.kept
-                .get_or_create(&RefusalLabels {
-                    strategy: kept.strategy,
-                    code: kept.refusal.code(),
-                })
-                .inc();
-        }
+        self.moves(plan, policy);
+        self.reasons(plan);
+        all.skipped.set(count(plan.skipped.len()));
+        all.rightsizing
+            .set(&plan.rightsizing, policy.rightsizing.top);
+        self.report(&plan.before, policy);
+    }
+
+    fn moves(&self, plan: &Plan, policy: &Policy) {
+        let all = &self.all;
         all.planned.clear();
-        for strategy in policy.strategies.iter().map(|s| s.rule.name()) {
-            let moves = plan.moves.iter().filter(|m| m.strategy == strategy).count();
+        for strategy in policy
+            .strategies
+            .iter()
+            .map(|strategy| strategy.rule.name())
+        {
+            let moves = plan
+                .moves
+                .iter()
+                .filter(|planned| planned.strategy == strategy)
+                .count();
             all.planned
                 .get_or_create(&StrategyLabels { strategy })
                 .set(count(moves));
+        }
+        all.steered.clear();
+        for steer in &plan.steering {
+            let labels = SteerLabels {
+                action: steer.action.code(),
+                code: steer.why.code(),
+            };
+            all.steered.get_or_create(&labels).inc();
+        }
+    }
+
+    /// Reasons why pods stay and why strategies are idle.
+    fn reasons(&self, plan: &Plan) {
+        let all = &self.all;
+        all.kept.clear();
+        for kept in &plan.kept {
+            let labels = RefusalLabels {
+                strategy: kept.strategy,
+                code: kept.refusal.code(),
+            };
+            all.kept.get_or_create(&labels).inc();
         }
         all.idle.clear();
         for note in &plan.notes {
@@ -48,19 +78,6 @@ impl Metrics {
                 })
                 .set(1);
         }
-        all.steered.clear();
-        for steer in &plan.steering {
-            all.steered
-                .get_or_create(&SteerLabels {
-                    action: steer.action.code(),
-                    code: steer.why.code(),
-                })
-                .inc();
-        }
-        all.skipped.set(count(plan.skipped.len()));
-        all.rightsizing
-            .set(&plan.rightsizing, policy.rightsizing.top);
-        self.report(&plan.before, policy);
     }
 
     /// Two strategies of the same name may give a node the same class, which counts once.
