@@ -197,7 +197,7 @@ mod tests {
                 ExpositionFormat::OpenMetrics,
             ),
         ] {
-            assert_eq!(ExpositionFormat::accepted(accept), form, "{accept}");
+            assert_eq!(ExpositionFormat::accepted(accept), format, "{accept}");
         }
     }
 }
