@@ -1,4 +1,4 @@
-//! The loop: wait, observe, settle, decide, write down, act, write down.
+//! The main loop: wait, observe, settle, decide, save the ledger, act, save the ledger.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Policy, Rule};
 
 use self::cycle::Cycle;
-pub use self::lead::Lead;
-pub use self::poller::Feed;
-pub use self::report::Told;
+pub use self::lead::LeaderRole;
+pub use self::poller::UsagePoller;
+pub use self::report::LogState;
 pub use self::steering::Steered;
 
 mod cycle;
@@ -31,49 +31,49 @@ mod report;
 mod spans;
 mod steering;
 
-/// Everything the loop works with.
+/// State and connections of the loop.
 pub struct Daemon {
     /// The cluster.
     pub cluster: Cluster,
-    /// Where usage comes from.
-    pub usage: Feed,
-    /// Where the ledger is kept.
+    /// The usage sources.
+    pub usage: UsagePoller,
+    /// The ConfigMap of the ledger.
     pub store: LedgerStore,
-    /// What probes look at.
+    /// State that the probes report.
     pub health: Health,
-    /// What Prometheus scrapes.
+    /// Metrics for Prometheus.
     pub metrics: Metrics,
-    /// What the status page shows.
+    /// Content of the status page.
     pub board: Board,
-    /// Decide, but evict nothing and write nothing.
+    /// Decide, but evict nothing and write nothing to the cluster.
     pub dry_run: bool,
-    /// The name of our own pod or host, for events.
+    /// Name of this pod or host, for events.
     pub instance: String,
-    /// What need not be logged again.
-    pub told: Told,
-    /// What has been done about taints.
+    /// Warnings that are logged already.
+    pub log_state: LogState,
+    /// Taints that this process has changed.
     pub steered: Steered,
-    /// Whether we act, or stand by.
-    pub lead: Lead,
+    /// Whether this instance acts or stands by.
+    pub lead: LeaderRole,
 }
 
-/// Why the loop cannot go on.
+/// Errors that end the program.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// What the ConfigMap holds is not a ledger of ours.
+    /// The ConfigMap holds no valid ledger.
     #[error(
-        "the ledger cannot be read, so nothing may be evicted: {0}; delete its configmap to begin anew"
+        "cannot parse the ledger: {0}; evictions need it, delete its ConfigMap to start with an empty one"
     )]
     Ledger(#[from] LedgerError),
-    /// A single run could not do its work.
-    #[error("nothing could be decided: {0}")]
-    Blind(String),
-    /// A single run could not write the ledger, so it did not act.
-    #[error("the ledger cannot be written, so nothing was evicted: {0}")]
-    Unwritten(String),
+    /// A single run had no usage to decide by.
+    #[error("cannot decide: {0}")]
+    NoUsage(String),
+    /// The ledger could not be saved, so nothing was evicted.
+    #[error("cannot save the ledger: {0}; no evictions")]
+    LedgerNotSaved(String),
 }
 
-/// Works until told to stop.
+/// Runs the loop until `stop` is cancelled.
 pub async fn run(
     mut daemon: Daemon,
     policy: Policy,
@@ -84,13 +84,13 @@ pub async fn run(
     };
     daemon.metrics.expect(&policy);
     daemon.lead.enter();
-    let ended = rounds(&mut daemon, Engine::new(policy, ledger), &stop).await;
+    let ended = run_loop(&mut daemon, Engine::new(policy, ledger), &stop).await;
     daemon.lead.leave().await;
     info!("stopped");
     ended
 }
 
-async fn rounds(
+async fn run_loop(
     daemon: &mut Daemon,
     mut engine: Engine,
     stop: &CancellationToken,
@@ -101,12 +101,12 @@ async fn rounds(
     while !stop.is_cancelled() {
         let now = clock();
         (next_poll, next_cycle) = (
-            in_reach(next_poll, now, poll),
-            in_reach(next_cycle, now, interval),
+            not_later_than(next_poll, now, poll),
+            not_later_than(next_cycle, now, interval),
         );
         if now >= next_poll {
             daemon.observe(&mut engine).await;
-            daemon.board.sources(|| daemon.usage.told());
+            daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
         }
         if daemon.take_lead(&mut engine).await? {
@@ -118,7 +118,7 @@ async fn rounds(
             if let Err(error) = cycle.run().await {
                 warn!(
                     outcome = "failed",
-                    "cycle: {error}; trying again at the next"
+                    "cycle: failed, {error}; the next cycle tries again"
                 );
                 daemon.board.none(now, "failed", &error.to_string());
             }
@@ -138,10 +138,10 @@ async fn rounds(
     Ok(())
 }
 
-/// Looks until nothing hangs in the balance any more, acts once, and ends: a Job.
+/// Observes until more samples cannot change the plan, acts once, and ends. This is how a Job runs.
 ///
-/// It steers nobody, and takes away the taints that it finds: in the time between two such runs there would be nobody to
-/// take away those that are no longer warranted.
+/// A single run sets no steering taints and removes those that it finds. Nothing would remove them between two runs, once
+/// their reason is gone.
 pub async fn run_once(
     mut daemon: Daemon,
     mut policy: Policy,
@@ -151,24 +151,26 @@ pub async fn run_once(
         return Ok(());
     };
     if policy.steering.is_on() {
-        info!("a single run steers nobody: it would leave its taints behind");
+        info!("steering is off: a single run could not remove its taints later");
         policy.steering = policy.steering.off();
     }
     let poll = policy.usage.poll;
-    let look = longest_look(&policy);
+    let observation = longest_observation(&policy);
     let mut engine = Engine::new(policy, ledger);
-    if let Some(longest) = look {
-        info!("looking at usage before deciding, for {longest:#} at most");
+    if let Some(longest) = observation {
+        info!("observing usage before the decision, for at most {longest:#}");
     }
-    let give_up = after(clock(), look.unwrap_or_default());
+    let give_up = after(clock(), observation.unwrap_or_default());
     let mut seen = false;
     while !stop.is_cancelled() {
         let now = clock();
         seen |= daemon.observe(&mut engine).await;
-        let clear = look.is_none() || (seen && daemon.sees_clear(&engine, now));
-        if clear || now >= give_up {
-            if !seen && look.is_some() {
-                return Err(DaemonError::Blind("no usage could be read".to_owned()));
+        let settled = observation.is_none() || (seen && daemon.is_settled(&engine, now));
+        if settled || now >= give_up {
+            if !seen && observation.is_some() {
+                return Err(DaemonError::NoUsage(
+                    "no usage source could be read".to_owned(),
+                ));
             }
             return Cycle::new(&mut daemon, &mut engine).run().await;
         }
@@ -179,13 +181,13 @@ pub async fn run_once(
     Ok(())
 }
 
-/// How long a single run may look at usage: for a whole window, and then until what is hot has been so for long enough.
-/// `None` where no strategy weighs usage.
+/// Returns how long a single run may observe usage: a whole window, and then until hot nodes have been hot for
+/// `sustainedFor`. `None` if no strategy weighs usage.
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "the others do not weigh usage"
+    reason = "the other strategies do not weigh usage"
 )]
-fn longest_look(policy: &Policy) -> Option<SignedDuration> {
+fn longest_observation(policy: &Policy) -> Option<SignedDuration> {
     let sustained = policy.strategies.iter().filter_map(|s| match &s.rule {
         Rule::LowNodeUtilization(rule) => {
             (rule.basis == Basis::Actual).then_some(rule.sustained_for)
@@ -203,7 +205,7 @@ fn longest_look(policy: &Policy) -> Option<SignedDuration> {
 }
 
 impl Daemon {
-    /// Waits for the first list of every watch, and for the ledger. `None` when told to stop before.
+    /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped before.
     async fn start(&mut self, stop: &CancellationToken) -> Result<Option<Ledger>, DaemonError> {
         self.health.waiting("the first list of every watch");
         tokio::select! {
@@ -214,9 +216,9 @@ impl Daemon {
         loop {
             match self.load().await {
                 Ok(ledger) => return Ok(Some(ledger)),
-                Err(Loading::Unreadable(error)) => return Err(error),
-                Err(Loading::Store(error)) => {
-                    warn!("waiting for the ledger: {error}");
+                Err(LoadError::Invalid(error)) => return Err(error),
+                Err(LoadError::Store(error)) => {
+                    warn!("waiting for the ledger, no evictions until it is loaded: {error}");
                     self.health.waiting(format!("the ledger: {error}"));
                 }
             }
@@ -227,68 +229,71 @@ impl Daemon {
         }
     }
 
-    /// Whether another sample would not tell more of any node: none is still filling its window, or hot but not for long.
-    fn sees_clear(&self, engine: &Engine, now: Timestamp) -> bool {
+    /// Whether more samples would change nothing: no node is still filling its window, and none is hot for too short a time.
+    fn is_settled(&self, engine: &Engine, now: Timestamp) -> bool {
         let plan = engine.decide(&self.cluster.snapshot(engine.policy().resources()), now);
-        let open = |class: &Class| {
+        let is_open = |class: &Class| {
             matches!(
                 class,
                 Class::Warming { .. } | Class::Unknown(Unmeasured::Few { .. })
             )
         };
-        !plan.nodes.iter().any(|verdict| open(&verdict.class))
+        !plan.nodes.iter().any(|verdict| is_open(&verdict.class))
     }
 
-    async fn load(&mut self) -> Result<Ledger, Loading> {
-        let text = self.store.load().await.map_err(Loading::Store)?.text;
-        let unreadable = |why| Loading::Unreadable(DaemonError::Ledger(why));
+    async fn load(&mut self) -> Result<Ledger, LoadError> {
+        let text = self.store.load().await.map_err(LoadError::Store)?.text;
+        let invalid = |error| LoadError::Invalid(DaemonError::Ledger(error));
         text.map_or(Ok(Ledger::default()), |text| {
-            Ledger::parse(&text).map_err(unreadable)
+            Ledger::parse(&text).map_err(invalid)
         })
     }
 
-    /// One poll. A source that does not answer leaves the samples to age; that is all it takes.
+    /// Polls usage once. If no source answers, the samples age until the nodes count as unknown.
     async fn observe(&mut self, engine: &mut Engine) -> bool {
-        let begun = clock();
+        let start = clock();
         let seen = self.poll(engine).instrument(spans::observe()).await;
-        self.metrics.phase(Phase::Observe, since(begun));
+        self.metrics.phase(Phase::Observe, since(start));
         seen
     }
 
     async fn poll(&mut self, engine: &mut Engine) -> bool {
-        let look = self
+        let poll = self
             .usage
-            .look(&self.cluster.node_addresses(), &self.metrics, clock())
+            .poll(&self.cluster.node_addresses(), &self.metrics, clock())
             .await;
-        let Some(look) = look else {
-            if let Some((kind, why)) = self.usage.trouble() {
-                spans::failed(kind, why);
+        let Some(poll) = poll else {
+            if let Some((kind, message)) = self.usage.error() {
+                spans::failed(kind, message);
             }
             return false;
         };
-        spans::observed(self.usage.used(), &look);
+        spans::observed(self.usage.source_in_use(), &poll);
         let snapshot = self.cluster.snapshot(engine.policy().resources());
-        for skipped in &look.readings.skipped {
+        for skipped in &poll.readings.skipped {
             debug!("{skipped}");
         }
         let now = clock();
-        engine.catch_up(&snapshot, &look.past, now);
-        engine.observe(&snapshot, &look.readings, now);
+        engine.catch_up(&snapshot, &poll.past, now);
+        engine.observe(&snapshot, &poll.readings, now);
         true
     }
 }
 
-enum Loading {
+/// Reason why the ledger is not loaded.
+enum LoadError {
+    /// The API server does not give it; a later attempt may succeed.
     Store(StoreError),
-    Unreadable(DaemonError),
+    /// Its content is not a ledger; no later attempt succeeds.
+    Invalid(DaemonError),
 }
 
 fn after(now: Timestamp, wait: SignedDuration) -> Timestamp {
     now.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }
 
-/// What is due later than it could be if the wait began now: the clock was set back, and is not waited for.
-fn in_reach(due: Timestamp, now: Timestamp, wait: SignedDuration) -> Timestamp {
+/// Limits a due time to one wait from now. It can be later only if the clock was set back.
+fn not_later_than(due: Timestamp, now: Timestamp, wait: SignedDuration) -> Timestamp {
     due.min(after(now, wait))
 }
 
@@ -300,14 +305,14 @@ async fn sleep_until(due: Timestamp, stop: &CancellationToken) {
     }
 }
 
-/// The time since then; none where the clock was set back.
-fn since(then: Timestamp) -> SignedDuration {
-    clock().duration_since(then).max(SignedDuration::ZERO)
+/// Returns the time since `start`, or zero if the clock was set back.
+fn since(start: Timestamp) -> SignedDuration {
+    clock().duration_since(start).max(SignedDuration::ZERO)
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the edge, where time is read"
+    reason = "the loop is the edge that reads the clock"
 )]
 fn clock() -> Timestamp {
     Timestamp::now()
@@ -318,16 +323,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_back_is_not_waited_for() {
+    fn a_clock_that_is_set_back_does_not_delay_the_next_cycle() {
         let (noon, minute) = (
             "2026-11-21T12:00:00Z".parse().unwrap(),
             SignedDuration::from_mins(1),
         );
         let due = after(noon, minute);
-        assert_eq!(in_reach(due, noon, minute), due);
+        assert_eq!(not_later_than(due, noon, minute), due);
         let an_hour_ago = noon - SignedDuration::from_hours(1);
         assert_eq!(
-            in_reach(due, an_hour_ago, minute),
+            not_later_than(due, an_hour_ago, minute),
             after(an_hour_ago, minute)
         );
     }

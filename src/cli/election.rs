@@ -7,7 +7,7 @@ use kube::Client;
 
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::lease::{Candidacy, Elector};
-use crate::daemon::Lead;
+use crate::daemon::LeaderRole;
 
 use super::{Misuse, parse};
 
@@ -98,7 +98,7 @@ impl LeaderElectionArgs {
         timing: LeaseTiming,
         defaults: &LeaseDefaults<'_>,
         client: &Client,
-    ) -> Lead {
+    ) -> LeaderRole {
         let default_name = if defaults.as_descheduler {
             DESCHEDULER_LEASE
         } else {
@@ -112,7 +112,7 @@ impl LeaderElectionArgs {
             identity: format!("{}_{:016x}", defaults.instance, random()),
             timing,
         };
-        Lead::candidate(Elector::new(client.clone(), candidacy))
+        LeaderRole::candidate(Elector::new(client.clone(), candidacy))
     }
 }
 

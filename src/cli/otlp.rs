@@ -200,10 +200,8 @@ impl OtelFlags {
     /// Descheduler takes an address without a scheme, and uses TLS if it is given an authority.
     fn endpoint(&self) -> Option<Result<Endpoint, Misuse>> {
         let text = given(self.otel_collector_endpoint.as_ref())?;
-        let scheme = match given(self.otel_transport_ca_cert.as_ref()) {
-            Some(_) => "https",
-            None => "http",
-        };
+        let has_ca = given(self.otel_transport_ca_cert.as_ref()).is_some();
+        let scheme = if has_ca { "https" } else { "http" };
         let url = if text.contains("://") {
             text.to_owned()
         } else {

@@ -21,7 +21,7 @@ use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
-use crate::daemon::{self, Daemon, Feed, Lead, Steered, Told};
+use crate::daemon::{self, Daemon, LeaderRole, LogState, Steered, UsagePoller};
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
@@ -186,13 +186,13 @@ impl RunArgs {
     }
 
     /// The role of this instance among several.
-    fn lead(&self, timing: Option<LeaseTiming>, policy: &Policy, client: &Client) -> Lead {
+    fn lead(&self, timing: Option<LeaseTiming>, policy: &Policy, client: &Client) -> LeaderRole {
         let Some(timing) = timing else {
-            return Lead::default();
+            return LeaderRole::default();
         };
         if self.dry_run || policy.dry_run {
             info!("leader election disabled: a dry run writes nothing, not even a Lease");
-            return Lead::default();
+            return LeaderRole::default();
         }
         let defaults = LeaseDefaults {
             instance: &self.instance,
@@ -206,14 +206,14 @@ impl RunArgs {
         let client = cluster.client().clone();
         Daemon {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
-            usage: Feed::new(&policy.usage, &client),
+            usage: UsagePoller::new(&policy.usage, &client),
             metrics: self.metrics(&cluster),
             cluster,
             health: Health::default(),
             board: Board::default(),
             dry_run: self.dry_run,
             instance: self.instance.clone(),
-            told: Told::default(),
+            log_state: LogState::default(),
             steered: Steered::default(),
             lead: self.lead(timing, policy, &client),
         }

@@ -1,4 +1,4 @@
-//! One cycle: settle, decide, write down, act, write down.
+//! One cycle: settle, decide, save the ledger, act, save the ledger.
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::{Instrument, error, info, warn};
@@ -13,9 +13,9 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::{Move, Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 
-use super::{Daemon, DaemonError, Loading, clock, report, since, spans};
+use super::{Daemon, DaemonError, LoadError, clock, report, since, spans};
 
-/// One cycle: at most one plan, carried out.
+/// One cycle, which makes and executes at most one plan.
 pub(super) struct Cycle<'d> {
     daemon: &'d mut Daemon,
     engine: &'d mut Engine,
@@ -37,30 +37,30 @@ impl<'d> Cycle<'d> {
             return Ok(());
         }
         let span = spans::cycle(self.engine, self.dry());
-        self.round().instrument(span).await
+        self.run_as_leader().instrument(span).await
     }
 
-    async fn round(mut self) -> Result<(), DaemonError> {
+    async fn run_as_leader(mut self) -> Result<(), DaemonError> {
         if let Some(cut_off) = self.daemon.cluster.cut_off(self.started) {
             self.daemon.health.waiting(cut_off.to_string());
             self.daemon.metrics.cycle("waiting", self.took());
-            spans::uncycled("waiting", &cut_off.to_string());
+            spans::cycle_failed("waiting", &cut_off.to_string());
             self.daemon
                 .board
                 .none(self.started, "waiting", &cut_off.to_string());
             warn!(
                 outcome = "waiting",
-                "cycle: {cut_off}; nothing is decided until it is back"
+                "cycle: skipped, {cut_off}; no evictions until it is back, check the API server and the role"
             );
             return Ok(());
         }
         match self
             .daemon
             .usage
-            .blind()
+            .unknown_reason()
             .filter(|_| self.engine.policy().weighs_usage())
         {
-            Some(why) => self.daemon.health.waiting(format!("usage: {why}")),
+            Some(reason) => self.daemon.health.waiting(format!("usage: {reason}")),
             None => self.daemon.health.ready(),
         }
         let before = self.engine.ledger().clone();
@@ -68,15 +68,15 @@ impl<'d> Cycle<'d> {
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
         let plan = spans::decide().in_scope(|| self.decide(&observed));
         self.daemon.metrics.plan(&plan, self.engine.policy());
-        self.daemon.told.nodes(&plan);
+        self.daemon.log_state.log_nodes(&plan);
         let outcomes = if self.dry() {
-            Daemon::would_steer(&plan.steering);
+            Daemon::log_dry_run(&plan.steering);
             Vec::new()
         } else {
-            // Taints are there before pods look for a place, and those that a move may count on go after it.
+            // New taints must exist before replacements are scheduled. A move may rely on an old taint, so it goes afterwards.
             self.steer(&plan, |action| matches!(action, SteerAction::Add(_)))
                 .await;
-            let outcomes = self.carry_out(&snapshot, &plan, &before).await;
+            let outcomes = self.execute(&snapshot, &plan, &before).await;
             self.steer(&plan, |action| action == SteerAction::Remove)
                 .await;
             outcomes?
@@ -119,21 +119,25 @@ impl<'d> Cycle<'d> {
         plan
     }
 
-    async fn steer(&mut self, plan: &Plan, of: fn(SteerAction) -> bool) {
-        let changes: Vec<&Steer> = plan.steering.iter().filter(|s| of(s.action)).collect();
+    async fn steer(&mut self, plan: &Plan, selects: fn(SteerAction) -> bool) {
+        let changes: Vec<&Steer> = plan
+            .steering
+            .iter()
+            .filter(|steer| selects(steer.action))
+            .collect();
         if changes.is_empty() {
             return;
         }
-        let (begun, span) = (clock(), spans::steer(changes.len()));
+        let (start, span) = (clock(), spans::steer(changes.len()));
         self.daemon
             .steer(changes.into_iter())
             .instrument(span)
             .await;
-        self.daemon.metrics.phase(Phase::Steer, since(begun));
+        self.daemon.metrics.phase(Phase::Steer, since(start));
     }
 
-    /// Written down, done, written down: no eviction is ever made that the ledger does not know of.
-    async fn carry_out(
+    /// Saves the intended evictions, makes them, and saves their outcomes. No eviction happens that is not in the ledger.
+    async fn execute(
         &mut self,
         snapshot: &Snapshot,
         plan: &Plan,
@@ -145,11 +149,11 @@ impl<'d> Cycle<'d> {
             return Ok(Vec::new());
         }
         if let Err(error) = self.save().await {
-            spans::uncycled("failed", &error.to_string());
+            spans::cycle_failed("failed", &error.to_string());
             self.engine.reload(settled);
             self.recover(&error).await?;
             self.daemon.metrics.cycle("failed", self.took());
-            return Err(DaemonError::Unwritten(error.to_string()));
+            return Err(DaemonError::LedgerNotSaved(error.to_string()));
         }
         let outcomes = self
             .act(&plan.moves)
@@ -159,10 +163,12 @@ impl<'d> Cycle<'d> {
             && let Err(error) = self.save().await
         {
             if error == StoreError::NotLeading {
-                warn!("{error}: whoever leads next will see what became of these moves");
+                warn!(
+                    "cannot save the outcomes of the evictions: {error}; the next leader will resolve them"
+                );
             } else {
                 error!(
-                    "the outcomes are not in the ledger yet, and will be written with the next cycle: {error}"
+                    "cannot save the outcomes of the evictions: {error}; the next cycle saves them again"
                 );
                 self.recover_version(&error).await;
             }
@@ -171,26 +177,28 @@ impl<'d> Cycle<'d> {
     }
 
     pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
-        let begun = clock();
+        let start = clock();
         let mut outcomes = Vec::new();
-        let mut erred = false;
+        let mut failed = false;
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
-        for it in moves {
-            let outcome = if erred || !self.daemon.lead.holds() {
+        for planned in moves {
+            let outcome = if failed || !self.daemon.lead.holds() {
                 Outcome::Untried
             } else {
-                self.evict(it, grace).instrument(spans::evict(it)).await
+                self.evict(planned, grace)
+                    .instrument(spans::evict(planned))
+                    .await
             };
-            erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
-            self.engine.resolve(it, &outcome);
-            self.daemon.metrics.outcome(it, &outcome);
-            let told = outcome.code();
-            info!(namespace = it.namespace, pod = it.pod, node = it.node, may_land = report::node_addresses(it),
-                strategy = it.strategy, outcome = told, reason = %it.reason, "eviction: {outcome}");
+            failed |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
+            self.engine.resolve(planned, &outcome);
+            self.daemon.metrics.outcome(planned, &outcome);
+            let code = outcome.code();
+            info!(namespace = planned.namespace, pod = planned.pod, node = planned.node, may_land = report::destinations(planned),
+                strategy = planned.strategy, outcome = code, reason = %planned.reason, "eviction: {outcome}");
             if outcome == Outcome::Evicted {
                 events::evicted(
                     self.daemon.cluster.client(),
-                    it,
+                    planned,
                     &self.daemon.instance,
                     clock(),
                 )
@@ -199,13 +207,13 @@ impl<'d> Cycle<'d> {
             outcomes.push(outcome);
         }
         if !moves.is_empty() {
-            self.daemon.metrics.phase(Phase::Act, since(begun));
+            self.daemon.metrics.phase(Phase::Act, since(start));
         }
         outcomes
     }
 
-    async fn evict(&self, it: &Move, grace: Option<i64>) -> Outcome {
-        let outcome = evict::evict(self.daemon.cluster.client(), it, grace).await;
+    async fn evict(&self, planned: &Move, grace: Option<i64>) -> Outcome {
+        let outcome = evict::evict(self.daemon.cluster.client(), planned, grace).await;
         spans::evicted(&outcome);
         outcome
     }
@@ -219,31 +227,34 @@ impl<'d> Cycle<'d> {
             let saved = self.daemon.store.save(&text).await;
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
-        let begun = clock();
+        let start = clock();
         let saved = saved.instrument(spans::save()).await;
-        self.daemon.metrics.phase(Phase::Save, since(begun));
+        self.daemon.metrics.phase(Phase::Save, since(start));
         saved
     }
 
-    /// Someone else has written the ledger: theirs holds, and we decide anew.
+    /// Loads the ledger again if another process may have written it. Its content then replaces ours, and the next cycle
+    /// decides by it.
     async fn recover(&mut self, error: &StoreError) -> Result<(), DaemonError> {
-        if !unsure(error) {
+        if !may_have_changed(error) {
             return Ok(());
         }
         match self.daemon.load().await {
             Ok(ledger) => self.engine.reload(ledger),
-            Err(Loading::Store(error)) => warn!("the ledger cannot be loaded again: {error}"),
-            Err(Loading::Unreadable(error)) => return Err(error),
+            Err(LoadError::Store(error)) => {
+                warn!("cannot reload the ledger: {error}; the next cycle tries again")
+            }
+            Err(LoadError::Invalid(error)) => return Err(error),
         }
         Ok(())
     }
 
-    /// Keeps what we know, which is newer, and learns only which version to write over.
+    /// Reads only the version to overwrite, because our content is newer.
     async fn recover_version(&mut self, error: &StoreError) {
-        if unsure(error)
+        if may_have_changed(error)
             && let Err(error) = self.daemon.store.load().await
         {
-            warn!("the ledger cannot be loaded again: {error}");
+            warn!("cannot reload the ledger: {error}; the next cycle tries again");
         }
     }
 
@@ -256,7 +267,7 @@ impl<'d> Cycle<'d> {
             self.started,
         );
         self.daemon.metrics.cycle(outcome, took);
-        spans::cycled(outcome, plan, outcomes);
+        spans::cycle_finished(outcome, plan, outcomes);
         self.daemon.board.round(|| {
             let round = PlanStatus::of(plan, outcomes, self.dry(), took);
             let past = round.past(outcome, report::summary(plan, round.evicted));
@@ -278,8 +289,8 @@ impl<'d> Cycle<'d> {
     }
 }
 
-/// Whether what is written in the cluster may be other than what we saw or wrote last.
-const fn unsure(error: &StoreError) -> bool {
+/// Whether the stored ledger may differ from the one that we loaded or saved last.
+const fn may_have_changed(error: &StoreError) -> bool {
     matches!(
         error,
         StoreError::Conflict(_) | StoreError::Unanswered { .. }

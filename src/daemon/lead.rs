@@ -1,8 +1,8 @@
-//! Whether this instance acts, or stands by while another does.
+//! The role of this instance among its replicas: leader or standby.
 //!
-//! One that stands by watches and looks at usage as the other does, so that its windows are full when it takes over. It
-//! decides nothing, writes nothing and takes away no taint. One that loses the lead stands by again, and does not end as
-//! programs made with client-go do: a new process would have to fill its windows anew.
+//! A standby watches the cluster and polls usage like the leader, so that its windows are full when it takes over. It
+//! decides nothing, writes nothing and removes no taint. An instance that loses the lead becomes a standby. It does not
+//! exit, unlike programs that use client-go, because a new process would have to fill its windows again.
 
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
@@ -15,95 +15,101 @@ use crate::daemon::telemetry::status::ElectionRole;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
 
-use super::{Daemon, DaemonError, Loading, Steered};
+use super::{Daemon, DaemonError, LoadError, Steered};
 
-/// Our part among several instances. By default there is no election, and this instance acts always.
+/// Role of this instance. Without an election, the default, it always acts.
 #[derive(Default)]
-pub struct Lead(Option<Candidate>);
+pub struct LeaderRole(Option<ElectionCandidate>);
 
-struct Candidate {
+struct ElectionCandidate {
     leadership: Leadership,
-    stage: Stage,
-    /// The term for which the ledger has been loaded; there is no right to act in any other.
+    stage: ElectionStage,
+    /// LeadershipTerm for which the ledger is loaded. Only this term allows actions.
     term: Option<LeadershipTerm>,
-    /// Why the ledger cannot be loaded for a term that has begun.
-    trouble: Option<String>,
-    told: Option<Told>,
+    /// Reason why the ledger cannot be loaded for the current term.
+    load_error: Option<String>,
+    logged: Option<LoggedRole>,
 }
 
-enum Stage {
-    /// Not yet a candidate.
+/// Progress of the election task.
+enum ElectionStage {
+    /// The election has not started.
     Waiting(Box<Elector>),
     Running(JoinHandle<()>, CancellationToken),
     Over,
 }
 
-/// What has been said of the lead.
+/// Role that was logged last.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
+enum LoggedRole {
     Leading,
     Standby(Option<String>),
 }
 
-impl Lead {
-    /// To be won in this election.
+impl LeaderRole {
+    /// Creates a candidate of this election.
     pub fn candidate((elector, leadership): (Elector, Leadership)) -> Self {
-        let stage = Stage::Waiting(Box::new(elector));
-        Lead(Some(Candidate {
+        let stage = ElectionStage::Waiting(Box::new(elector));
+        LeaderRole(Some(ElectionCandidate {
             leadership,
             stage,
             term: None,
-            trouble: None,
-            told: None,
+            load_error: None,
+            logged: None,
         }))
     }
 
-    /// Stands for election from now on: not before it could act, for it would keep those from it that can.
+    /// Starts the election. Called only once this instance can act, so that it does not block replicas that can.
     pub(super) fn enter(&mut self) {
         let Some(candidate) = &mut self.0 else { return };
-        candidate.stage = match std::mem::replace(&mut candidate.stage, Stage::Over) {
-            Stage::Waiting(elector) => {
+        candidate.stage = match std::mem::replace(&mut candidate.stage, ElectionStage::Over) {
+            ElectionStage::Waiting(elector) => {
                 let stop = CancellationToken::new();
-                Stage::Running(tokio::spawn(elector.run(stop.clone())), stop)
+                ElectionStage::Running(tokio::spawn(elector.run(stop.clone())), stop)
             }
-            later @ (Stage::Running(..) | Stage::Over) => later,
+            later @ (ElectionStage::Running(..) | ElectionStage::Over) => later,
         };
     }
 
-    /// Gives the lead back, when all is done.
+    /// Gives up the lead at the end of the program.
     pub(super) async fn leave(&mut self) {
         let Some(candidate) = &mut self.0 else { return };
-        if let Stage::Running(task, stop) = std::mem::replace(&mut candidate.stage, Stage::Over) {
+        if let ElectionStage::Running(task, stop) =
+            std::mem::replace(&mut candidate.stage, ElectionStage::Over)
+        {
             stop.cancel();
-            // It fails if the election has panicked, and then there is nothing to give back.
+            // An error means that the election task has panicked and holds no Lease.
             let _ = task.await;
         }
     }
 
-    /// Whether this instance may act at this very moment: to be asked before everything that it does.
+    /// Whether this instance may act now. Checked before each action.
     pub(super) fn holds(&self) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|it| it.term.is_some() && it.leadership.term() == it.term)
+        self.0.as_ref().is_none_or(|candidate| {
+            candidate.term.is_some() && candidate.leadership.term() == candidate.term
+        })
     }
 
-    /// Why it could not take over, if so.
-    pub(super) fn trouble(&self) -> Option<String> {
-        self.0
-            .as_ref()
-            .and_then(|it| it.leadership.error().or_else(|| it.trouble.clone()))
+    /// Returns why this instance cannot take over.
+    pub(super) fn error(&self) -> Option<String> {
+        self.0.as_ref().and_then(|candidate| {
+            candidate
+                .leadership
+                .error()
+                .or_else(|| candidate.load_error.clone())
+        })
     }
 
-    /// The same for people.
+    /// Returns the role for the status page.
     pub(super) fn part(&self) -> ElectionRole {
         match &self.0 {
             None => ElectionRole::Alone,
             Some(_) if self.holds() => ElectionRole::Leading,
-            Some(it) => ElectionRole::Standby(it.leadership.holder()),
+            Some(candidate) => ElectionRole::Standby(candidate.leadership.holder()),
         }
     }
 
-    /// Waits until the lead is taken or lost; for ever where there is no election.
+    /// Waits until the lead is won or lost. Without an election it waits forever.
     pub(super) async fn changed(&mut self) {
         match &mut self.0 {
             Some(candidate) => candidate.leadership.changed().await,
@@ -112,77 +118,79 @@ impl Lead {
     }
 }
 
-impl Candidate {
-    /// Says who leads in our stead, when it has not been said.
-    fn tell_standby(&mut self) {
+impl ElectionCandidate {
+    /// Logs who leads, if that has changed.
+    fn log_standby(&mut self) {
         let holder = self.leadership.holder();
-        let told = Told::Standby(holder.clone());
-        if self.told.as_ref() == Some(&told) {
+        let role = LoggedRole::Standby(holder.clone());
+        if self.logged.as_ref() == Some(&role) {
             return;
         }
-        match (self.told.replace(told), holder) {
-            (Some(Told::Leading), holder) => {
+        match (self.logged.replace(role), holder) {
+            (Some(LoggedRole::Leading), holder) => {
                 warn!(
                     holder,
-                    "standing by: the lead is lost, and nothing is done from now on"
+                    "lost the lead: standing by, no more evictions from this instance"
                 );
             }
             (_, Some(holder)) => info!("standing by: {holder} leads"),
-            (_, None) => info!("standing by: nobody is known to lead"),
+            (_, None) => info!("standing by: no known leader"),
         }
     }
 }
 
 impl Daemon {
-    /// Takes the lead where it is ours to take; whether it has been taken just now. The ledger is loaded first, for whoever
-    /// led before has written to it.
+    /// Starts to lead if the election is won, and returns whether it has just started. Loads the ledger first, because the
+    /// previous leader has written to it.
     pub(super) async fn take_lead(&mut self, engine: &mut Engine) -> Result<bool, DaemonError> {
-        let Some(it) = &mut self.lead.0 else {
+        let Some(candidate) = &mut self.lead.0 else {
             self.metrics.leader(true);
             return Ok(false);
         };
-        let term = it.leadership.term_and_update();
-        if term.is_some() && term == it.term {
+        let term = candidate.leadership.term_and_update();
+        if term.is_some() && term == candidate.term {
             return Ok(false);
         }
-        (it.term, it.trouble) = (None, None);
+        (candidate.term, candidate.load_error) = (None, None);
         self.metrics.leader(false);
         if term.is_none() {
-            it.tell_standby();
-            // The plan and the taints are the affair of whoever leads, who knows our taints by their key.
+            candidate.log_standby();
+            // The new leader removes our taints, which it recognises by their key.
             self.steered = Steered::default();
             return Ok(false);
         }
         let loaded = self.load().await;
-        let Some(it) = &mut self.lead.0 else {
+        let Some(candidate) = &mut self.lead.0 else {
             return Ok(false);
         };
         match loaded {
             Ok(ledger) => engine.reload(ledger),
-            Err(Loading::Unreadable(error)) => return Err(error),
-            Err(Loading::Store(error)) => {
-                warn!("the lead is ours, but not the ledger: {error}");
-                it.trouble = Some(format!("the ledger: {error}"));
+            Err(LoadError::Invalid(error)) => return Err(error),
+            Err(LoadError::Store(error)) => {
+                warn!(
+                    "won the lead but cannot load the ledger: {error}; no evictions until it is loaded"
+                );
+                candidate.load_error = Some(format!("the ledger: {error}"));
                 return Ok(false);
             }
         }
-        (it.term, it.told) = (term, Some(Told::Leading));
+        (candidate.term, candidate.logged) = (term, Some(LoggedRole::Leading));
         self.metrics.leader(true);
-        info!("leading: the ledger is loaded, and this instance acts from now on");
+        info!("leading: ledger loaded, this instance acts from now on");
         Ok(true)
     }
 
-    /// Tells probes whether it could take over at any time.
+    /// Reports to the probes whether this instance could take over now.
     pub(super) fn stand_by(&self, policy: &Policy, now: Timestamp) {
-        let cut_off = self.cluster.cut_off(now).map(|it| it.to_string());
-        let blind = || {
+        let cut_off = self.cluster.cut_off(now).map(|reason| reason.to_string());
+        let unknown_usage = || {
             self.usage
-                .blind()
+                .unknown_reason()
                 .filter(|_| policy.weighs_usage())
-                .map(|why| format!("usage: {why}"))
+                .map(|reason| format!("usage: {reason}"))
         };
-        match cut_off.or_else(blind).or_else(|| self.lead.trouble()) {
-            Some(why) => self.health.waiting(why),
+        match cut_off.or_else(unknown_usage).or_else(|| self.lead.error()) {
+            Some(reason) => self.health.waiting(reason),
             None => self.health.standby(),
         }
     }

@@ -1,4 +1,4 @@
-//! Usage as it comes in: from the first source, or while that is stale from the one that stands in for it.
+//! Polls of usage: from the first source, or from the fallback while the first is stale.
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -11,245 +11,249 @@ use crate::model::snapshot::node_addresses::NodeAddresses;
 use crate::model::usage::Readings;
 use crate::policy::{SourceKind, UsagePolicy};
 
-/// The sources, and how they are doing.
-pub struct Feed {
-    first: Line,
-    fallback: Option<Line>,
+/// Polls the usage sources of a policy.
+pub struct UsagePoller {
+    first: PolledSource,
+    fallback: Option<PolledSource>,
     stale_after: SignedDuration,
-    /// From when on a gap between two reads is filled.
+    /// Longest time between two reads whose gap is not filled from the source's history.
     gap: SignedDuration,
-    standing: Standing,
+    active: ActiveSource,
 }
 
-/// Which source decisions are made by.
+/// The source that decisions are based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
-    /// None has been read yet.
+pub enum ActiveSource {
+    /// No source has been read yet.
     #[default]
-    Waiting,
-    /// This one is fresh.
-    By(SourceKind),
-    /// Every one is stale.
+    NotRead,
+    /// This source is fresh.
+    Fresh(SourceKind),
+    /// Every source is stale.
     Stale,
 }
 
-/// One source, and what became of it lately.
-struct Line {
+/// A source and the result of its newest read.
+struct PolledSource {
     source: Source,
     read: Option<Timestamp>,
-    /// The newest sample of a node that it has told.
+    /// Time of the newest sample of a node.
     newest: Option<Timestamp>,
-    /// Why it could not be read last time: the kind of trouble, and a sentence.
+    /// Error of the last read: its kind and its message.
     error: Option<(&'static str, String)>,
 }
 
-/// What a look has shown.
+/// Result of one poll.
 #[derive(Debug, Default)]
-pub(super) struct Look {
-    /// What was used before, where the source remembers it and we do not.
+pub(super) struct Poll {
+    /// Earlier readings that fill the window, if the source keeps a history and we have a gap.
     pub(super) past: Vec<(Timestamp, Readings)>,
     pub(super) readings: Readings,
 }
 
-impl Feed {
-    /// The sources of a policy. Nothing is asked yet.
+impl UsagePoller {
+    /// Creates the sources of a policy. Sends no request.
     pub fn new(usage: &UsagePolicy, client: &Client) -> Self {
-        let line = |source| Line {
+        let polled = |source| PolledSource {
             source,
             read: None,
             newest: None,
             error: None,
         };
-        Feed {
-            first: line(Source::first(usage, client)),
-            fallback: Source::fallback(usage, client).map(line),
+        UsagePoller {
+            first: polled(Source::first(usage, client)),
+            fallback: Source::fallback(usage, client).map(polled),
             stale_after: usage.stale_after,
             gap: usage.poll.saturating_mul(2),
-            standing: Standing::Waiting,
+            active: ActiveSource::NotRead,
         }
     }
 
-    /// Which source decisions are made by.
-    pub const fn standing(&self) -> Standing {
-        self.standing
+    /// Returns the source that decisions are based on.
+    pub const fn active(&self) -> ActiveSource {
+        self.active
     }
 
-    /// How the sources are doing, for people.
-    pub(super) fn told(&self) -> Vec<status::facts::SourceStatus> {
-        let told = |line: &Line| status::facts::SourceStatus {
-            name: line.name(),
-            in_use: self.standing == Standing::By(line.source.kind()),
-            read: line.read,
-            newest_sample: line.newest,
-            error: line.error.as_ref().map(|(_, said)| said.clone()),
+    /// Returns the state of the sources for the status page.
+    pub(super) fn source_facts(&self) -> Vec<status::facts::SourceStatus> {
+        let facts = |polled: &PolledSource| status::facts::SourceStatus {
+            name: polled.name(),
+            in_use: self.active == ActiveSource::Fresh(polled.source.kind()),
+            read: polled.read,
+            newest_sample: polled.newest,
+            error: polled.error.as_ref().map(|(_, message)| message.clone()),
         };
         std::iter::once(&self.first)
             .chain(&self.fallback)
-            .map(told)
+            .map(facts)
             .collect()
     }
 
-    /// Why nothing is known of usage now; `None` where a source is fresh.
-    pub(super) fn blind(&self) -> Option<String> {
-        if matches!(self.standing, Standing::By(_)) {
+    /// Returns why usage is unknown now, or `None` if a source is fresh.
+    pub(super) fn unknown_reason(&self) -> Option<String> {
+        if matches!(self.active, ActiveSource::Fresh(_)) {
             return None;
         }
         let why = self
-            .trouble()
-            .map_or("its newest sample is too old", |(_, said)| said);
+            .error()
+            .map_or("newest sample is too old", |(_, message)| message);
         Some(format!("{}: {why}", self.first.name()))
     }
 
-    /// The source that decisions are made by, if any is fresh.
-    pub(super) const fn used(&self) -> Option<&'static str> {
-        if let Standing::By(kind) = self.standing {
+    /// Returns the name of the source that decisions are based on, if one is fresh.
+    pub(super) const fn source_in_use(&self) -> Option<&'static str> {
+        if let ActiveSource::Fresh(kind) = self.active {
             Some(kind.label())
         } else {
             None
         }
     }
 
-    /// Why the first source could not be read last time: the kind of trouble, and a sentence.
-    pub(super) fn trouble(&self) -> Option<(&'static str, &str)> {
+    /// Returns the error of the first source's last read: its kind and its message.
+    pub(super) fn error(&self) -> Option<(&'static str, &str)> {
         self.first
             .error
             .as_ref()
-            .map(|(kind, said)| (*kind, said.as_str()))
+            .map(|(kind, message)| (*kind, message.as_str()))
     }
 
-    /// Looks once. The fallback is asked only while the first has nothing that is fresh.
-    pub(super) async fn look(
+    /// Polls once. Asks the fallback only while the first source is stale.
+    pub(super) async fn poll(
         &mut self,
         node_addresses: &NodeAddresses,
         metrics: &Metrics,
         now: Timestamp,
-    ) -> Option<Look> {
-        let mut look = self
+    ) -> Option<Poll> {
+        let mut poll = self
             .first
-            .look(node_addresses, metrics, self.gap, now)
+            .poll(node_addresses, metrics, self.gap, now)
             .await;
         let mut used = self
             .first
             .is_fresh(self.stale_after, now)
             .then(|| self.first.source.kind());
         if let Some(fallback) = self.fallback.as_mut().filter(|_| used.is_none()) {
-            let second = fallback.look(node_addresses, metrics, self.gap, now).await;
+            let second = fallback.poll(node_addresses, metrics, self.gap, now).await;
             if fallback.is_fresh(self.stale_after, now) {
                 used = Some(fallback.source.kind());
-                look = second.or(look);
+                poll = second.or(poll);
             }
         }
-        self.stand(used.map_or(Standing::Stale, Standing::By), metrics);
-        look
+        self.set_active(
+            used.map_or(ActiveSource::Stale, ActiveSource::Fresh),
+            metrics,
+        );
+        poll
     }
 
-    /// Tells which source is in use, whenever that is another.
-    fn stand(&mut self, standing: Standing, metrics: &Metrics) {
+    /// Records the source in use, and logs each change.
+    fn set_active(&mut self, active: ActiveSource, metrics: &Metrics) {
         let kinds = std::iter::once(&self.first)
             .chain(&self.fallback)
-            .map(Line::name);
-        let used = if let Standing::By(kind) = standing {
+            .map(PolledSource::name);
+        let used = if let ActiveSource::Fresh(kind) = active {
             Some(kind.label())
         } else {
             None
         };
         metrics.source_in_use(used, kinds);
-        let before = std::mem::replace(&mut self.standing, standing);
-        if before == standing {
+        let before = std::mem::replace(&mut self.active, active);
+        if before == active {
             return;
         }
         let first = self.first.source.kind();
-        match standing {
-            Standing::By(kind) if kind != first => {
+        match active {
+            ActiveSource::Fresh(kind) if kind != first => {
                 warn!(
                     source = kind.label(),
-                    "usage is read from {} while {} is stale",
+                    "usage comes from fallback {} while {} is stale",
                     kind.label(),
                     first.label()
                 );
             }
-            Standing::By(kind) if before != Standing::Waiting => {
+            ActiveSource::Fresh(kind) if before != ActiveSource::NotRead => {
                 info!(
                     source = kind.label(),
-                    "usage is read from {} again",
+                    "usage comes from {} again",
                     kind.label()
                 );
             }
-            Standing::By(kind) => {
-                info!(source = kind.label(), "usage is read from {}", kind.label())
+            ActiveSource::Fresh(kind) => {
+                info!(source = kind.label(), "usage comes from {}", kind.label())
             }
-            Standing::Waiting | Standing::Stale => {
+            ActiveSource::NotRead | ActiveSource::Stale => {
                 warn!(
-                    "no source of usage is fresh; nodes become unknown, and unknown nodes are left alone"
+                    "no usage source is fresh: no evictions by usage until one is, check the sources"
                 );
             }
         }
     }
 }
 
-impl Line {
+impl PolledSource {
     const fn name(&self) -> &'static str {
         self.source.kind().label()
     }
 
-    /// Whether a sample of some node is fresh. A source that fails for a moment is still the one in use.
+    /// Whether the newest sample is fresh. One failed read does not make a source stale.
     fn is_fresh(&self, stale_after: SignedDuration, now: Timestamp) -> bool {
         self.newest
             .is_some_and(|at| now.duration_since(at) <= stale_after)
     }
 
-    async fn look(
+    async fn poll(
         &mut self,
         node_addresses: &NodeAddresses,
         metrics: &Metrics,
         gap: SignedDuration,
         now: Timestamp,
-    ) -> Option<Look> {
+    ) -> Option<Poll> {
         match self.read(node_addresses, gap, now).await {
-            Ok(look) => {
-                let newest = look.readings.nodes.values().map(|s| s.at).max();
-                metrics.source_read(self.name(), now, newest, look.readings.skipped.len());
+            Ok(poll) => {
+                let newest = poll.readings.nodes.values().map(|s| s.at).max();
+                metrics.source_read(self.name(), now, newest, poll.readings.skipped.len());
                 (self.read, self.newest) = (Some(now), newest.max(self.newest));
                 if self.error.take().is_some() {
-                    info!(source = self.name(), "{} answers again", self.name());
+                    info!(source = self.name(), "{} can be read again", self.name());
                 }
-                Some(look)
+                Some(poll)
             }
             Err(error) => {
                 metrics.source_failed(self.name(), error.kind());
-                let said = error.to_string();
+                let message = error.to_string();
                 if self
                     .error
                     .as_ref()
-                    .is_none_or(|(_, before)| *before != said)
+                    .is_none_or(|(_, before)| *before != message)
                 {
                     warn!(
                         source = self.name(),
                         kind = error.kind(),
-                        "usage cannot be read: {said}"
+                        "cannot read usage from {}: {message}",
+                        self.name()
                     );
                 }
-                self.error = Some((error.kind(), said));
+                self.error = Some((error.kind(), message));
                 None
             }
         }
     }
 
-    /// What it tells now, and after a restart or an outage what it has to tell of the time before.
+    /// Reads the current usage, and after a restart or an outage also the history since the last read.
     async fn read(
         &self,
         node_addresses: &NodeAddresses,
         gap: SignedDuration,
         now: Timestamp,
-    ) -> Result<Look, SourceError> {
+    ) -> Result<Poll, SourceError> {
         let readings = self.source.read(node_addresses).await?;
         if self.read.is_some_and(|at| now.duration_since(at) <= gap) {
-            return Ok(Look {
+            return Ok(Poll {
                 past: Vec::new(),
                 readings,
             });
         }
-        // Without its past, the window fills by itself.
+        // Without history, the window fills by polling.
         let past = self
             .source
             .read_past(node_addresses, self.read)
@@ -257,7 +261,7 @@ impl Line {
             .unwrap_or_else(|error| {
                 warn!(
                     source = self.name(),
-                    "what was used before cannot be read, so the window fills anew: {error}"
+                    "cannot read usage history: {error}; nodes stay unknown until polls fill the window"
                 );
                 Vec::new()
             });
@@ -265,10 +269,10 @@ impl Line {
             info!(
                 source = self.name(),
                 readings = past.len(),
-                "usage of the time before was read"
+                "read usage history"
             );
         }
-        Ok(Look { past, readings })
+        Ok(Poll { past, readings })
     }
 }
 
@@ -282,13 +286,13 @@ mod tests {
     use crate::cluster::usage_source::prometheus::tests::{
         NOW, healthy, node_addresses, router, serve, usage,
     };
-    use crate::daemon::telemetry::metrics::Form;
+    use crate::daemon::telemetry::metrics::ExpositionFormat;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// metrics.k8s.io that tells of one node, measured at this time.
+    /// A fake metrics.k8s.io with one node, measured at this time.
     async fn metrics_api(second: i64) -> Client {
         let item = move || {
             let usage = r#""usage": {"cpu": "1", "memory": "1Ki"}"#;
@@ -312,11 +316,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_fallback_stands_in_while_the_first_is_stale_and_no_longer() {
+    async fn the_fallback_is_used_only_while_the_first_source_is_stale() {
         let there = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&there);
+        let is_up = Arc::clone(&there);
         let answer = move |query: &str| {
-            if told.load(Ordering::Relaxed) {
+            if is_up.load(Ordering::Relaxed) {
                 healthy(query)
             } else {
                 (500, "text/plain", String::new())
@@ -325,9 +329,9 @@ mod tests {
         let mut rules = usage(&serve(router(answer).0).await, "");
         rules.fallback = Some(SourceKind::MetricsApi);
         let (client, metrics) = (metrics_api(NOW).await, Metrics::default());
-        let mut feed = Feed::new(&rules, &client);
-        let mut standing = Vec::new();
-        // The healthy Prometheus tells of samples of seven seconds before NOW.
+        let mut poller = UsagePoller::new(&rules, &client);
+        let mut active = Vec::new();
+        // The samples of the healthy Prometheus are seven seconds older than NOW.
         for (second, up) in [
             (0, false),
             (1, true),
@@ -338,19 +342,28 @@ mod tests {
             (300, true),
         ] {
             there.store(up, Ordering::Relaxed);
-            feed.look(&node_addresses(), &metrics, at(NOW + second))
+            poller
+                .poll(&node_addresses(), &metrics, at(NOW + second))
                 .await;
-            standing.push(feed.standing());
+            active.push(poller.active());
         }
         let (first, second) = (
-            Standing::By(SourceKind::Prometheus),
-            Standing::By(SourceKind::MetricsApi),
+            ActiveSource::Fresh(SourceKind::Prometheus),
+            ActiveSource::Fresh(SourceKind::MetricsApi),
         );
         assert_eq!(
-            standing,
-            [second, first, first, first, second, second, Standing::Stale]
+            active,
+            [
+                second,
+                first,
+                first,
+                first,
+                second,
+                second,
+                ActiveSource::Stale
+            ]
         );
-        let text = metrics.text(Form::Classic);
+        let text = metrics.text(ExpositionFormat::Classic);
         assert!(
             text.contains(
                 "evenkeel_source_errors_total{source=\"prometheus\",kind=\"broken\"} 4\n"
@@ -362,19 +375,20 @@ mod tests {
             "{text}"
         );
         assert_eq!(
-            feed.blind().unwrap(),
-            "prometheus: its newest sample is too old"
+            poller.unknown_reason().unwrap(),
+            "prometheus: newest sample is too old"
         );
     }
 
     #[tokio::test]
-    async fn the_past_is_read_at_the_start_and_after_a_gap() {
+    async fn history_is_read_at_the_start_and_after_a_gap() {
         let (router, asked) = router(healthy);
         let rules = usage(&serve(router).await, "");
-        let mut feed = Feed::new(&rules, &metrics_api(NOW).await);
+        let mut poller = UsagePoller::new(&rules, &metrics_api(NOW).await);
         let mut ranges = Vec::new();
         for second in [0, 15, 30, 90] {
-            feed.look(&node_addresses(), &Metrics::default(), at(NOW + second))
+            poller
+                .poll(&node_addresses(), &Metrics::default(), at(NOW + second))
                 .await
                 .unwrap();
             ranges.push(

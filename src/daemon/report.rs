@@ -1,103 +1,123 @@
-//! What the loop says of a cycle: one line that tells its outcome, and lines for what has changed.
+//! Log lines of the loop: one line with the outcome of each cycle, and lines for changes in what nodes are known for.
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use tracing::{debug, info, warn};
 
-use crate::model::plan::{Class, Move, Outcome, Plan};
+use crate::model::plan::{Class, Kept, Move, Outcome, Plan, Verdict};
 use crate::model::usage::Unmeasured;
 
-/// Nodes named in one line; a person counts the rest.
-const NAMED: usize = 5;
+/// Most names in one line; the rest is a number.
+const MAX_NAMES: usize = 5;
 
-/// What has been logged and need not be again.
+/// Nodes that are logged already, so that only changes are logged.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
-    left_alone: BTreeMap<&'static str, Vec<String>>,
+pub struct LogState {
+    /// Excluded nodes by the code of the reason.
+    excluded: BTreeMap<&'static str, Vec<String>>,
 }
 
-impl Told {
-    /// Names the nodes that are left alone, whenever they are other than before.
-    pub(super) fn nodes(&mut self, plan: &Plan) {
-        let mut groups: BTreeMap<&'static str, (Vec<String>, String)> = BTreeMap::new();
-        for verdict in &plan.nodes {
-            let kind = match &verdict.class {
-                Class::Unknown(why) => why.kind(),
-                Class::Doubtful(_) => "doubtful",
-                class @ (Class::Hot { .. }
-                | Class::Warming { .. }
-                | Class::Cold
-                | Class::ColdCordoned
-                | Class::Even
-                | Class::Underused
-                | Class::InUse
-                | Class::InUseCordoned
-                | Class::Leaving
-                | Class::NotReady
-                | Class::NotSelected) => {
-                    debug!(node = verdict.node, strategy = verdict.strategy, "{class}");
-                    continue;
-                }
-            };
-            let (names, _) = groups
-                .entry(kind)
-                .or_insert_with(|| (Vec::new(), verdict.class.to_string()));
-            names.push(verdict.node.clone());
+/// Nodes that are excluded for the same reason.
+#[derive(Default)]
+struct ExcludedNodes {
+    names: Vec<String>,
+    reason: String,
+}
+
+impl LogState {
+    /// Logs the nodes that are excluded because their usage is unknown or doubtful, if they have changed.
+    pub(super) fn log_nodes(&mut self, plan: &Plan) {
+        let groups = excluded_nodes(plan);
+        if groups.is_empty() && !self.excluded.is_empty() {
+            info!("usage of every node is known again");
         }
-        let now: BTreeMap<&'static str, Vec<String>> = groups
-            .iter()
-            .map(|(k, (names, _))| (*k, names.clone()))
+        for (code, group) in &groups {
+            if self.excluded.get(code) != Some(&group.names) {
+                group.log(code);
+            }
+        }
+        self.excluded = groups
+            .into_iter()
+            .map(|(code, group)| (code, group.names))
             .collect();
-        if now.is_empty() && !self.left_alone.is_empty() {
-            info!("the usage of every node is known again");
+    }
+}
+
+impl ExcludedNodes {
+    fn log(&self, code: &'static str) {
+        let (nodes, names, reason) = (self.names.len(), list(&self.names), &self.reason);
+        if code == Unmeasured::FEW {
+            // Expected after a start: the window is still filling.
+            info!(nodes, "{names}: {reason}");
+        } else {
+            warn!(nodes, code, "{names}: {reason}");
         }
-        for (kind, (names, said)) in groups {
-            if self.left_alone.get(kind) == Some(&names) {
-                continue;
-            }
-            let listed = list(&names);
-            if kind == Unmeasured::FEW {
-                info!(nodes = names.len(), "{listed}: {said}");
-            } else {
-                warn!(nodes = names.len(), code = kind, "{listed}: {said}");
-            }
+    }
+}
+
+/// Groups nodes whose usage cannot be used, and logs the others at debug level.
+fn excluded_nodes(plan: &Plan) -> BTreeMap<&'static str, ExcludedNodes> {
+    let mut groups: BTreeMap<&'static str, ExcludedNodes> = BTreeMap::new();
+    for verdict in &plan.nodes {
+        let Some(code) = exclusion(verdict) else {
+            debug!(
+                node = verdict.node,
+                strategy = verdict.strategy,
+                "{}",
+                verdict.class
+            );
+            continue;
+        };
+        let group = groups.entry(code).or_default();
+        if group.names.is_empty() {
+            group.reason = verdict.class.to_string();
         }
-        self.left_alone = now;
+        group.names.push(verdict.node.clone());
+    }
+    groups
+}
+
+/// Returns why a node is excluded; `None` if a strategy can classify it.
+fn exclusion(verdict: &Verdict) -> Option<&'static str> {
+    match &verdict.class {
+        Class::Unknown(reason) => Some(reason.kind()),
+        Class::Doubtful(_) => Some("doubtful"),
+        Class::Hot { .. }
+        | Class::Warming { .. }
+        | Class::Cold
+        | Class::ColdCordoned
+        | Class::Even
+        | Class::Underused
+        | Class::InUse
+        | Class::InUseCordoned
+        | Class::Leaving
+        | Class::NotReady
+        | Class::NotSelected => None,
     }
 }
 
 fn list(names: &[String]) -> String {
-    let first = names
-        .iter()
-        .take(NAMED)
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let (noun, more) = (
-        if names.len() == 1 { "node" } else { "nodes" },
-        names.len().saturating_sub(NAMED),
-    );
-    if more == 0 {
-        format!("{noun} {first}")
-    } else {
-        format!("{noun} {first} and {more} more")
+    let noun = if names.len() == 1 { "node" } else { "nodes" };
+    format!("{noun} {}", first_names(names, ", "))
+}
+
+/// Joins the first names, and counts the rest.
+fn first_names(names: &[String], separator: &str) -> String {
+    let shown = names.len().min(MAX_NAMES);
+    let text = names[..shown].join(separator);
+    match names.len() - shown {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
 }
 
-/// The nodes where the replacement may land, the likeliest first; `None` where nobody asked.
-pub(super) fn node_addresses(it: &Move) -> Option<String> {
-    let named: Vec<&str> = it.may_land.iter().take(NAMED).map(String::as_str).collect();
-    let more = it.may_land.len() - named.len();
-    let rest = if more == 0 {
-        String::new()
-    } else {
-        format!(" and {more} more")
-    };
-    (!named.is_empty()).then(|| named.join(" ") + &rest)
+/// Nodes where the replacement may land, the most likely first; `None` without a forecast.
+pub(super) fn destinations(planned: &Move) -> Option<String> {
+    (!planned.may_land.is_empty()).then(|| first_names(&planned.may_land, " "))
 }
 
-/// Logs the line of a cycle, and gives the word for its outcome.
+/// Logs the line of a cycle and returns the code of its outcome.
 pub(super) fn cycle(
     plan: &Plan,
     outcomes: &[Outcome],
@@ -111,96 +131,104 @@ pub(super) fn cycle(
         _ => "acted",
     };
     if dry {
-        for it in &plan.moves {
-            let (namespace, pod, node, reason) =
-                (&it.namespace, &it.pod, &it.node, it.reason.to_string());
-            info!(
-                namespace,
-                pod,
-                node,
-                may_land = node_addresses(it),
-                strategy = it.strategy,
-                reason,
-                "dry run: would be evicted"
-            );
-        }
+        log_dry_run(&plan.moves);
     }
-    let evicted = outcomes.iter().filter(|o| **o == Outcome::Evicted).count();
-    let nodes = count(plan.nodes.iter().map(|v| v.class.code()));
-    let kept = count(plan.kept.iter().map(|k| k.refusal.code()));
+    let evicted = outcomes
+        .iter()
+        .filter(|outcome| **outcome == Outcome::Evicted)
+        .count();
+    let nodes = count(plan.nodes.iter().map(|verdict| verdict.class.code()));
+    let kept = count(plan.kept.iter().map(|kept| kept.refusal.code()));
     let (planned, skipped, millis) = (plan.moves.len(), plan.skipped.len(), took.as_millis());
     info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis, "cycle: {}", summary(plan, evicted));
     outcome
 }
 
-/// The cycle in one clause, for people.
+fn log_dry_run(moves: &[Move]) {
+    for planned in moves {
+        info!(
+            namespace = planned.namespace,
+            pod = planned.pod,
+            node = planned.node,
+            may_land = destinations(planned),
+            strategy = planned.strategy,
+            reason = %planned.reason,
+            "dry run: would evict"
+        );
+    }
+}
+
+/// Summarises a cycle in one clause.
 pub(super) fn summary(plan: &Plan, evicted: usize) -> String {
     if let Some(halt) = &plan.halted {
         return halt.to_string();
     }
-    let pods = |n: usize| {
-        if n == 1 {
-            "1 pod".to_owned()
-        } else {
-            format!("{n} pods")
-        }
-    };
     match plan.moves.len() {
-        0 if !plan.kept.is_empty() => {
-            let (n, why) = commonest(plan.kept.iter().map(|k| k.refusal.to_string()));
-            let of = if n < plan.kept.len() {
-                format!("{n} of them ")
-            } else {
-                String::new()
-            };
-            format!(
-                "nothing evicted; {} would help, and must stay: {of}{why}",
-                pods(plan.kept.len())
-            )
-        }
-        0 if plan.notes.is_empty() => {
-            let unknown = plan
-                .nodes
-                .iter()
-                .filter(|v| matches!(v.class, Class::Unknown(_)))
-                .count();
-            format!(
-                "nothing can be weighed: {unknown} of {} nodes are of unknown usage",
-                plan.nodes.len()
-            )
-        }
+        0 if !plan.kept.is_empty() => rejections(&plan.kept),
+        0 if plan.notes.is_empty() => unknown_usage(&plan.nodes),
         0 => {
-            let notes: Vec<String> = plan.notes.iter().map(|n| n.why.to_string()).collect();
+            let notes: Vec<String> = plan.notes.iter().map(|note| note.why.to_string()).collect();
             format!("nothing to do: {}{}", notes.join("; "), plan.aside())
         }
-        planned => format!("{evicted} of {} evicted", pods(planned)),
+        1 => format!("{evicted} of 1 pod evicted"),
+        planned => format!("{evicted} of {planned} pods evicted"),
     }
 }
 
-/// The sentence that is said most often, and how often.
-fn commonest(sentences: impl Iterator<Item = String>) -> (usize, String) {
+/// Names the most frequent reason why candidates stay.
+fn rejections(kept: &[Kept]) -> String {
+    let (number, reason) = most_frequent(kept.iter().map(|kept| kept.refusal.to_string()));
+    let candidates = if kept.len() == 1 {
+        "candidate"
+    } else {
+        "candidates"
+    };
+    let share = if number < kept.len() {
+        format!("{number} of them: ")
+    } else {
+        String::new()
+    };
+    format!(
+        "no evictions; {} {candidates} rejected: {share}{reason}",
+        kept.len()
+    )
+}
+
+fn unknown_usage(nodes: &[Verdict]) -> String {
+    let unknown = nodes
+        .iter()
+        .filter(|verdict| matches!(verdict.class, Class::Unknown(_)))
+        .count();
+    format!(
+        "no evictions; usage is unknown for {unknown} of {} nodes",
+        nodes.len()
+    )
+}
+
+/// Returns the most frequent sentence and its count.
+fn most_frequent(sentences: impl Iterator<Item = String>) -> (usize, String) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for sentence in sentences {
         *counts.entry(sentence).or_default() += 1;
     }
     counts
         .into_iter()
-        .map(|(sentence, n)| (n, sentence))
-        .max_by_key(|(n, _)| *n)
+        .map(|(sentence, number)| (number, sentence))
+        .max_by_key(|(number, _)| *number)
         .unwrap_or_default()
 }
 
-/// `code=n` for each code, by code.
+/// Returns `code=number` for each code, in order of codes.
 fn count<'c>(codes: impl Iterator<Item = &'c str>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for code in codes {
         *counts.entry(code).or_default() += 1;
     }
-    counts
+    let counts: Vec<String> = counts
         .iter()
-        .map(|(code, n)| format!("{code}={n}"))
-        .collect::<Vec<_>>()
-        .join(" ")
+        .map(|(code, number)| format!("{code}={number}"))
+        .collect();
+    counts.join(" ")
 }
 
 #[cfg(test)]
@@ -208,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_nodes_are_counted_and_few_are_named() {
+    fn few_nodes_are_named_and_the_rest_is_counted() {
         let names = |n: usize| (1..=n).map(|i| format!("n{i}")).collect::<Vec<_>>();
         assert_eq!(list(&names(1)), "node n1");
         assert_eq!(list(&names(3)), "nodes n1, n2, n3");
@@ -216,15 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn the_commonest_reason_is_told() {
+    fn the_most_frequent_reason_is_returned() {
         assert_eq!(
-            commonest(["a", "b", "b"].map(str::to_owned).into_iter()),
+            most_frequent(["a", "b", "b"].map(str::to_owned).into_iter()),
             (2, "b".to_owned())
         );
     }
 
     #[test]
-    fn codes_are_counted_in_their_own_order() {
+    fn codes_are_counted_in_alphabetical_order() {
         assert_eq!(count(["b", "a", "b"].into_iter()), "a=1 b=2");
     }
 }

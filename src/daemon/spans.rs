@@ -1,7 +1,7 @@
-//! The spans of a trace: `cycle` with its phases and evictions, and `observe`. Names of fields are those of
-//! OpenTelemetry's conventions where it has some, and ours begin with `evenkeel.`.
+//! Spans of traces: `cycle` with its phases and evictions, and `observe`. Field names follow OpenTelemetry's semantic
+//! conventions. Fields that are not in them begin with `evenkeel.`.
 //!
-//! Without a collector nobody listens, and making one costs next to nothing.
+//! Spans are created with and without a collector. Without one they cost almost nothing.
 
 use tracing::field::Empty;
 use tracing::{Span, info_span};
@@ -9,9 +9,9 @@ use tracing::{Span, info_span};
 use crate::decide::engine::Engine;
 use crate::model::plan::{Move, Outcome, Plan};
 
-use super::poller::Look;
+use super::poller::Poll;
 
-/// One round of deciding and acting.
+/// Span of one cycle.
 pub(super) fn cycle(engine: &Engine, dry: bool) -> Span {
     info_span!(
         parent: None,
@@ -27,17 +27,17 @@ pub(super) fn cycle(engine: &Engine, dry: bool) -> Span {
     )
 }
 
-/// Looks at the cluster as it is, and at how earlier moves have gone.
+/// Span of the snapshot and of the outcome of earlier moves.
 pub(super) fn settle() -> Span {
     info_span!("settle")
 }
 
-/// Makes a plan.
+/// Span of making the plan.
 pub(super) fn decide() -> Span {
     info_span!("decide")
 }
 
-/// Writes the ledger down.
+/// Span of saving the ledger.
 pub(super) fn save() -> Span {
     info_span!(
         "save",
@@ -46,12 +46,12 @@ pub(super) fn save() -> Span {
     )
 }
 
-/// Changes taints.
+/// Span of taint changes.
 pub(super) fn steer(changes: usize) -> Span {
     info_span!("steer", "evenkeel.taints" = changes)
 }
 
-/// Carries moves out.
+/// Span of all evictions of a plan; none for a plan without moves.
 pub(super) fn act(moves: usize) -> Span {
     if moves == 0 {
         Span::none()
@@ -60,16 +60,16 @@ pub(super) fn act(moves: usize) -> Span {
     }
 }
 
-/// One eviction; the status of the answer comes from whoever counts requests.
-pub(super) fn evict(it: &Move) -> Span {
+/// Span of one eviction. `request_metrics` records the HTTP status on it.
+pub(super) fn evict(planned: &Move) -> Span {
     info_span!(
         "evict",
-        "k8s.namespace.name" = it.namespace,
-        "k8s.pod.name" = it.pod,
-        "k8s.pod.uid" = it.uid,
-        "k8s.node.name" = it.node,
-        "evenkeel.strategy" = it.strategy,
-        "evenkeel.reason" = %it.reason,
+        "k8s.namespace.name" = planned.namespace,
+        "k8s.pod.name" = planned.pod,
+        "k8s.pod.uid" = planned.uid,
+        "k8s.node.name" = planned.node,
+        "evenkeel.strategy" = planned.strategy,
+        "evenkeel.reason" = %planned.reason,
         "evenkeel.outcome" = Empty,
         "http.response.status_code" = Empty,
         "error.type" = Empty,
@@ -77,7 +77,7 @@ pub(super) fn evict(it: &Move) -> Span {
     )
 }
 
-/// One poll of usage.
+/// Span of one poll of usage.
 pub(super) fn observe() -> Span {
     info_span!(
         parent: None,
@@ -91,8 +91,8 @@ pub(super) fn observe() -> Span {
     )
 }
 
-/// What came of a cycle, written on its span.
-pub(super) fn cycled(outcome: &str, plan: &Plan, outcomes: &[Outcome]) {
+/// Records the result of a cycle on its span.
+pub(super) fn cycle_finished(outcome: &str, plan: &Plan, outcomes: &[Outcome]) {
     let evicted = outcomes.iter().filter(|o| **o == Outcome::Evicted).count();
     Span::current()
         .record("evenkeel.outcome", outcome)
@@ -101,13 +101,13 @@ pub(super) fn cycled(outcome: &str, plan: &Plan, outcomes: &[Outcome]) {
         .record("evenkeel.kept", plan.kept.len());
 }
 
-/// That a cycle came to nothing, and why.
-pub(super) fn uncycled(outcome: &str, why: &str) {
+/// Records on a cycle's span that the cycle failed, and the reason.
+pub(super) fn cycle_failed(outcome: &str, reason: &str) {
     Span::current().record("evenkeel.outcome", outcome);
-    failed(outcome, why);
+    failed(outcome, reason);
 }
 
-/// What came of an eviction. That a pod is gone already is no failure.
+/// Records the outcome of an eviction. A pod that is already gone is not an error.
 pub(super) fn evicted(outcome: &Outcome) {
     Span::current().record("evenkeel.outcome", outcome.code());
     match outcome {
@@ -118,21 +118,21 @@ pub(super) fn evicted(outcome: &Outcome) {
     }
 }
 
-/// What a poll has told.
-pub(super) fn observed(source: Option<&str>, look: &Look) {
+/// Records the result of a poll.
+pub(super) fn observed(source: Option<&str>, poll: &Poll) {
     let span = Span::current();
     if let Some(source) = source {
         span.record("evenkeel.source", source);
     }
-    span.record("evenkeel.nodes", look.readings.nodes.len())
-        .record("evenkeel.pods", look.readings.pods.len())
-        .record("evenkeel.skipped", look.readings.skipped.len());
+    span.record("evenkeel.nodes", poll.readings.nodes.len())
+        .record("evenkeel.pods", poll.readings.pods.len())
+        .record("evenkeel.skipped", poll.readings.skipped.len());
 }
 
-/// That what the span is about has failed.
-pub(super) fn failed(kind: &str, why: &str) {
-    // The description of a status makes it an error.
+/// Records an error on the current span.
+pub(super) fn failed(kind: &str, reason: &str) {
+    // tracing-opentelemetry sets the status to error when it gets a description.
     Span::current()
         .record("error.type", kind)
-        .record("otel.status_description", why);
+        .record("otel.status_description", reason);
 }

@@ -1,4 +1,4 @@
-//! Carries out what a plan says of taints, and leaves none behind.
+//! Sets and removes the steering taints of a plan, and removes all of them at the end.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,68 +12,71 @@ use crate::model::plan::{Steer, SteerAction, SteerOutcome, SteerReason, SteerVal
 
 use super::{Daemon, clock};
 
-/// A pod gets 30 s to end by default, and this is the last that it does.
+/// Time to remove taints at the end, within the 30 s that Kubernetes gives a pod by default.
 const LONGEST_RELEASE: Duration = Duration::from_secs(20);
 
-/// What has been done about taints by this process.
+/// Taints that this process has changed.
 #[derive(Clone, Debug, Default)]
 pub struct Steered {
-    /// Nodes that may have the taint, whether or not a watch has told of it.
+    /// Nodes that may have the taint, even if no watch event shows it yet.
     nodes: BTreeSet<String>,
-    /// Whether it has been said that the right is missing.
+    /// Whether the missing permission has been logged.
     forbidden: bool,
 }
 
 impl Daemon {
-    /// Changes these taints, up to the first that fails: where the API server errs, the next cycle tries again.
+    /// Changes these taints and stops at the first error, because the next cycle tries again.
     pub(super) async fn steer(&mut self, steering: impl Iterator<Item = &Steer>) {
-        for it in steering {
+        for steer in steering {
             if !self.lead.holds() {
                 return;
             }
-            let outcome = taints::steer(self.cluster.client(), it).await;
-            self.metrics.taint(it, &outcome);
-            if let SteerOutcome::Forbidden(why) = outcome {
-                self.forbidden(&why);
+            let outcome = taints::steer(self.cluster.client(), steer).await;
+            self.metrics.taint(steer, &outcome);
+            if let SteerOutcome::Forbidden(reason) = outcome {
+                self.log_forbidden(&reason);
                 return;
             }
             self.steered.forbidden &= outcome != SteerOutcome::Done;
-            if !matches!(it.action, SteerAction::Remove)
+            if !matches!(steer.action, SteerAction::Remove)
                 || matches!(outcome, SteerOutcome::Unanswered(_))
             {
-                self.steered.nodes.insert(it.node.clone());
+                self.steered.nodes.insert(steer.node.clone());
             } else if matches!(outcome, SteerOutcome::Done | SteerOutcome::Unneeded) {
-                self.steered.nodes.remove(&it.node);
+                self.steered.nodes.remove(&steer.node);
             }
             let (action, code, value) = (
-                it.action.code(),
+                steer.action.code(),
                 outcome.code(),
-                it.action.value().map(SteerValue::text),
+                steer.action.value().map(SteerValue::text),
             );
             match outcome {
                 SteerOutcome::Done | SteerOutcome::Unneeded | SteerOutcome::Forbidden(_) => {
-                    info!(node = it.node, action, value, outcome = code, why = %it.why, "taint: {outcome}");
+                    info!(node = steer.node, action, value, outcome = code, why = %steer.why, "taint: {outcome}");
                 }
                 SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => {
-                    warn!(node = it.node, action, value, outcome = code, why = %it.why, "taint: {outcome}");
+                    warn!(node = steer.node, action, value, outcome = code, why = %steer.why, "taint: {outcome}");
                     return;
                 }
             }
             if outcome == SteerOutcome::Done {
-                events::steered(self.cluster.client(), it, &self.instance, clock()).await;
+                events::steered(self.cluster.client(), steer, &self.instance, clock()).await;
             }
         }
     }
 
-    /// Says what would be done about taints.
-    pub(super) fn would_steer(steering: &[Steer]) {
-        for it in steering.iter().filter(|s| s.action.is_change()) {
-            let (action, value) = (it.action.code(), it.action.value().map(SteerValue::text));
-            info!(node = it.node, action, value, why = %it.why, "dry run: the taint would be changed");
+    /// Logs the taint changes of a dry run.
+    pub(super) fn log_dry_run(steering: &[Steer]) {
+        for steer in steering.iter().filter(|s| s.action.is_change()) {
+            let (action, value) = (
+                steer.action.code(),
+                steer.action.value().map(SteerValue::text),
+            );
+            info!(node = steer.node, action, value, why = %steer.why, "dry run: would change taint");
         }
     }
 
-    /// Takes all our taints away, for nobody would when we are gone.
+    /// Removes all our taints at the end of the program, because no other process would.
     pub(super) async fn release(&mut self, engine: &Engine) {
         let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
         let unseen = self
@@ -88,22 +91,20 @@ impl Daemon {
         };
         let unseen: Vec<Steer> = unseen.map(remove).collect();
         all.extend(unseen);
-        // What is not taken away by then is by the next process, which knows our taints by their key.
+        // The next process removes the rest. It recognises our taints by their key.
         if tokio::time::timeout(LONGEST_RELEASE, self.steer(all.iter()))
             .await
             .is_err()
         {
-            warn!(
-                "not all taints could be taken away in time; the next start takes away the others"
-            );
+            warn!("cannot remove all steering taints in time; the next start removes the rest");
         }
     }
 
-    fn forbidden(&mut self, why: &str) {
+    fn log_forbidden(&mut self, reason: &str) {
         if !std::mem::replace(&mut self.steered.forbidden, true) {
             warn!(
-                why,
-                "no node is tainted or freed of a taint: this takes the right to patch nodes, which deploy/components/steering grants; all else goes on"
+                reason,
+                "steering does nothing: no permission to patch nodes; apply deploy/components/steering, everything else continues"
             );
         }
     }

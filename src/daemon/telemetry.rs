@@ -1,4 +1,4 @@
-//! What the running program says of itself: whether it is alive, whether it is ready, and its metrics.
+//! Telemetry of the running program: probes, metrics, traces and the status page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,39 +12,39 @@ use axum::serve::Listener;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use metrics::{Form, Metrics};
+use metrics::{ExpositionFormat, Metrics};
 
 pub mod metrics;
 pub mod status;
 pub mod tls;
 pub mod traces;
 
-/// The loop is taken for stuck when it has not come round for this long, beyond the time that it meant to wait.
+/// The loop counts as stuck when it is this late.
 const STUCK: SignedDuration = SignedDuration::from_mins(2);
 
-/// The state that probes look at; clones share it.
+/// State that the probes report. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Health(Arc<Mutex<Pulse>>);
 
 #[derive(Clone, Debug, Default)]
 struct Pulse {
-    /// When the loop means to come round again at the latest.
+    /// Time by which the loop should run again.
     due: Option<Timestamp>,
-    /// Why it cannot decide; `None` when it can.
+    /// Reason why the loop cannot decide; `None` if it can.
     waiting_for: Option<String>,
-    /// Whether it has ever been able to decide.
+    /// Whether the loop was able to decide at least once.
     started: bool,
-    /// Whether another instance decides in its stead.
+    /// Whether another instance decides instead.
     standby: bool,
 }
 
 impl Health {
-    /// The loop comes round, and means to be back by then.
+    /// Records that the loop runs, and when it is due again.
     pub fn beat(&self, due: Timestamp) {
         self.with(|pulse| pulse.due = Some(due));
     }
 
-    /// It can decide.
+    /// Records that the loop can decide.
     pub fn ready(&self) {
         self.with(|pulse| {
             *pulse = Pulse {
@@ -55,7 +55,7 @@ impl Health {
         });
     }
 
-    /// It could decide, and another instance does.
+    /// Records that the loop could decide, but another instance leads.
     pub fn standby(&self) {
         self.with(|pulse| {
             *pulse = Pulse {
@@ -67,7 +67,7 @@ impl Health {
         });
     }
 
-    /// It cannot decide, and why.
+    /// Records why the loop cannot decide.
     pub fn waiting(&self, what: impl Into<String>) {
         let what = what.into();
         self.with(|pulse| pulse.waiting_for = Some(what));
@@ -77,12 +77,12 @@ impl Health {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Why it cannot decide; `None` when it can, or has not tried yet.
+    /// Returns why the loop cannot decide; `None` if it can, or has not tried yet.
     fn waiting_for(&self) -> Option<String> {
         self.with(|pulse| pulse.waiting_for.clone())
     }
 
-    /// For how long it should have come round, if it is taken for stuck.
+    /// Returns how late the loop is, if it counts as stuck.
     fn overdue(&self, now: Timestamp) -> Option<SignedDuration> {
         let due = self.with(|pulse| pulse.due)?;
         Some(now.duration_since(due)).filter(|late| *late > STUCK)
@@ -112,15 +112,15 @@ impl Health {
     }
 }
 
-/// What is where.
-const PLACES: &str = concat!(
+/// Index of the paths.
+const INDEX: &str = concat!(
     "evenkeel ",
     env!("CARGO_PKG_VERSION"),
-    "\n/healthz  whether it is alive\n/readyz   whether it can decide\n/metrics  for Prometheus\n\
-    The status page has an address of its own, by default http://127.0.0.1:8081/ (--status-listen).\n"
+    "\n/healthz  liveness\n/readyz   readiness\n/metrics  Prometheus metrics\n\
+    The status page has its own address, by default http://127.0.0.1:8081/ (--status-listen).\n"
 );
 
-/// Serves `/healthz`, `/readyz` and `/metrics` until told to stop.
+/// Serves `/healthz`, `/readyz` and `/metrics` until `stop` is cancelled.
 pub async fn serve<L>(
     listener: L,
     health: Health,
@@ -131,17 +131,20 @@ where
     L: Listener,
     L::Addr: std::fmt::Debug,
 {
-    let scraped = async move |headers: HeaderMap| {
+    let scrape = async move |headers: HeaderMap| {
         let accept = headers
             .get(ACCEPT)
             .and_then(|value| value.to_str().ok())
             .unwrap_or_default();
-        let form = Form::accepted(accept);
-        ([(CONTENT_TYPE, form.content_type())], metrics.text(form))
+        let format = ExpositionFormat::accepted(accept);
+        (
+            [(CONTENT_TYPE, format.content_type())],
+            metrics.text(format),
+        )
     };
     let router = Router::new()
-        .route("/", get(async || PLACES))
-        .route("/metrics", get(scraped))
+        .route("/", get(async || INDEX))
+        .route("/metrics", get(scrape))
         .route(
             "/healthz",
             get(async |State(health): State<Health>| health.live(clock())),
@@ -155,14 +158,14 @@ where
         axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
     tokio::select! {
         done = server => done,
-        // A probe that holds its connection open must not hold us.
+        // A probe that keeps its connection open must not delay the end of the program.
         () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
     }
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the edge, where time is read"
+    reason = "probes read the clock at the edge"
 )]
 fn clock() -> Timestamp {
     Timestamp::now()
@@ -173,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_ready_once_it_can_decide_and_for_as_long() {
+    fn the_program_is_ready_while_it_can_decide() {
         let health = Health::default();
         assert_eq!(health.readiness().0, StatusCode::SERVICE_UNAVAILABLE);
         health.ready();
@@ -194,14 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn it_is_dead_when_the_loop_is_long_overdue() {
+    fn liveness_fails_when_the_loop_is_long_overdue() {
         let health = Health::default();
         let due: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
-        assert_eq!(
-            health.live(due).0,
-            StatusCode::OK,
-            "nothing was promised yet"
-        );
+        assert_eq!(health.live(due).0, StatusCode::OK, "no due time yet");
         health.beat(due);
         assert_eq!(
             health.live(due + SignedDuration::from_secs(119)).0,

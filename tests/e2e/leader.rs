@@ -1,4 +1,4 @@
-//! Of two instances, does exactly one act, and does the other go on where the first stopped?
+//! Exactly one of two instances acts, and the other continues where the first stopped.
 
 use http::Method;
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ const GIVEN_BACK: &str = "\"message\":\"released the lease\"";
 const TRIED: &str = "\"message\":\"eviction: ";
 const UNTRIED: &str = "\"outcome\":\"untried\"";
 
-/// With a lease duration of seconds.
+/// With a lease duration of a few seconds.
 fn lease(duration: &str, deadline: &str) -> Vec<String> {
     let flag = |name: &str, value: &str| format!("--leader-elect-{name}={value}");
     let more = [
@@ -37,7 +37,7 @@ fn run(launch: &Launch, flags: &[String]) -> Process {
     launch.run(&flags.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Waits until it has said so many lines with these words, counted from its start: it may be quicker than we are.
+/// Waits until the process has logged this many lines with these words since its start, because they may be there already.
 async fn said(process: &mut Process, words: &[&str], lines: usize, seconds: u64) {
     let what = format!("{lines} lines with {words:?}");
     process
@@ -50,7 +50,7 @@ async fn said(process: &mut Process, words: &[&str], lines: usize, seconds: u64)
         .await;
 }
 
-/// How many evictions it asked for.
+/// Number of evictions that the instance requested.
 fn calls(process: &Process) -> usize {
     process.count(&[TRIED]) - process.count(&[TRIED, UNTRIED])
 }
@@ -80,7 +80,7 @@ async fn leads(process: &Process) -> bool {
 }
 
 #[test]
-fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
+fn when_the_leader_dies_the_other_continues_from_the_ledger() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
@@ -91,7 +91,7 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
             &Launch::by(control_plane, &Policy::USUAL, &proxy.url()).await,
             &flags,
         );
-        // At the worst moment: a pod is gone, and nobody has been told.
+        // The worst moment: a pod is evicted, and its outcome is not saved yet.
         let hold = proxy.hold(Stage::Unanswered, &[Method::POST], EVICTION);
         said(&mut one, &[LEADING], 1, 60).await;
         let mut other = run(
@@ -156,7 +156,7 @@ fn when_the_leader_dies_the_other_goes_on_from_the_ledger() {
 }
 
 #[test]
-fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
+fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
@@ -176,7 +176,7 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
         );
         said(&mut other, &[STANDING_BY], 1, 60).await;
         hold.caught(120).await;
-        // It has more moves to make, and is told that the first was made while it sleeps.
+        // The plan has more moves. The response to the first arrives while the process is suspended.
         one.signal("STOP");
         hold.release();
         said(&mut other, &[LEADING], 1, 120).await;
@@ -198,18 +198,18 @@ fn a_leader_that_slept_through_its_lease_evicts_nothing_when_it_wakes() {
             "the API server was asked by one that did not lead"
         );
         say(&format!(
-            "leader asleep: {untried} moves of its plan were left, and 0 made after it woke"
+            "leader suspended: {untried} moves of its plan were not tried, 0 made after it resumed"
         ));
     });
 }
 
 #[test]
-fn a_leader_that_is_told_to_stop_hands_over_at_once() {
+fn a_leader_that_is_stopped_hands_over_at_once() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::lopsided_by(control_plane, 8).await;
         let originals = scene::pods(control_plane).await;
-        // Nobody could wait for this lease to run out.
+        // Far longer than the test waits: only a handover can end this lease.
         let flags = lease("1h", "50m");
         let policy = Policy {
             limits: "{perCycle: 1, perWorkload: 100%}",
@@ -245,13 +245,13 @@ fn a_leader_that_is_told_to_stop_hands_over_at_once() {
         assert_eq!(eviction_calls(control_plane).len(), asked.0 + asked.1);
         assert!(asked.0 >= 2 && asked.1 >= 1, "{asked:?}");
         say(&format!(
-            "leader stopped: the other led {after:#} after it had given back, with a retry period of 1 s"
+            "leader stopped: the other led {after:#} after the release, with a retry period of 1 s"
         ));
         assert!(other.stop(30).await.success());
         assert_eq!(
             spec(control_plane).await.get("holderIdentity"),
             None,
-            "the last one gives it back too"
+            "the last leader releases the Lease too"
         );
     });
 }

@@ -1,9 +1,9 @@
-//! What it tells Prometheus of itself: in good form, whole, and true.
+//! Exposed metrics are well-formed, complete and correct for a real Prometheus and promtool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, DESCHEDULER};
+use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, DESCHEDULER, MetricInfo};
 use serde_json::Value;
 
 use crate::e2e::support::audit::evictions;
@@ -14,18 +14,18 @@ use crate::e2e::support::scene;
 use crate::e2e::support::usage::used;
 use crate::e2e::support::wait::{say, that};
 
-/// With the limits that one gets not_selected, so that some pods have to wait.
+/// With the default limits, so that some pods have to wait.
 const STEERS: Policy = Policy {
     interval: "5s",
     limits: "{}",
     steering: "{taintHot: true}",
     ..Policy::USUAL
 };
-/// Nothing of this kind happens here: no source fails.
+/// Not exposed here, because no source fails.
 const UNSEEN: [&str; 1] = ["evenkeel_source_errors_total"];
 
 #[test]
-fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
+fn prometheus_and_promtool_accept_every_metric() {
     with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);
         scene::lopsided(control_plane).await;
@@ -50,14 +50,14 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
             })
             .await;
         process
-            .eventually("word of where all have landed", 120, async |process| {
+            .eventually("landings of all evictions", 120, async |process| {
                 let landings = samples(&process.metrics().await, "evenkeel_landings_total");
-                let told: usize = landings
+                let counted: usize = landings
                     .values()
                     .map(|count| count.parse::<usize>().unwrap())
                     .sum();
                 let made = evictions(control_plane).len();
-                that(told == made, format!("{told} of {made}"))
+                that(counted == made, format!("{counted} of {made}"))
             })
             .await;
         let made = evictions(control_plane).len();
@@ -97,31 +97,36 @@ fn every_metric_is_told_as_prometheus_and_promtool_want_it() {
 
         let mut process = launch.run(&["--descheduler-metrics"]);
         process.cycles(2, 120).await;
-        let told = families(&process.metrics().await);
+        let counted = families(&process.metrics().await);
         let loops: Vec<String> = [DESCHEDULER[0], DESCHEDULER[2], DESCHEDULER[3]]
-            .map(About::full_name)
+            .map(MetricInfo::full_name)
             .to_vec();
-        assert!(loops.iter().all(|name| told.contains(name)), "{told:?}");
+        assert!(
+            loops.iter().all(|name| counted.contains(name)),
+            "{counted:?}"
+        );
     });
 }
 
-/// Prometheus, which asks for OpenMetrics, takes in all that there is and knows what each is, once it has scraped it.
+/// Prometheus, which accepts OpenMetrics, knows the type of every metric after a scrape.
 async fn scraped(prometheus: &Prometheus, process: &mut Process) {
     process
         .eventually(
-            "Prometheus to know every metric for what it is",
+            "Prometheus to know the type of every metric",
             60,
             async |process| {
-                let told = families(&process.metrics().await);
+                let counted = families(&process.metrics().await);
                 let metadata = prometheus.get("/api/v1/metadata", &[]).await;
-                let known = |about: &About| {
-                    // OpenMetrics calls a counter's family without its ending.
+                let known = |about: &MetricInfo| {
+                    // OpenMetrics names a counter's family without `_total`.
                     let name = about.full_name();
                     metadata[name.strip_suffix("_total").unwrap_or(&name)][0]["type"]
                         == about.kind.label()
                 };
-                let told = ALL.iter().filter(|about| told.contains(&about.full_name()));
-                let otherwise: Vec<_> = told
+                let counted = ALL
+                    .iter()
+                    .filter(|about| counted.contains(&about.full_name()));
+                let otherwise: Vec<_> = counted
                     .filter(|about| !known(about))
                     .map(|about| about.full_name())
                     .collect();
@@ -148,7 +153,7 @@ fn families(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The samples of a counter or gauge, by its labels.
+/// Samples of a counter or gauge by their labels.
 fn samples(text: &str, name: &str) -> BTreeMap<String, String> {
     let lines = text
         .lines()

@@ -1,9 +1,7 @@
-//! Does the dashboard show anything? Each of its queries, and each selector of an alert, is put to a real Prometheus that
-//! scrapes the program while things happen.
+//! Every query of the dashboard and every selector of an alert returns data from a real Prometheus that scrapes the program.
 //!
-//! An alert rightly gives nothing as long as all is well, so it is taken apart: every selector of its expression, and of the
-//! queries in its annotations, has to find series, and Prometheus has to evaluate the rule without an error. What it makes of
-//! series that matter is tested in `tests/rules`.
+//! An alert has no result while all is well. Therefore each selector of its expression and of its annotations must find
+//! series, and Prometheus must evaluate the rule without an error. `tests/rules` tests when alerts fire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +16,7 @@ use crate::shared::boards::{
     Query, Variable, alerts, asked_by, groups, queries, selectors, variables,
 };
 
-/// Two strategies on two bases, of which one has nothing to do; one eviction a cycle, so that others have to wait.
+/// Two strategies on two bases, one of them idle. One eviction per cycle, so that other pods have to wait.
 const POLICY: &str = "\
 apiVersion: evenkeel/v1alpha1
 kind: Policy
@@ -32,13 +30,13 @@ strategies:
 - highNodeUtilization: {basis: requests, thresholds: {cpu: 1%}}
 ";
 
-/// What only an API server that errs makes it tell of.
+/// Metrics that need a failing API server.
 const TROUBLE: [&str; 2] = ["5xx|error", "source_errors"];
-/// What stands in where there is nothing to count, or nothing is known.
+/// Fallbacks of queries for empty results.
 const STAND_INS: [&str; 2] = [" or 0 * count(", " or vector("];
-/// What the dashboard shows, in seconds.
+/// Time range of the dashboard in seconds.
 const SHOWN: u64 = 900;
-/// How many points a panel has room for.
+/// Number of points of a panel.
 const POINTS: u64 = 1000;
 
 #[test]
@@ -52,11 +50,12 @@ fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() 
         let start = tokio::time::Instant::now();
         let all = questions();
         let mut open = all.clone();
-        let trouble = |it: &Question| TROUBLE.iter().any(|word| it.text().contains(word));
+        let needs_errors =
+            |question: &Question| TROUBLE.iter().any(|word| question.text().contains(word));
         process
             .eventually("every query to return data", 240, async |_| {
                 open = unanswered(&prometheus, std::mem::take(&mut open)).await;
-                that(open.iter().all(trouble), in_words(&open))
+                that(open.iter().all(needs_errors), in_words(&open))
             })
             .await;
         control_plane.component("stop", "metrics-server");
@@ -76,10 +75,10 @@ fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() 
     });
 }
 
-/// Something that has to give data.
+/// A query that must return data.
 #[derive(Clone)]
 enum Question {
-    /// A query of a panel, where all values of each variable are chosen.
+    /// A query of a panel with all values of each variable.
     Panel(Box<Query>),
     /// The values of a variable.
     Values(Variable),
@@ -111,7 +110,7 @@ fn questions() -> Vec<Question> {
         .iter()
         .flat_map(asked_by)
         .flat_map(|text| selectors(&text))
-        .map(|it| it.text())
+        .map(|question| question.text())
         .collect();
     let panels = queries()
         .into_iter()
@@ -124,7 +123,7 @@ fn questions() -> Vec<Question> {
     questions
 }
 
-/// Those that gave nothing.
+/// Returns the queries without a result.
 async fn unanswered(prometheus: &Prometheus, open: Vec<Question>) -> Vec<Question> {
     let mut left = Vec::new();
     let all = everything();
@@ -144,7 +143,7 @@ async fn unanswered(prometheus: &Prometheus, open: Vec<Question>) -> Vec<Questio
     left
 }
 
-/// What the variables stand for where everything is chosen. A variable that has no such choice is `cpu`, the resource.
+/// Values of the variables if everything is chosen. A variable without "All" is the resource, set to `cpu`.
 fn everything() -> BTreeMap<String, String> {
     variables()
         .into_iter()
@@ -152,7 +151,7 @@ fn everything() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The same dashboard where somebody has ticked every value by itself.
+/// The same dashboard with every value chosen separately.
 async fn with_values_that_were_chosen(prometheus: &Prometheus) {
     let mut chosen: BTreeMap<String, String> = BTreeMap::new();
     for variable in variables() {
@@ -170,7 +169,7 @@ async fn with_values_that_were_chosen(prometheus: &Prometheus) {
         chosen.insert(variable.name, text.replace('.', "\\\\."));
     }
     for mut query in queries() {
-        // What there was to be seen for a moment is looked for in all of the time shown.
+        // Short-lived series are searched in the whole time range.
         query.target["instant"] = false.into();
         assert!(
             shows(prometheus, &query, &chosen).await,
@@ -181,11 +180,13 @@ async fn with_values_that_were_chosen(prometheus: &Prometheus) {
     }
 }
 
-/// Whether a panel would show something, and its legend name it. A figure that stands in where there is none does not count.
+/// Whether a panel shows data with a legend. Fallback values do not count.
 async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String, String>) -> bool {
-    let expr = STAND_INS.iter().fold(query.expr.as_str(), |expr, it| {
-        expr.split(it).next().unwrap()
-    });
+    let expr = STAND_INS
+        .iter()
+        .fold(query.expr.as_str(), |expr, fallback| {
+            expr.split(fallback).next().unwrap()
+        });
     let most = query.panel["maxDataPoints"].as_u64().unwrap_or(POINTS);
     let step = SHOWN.div_ceil(most).max(1);
     let expr = filled(expr, chosen, step);
@@ -217,7 +218,7 @@ async fn shows(prometheus: &Prometheus, query: &Query, chosen: &BTreeMap<String,
     has_figures(&answer)
 }
 
-/// As Grafana does it, where the data source is told that each second is scraped.
+/// Replaces intervals like Grafana, with a scrape interval of one second.
 fn filled(expr: &str, chosen: &BTreeMap<String, String>, step: u64) -> String {
     let rate = (step + 1).max(4);
     let mut text = expr
@@ -246,7 +247,7 @@ async fn values(
         .collect()
 }
 
-/// Whether there is one figure that is a number.
+/// Whether there is exactly one value and it is a number.
 fn has_figures(answer: &Value) -> bool {
     let series = answer["result"].as_array().unwrap().iter();
     let mut points = series.flat_map(|s| {

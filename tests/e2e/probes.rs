@@ -1,4 +1,4 @@
-//! Does it tell the kubelet how it is, and end when it is told to?
+//! Probes report the state of the program, and the program ends on SIGTERM.
 
 use http::Method;
 
@@ -9,7 +9,7 @@ use crate::e2e::support::scene;
 use crate::e2e::support::wait::that;
 
 #[test]
-fn it_is_ready_once_it_has_seen_the_cluster_and_ends_when_told_to() {
+fn the_program_is_ready_after_its_first_lists_and_ends_on_sigterm() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
         scene::nodes(control_plane, 2).await;

@@ -162,7 +162,7 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
 
         // Earlier readings are used until they are stale.
         let invalid = meddler.answer(StatusCode::OK, &[Method::GET], "/api/v1/");
-        process.says(&["no source of usage is fresh"], 1, 90).await;
+        process.says(&["no usage source is fresh"], 1, 90).await;
         process.cycles(1, 60).await;
         let before = evictions(control_plane).len();
         process.cycles(2, 60).await;
@@ -213,14 +213,14 @@ fn metrics_server_is_the_fallback_while_prometheus_fails() {
         let mut process = Launch::written(control_plane, &policy).await.run(&[]);
         more_evictions(control_plane, &mut process, 180).await;
         assert_eq!(
-            process.count(&["usage is read from metricsApi while prometheus is stale"]),
+            process.count(&["usage comes from fallback metricsApi while prometheus is stale"]),
             1
         );
         drop(failing);
         process
             .eventually("Prometheus to be used again", 60, async |process| {
                 that(
-                    process.count(&["usage is read from prometheus again"]) > 0,
+                    process.count(&["usage comes from prometheus again"]) > 0,
                     "not used",
                 )
             })

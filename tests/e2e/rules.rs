@@ -1,4 +1,4 @@
-//! The alerts, by Prometheus' own tool: they are well formed, and each fires when it should and not otherwise.
+//! promtool checks the alerts: they are well-formed, and each fires only when it should.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::e2e::support::control_plane::run;
 use crate::shared::boards;
 
 #[test]
-fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {
+fn promtool_accepts_the_alerts_and_their_tests() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rules");
     std::fs::create_dir_all(&folder).unwrap();
     let alerts = folder.join("alerts.yaml");
@@ -15,7 +15,7 @@ fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {
     run(Command::new("promtool")
         .args(["check", "rules", "--lint=all", "--lint-fatal"])
         .arg(&alerts));
-    // They name the rules by a path of their own folder.
+    // The tests name the rule file relative to their own folder.
     for entry in
         std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules")).unwrap()
     {
@@ -27,10 +27,10 @@ fn promtool_finds_no_fault_with_the_alerts_and_each_fires_when_it_should() {
 }
 
 #[test]
-fn the_manifests_of_monitoring_go_where_the_others_go() {
+fn the_manifests_of_monitoring_use_the_namespace_of_the_base() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("monitoring");
     std::fs::create_dir_all(&folder).unwrap();
-    // kustomize takes relative paths alone.
+    // kustomize accepts only relative paths.
     let up = "../".repeat(folder.components().count() - 1);
     let deploy = format!(
         "{up}{}/deploy",

@@ -1,9 +1,9 @@
-//! The Grafana dashboard and the alerts ask for what the program exposes, and the dashboard is laid out well.
+//! The Grafana dashboard and the alerts use metrics that the program exposes, and the dashboard has a valid layout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, About, Values};
-use evenkeel::daemon::telemetry::metrics::{Form, Metrics};
+use evenkeel::daemon::telemetry::metrics::catalogue::{ALL, LabelValues, MetricInfo};
+use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use serde_json::Value;
@@ -13,11 +13,11 @@ use crate::shared::boards::{
     Selector, alerts, asked_by, dashboard, queries, read, selectors, variables,
 };
 
-/// What Prometheus gives each series of a target, and Kubernetes' service discovery besides.
-const OF_THE_TARGET: [&str; 4] = ["cluster", "namespace", "job", "instance"];
+/// Labels that Prometheus and Kubernetes' service discovery add to each series of a target.
+const TARGET_LABELS: [&str; 4] = ["cluster", "namespace", "job", "instance"];
 
 /// Every selector of the dashboard.
-fn shown() -> BTreeSet<Selector> {
+fn dashboard_selectors() -> BTreeSet<Selector> {
     let of_variables = variables().into_iter().map(|v| v.selector);
     queries()
         .into_iter()
@@ -28,7 +28,7 @@ fn shown() -> BTreeSet<Selector> {
 }
 
 /// Every selector of the alerts.
-fn watched() -> BTreeSet<Selector> {
+fn alert_selectors() -> BTreeSet<Selector> {
     alerts()
         .iter()
         .flat_map(asked_by)
@@ -36,13 +36,11 @@ fn watched() -> BTreeSet<Selector> {
         .collect()
 }
 
-fn exposed() -> BTreeMap<String, &'static About> {
-    ALL.iter()
-        .map(|about| (about.full_name(), *about))
-        .collect()
+fn exposed() -> BTreeMap<String, &'static MetricInfo> {
+    ALL.iter().map(|info| (info.full_name(), *info)).collect()
 }
 
-/// The name of the metric of which this is a series.
+/// Returns the metric that a series belongs to.
 fn base(name: &str) -> &str {
     ["_bucket", "_sum", "_count"]
         .iter()
@@ -51,9 +49,9 @@ fn base(name: &str) -> &str {
 }
 
 #[test]
-fn every_metric_that_is_asked_for_is_exposed_and_every_exposed_one_is_shown() {
+fn dashboard_and_alerts_use_exposed_metrics_and_the_dashboard_shows_all_of_them() {
     let exposed = exposed();
-    for selector in shown().iter().chain(&watched()) {
+    for selector in dashboard_selectors().iter().chain(&alert_selectors()) {
         assert!(
             exposed.contains_key(base(&selector.metric)),
             "{} is not exposed",
@@ -73,15 +71,15 @@ fn every_metric_that_is_asked_for_is_exposed_and_every_exposed_one_is_shown() {
 }
 
 #[test]
-fn every_label_that_is_asked_for_is_one_that_the_metric_has_with_a_value_that_there_is() {
+fn selectors_use_existing_labels_and_values() {
     let exposed = exposed();
-    for selector in shown().iter().chain(&watched()) {
-        let about = exposed[base(&selector.metric)];
+    for selector in dashboard_selectors().iter().chain(&alert_selectors()) {
+        let info = exposed[base(&selector.metric)];
         for (label, _, value) in &selector.matchers {
-            if OF_THE_TARGET.contains(&label.as_str()) {
+            if TARGET_LABELS.contains(&label.as_str()) {
                 continue;
             }
-            let known = about.labels.iter().find(|it| it.0 == label);
+            let known = info.labels.iter().find(|known| known.0 == label);
             let Some(known) = known else {
                 panic!("{} has no label {label}", selector.text())
             };
@@ -90,9 +88,11 @@ fn every_label_that_is_asked_for_is_one_that_the_metric_has_with_a_value_that_th
                 .filter(|word| !word.starts_with('$') && *word != ".*")
             {
                 let there = match known.1 {
-                    Values::These(values) => values.contains(&word),
-                    Values::Listed(_) => read("docs/reasons.md").contains(&format!("| `{word}` |")),
-                    Values::Named(_) => false,
+                    LabelValues::Fixed(values) => values.contains(&word),
+                    LabelValues::Codes(_) => {
+                        read("docs/reasons.md").contains(&format!("| `{word}` |"))
+                    }
+                    LabelValues::Names(_) => false,
                 };
                 assert!(there, "{}: {label} is never {word}", selector.text());
             }
@@ -101,13 +101,13 @@ fn every_label_that_is_asked_for_is_one_that_the_metric_has_with_a_value_that_th
 }
 
 #[test]
-fn what_is_summed_by_is_a_label_and_what_a_legend_names_is_summed_by() {
+fn queries_group_by_existing_labels_and_legends_use_grouped_labels() {
     let exposed = exposed();
     for query in queries() {
         let title = &query.panel["title"];
         let asked = selectors(&query.expr);
         let mut labels: BTreeSet<&str> = BTreeSet::from(["le"]);
-        labels.extend(OF_THE_TARGET);
+        labels.extend(TARGET_LABELS);
         labels.extend(
             asked
                 .iter()
@@ -127,7 +127,7 @@ fn what_is_summed_by_is_a_label_and_what_a_legend_names_is_summed_by() {
 }
 
 #[test]
-fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used() {
+fn queries_select_the_chosen_instances_and_every_variable_is_used() {
     for selector in queries().iter().flat_map(|q| selectors(&q.expr)) {
         for of_the_target in ["job", "instance"] {
             let wanted = (
@@ -142,7 +142,7 @@ fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used()
             );
         }
     }
-    let asked: Vec<Selector> = shown().into_iter().collect();
+    let asked: Vec<Selector> = dashboard_selectors().into_iter().collect();
     let uses = |word: &str| asked.iter().any(|s| s.matchers.iter().any(|m| m.2 == word));
     let known: BTreeSet<String> = variables().iter().map(|v| format!("${}", v.name)).collect();
     assert!(
@@ -155,7 +155,7 @@ fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used()
         .filter(|m| m.2.starts_with('$'))
     {
         assert!(known.contains(value), "{value} is no variable");
-        // What may be several values is matched as such.
+        // A variable with several values needs a regular expression.
         let several = variables()
             .iter()
             .any(|v| format!("${}", v.name) == *value && v.all.is_some());
@@ -173,7 +173,7 @@ fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used()
             .iter()
             .any(|label| label.0 == variable.label);
         assert!(
-            known || OF_THE_TARGET.contains(&variable.label.as_str()),
+            known || TARGET_LABELS.contains(&variable.label.as_str()),
             "{metric} has no {}",
             variable.label
         );
@@ -189,7 +189,7 @@ fn every_query_is_of_the_instances_that_were_chosen_and_every_variable_is_used()
 }
 
 #[test]
-fn every_class_of_a_node_has_a_colour_and_no_two() {
+fn every_node_class_has_its_own_colour() {
     let page = read("docs/reasons.md");
     let (_, section) = page.split_once("## Classes of nodes").unwrap();
     let (section, _) = section.split_once("\n## ").unwrap();
@@ -210,26 +210,34 @@ fn every_class_of_a_node_has_a_colour_and_no_two() {
 }
 
 #[test]
-fn a_node_that_has_left_leaves_no_series_behind() {
+fn a_node_that_is_gone_has_no_series() {
     let metrics = Metrics::default();
     metrics.plan(
         &Cluster::parse("node n1\n web cpu=1 uses=1\nnode n2").plan(EVEN),
         &parse(EVEN),
     );
-    assert!(metrics.text(Form::Classic).contains("node=\"n2\""));
+    assert!(
+        metrics
+            .text(ExpositionFormat::Classic)
+            .contains("node=\"n2\"")
+    );
     metrics.plan(
         &Cluster::parse("node n1\n web cpu=1 uses=1\nnode n3").plan(EVEN),
         &parse(EVEN),
     );
     assert!(
-        !metrics.text(Form::Classic).contains("node=\"n2\"")
-            && metrics.text(Form::Classic).contains("node=\"n3\"")
+        !metrics
+            .text(ExpositionFormat::Classic)
+            .contains("node=\"n2\"")
+            && metrics
+                .text(ExpositionFormat::Classic)
+                .contains("node=\"n3\"")
     );
 }
 
-/// Of two instances only the one that decides tells of a plan.
+/// Only the leader exposes values of a plan.
 #[test]
-fn who_stands_by_tells_of_no_plan_and_no_ledger() {
+fn a_standby_exposes_no_plan_and_no_ledger() {
     let policy = parse(&format!(
         "steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"
     ));
@@ -243,7 +251,7 @@ fn who_stands_by_tells_of_no_plan_and_no_ledger() {
     engine.intend(&snapshot, &plan.moves, noon());
     let metrics = Metrics::default();
     metrics.leader(false);
-    let silent = metrics.text(Form::Classic);
+    let silent = metrics.text(ExpositionFormat::Classic);
     metrics.leader(true);
     metrics.plan(&plan, &policy);
     metrics.ledger(engine.ledger(), &policy.cooldown, noon());
@@ -256,17 +264,17 @@ fn who_stands_by_tells_of_no_plan_and_no_ledger() {
         "ledger_entries{",
     ] {
         assert!(
-            metrics.text(Form::Classic).contains(told),
+            metrics.text(ExpositionFormat::Classic).contains(told),
             "the plan says nothing of {told}: {}",
-            metrics.text(Form::Classic)
+            metrics.text(ExpositionFormat::Classic)
         );
     }
     metrics.leader(false);
-    assert_eq!(metrics.text(Form::Classic), silent);
+    assert_eq!(metrics.text(ExpositionFormat::Classic), silent);
 }
 
 #[test]
-fn rows_answer_the_questions_of_the_night_in_order() {
+fn rows_have_a_fixed_order() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
     let rows: Vec<&str> = panels
@@ -280,19 +288,19 @@ fn rows_answer_the_questions_of_the_night_in_order() {
             "Is the cluster even?",
             "Which nodes are hot or cold?",
             "What was moved, and did it help?",
-            "What was refused, and why?",
+            "Which pods stay, and why?",
             "Would better requests help?",
             "Is evenkeel itself healthy?",
         ]
     );
-    // Panels stand in reading order, so that each belongs to the row before it.
+    // Panels are in reading order, so that each belongs to the row before it.
     let places: Vec<(u64, u64)> = panels.iter().map(|p| (at(p, "y"), at(p, "x"))).collect();
     assert!(places.is_sorted(), "{places:?}");
 }
 
-/// Before any row, where one looks first.
+/// The panels above the first row.
 #[test]
-fn the_first_line_answers_each_question_by_one_figure() {
+fn the_first_line_has_one_value_for_each_question() {
     let dashboard = dashboard();
     let panels = dashboard["panels"]
         .as_array()
@@ -304,7 +312,7 @@ fn the_first_line_answers_each_question_by_one_figure() {
         figures,
         [
             "Hot nodes",
-            "Left alone",
+            "Excluded nodes",
             "Spread",
             "Evicted",
             "Helped",
@@ -315,9 +323,9 @@ fn the_first_line_answers_each_question_by_one_figure() {
     );
 }
 
-/// Grafana goes on showing the last figure that there was, and so says that all is well of a program that has died.
+/// By default Grafana keeps showing the last value, so that a program that has died would look healthy.
 #[test]
-fn no_figure_outlives_what_it_tells_of() {
+fn no_panel_keeps_the_last_value_of_a_dead_program() {
     for query in queries()
         .into_iter()
         .filter(|q| q.panel["type"] == "stat" && q.target["instant"] != true)
@@ -330,15 +338,15 @@ fn no_figure_outlives_what_it_tells_of() {
         );
         assert!(
             query.expr.contains(" or vector("),
-            "{title}: nothing stands in"
+            "{title}: no fallback for an empty result"
         );
     }
 }
 
-/// What Grafana makes of them is seen only where it draws: by thresholds it prints "1+" in the stead of a word, it draws
-/// what is transparent black, and what a graph says where it has nothing it prints on the axis too.
+/// Known problems of Grafana that show only in a browser: with thresholds it prints "1+" instead of a word, it draws
+/// transparent as black, and it prints the text for missing values of a graph on the axis too.
 #[test]
-fn bars_of_states_say_words_and_axes_do_not() {
+fn state_timelines_show_words_and_axes_do_not() {
     let dashboard = dashboard();
     for panel in dashboard["panels"].as_array().unwrap() {
         let defaults = &panel["fieldConfig"]["defaults"];
@@ -361,7 +369,7 @@ fn at(panel: &Value, key: &str) -> u64 {
 }
 
 #[test]
-fn panels_do_not_overlap_and_each_says_what_it_shows() {
+fn panels_do_not_overlap_and_each_has_a_description() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
     let (mut cells, mut ids) = (BTreeSet::new(), BTreeSet::new());
@@ -382,7 +390,7 @@ fn panels_do_not_overlap_and_each_says_what_it_shows() {
             }
         }
         let Some(targets) = panel["targets"].as_array() else {
-            assert_eq!(panel["type"], "row", "{} asks for nothing", panel["title"]);
+            assert_eq!(panel["type"], "row", "{} has no query", panel["title"]);
             continue;
         };
         assert!(
@@ -403,9 +411,9 @@ fn panels_do_not_overlap_and_each_says_what_it_shows() {
     }
 }
 
-/// A column that nothing gives would be empty, and one that is given another name is looked for in vain.
+/// Every column of a table must come from a query, and renamed columns must be used by their new name.
 #[test]
-fn the_columns_of_tables_are_there() {
+fn the_columns_of_tables_exist() {
     let dashboard = dashboard();
     for table in dashboard["panels"]
         .as_array()

@@ -1,4 +1,4 @@
-//! The metrics: each is in docs/metrics.md, is what it is said to be, and has labels that are bounded. After a change:
+//! Metrics match the catalogue and docs/metrics.md, and their labels are bounded. After a change run
 //! `UPDATE_DOCS=1 cargo test --test it metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,9 +8,9 @@ use std::path::Path;
 use evenkeel::cluster::client::from_config;
 use evenkeel::cluster::request_metrics::RequestMetrics;
 use evenkeel::daemon::telemetry::metrics::catalogue::{
-    ALL, About, DESCHEDULER, Kind, Label, Values,
+    ALL, DESCHEDULER, LabelValues, MetricInfo, MetricKind, MetricLabel,
 };
-use evenkeel::daemon::telemetry::metrics::{Form, Metrics, Phase};
+use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics, Phase};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::{Ending, Landed, Ledger, Settled};
 use evenkeel::model::plan::{Outcome, Plan, SteerOutcome};
@@ -31,8 +31,8 @@ strategies:
     nodePools: [{name: other, nodeSelector: pool=other}]
 ";
 
-/// A plan in which everything happens that a metric tells of.
-fn eventful() -> (Plan, Policy) {
+/// Returns a plan with a value for every metric of plans.
+fn plan_with_everything() -> (Plan, Policy) {
     let cluster = "node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics cordoned\nnode n4 labels=pool:other taint=a:NoSchedule";
     let plan = Cluster::parse(&format!("{cluster}\nbudget web allows=1")).plan(POLICY);
     assert!(
@@ -59,12 +59,12 @@ fn settled(ending: Ending, landed: Option<Landed>) -> Settled {
     }
 }
 
-/// Requests to an API server that is not there.
-async fn calls() -> RequestMetrics {
-    let calls = RequestMetrics::default();
+/// Returns the metrics of requests to an API server that does not exist.
+async fn failed_requests() -> RequestMetrics {
+    let requests = RequestMetrics::default();
     let client = from_config(
         kube::Config::new("http://127.0.0.1:1".parse().unwrap()),
-        &calls,
+        &requests,
     )
     .unwrap();
     for path in [
@@ -77,25 +77,22 @@ async fn calls() -> RequestMetrics {
             .await
             .unwrap_err();
     }
-    calls
+    requests
 }
 
-/// Metrics after everything has happened once.
-async fn busy() -> Metrics {
-    let metrics = Metrics::new(&calls().await).with_descheduler();
-    let (plan, policy) = eventful();
+/// Returns metrics after every event has happened once.
+async fn full_metrics() -> Metrics {
+    let metrics = Metrics::new(&failed_requests().await).with_descheduler();
+    let (plan, policy) = plan_with_everything();
     metrics.expect(&policy);
     metrics.leader(true);
     metrics.plan(&plan, &policy);
     metrics.taint(
         &plan.steering[0],
-        &SteerOutcome::Failed("secret trouble".to_owned()),
+        &SteerOutcome::Failed("secret error".to_owned()),
     );
     metrics.outcome(&plan.moves[0], &Outcome::Evicted);
-    metrics.outcome(
-        &plan.moves[0],
-        &Outcome::Failed("secret trouble".to_owned()),
-    );
+    metrics.outcome(&plan.moves[0], &Outcome::Failed("secret error".to_owned()));
     metrics.strategy(
         plan.moves[0].strategy,
         &plan.moves[0].profile,
@@ -111,17 +108,17 @@ async fn busy() -> Metrics {
     metrics
 }
 
-/// What is said of a family, and the labels of its samples.
+/// Help, type and label values of an exposed family.
 #[derive(Default)]
-struct Family<'t> {
+struct ExposedFamily<'t> {
     help: &'t str,
     kind: &'t str,
     labels: BTreeMap<&'t str, BTreeSet<&'t str>>,
 }
 
-/// The families by name. Label values here are without quotes and commas.
-fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
-    let mut families: BTreeMap<&str, Family<'_>> = BTreeMap::new();
+/// Parses families by name. Label values in these tests contain no quotes and no commas.
+fn families(text: &str) -> BTreeMap<&str, ExposedFamily<'_>> {
+    let mut families: BTreeMap<&str, ExposedFamily<'_>> = BTreeMap::new();
     let mut last = "";
     for line in text.lines() {
         if let Some((name, help)) = line
@@ -136,7 +133,7 @@ fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
         {
             families.get_mut(name).unwrap().kind = kind;
         } else {
-            assert!(line.starts_with(last), "{line} stands under {last}");
+            assert!(line.starts_with(last), "{line} is below {last}");
             let labels = line
                 .split_once('{')
                 .map_or("", |(_, rest)| rest.split_once('}').unwrap().0);
@@ -158,15 +155,15 @@ fn families(text: &str) -> BTreeMap<&str, Family<'_>> {
     families
 }
 
-fn all() -> impl Iterator<Item = &'static About> {
+fn all() -> impl Iterator<Item = &'static MetricInfo> {
     ALL.into_iter().chain(DESCHEDULER)
 }
 
 #[tokio::test]
-async fn each_metric_is_exposed_as_it_is_listed() {
-    let text = busy().await.text(Form::Classic);
+async fn each_metric_is_exposed_as_in_the_catalogue() {
+    let text = full_metrics().await.text(ExpositionFormat::Classic);
     let exposed = families(&text);
-    let listed: BTreeSet<String> = all().map(About::full_name).collect();
+    let listed: BTreeSet<String> = all().map(MetricInfo::full_name).collect();
     assert_eq!(
         exposed
             .keys()
@@ -174,11 +171,11 @@ async fn each_metric_is_exposed_as_it_is_listed() {
             .collect::<BTreeSet<_>>(),
         listed
     );
-    for about in all() {
-        let (name, family) = (about.full_name(), &exposed[&*about.full_name()]);
+    for info in all() {
+        let (name, family) = (info.full_name(), &exposed[&*info.full_name()]);
         assert_eq!(
             (family.help, family.kind),
-            (&*format!("{}.", about.help), about.kind.label())
+            (&*format!("{}.", info.help), info.kind.label())
         );
         let labels: BTreeSet<&str> = family
             .labels
@@ -188,11 +185,14 @@ async fn each_metric_is_exposed_as_it_is_listed() {
             .collect();
         assert_eq!(
             labels,
-            about.labels.iter().map(|Label(label, _)| *label).collect(),
+            info.labels
+                .iter()
+                .map(|MetricLabel(label, _)| *label)
+                .collect(),
             "{name}"
         );
-        for Label(label, values) in about.labels {
-            let Values::These(words) = values else {
+        for MetricLabel(label, values) in info.labels {
+            let LabelValues::Fixed(words) = values else {
                 continue;
             };
             let others: Vec<_> = family.labels[*label]
@@ -205,40 +205,47 @@ async fn each_metric_is_exposed_as_it_is_listed() {
 }
 
 #[tokio::test]
-async fn both_forms_tell_the_same() {
-    let metrics = busy().await;
-    let samples = |form: Form| {
-        let text = metrics.text(form);
+async fn both_formats_have_the_same_samples() {
+    let metrics = full_metrics().await;
+    let samples = |format: ExpositionFormat| {
+        let text = metrics.text(format);
         text.lines()
             .filter(|l| !l.starts_with('#'))
             .map(str::to_owned)
             .collect::<BTreeSet<String>>()
     };
-    assert_eq!(samples(Form::Classic), samples(Form::OpenMetrics));
-    assert!(metrics.text(Form::OpenMetrics).ends_with("# EOF\n"));
+    assert_eq!(
+        samples(ExpositionFormat::Classic),
+        samples(ExpositionFormat::OpenMetrics)
+    );
+    assert!(
+        metrics
+            .text(ExpositionFormat::OpenMetrics)
+            .ends_with("# EOF\n")
+    );
 }
 
-/// What a cluster can be full of is in no label: pods, workloads, and what errors say. Namespaces are in one, of
-/// descheduler's, which is there on request.
+/// Labels must not contain values without a bound: pods, workloads and error messages. Only a metric under descheduler's
+/// name, exposed on request, has namespaces.
 #[tokio::test]
-async fn no_name_of_a_pod_and_no_text_of_an_error_is_a_label() {
-    let metrics = Metrics::new(&calls().await);
+async fn no_label_contains_a_pod_name_or_an_error_message() {
+    let metrics = Metrics::new(&failed_requests().await);
     let text = |pods: usize| {
         let cluster = format!(
             "node n1\n  secret*{pods} namespace=secret-space cpu=100m uses={}m\n  secret-bare namespace=secret-space bare uses=1\nnode n2",
             6000 / pods
         );
         let (policy, mut plan) = (parse(EVEN), Cluster::parse(&cluster).plan(EVEN));
-        // It names workloads, as many as the policy says.
+        // Right-sizing has labels with workload names, up to the number in the policy.
         plan.rightsizing.clear();
         metrics.plan(&plan, &policy);
-        for it in &plan.moves {
-            metrics.outcome(it, &Outcome::Failed("secret trouble".to_owned()));
+        for planned in &plan.moves {
+            metrics.outcome(planned, &Outcome::Failed("secret error".to_owned()));
         }
         for ending in [Ending::Helped, Ending::SameNode] {
             metrics.settled(&settled(ending, Some(Landed::Elsewhere)));
         }
-        metrics.text(Form::Classic)
+        metrics.text(ExpositionFormat::Classic)
     };
     let (few, many) = (text(30), text(60));
     assert!(!many.contains("secret"), "{many}");
@@ -246,10 +253,10 @@ async fn no_name_of_a_pod_and_no_text_of_an_error_is_a_label() {
 }
 
 #[test]
-fn what_will_be_counted_is_there_from_the_start() {
+fn counters_exist_from_the_start() {
     let metrics = Metrics::default();
     metrics.expect(&parse(POLICY));
-    let text = metrics.text(Form::Classic);
+    let text = metrics.text(ExpositionFormat::Classic);
     for series in [
         r#"evenkeel_evictions_total{strategy="LowNodeUtilization",outcome="evicted"} 0"#,
         r#"evenkeel_settled_moves_total{ending="same-node"} 0"#,
@@ -267,21 +274,21 @@ fn what_will_be_counted_is_there_from_the_start() {
 }
 
 #[test]
-fn the_words_of_labels_are_the_codes_of_the_types() {
-    let words = |name: &str, label: &str| {
-        let about = ALL.iter().find(|a| a.full_name() == name).unwrap();
-        let values = about
+fn label_values_are_the_codes_of_the_types() {
+    let fixed_values = |name: &str, label: &str| {
+        let info = ALL.iter().find(|a| a.full_name() == name).unwrap();
+        let values = info
             .labels
             .iter()
-            .find(|Label(l, _)| *l == label)
-            .map(|Label(_, values)| *values);
-        let Some(Values::These(words)) = values else {
-            panic!("{name} has no words for {label}")
+            .find(|MetricLabel(l, _)| *l == label)
+            .map(|MetricLabel(_, values)| *values);
+        let Some(LabelValues::Fixed(words)) = values else {
+            panic!("{name} has no fixed values for {label}")
         };
         words.to_vec()
     };
     assert_eq!(
-        words("evenkeel_evictions_total", "outcome"),
+        fixed_values("evenkeel_evictions_total", "outcome"),
         outcomes().iter().map(Outcome::code).collect::<Vec<_>>()
     );
     let endings = [
@@ -293,12 +300,12 @@ fn the_words_of_labels_are_the_codes_of_the_types() {
         Ending::NotReplaced,
     ];
     assert_eq!(
-        words("evenkeel_settled_moves_total", "ending"),
+        fixed_values("evenkeel_settled_moves_total", "ending"),
         endings.map(Ending::code)
     );
     let landed = [Landed::AsForeseen, Landed::Elsewhere, Landed::Unknown];
     assert_eq!(
-        words("evenkeel_landings_total", "forecast"),
+        fixed_values("evenkeel_landings_total", "forecast"),
         landed.map(Landed::code)
     );
     let phases = [
@@ -310,14 +317,14 @@ fn the_words_of_labels_are_the_codes_of_the_types() {
         Phase::Act,
     ];
     assert_eq!(
-        words("evenkeel_phase_duration_seconds", "phase"),
+        fixed_values("evenkeel_phase_duration_seconds", "phase"),
         phases.map(Phase::label)
     );
 }
 
-/// Of one node, what is read, what is smoothed and what is requested are three series; of a gpu nobody measures anything.
+/// The latest, the smoothed and the requested ratio of a node are three series. A gpu has no measurements.
 #[test]
-fn a_ratio_says_what_it_weighs_and_how_it_is_smoothed() {
+fn a_ratio_has_its_basis_and_its_smoothing_as_labels() {
     let metrics = Metrics::default();
     let policy = "
 usage: {smoothing: max}
@@ -325,7 +332,7 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, 
     let cluster =
         Cluster::parse("node n1 gpu=4\n  web cpu=1 gpu=1 uses=6\nnode n2 gpu=4 no-metrics");
     metrics.plan(&cluster.plan(policy), &parse(policy));
-    let text = metrics.text(Form::Classic);
+    let text = metrics.text(ExpositionFormat::Classic);
     let lines: Vec<&str> = text
         .lines()
         .filter_map(|l| l.strip_prefix("evenkeel_node_ratio"))
@@ -355,13 +362,13 @@ strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, nvidia.com/gpu: 10%}, 
 }
 
 #[test]
-fn what_is_known_of_the_cluster_halting_and_idling_is_told() {
+fn halted_plans_and_idle_strategies_are_exposed() {
     let metrics = Metrics::default();
     metrics.plan(
         &Cluster::parse("node n1\n  web cpu=1 uses=1\nnode n2").plan(EVEN),
         &parse(EVEN),
     );
-    let text = metrics.text(Form::Classic);
+    let text = metrics.text(ExpositionFormat::Classic);
     assert!(text.contains("\nevenkeel_halted 0\n"));
     let idle = r#"evenkeel_idle_strategies{strategy="LowNodeUtilization",pool="default",code="all-cold"} 1"#;
     assert!(text.contains(idle), "{text}");
@@ -369,14 +376,14 @@ fn what_is_known_of_the_cluster_halting_and_idling_is_told() {
         &Cluster::parse("node n1\n  web cpu=1 uses=1").plan(EVEN),
         &parse(EVEN),
     );
-    let text = metrics.text(Form::Classic);
+    let text = metrics.text(ExpositionFormat::Classic);
     assert!(
         text.contains("\nevenkeel_halted 1\n") && !text.contains("evenkeel_idle_strategies{"),
         "{text}"
     );
 }
 
-/// Where a replacement lands is compared with the forecast, that of its twins included.
+/// The forecast for identical replacements counts for each of them.
 #[test]
 fn landings_are_compared_with_the_forecast() {
     let policy = format!(
@@ -395,9 +402,9 @@ fn landings_are_compared_with_the_forecast() {
         );
         engine.intend(&snapshot, &moves[..2], noon());
         engine.reload(Ledger::parse(&engine.ledger().write()).unwrap());
-        for (it, to) in moves.iter().zip(to) {
-            engine.resolve(it, &Outcome::Evicted);
-            cluster.replace("default", &it.pod, to, crate::it::support::after(1));
+        for (planned, to) in moves.iter().zip(to) {
+            engine.resolve(planned, &Outcome::Evicted);
+            cluster.replace("default", &planned.pod, to, crate::it::support::after(1));
         }
         let settled = engine.settle(
             &cluster.snapshot(engine.policy()),
@@ -409,7 +416,7 @@ fn landings_are_compared_with_the_forecast() {
                 .entries()
                 .iter()
                 .all(|e| e.foreseen.is_empty()),
-            "what is settled needs no forecast"
+            "settled entries keep no forecast"
         );
         settled
             .iter()
@@ -423,63 +430,63 @@ fn landings_are_compared_with_the_forecast() {
 fn document() -> String {
     let mut doc = String::from(
         "# Metrics\n\n\
-        What `/metrics` tells, in the Prometheus text format, and in OpenMetrics to whoever asks for it. A test keeps this page as\n\
-        the program speaks. Ratios are shares of allocatable from 0 to 1; times are in seconds. No label holds the name of a pod or\n\
-        the text of an error, so that the number of series grows with nodes, pools and resources and with nothing else.\n",
+        `/metrics` exposes these metrics in the Prometheus text format, and in OpenMetrics to clients that accept it. A test keeps\n\
+        this page equal to the catalogue in the program. Ratios are shares of allocatable from 0 to 1; times are in seconds. No\n\
+        label contains a pod name or an error message. The number of series depends only on nodes, pools and resources.\n",
     );
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&ALL);
-    doc += "\n## By descheduler's names\n\n\
-        Beside the above with `run --descheduler-metrics`, and where `run` is started by descheduler's own `--policy-config-file`\n\
-        (`--descheduler-metrics=false` leaves them out). The names that descheduler 0.34 gave up are not served.\n";
+    doc += "\n## Under descheduler's names\n\n\
+        Exposed in addition with `run --descheduler-metrics`, or if `run` gets descheduler's flag `--policy-config-file`.\n\
+        `--descheduler-metrics=false` turns them off. Names that descheduler 0.34 removed are not exposed.\n";
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&DESCHEDULER);
-    doc += "\n## Labels\n\n| label | of | values |\n|---|---|---|\n";
-    let mut labels: BTreeMap<(&str, Values), Vec<String>> = BTreeMap::new();
-    for about in all() {
-        for Label(label, values) in about.labels {
+    doc += "\n## Labels\n\n| label | metrics | values |\n|---|---|---|\n";
+    let mut labels: BTreeMap<(&str, LabelValues), Vec<String>> = BTreeMap::new();
+    for info in all() {
+        for MetricLabel(label, values) in info.labels {
             labels
                 .entry((label, *values))
                 .or_default()
-                .push(format!("`{}`", about.full_name()));
+                .push(format!("`{}`", info.full_name()));
         }
     }
     for ((label, values), names) in labels {
         let values = match values {
-            Values::These(words) => words
+            LabelValues::Fixed(words) => words
                 .iter()
                 .map(|w| format!("`{w}`"))
                 .collect::<Vec<_>>()
                 .join(", "),
-            Values::Listed(page) => format!("the codes of [{page}]({page})"),
-            Values::Named(what) => what.to_owned(),
+            LabelValues::Codes(page) => format!("the codes of [{page}]({page})"),
+            LabelValues::Names(bound) => bound.to_owned(),
         };
         let _ = writeln!(doc, "| `{label}` | {} | {values} |", names.join(", "));
     }
     doc
 }
 
-fn rows(metrics: &[&About]) -> String {
+fn rows(metrics: &[&MetricInfo]) -> String {
     let mut out = String::new();
-    for about in metrics {
-        let labels: Vec<String> = about
+    for info in metrics {
+        let labels: Vec<String> = info
             .labels
             .iter()
-            .map(|Label(label, _)| format!("`{label}`"))
+            .map(|MetricLabel(label, _)| format!("`{label}`"))
             .collect();
-        let (name, kind) = (about.full_name(), about.kind.label());
+        let (name, kind) = (info.full_name(), info.kind.label());
         let _ = writeln!(
             out,
             "| `{name}` | {kind} | {} | {}. |",
             labels.join(", "),
-            about.help
+            info.help
         );
     }
     out
 }
 
 #[test]
-fn the_page_of_metrics_is_as_the_program_speaks() {
+fn the_page_of_metrics_matches_the_catalogue() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, document()).unwrap();
@@ -492,7 +499,7 @@ fn the_page_of_metrics_is_as_the_program_speaks() {
 }
 
 #[test]
-fn what_another_page_lists_is_there() {
+fn linked_sections_of_codes_exist() {
     let reasons =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reasons.md"))
             .unwrap();
@@ -502,8 +509,8 @@ fn what_another_page_lists_is_there() {
         .filter_map(|l| l.strip_prefix("## "))
         .map(anchor)
         .collect();
-    for Label(_, values) in all().flat_map(|a| a.labels) {
-        if let Values::Listed(page) = values {
+    for MetricLabel(_, values) in all().flat_map(|a| a.labels) {
+        if let LabelValues::Codes(page) = values {
             let wanted = page.strip_prefix("reasons.md#").unwrap();
             assert!(anchors.contains(wanted), "{page} is not in {anchors:?}");
         }
@@ -512,28 +519,27 @@ fn what_another_page_lists_is_there() {
 
 #[test]
 fn names_follow_the_conventions() {
-    for about in ALL {
+    for info in ALL {
         assert!(
-            about.kind != Kind::Counter || !about.name.ends_with("total"),
+            info.kind != MetricKind::Counter || !info.name.ends_with("total"),
             "{}",
-            about.name
+            info.name
         );
         assert!(
-            about.kind != Kind::Histogram || about.name.ends_with("_seconds"),
+            info.kind != MetricKind::Histogram || info.name.ends_with("_seconds"),
             "{}",
-            about.name
+            info.name
         );
         assert!(
-            !about.help.ends_with('.') && !about.help.contains(['\\', '\n']),
+            !info.help.ends_with('.') && !info.help.contains(['\\', '\n']),
             "{}",
-            about.help
+            info.help
         );
         assert!(
-            about
-                .help
+            info.help
                 .starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit()),
             "{}",
-            about.help
+            info.help
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What watches over it: the alerts, their page and their tests fit together, and the manifests find the pod.
+//! Alerts, their page and their tests are consistent, and the manifests find the pod.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -22,11 +22,11 @@ fn name(alert: &Value) -> &str {
 // ---- the alerts ----
 
 #[test]
-fn every_alert_says_what_is_wrong_how_bad_it_is_and_where_to_read_on() {
+fn every_alert_has_texts_a_severity_and_a_runbook() {
     for alert in alerts() {
         let name = name(&alert);
         assert!(name.starts_with("Evenkeel"), "{name}");
-        assert!(alert["for"].is_string(), "{name} fires at once");
+        assert!(alert["for"].is_string(), "{name} has no `for`");
         assert!(
             ["info", "warning"].contains(&alert["labels"]["severity"].as_str().unwrap()),
             "{name}"
@@ -47,13 +47,13 @@ fn every_alert_says_what_is_wrong_how_bad_it_is_and_where_to_read_on() {
                 .iter()
                 .next()
                 .is_some(),
-            "{name} asks for nothing of ours"
+            "{name} uses none of our metrics"
         );
     }
 }
 
 #[test]
-fn the_page_of_alerts_has_each_of_them_and_no_other() {
+fn the_page_of_alerts_has_exactly_the_alerts() {
     let page = read("docs/alerts.md");
     let mut sections: BTreeMap<&str, &str> = BTreeMap::new();
     for section in page.split("\n### ").skip(1) {
@@ -74,22 +74,22 @@ fn the_page_of_alerts_has_each_of_them_and_no_other() {
             name(alert)
         );
     }
-    // What it says of codes is so.
+    // Every code on the page exists.
     let reasons = read("docs/reasons.md");
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     for code in rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)) {
         let ends = endings().iter().any(|(ending, _)| *ending == code);
         assert!(
             ends || reasons.contains(&format!("| `{code}` |")),
-            "{code} is no code"
+            "unknown code {code}"
         );
     }
 }
 
 #[test]
-fn every_alert_is_tested_to_fire_and_not_to() {
+fn every_alert_has_a_test_that_fires_and_one_that_does_not() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules");
-    let (mut fires, mut rests) = (BTreeSet::new(), BTreeSet::new());
+    let (mut firing, mut silent) = (BTreeSet::new(), BTreeSet::new());
     for file in std::fs::read_dir(folder).unwrap() {
         let tests = document(&format!(
             "tests/rules/{}",
@@ -101,17 +101,17 @@ fn every_alert_is_tested_to_fire_and_not_to() {
             .iter()
             .flat_map(|t| t["alert_rule_test"].as_array().unwrap());
         for test in all {
-            let silent = test["exp_alerts"].as_array().unwrap().is_empty();
+            let is_silent = test["exp_alerts"].as_array().unwrap().is_empty();
             let name = test["alertname"].as_str().unwrap().to_owned();
-            if silent {
-                rests.insert(name)
+            if is_silent {
+                silent.insert(name)
             } else {
-                fires.insert(name)
+                firing.insert(name)
             };
         }
     }
     let names: BTreeSet<String> = alerts().iter().map(|a| name(a).to_owned()).collect();
-    assert_eq!((&fires, &rests), (&names, &names));
+    assert_eq!((&firing, &silent), (&names, &names));
 }
 
 fn endings() -> Vec<(&'static str, bool)> {
@@ -129,7 +129,7 @@ fn endings() -> Vec<(&'static str, bool)> {
 }
 
 #[test]
-fn the_alert_counts_the_endings_for_which_a_workload_rests() {
+fn the_alert_counts_the_endings_that_make_a_workload_rest() {
     let alerts = alerts();
     let alert = alerts
         .iter()
@@ -153,7 +153,7 @@ fn the_alert_counts_the_endings_for_which_a_workload_rests() {
 #[test]
 fn the_service_and_the_service_monitor_find_the_pod() {
     let kustomization = document("deploy/base/kustomization.yaml");
-    // These labels are put on the pods, for `includeTemplates` says so.
+    // `includeTemplates` adds these labels to the pods.
     let labels = &kustomization["labels"][0];
     assert_eq!(labels["includeTemplates"], true);
     let service = document(&format!("{FOLDER}/service.yaml"));
@@ -165,11 +165,11 @@ fn the_service_and_the_service_monitor_find_the_pod() {
         .unwrap()
         .clone();
     let port = &service["spec"]["ports"][0];
-    let of_the_pod = ports
+    let pod_port = ports
         .iter()
         .find(|p| p["name"] == port["targetPort"])
         .unwrap();
-    assert_eq!(port["port"], of_the_pod["containerPort"]);
+    assert_eq!(port["port"], pod_port["containerPort"]);
 
     let monitor = document(&format!("{FOLDER}/servicemonitor.yaml"));
     assert_eq!(
@@ -186,12 +186,12 @@ fn the_service_and_the_service_monitor_find_the_pod() {
         (&endpoint["port"], endpoint["path"].as_str()),
         (&port["name"], Some("/metrics"))
     );
-    // Otherwise the namespace of a workload would be taken for that of the pod that is scraped.
+    // Without it, Prometheus would replace a workload's namespace by the one of the scraped pod.
     assert_eq!(endpoint["honorLabels"], true);
 }
 
 #[test]
-fn only_who_asks_for_monitoring_needs_the_operator() {
+fn only_the_monitoring_component_needs_the_operator() {
     let component = document(&format!("{FOLDER}/kustomization.yaml"));
     assert_eq!(component["kind"], "Component");
     let listed: BTreeSet<&str> = component["resources"]
@@ -207,9 +207,12 @@ fn only_who_asks_for_monitoring_needs_the_operator() {
     let files: BTreeSet<String> = files.filter(|f| f != "kustomization.yaml").collect();
     assert_eq!(listed, files.iter().map(String::as_str).collect());
     for file in &files {
-        let it = document(&format!("{FOLDER}/{file}"));
+        let object = document(&format!("{FOLDER}/{file}"));
         assert_eq!(
-            (&it["metadata"]["name"], &it["metadata"]["namespace"]),
+            (
+                &object["metadata"]["name"],
+                &object["metadata"]["namespace"]
+            ),
             (&"evenkeel".into(), &"kube-system".into())
         );
     }
@@ -217,11 +220,11 @@ fn only_who_asks_for_monitoring_needs_the_operator() {
         let text = read(&format!("deploy/{other}/kustomization.yaml"));
         assert!(
             !text.contains("monitoring"),
-            "deploy/{other} asks for it not_selected"
+            "deploy/{other} uses the monitoring component"
         );
     }
     assert!(
         read("deploy/README.md").contains("components/monitoring"),
-        "deploy/README.md does not speak of it"
+        "deploy/README.md does not mention the component"
     );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::daemon::telemetry::metrics::{Form, Metrics};
+use evenkeel::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{Plan, Rightsizing};
@@ -193,7 +193,7 @@ fn json_has_amounts_in_the_format_of_a_manifest() {
 fn metrics_count_all_workloads_and_name_the_worst() {
     let metrics = Metrics::default();
     let of_rightsizing = || {
-        let text = metrics.text(Form::Classic);
+        let text = metrics.text(ExpositionFormat::Classic);
         text.lines()
             .filter(|l| l.starts_with("evenkeel_rightsizing"))
             .map(str::to_owned)

@@ -1,11 +1,11 @@
-//! The queries of the dashboard and the alerts.
+//! Parses the queries of the dashboard and of the alerts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// The file with the alert rules.
+/// File of the alert rules.
 pub(crate) const RULES: &str = "deploy/components/monitoring/prometheusrule.yaml";
 
 /// Returns the dashboard.
@@ -19,19 +19,19 @@ pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// One query of a panel.
+/// A query of a panel.
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
-    /// The title of the panel.
+    /// The panel.
     pub(crate) panel: Value,
-    /// The position of the query among the panel's targets.
+    /// The target with the query.
     pub(crate) target: Value,
-    /// The PromQL text with variables.
+    /// PromQL with variables.
     pub(crate) expr: String,
 }
 
 impl Query {
-    /// The labels in the legend of its series.
+    /// Returns the labels in the legend.
     pub(crate) fn legend(&self) -> Vec<&str> {
         let legend = self.target["legendFormat"].as_str().unwrap();
         legend
@@ -42,7 +42,7 @@ impl Query {
     }
 }
 
-/// Returns every query of every panel, and the annotation queries.
+/// Returns the queries of all panels and annotations.
 pub(crate) fn queries() -> Vec<Query> {
     let of_panel = |panel: Value| {
         let targets = panel["targets"].as_array().cloned().unwrap_or_default();
@@ -85,17 +85,17 @@ pub(crate) fn queries() -> Vec<Query> {
 /// A variable with values from Prometheus: `label_values(selector, label)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
-    /// Its name.
+    /// Name of the variable.
     pub(crate) name: String,
-    /// The selector of the series.
+    /// Selector of the series.
     pub(crate) selector: String,
-    /// The label.
+    /// Label of the series.
     pub(crate) label: String,
-    /// The value that stands for all values, if that can be chosen.
+    /// Value for "All", if it can be chosen.
     pub(crate) all: Option<String>,
 }
 
-/// Returns every such variable, in the order in which Grafana evaluates them.
+/// Returns these variables in the order in which Grafana queries them.
 pub(crate) fn variables() -> Vec<Variable> {
     let dashboard = dashboard();
     let list = dashboard["templating"]["list"]
@@ -103,32 +103,35 @@ pub(crate) fn variables() -> Vec<Variable> {
         .unwrap()
         .iter()
         .filter(|v| v["type"] == "query");
-    let variable = |it: &Value| {
-        let query = it["query"]["query"].as_str().unwrap();
-        assert_eq!(it["definition"], query, "definition and query differ");
+    let variable = |entry: &Value| {
+        let query = entry["query"]["query"].as_str().unwrap();
+        assert_eq!(
+            entry["definition"], query,
+            "what is shown is not what is asked"
+        );
         let inner = query
             .strip_prefix("label_values(")
             .and_then(|q| q.strip_suffix(')'))
             .expect("label_values(…)");
         let (selector, label) = inner.rsplit_once(", ").expect("a selector and a label");
         Variable {
-            name: it["name"].as_str().unwrap().to_owned(),
+            name: entry["name"].as_str().unwrap().to_owned(),
             selector: selector.to_owned(),
             label: label.to_owned(),
-            all: it["allValue"].as_str().map(str::to_owned),
+            all: entry["allValue"].as_str().map(str::to_owned),
         }
     };
     list.map(variable).collect()
 }
 
-/// Returns the rule groups in the format of a Prometheus rule file.
+/// Returns the groups in the format of a Prometheus rule file.
 pub(crate) fn groups() -> Value {
     let rule: Value =
         serde_saphyr::from_str(&read(RULES)).unwrap_or_else(|e| panic!("{RULES}: {e}"));
     rule["spec"].clone()
 }
 
-/// Returns every alert.
+/// Returns all alerts.
 pub(crate) fn alerts() -> Vec<Value> {
     let groups = groups();
     groups["groups"]
@@ -139,7 +142,7 @@ pub(crate) fn alerts() -> Vec<Value> {
         .collect()
 }
 
-/// Returns the queries of an alert: its expression and the lookups in its annotations.
+/// Returns the queries of an alert: its expression, and the queries in its annotations.
 pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
     let annotations = alert["annotations"].as_object().unwrap().values();
     let texts = annotations.map(|text| text.as_str().unwrap().replace("=%q", "=~\".*\""));
@@ -152,14 +155,14 @@ pub(crate) fn asked_by(alert: &Value) -> Vec<String> {
 /// A selector of series in a query.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Selector {
-    /// The metric; empty if the matchers name it.
+    /// Name of the metric; empty if the matchers name it.
     pub(crate) metric: String,
     /// Label, operator and value.
     pub(crate) matchers: Vec<(String, String, String)>,
 }
 
 impl Selector {
-    /// Returns the selector as PromQL.
+    /// Returns the selector in PromQL.
     pub(crate) fn text(&self) -> String {
         let matchers: Vec<String> = self
             .matchers
@@ -170,8 +173,7 @@ impl Selector {
     }
 }
 
-/// Returns every selector of an evenkeel metric. It recognises the PromQL that the dashboard and
-/// alerts use.
+/// Returns all selectors of our metrics. Parses only the part of PromQL that our queries use.
 pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
     let mut found = BTreeSet::new();
     for (at, _) in query.match_indices("evenkeel_") {
@@ -182,7 +184,7 @@ pub(crate) fn selectors(query: &str) -> BTreeSet<Selector> {
         let (metric, rest) = rest.split_at(end);
         let inner = rest
             .strip_prefix('{')
-            .map(|inner| &inner[..inner.find('}').expect("a brace that ends it")]);
+            .map(|inner| &inner[..inner.find('}').expect("a closing brace")]);
         found.insert(Selector {
             metric: metric.to_owned(),
             matchers: inner.map(matchers).unwrap_or_default(),
@@ -195,7 +197,7 @@ fn matchers(inner: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     let mut rest = inner;
     while let Some((before, after)) = rest.split_once('"') {
-        let (value, more) = after.split_once('"').expect("a quote that ends it");
+        let (value, more) = after.split_once('"').expect("a closing quote");
         let at = before.find(['=', '!']).expect("an operator");
         let (label, operator) = before.split_at(at);
         found.push((

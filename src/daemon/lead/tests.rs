@@ -1,11 +1,11 @@
-//! What is done, and what is left undone, when the lead is won and lost.
+//! Actions of an instance before, while and after it leads.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Candidate, Daemon, Lead, Stage, Steered};
+use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole, Steered};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::evict::tests::planned;
@@ -13,9 +13,9 @@ use crate::cluster::lease::tests::FakeElection;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::cycle::Cycle;
 use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::metrics::{Form, Metrics};
+use crate::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
 use crate::daemon::telemetry::status::Board;
-use crate::daemon::{Feed, Told as Said};
+use crate::daemon::{LogState, UsagePoller};
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
@@ -23,22 +23,22 @@ use crate::policy::Policy;
 
 const LEDGER: &str = r#"{"entries":[],"resting":{"shop/Deployment/web":{"attempt":"2026-11-21T12:00:00Z","until":"2026-11-21T13:00:00Z","useless":1}},"version":1}"#;
 
-type Answer = (u16, String);
+type Response = (u16, String);
 
-/// A daemon that is a candidate, an engine that knows nothing, who decides the election, and what was asked.
-struct Play {
+/// A daemon that is a candidate, an empty engine, control over the election, and the requests so far.
+struct LeadFixture {
     daemon: Daemon,
     engine: Engine,
     ruler: Arc<Mutex<FakeElection>>,
     asked: ApiRequests,
 }
 
-impl Play {
-    /// Requests about the ledger are answered so; each eviction is granted, and the lead is lost with this one.
-    async fn new(ledger: Answer, last: usize) -> Self {
+impl LeadFixture {
+    /// Responds to requests for the ledger like this and grants each eviction. The eviction with number `last` loses the lead.
+    async fn new(ledger: Response, last: usize) -> Self {
         let (ruler, leadership) = FakeElection::new();
         let ruler = Arc::new(Mutex::new(ruler));
-        let (lord, evictions) = (Arc::clone(&ruler), Arc::new(Mutex::new(0)));
+        let (election, evictions) = (Arc::clone(&ruler), Arc::new(Mutex::new(0)));
         let (client, asked) = fake(move |_, uri, _| {
             if uri.contains("/configmaps") {
                 return ledger.clone();
@@ -47,7 +47,7 @@ impl Play {
                 let mut evictions = evictions.lock().unwrap();
                 *evictions += 1;
                 if *evictions == last {
-                    lord.lock().unwrap().depose();
+                    election.lock().unwrap().depose();
                 }
             }
             (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
@@ -55,27 +55,27 @@ impl Play {
         .await;
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
-        let candidate = Candidate {
+        let candidate = ElectionCandidate {
             leadership,
-            stage: Stage::Over,
+            stage: ElectionStage::Over,
             term: None,
-            trouble: None,
-            told: None,
+            load_error: None,
+            logged: None,
         };
         let daemon = Daemon {
-            usage: Feed::new(&policy.usage, &client),
+            usage: UsagePoller::new(&policy.usage, &client),
             store: LedgerStore::new(client.clone(), "system", "ledger"),
             cluster: Cluster::new(client),
             health: Health::default(),
             metrics: Metrics::default(),
             dry_run: false,
             instance: "evenkeel-0".to_owned(),
-            told: Said::default(),
+            log_state: LogState::default(),
             steered: Steered::default(),
             board: Board::default(),
-            lead: Lead(Some(candidate)),
+            lead: LeaderRole(Some(candidate)),
         };
-        Play {
+        LeadFixture {
             daemon,
             engine: Engine::new(policy, Ledger::default()),
             ruler,
@@ -84,31 +84,31 @@ impl Play {
     }
 
     async fn leading(last: usize) -> Self {
-        let mut play = Play::new(kept(LEDGER), last).await;
-        play.ruler.lock().unwrap().elect();
-        assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
-        play.asked.lock().unwrap().clear();
-        play
+        let mut fixture = LeadFixture::new(stored(LEDGER), last).await;
+        fixture.ruler.lock().unwrap().elect();
+        assert!(fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
+        fixture.asked.lock().unwrap().clear();
+        fixture
     }
 
-    /// How many requests there were by this method to paths with these words.
-    fn asked(&self, method: &str, words: &str) -> usize {
+    /// Number of requests with this method whose path contains this text.
+    fn requests(&self, method: &str, text: &str) -> usize {
         let asked = self.asked.lock().unwrap();
         asked
             .iter()
-            .filter(|(how, uri, _)| how == method && uri.contains(words))
+            .filter(|(how, uri, _)| how == method && uri.contains(text))
             .count()
     }
 
-    fn says(&self, leader: u8) -> bool {
+    fn exposes_leader(&self, leader: u8) -> bool {
         self.daemon
             .metrics
-            .text(Form::Classic)
+            .text(ExpositionFormat::Classic)
             .contains(&format!("evenkeel_leader {leader}\n"))
     }
 }
 
-fn kept(ledger: &str) -> Answer {
+fn stored(ledger: &str) -> Response {
     (200, json!({"metadata": {"name": "ledger", "resourceVersion": "7"}, "data": {"ledger.json": ledger}}).to_string())
 }
 
@@ -123,56 +123,58 @@ fn moves(count: usize) -> Vec<Move> {
 }
 
 #[tokio::test]
-async fn whoever_takes_over_reads_the_ledger_first() {
-    let mut play = Play::new(kept(LEDGER), 0).await;
-    assert!(!play.daemon.take_lead(&mut play.engine).await.unwrap());
-    assert!(!play.daemon.lead.holds() && play.says(0));
+async fn a_new_leader_reads_the_ledger_first() {
+    let mut fixture = LeadFixture::new(stored(LEDGER), 0).await;
+    assert!(!fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
+    assert!(!fixture.daemon.lead.holds() && fixture.exposes_leader(0));
     assert!(
-        play.asked.lock().unwrap().is_empty(),
-        "who stands by asks for nothing"
+        fixture.asked.lock().unwrap().is_empty(),
+        "a standby sends no request"
     );
-    play.ruler.lock().unwrap().elect();
-    assert!(!play.daemon.lead.holds(), "the ledger has not been read");
-    assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
-    assert!(play.daemon.lead.holds() && play.says(1));
-    assert_eq!(play.engine.ledger().write(), LEDGER);
+    fixture.ruler.lock().unwrap().elect();
+    assert!(!fixture.daemon.lead.holds(), "the ledger has not been read");
+    assert!(fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
+    assert!(fixture.daemon.lead.holds() && fixture.exposes_leader(1));
+    assert_eq!(fixture.engine.ledger().write(), LEDGER);
     assert!(
-        !play.daemon.take_lead(&mut play.engine).await.unwrap(),
-        "it leads already"
+        !fixture.daemon.take_lead(&mut fixture.engine).await.unwrap(),
+        "already leading"
     );
-    // Lost and won again: others may have written meanwhile.
-    play.ruler.lock().unwrap().elect();
-    assert!(!play.daemon.lead.holds());
-    assert!(play.daemon.take_lead(&mut play.engine).await.unwrap());
-    assert_eq!(play.asked("GET", "/configmaps/ledger"), 2);
+    // Lost and won again: another leader may have written the ledger meanwhile.
+    fixture.ruler.lock().unwrap().elect();
+    assert!(!fixture.daemon.lead.holds());
+    assert!(fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
+    assert_eq!(fixture.requests("GET", "/configmaps/ledger"), 2);
 }
 
 #[tokio::test]
-async fn without_the_ledger_nobody_leads() {
-    let mut play = Play::new(status(500, "etcd is away"), 0).await;
-    play.ruler.lock().unwrap().elect();
-    assert!(!play.daemon.take_lead(&mut play.engine).await.unwrap());
-    assert!(!play.daemon.lead.holds() && play.says(0));
-    let trouble = play.daemon.lead.trouble().unwrap();
+async fn an_instance_without_the_ledger_does_not_lead() {
+    let mut fixture = LeadFixture::new(status(500, "etcd is away"), 0).await;
+    fixture.ruler.lock().unwrap().elect();
+    assert!(!fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
+    assert!(!fixture.daemon.lead.holds() && fixture.exposes_leader(0));
+    let reason = fixture.daemon.lead.error().unwrap();
     assert_eq!(
-        trouble,
+        reason,
         "the ledger: cannot get configmap system/ledger: etcd is away"
     );
-    let mut play = Play::new(kept("scribbles"), 0).await;
-    play.ruler.lock().unwrap().elect();
-    let error = play.daemon.take_lead(&mut play.engine).await.unwrap_err();
+    let mut fixture = LeadFixture::new(stored("scribbles"), 0).await;
+    fixture.ruler.lock().unwrap().elect();
+    let error = fixture
+        .daemon
+        .take_lead(&mut fixture.engine)
+        .await
+        .unwrap_err();
     assert!(
-        error
-            .to_string()
-            .starts_with("the ledger cannot be read, so nothing may be evicted: "),
+        error.to_string().starts_with("cannot parse the ledger: "),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn what_is_left_of_a_plan_is_not_tried_once_the_lead_is_lost() {
-    let mut play = Play::leading(2).await;
-    let outcomes = Cycle::new(&mut play.daemon, &mut play.engine)
+async fn the_rest_of_a_plan_is_not_tried_once_the_lead_is_lost() {
+    let mut fixture = LeadFixture::leading(2).await;
+    let outcomes = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
         .act(&moves(4))
         .await;
     assert_eq!(
@@ -184,33 +186,35 @@ async fn what_is_left_of_a_plan_is_not_tried_once_the_lead_is_lost() {
             Outcome::Untried
         ]
     );
-    assert_eq!(play.asked("POST", "/eviction"), 2);
+    assert_eq!(fixture.requests("POST", "/eviction"), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deadline_that_has_passed_is_a_lost_lead_though_nobody_says_so() {
-    let mut play = Play::leading(0).await;
-    // As by SIGSTOP.
+async fn a_lead_is_lost_when_its_deadline_passes_unnoticed() {
+    let mut fixture = LeadFixture::leading(0).await;
+    // As if the process had been stopped by SIGSTOP.
     tokio::time::advance(Duration::from_secs(11)).await;
-    let outcomes = Cycle::new(&mut play.daemon, &mut play.engine)
+    let outcomes = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
         .act(&moves(2))
         .await;
     assert_eq!(
-        (outcomes, play.asked("POST", "")),
+        (outcomes, fixture.requests("POST", "")),
         (vec![Outcome::Untried, Outcome::Untried], 0)
     );
 }
 
 #[tokio::test]
-async fn whoever_has_lost_the_lead_writes_no_ledger_and_touches_no_taint() {
+async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
     for lost in [false, true] {
-        let mut play = Play::leading(0).await;
+        let mut fixture = LeadFixture::leading(0).await;
         if lost {
-            play.ruler.lock().unwrap().depose();
+            fixture.ruler.lock().unwrap().depose();
         }
-        let saved = Cycle::new(&mut play.daemon, &mut play.engine).save().await;
+        let saved = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
+            .save()
+            .await;
         assert_eq!(
-            (saved.err(), play.asked("PUT", "")),
+            (saved.err(), fixture.requests("PUT", "")),
             (lost.then_some(StoreError::NotLeading), usize::from(!lost))
         );
         let action = SteerAction::Add(SteerValue::Hot);
@@ -219,7 +223,7 @@ async fn whoever_has_lost_the_lead_writes_no_ledger_and_touches_no_taint() {
             action,
             why: SteerReason::Ending,
         }];
-        play.daemon.steer(taint.iter()).await;
-        assert_eq!(play.asked("GET", "/nodes"), usize::from(!lost));
+        fixture.daemon.steer(taint.iter()).await;
+        assert_eq!(fixture.requests("GET", "/nodes"), usize::from(!lost));
     }
 }

@@ -1,4 +1,4 @@
-//! The probes over TLS, with a certificate of our own making, where a manifest of descheduler asks for them.
+//! Probes over TLS with a self-signed certificate, as descheduler's manifests expect.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,29 +14,29 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::server::TlsStream;
 
-/// A client that takes longer to greet holds up the others no further.
-const GREETING: Duration = Duration::from_secs(2);
+/// Longest TLS handshake. A slower client is dropped, because it blocks the others.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Accepts TLS connections.
+/// Listener for TLS connections.
 pub struct TlsListener {
     tcp: TcpListener,
     acceptor: TlsAcceptor,
 }
 
 impl TlsListener {
-    /// Binds the address, and makes a key and a certificate that nobody has signed, as descheduler does: the kubelet does
-    /// not verify the certificate of a probe.
+    /// Binds the address and creates a key and a self-signed certificate, as descheduler does. The kubelet does not verify
+    /// certificates of probes.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
-        let made =
+        let generated =
             rcgen::generate_simple_self_signed(["evenkeel".to_owned(), "localhost".to_owned()]);
-        let made = made.map_err(io::Error::other)?;
-        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let generated = generated.map_err(io::Error::other)?;
+        let key = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|builder| {
                 builder
                     .with_no_client_auth()
-                    .with_single_cert(vec![made.cert.der().clone()], key)
+                    .with_single_cert(vec![generated.cert.der().clone()], key)
             });
         let acceptor = TlsAcceptor::from(Arc::new(config.map_err(io::Error::other)?));
         Ok(TlsListener {
@@ -52,10 +52,10 @@ impl Listener for TlsListener {
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
-            let (stream, from) = Listener::accept(&mut self.tcp).await;
-            // Whoever speaks no TLS is let go.
-            if let Ok(Ok(stream)) = timeout(GREETING, self.acceptor.accept(stream)).await {
-                return (stream, from);
+            let (stream, peer) = Listener::accept(&mut self.tcp).await;
+            // A client without TLS is dropped.
+            if let Ok(Ok(stream)) = timeout(HANDSHAKE_TIMEOUT, self.acceptor.accept(stream)).await {
+                return (stream, peer);
             }
         }
     }
@@ -77,19 +77,19 @@ mod tests {
     use crate::daemon::telemetry::{Health, serve};
 
     #[tokio::test]
-    async fn whoever_speaks_tls_is_answered_and_others_do_no_harm() {
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    async fn tls_clients_get_a_response_and_plain_ones_do_not_block_them() {
+        let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let mut listener = TlsListener::bind("127.0.0.1:0".parse().unwrap())
             .await
             .unwrap();
-        // With a certificate that the test knows, so that its client can trust it.
-        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        // Replaces the certificate by one that the test client trusts.
+        let key = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap();
         let config = config
             .with_no_client_auth()
-            .with_single_cert(vec![made.cert.der().clone()], key)
+            .with_single_cert(vec![generated.cert.der().clone()], key)
             .unwrap();
         listener.acceptor = TlsAcceptor::from(Arc::new(config));
         let address = listener.local_addr().unwrap();
@@ -103,7 +103,7 @@ mod tests {
             .await
             .unwrap();
         let mut roots = RootCertStore::empty();
-        roots.add(made.cert.der().clone()).unwrap();
+        roots.add(generated.cert.der().clone()).unwrap();
         let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap();

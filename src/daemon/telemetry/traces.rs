@@ -36,7 +36,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Default service name.
 const SERVICE: &str = "evenkeel";
 
-/// What traces contain and where they go.
+/// Attributes, sampling and destination of traces.
 #[derive(Clone, Debug)]
 pub struct TraceSettings {
     /// The collector.

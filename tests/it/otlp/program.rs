@@ -68,7 +68,7 @@ impl Program {
         );
         std::fs::write(&kubeconfig, text).unwrap();
         let mut command = Command::new(PROGRAM);
-        // Whoever runs the tests may have traces of their own.
+        // The environment of the tests must not change the program's traces.
         for (name, _) in
             std::env::vars().filter(|(name, _)| name.starts_with("OTEL_") || name == "RUST_LOG")
         {
@@ -94,7 +94,7 @@ impl Program {
         }
     }
 
-    /// One that ends after one cycle.
+    /// A process that ends after one cycle.
     pub(super) fn once(server: &ApiServer) -> Self {
         let mut program = Program::daemon(server);
         program.command.arg("--once");

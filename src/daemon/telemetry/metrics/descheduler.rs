@@ -1,6 +1,6 @@
-//! The names under which descheduler is scraped, so that its dashboards and alerts go on working.
+//! Metrics under descheduler's names, so that dashboards and alerts for descheduler continue to work.
 //!
-//! Only what is measured here too is told. The names that descheduler 0.34 gave up are not served.
+//! Covers only what evenkeel measures as well. Names that descheduler 0.34 removed are not exposed.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::catalogue;
-use super::families::{Durations, add, register};
+use super::catalogue::{DESCHEDULER_PREFIX, descheduler_names};
+use super::registration::{Durations, add, register};
 use crate::model::plan::{Move, Outcome};
 
-/// What descheduler would show.
+/// The metrics of descheduler.
 #[derive(Clone, Debug)]
-pub(super) struct Descheduler {
+pub(super) struct DeschedulerMetrics {
     pub(super) registry: Arc<Registry>,
     evicted: Family<EvictedLabels, Counter>,
     cycle: Histogram,
-    strategies: Durations<StrategyLabels>,
+    strategies: Durations<ProfileStrategyLabels>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -35,29 +35,29 @@ struct EvictedLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StrategyLabels {
+struct ProfileStrategyLabels {
     strategy: &'static str,
     profile: String,
 }
 
-impl Descheduler {
+impl DeschedulerMetrics {
     pub(super) fn new() -> Self {
-        let mut r = Registry::with_prefix(catalogue::DESCHEDULER_PREFIX);
+        let mut r = Registry::with_prefix(DESCHEDULER_PREFIX);
         let build: Family<Vec<(&str, &str)>, Gauge> =
-            register(&mut r, &catalogue::DESCHEDULER_BUILD_INFO);
-        // descheduler's own is 0 too.
+            register(&mut r, &descheduler_names::BUILD_INFO);
+        // Descheduler sets its gauge to 0 as well.
         let version = concat!("evenkeel ", env!("CARGO_PKG_VERSION"));
         build
             .get_or_create(&vec![("DeschedulerVersion", version)])
             .set(0);
-        let evicted = register(&mut r, &catalogue::DESCHEDULER_EVICTED);
-        let cycle = add(&mut r, &catalogue::DESCHEDULER_LOOP, durations());
+        let evicted = register(&mut r, &descheduler_names::EVICTED);
+        let cycle = add(&mut r, &descheduler_names::LOOP, durations());
         let strategies = add(
             &mut r,
-            &catalogue::DESCHEDULER_STRATEGY,
+            &descheduler_names::STRATEGY_DURATION,
             Family::new_with_constructor(durations as fn() -> _),
         );
-        Descheduler {
+        DeschedulerMetrics {
             registry: Arc::new(r),
             evicted,
             cycle,
@@ -65,8 +65,8 @@ impl Descheduler {
         }
     }
 
-    /// What was not tried is not told: descheduler counts calls.
-    pub(super) fn outcome(&self, it: &Move, outcome: &Outcome) {
+    /// Counts a request. Evictions that were not tried are left out, because descheduler counts requests.
+    pub(super) fn outcome(&self, planned: &Move, outcome: &Outcome) {
         let result = match outcome {
             Outcome::Evicted => "success",
             Outcome::Refused(_)
@@ -78,10 +78,10 @@ impl Descheduler {
         };
         let labels = EvictedLabels {
             result,
-            strategy: it.strategy,
-            profile: it.profile.clone(),
-            namespace: it.namespace.clone(),
-            node: it.node.clone(),
+            strategy: planned.strategy,
+            profile: planned.profile.clone(),
+            namespace: planned.namespace.clone(),
+            node: planned.node.clone(),
         };
         self.evicted.get_or_create(&labels).inc();
     }
@@ -91,7 +91,7 @@ impl Descheduler {
     }
 
     pub(super) fn strategy(&self, strategy: &'static str, profile: &str, took: SignedDuration) {
-        let labels = StrategyLabels {
+        let labels = ProfileStrategyLabels {
             strategy,
             profile: profile.to_owned(),
         };
@@ -101,7 +101,7 @@ impl Descheduler {
     }
 }
 
-/// The bounds that descheduler has.
+/// Descheduler's buckets.
 fn durations() -> Histogram {
     Histogram::new([
         0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0,

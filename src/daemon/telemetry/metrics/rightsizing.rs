@@ -1,4 +1,4 @@
-//! What is advised about requests, in figures: how many workloads, and of the worst what they request and had better request.
+//! Metrics of right-sizing: the number of workloads, and current and recommended requests of the worst of them.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
@@ -8,14 +8,15 @@ use prometheus_client::registry::Registry;
 use crate::model::plan::{Rightsizing, Suggestion};
 use crate::values::Amount;
 
-use super::catalogue;
-use super::families::{Fraction, register};
+use super::catalogue::plan;
+use super::registration::{FloatGauge, register};
 
+/// Metrics of right-sizing.
 #[derive(Clone, Debug)]
-pub(super) struct AdviceMetrics {
+pub(super) struct RightsizingMetrics {
     workloads: Family<DirectionLabels, Gauge>,
-    request: Family<WorkloadLabels, Fraction>,
-    suggested: Family<WorkloadLabels, Fraction>,
+    request: Family<WorkloadLabels, FloatGauge>,
+    suggested: Family<WorkloadLabels, FloatGauge>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -33,35 +34,35 @@ struct WorkloadLabels {
     unit: &'static str,
 }
 
-impl AdviceMetrics {
+impl RightsizingMetrics {
     pub(super) fn register(r: &mut Registry) -> Self {
-        AdviceMetrics {
-            workloads: register(r, &catalogue::ADVICE_WORKLOADS),
-            request: register(r, &catalogue::ADVICE_REQUEST),
-            suggested: register(r, &catalogue::ADVICE_SUGGESTED),
+        RightsizingMetrics {
+            workloads: register(r, &plan::RIGHTSIZING_WORKLOADS),
+            request: register(r, &plan::RIGHTSIZING_REQUEST),
+            suggested: register(r, &plan::RIGHTSIZING_SUGGESTED),
         }
     }
 
-    /// Takes in the last rightsizing: all of it in the counts, and of single workloads the first so many, for a label that
-    /// knows no bound would burden Prometheus.
-    pub(super) fn take(&self, rightsizing: &[Rightsizing], top: u32) {
+    /// Shows the last result. All workloads are counted, but only the first `top` have their own series, because an
+    /// unbounded label would overload Prometheus.
+    pub(super) fn set(&self, rightsizing: &[Rightsizing], top: u32) {
         self.workloads.clear();
         self.request.clear();
         self.suggested.clear();
-        for (resource, it) in rightsizing.iter().flat_map(|a| &a.resources) {
+        for (resource, suggestion) in rightsizing.iter().flat_map(|workload| &workload.resources) {
             self.workloads
                 .get_or_create(&DirectionLabels {
                     resource,
-                    direction: it.direction.code(),
+                    direction: suggestion.direction.code(),
                 })
                 .inc();
         }
-        for it in rightsizing
+        for workload in rightsizing
             .iter()
             .take(usize::try_from(top).unwrap_or(usize::MAX))
         {
-            for suggestion in it.resources.values() {
-                let labels = labels(it, suggestion);
+            for suggestion in workload.resources.values() {
+                let labels = labels(workload, suggestion);
                 let request = suggestion.request.unwrap_or_default();
                 self.request
                     .get_or_create(&labels)
@@ -74,17 +75,21 @@ impl AdviceMetrics {
     }
 }
 
-fn labels(it: &Rightsizing, of: &Suggestion) -> WorkloadLabels {
+fn labels(rightsizing: &Rightsizing, suggestion: &Suggestion) -> WorkloadLabels {
     WorkloadLabels {
-        namespace: it.workload.namespace.clone(),
-        kind: it.workload.kind.clone(),
-        workload: it.workload.name.clone(),
-        resource: of.resource,
-        unit: if of.resource == "cpu" { "core" } else { "byte" },
+        namespace: rightsizing.workload.namespace.clone(),
+        kind: rightsizing.workload.kind.clone(),
+        workload: rightsizing.workload.name.clone(),
+        resource: suggestion.resource,
+        unit: if suggestion.resource == "cpu" {
+            "core"
+        } else {
+            "byte"
+        },
     }
 }
 
-/// Cores of cpu, bytes of memory.
+/// Converts cpu to cores and memory to bytes.
 fn in_units(resource: &str, amount: Amount) -> f64 {
     let whole = if resource == "cpu" { Amount::NANOS } else { 1 };
     amount.as_f64() / Amount::new(whole).as_f64()

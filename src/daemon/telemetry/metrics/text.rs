@@ -1,47 +1,49 @@
-//! The text that is scraped, in the two forms that scrapers ask for.
+//! The exposed text in the two formats that scrapers accept.
 //!
-//! The library writes OpenMetrics, in which a counter's family is called without the `_total` that its samples have. Whoever
-//! does not ask for that form (promtool, people with curl) takes such samples for metrics of unknown type, so that they get
-//! the older form: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+//! The library writes only OpenMetrics. There the family of a counter has no `_total`, but its samples have. Clients that do
+//! not accept OpenMetrics, such as promtool and curl, would read those samples as untyped. They get the classic format:
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 use std::fmt::Write as _;
 
-/// A form of the text.
+/// Exposition format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ExpositionFormat {
     /// Prometheus text format 0.0.4.
     Classic,
     /// OpenMetrics 1.0.
     OpenMetrics,
 }
 
-impl Form {
-    /// The form that an `Accept` header prefers; the older one where it says nothing about either.
+impl ExpositionFormat {
+    /// Returns the format that an `Accept` header prefers. The default is the classic format.
     pub fn accepted(accept: &str) -> Self {
-        let quality = |media: &str| {
+        let preference = |media: &str| {
             accept
                 .split(',')
                 .filter_map(|range| quality(range, media))
                 .fold(0.0, f32::max)
         };
-        let open = quality("application/openmetrics-text");
-        if open > 0.0 && open >= quality("text/plain") {
-            Form::OpenMetrics
+        let open = preference("application/openmetrics-text");
+        if open > 0.0 && open >= preference("text/plain") {
+            ExpositionFormat::OpenMetrics
         } else {
-            Form::Classic
+            ExpositionFormat::Classic
         }
     }
 
-    /// The content type.
+    /// Returns the content type.
     pub const fn content_type(self) -> &'static str {
         match self {
-            Form::Classic => "text/plain; version=0.0.4; charset=utf-8",
-            Form::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            ExpositionFormat::Classic => "text/plain; version=0.0.4; charset=utf-8",
+            ExpositionFormat::OpenMetrics => {
+                "application/openmetrics-text; version=1.0.0; charset=utf-8"
+            }
         }
     }
 }
 
-/// How much a range of an `Accept` header wants this media type; `None` where it is about another.
+/// Returns the quality value of a media range for this media type; `None` if the range names another type.
 fn quality(range: &str, media: &str) -> Option<f32> {
     let mut parts = range.split(';').map(str::trim);
     if !parts.next()?.eq_ignore_ascii_case(media) {
@@ -54,17 +56,17 @@ fn quality(range: &str, media: &str) -> Option<f32> {
     )
 }
 
-/// OpenMetrics in the older form: counters are called as their samples are, and nothing marks the end. The series of a
-/// counter or gauge stand in order, for people.
+/// Converts OpenMetrics to the classic format: counter families get `_total`, and the end marker goes. Series of counters
+/// and gauges are sorted for readers.
 pub(super) fn classic(open: &str) -> String {
     let mut out = String::with_capacity(open.len());
-    let mut family = Family::default();
+    let mut family = FamilyText::default();
     for line in open.lines() {
         if let Some(help) = line.strip_prefix("# HELP ") {
             family.write_to(&mut out);
-            family = Family {
+            family = FamilyText {
                 help,
-                ..Family::default()
+                ..FamilyText::default()
             };
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
             family.kind = kind;
@@ -76,15 +78,15 @@ pub(super) fn classic(open: &str) -> String {
     out
 }
 
-/// A metric as it is read: name and text, name and type, and its samples.
+/// Lines of one family: help and type without their keywords, and samples.
 #[derive(Default)]
-struct Family<'t> {
+struct FamilyText<'t> {
     help: &'t str,
     kind: &'t str,
     samples: Vec<&'t str>,
 }
 
-impl Family<'_> {
+impl FamilyText<'_> {
     fn write_to(&mut self, out: &mut String) {
         let Some((name, kind)) = self
             .kind
@@ -95,7 +97,7 @@ impl Family<'_> {
         };
         let help = self.help.strip_prefix(name).unwrap_or_default();
         let end = if kind == "counter" { "_total" } else { "" };
-        // The buckets of a histogram have an order of their own.
+        // Buckets of a histogram must keep their order.
         if kind != "histogram" {
             self.samples.sort_unstable();
         }
@@ -120,23 +122,23 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-    struct Named {
+    struct NameLabels {
         name: String,
     }
 
     #[test]
-    fn counters_are_called_as_their_samples_are_and_labels_stay_escaped() {
+    fn counter_families_get_their_suffix_and_labels_stay_escaped() {
         let mut registry = Registry::with_prefix("p");
-        let things: Labelled<Named, Counter> = Labelled::default();
+        let things: Labelled<NameLabels, Counter> = Labelled::default();
         for name in ["b", "a\"quote\\ and\nline", "# TYPE p_things counter"] {
             things
-                .get_or_create(&Named {
+                .get_or_create(&NameLabels {
                     name: name.to_owned(),
                 })
                 .inc();
         }
         registry.register("things", "Things", things);
-        let none: Labelled<Named, Counter> = Labelled::default();
+        let none: Labelled<NameLabels, Counter> = Labelled::default();
         registry.register("none", "Never seen", none);
         let level: Gauge = Gauge::default();
         level.set(3);
@@ -166,24 +168,36 @@ mod tests {
     }
 
     #[test]
-    fn prometheus_gets_open_metrics_and_whoever_does_not_ask_for_it_the_older_form() {
-        for (accept, form) in [
-            ("", Form::Classic),
-            ("*/*", Form::Classic),
-            ("text/html,application/xhtml+xml,*/*;q=0.8", Form::Classic),
+    fn open_metrics_is_used_only_if_it_is_accepted() {
+        for (accept, format) in [
+            ("", ExpositionFormat::Classic),
+            ("*/*", ExpositionFormat::Classic),
+            (
+                "text/html,application/xhtml+xml,*/*;q=0.8",
+                ExpositionFormat::Classic,
+            ),
             (
                 "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-                Form::OpenMetrics,
+                ExpositionFormat::OpenMetrics,
             ),
             (
                 "application/openmetrics-text; version=1.0.0; q=0.2, text/plain;version=0.0.4;q=0.3",
-                Form::Classic,
+                ExpositionFormat::Classic,
             ),
-            ("application/openmetrics-text;q=0", Form::Classic),
-            ("Application/OpenMetrics-Text", Form::OpenMetrics),
-            ("application/openmetrics-text;q=nonsense", Form::OpenMetrics),
+            (
+                "application/openmetrics-text;q=0",
+                ExpositionFormat::Classic,
+            ),
+            (
+                "Application/OpenMetrics-Text",
+                ExpositionFormat::OpenMetrics,
+            ),
+            (
+                "application/openmetrics-text;q=nonsense",
+                ExpositionFormat::OpenMetrics,
+            ),
         ] {
-            assert_eq!(Form::accepted(accept), form, "{accept}");
+            assert_eq!(ExpositionFormat::accepted(accept), format, "{accept}");
         }
     }
 }

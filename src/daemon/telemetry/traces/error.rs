@@ -11,7 +11,7 @@ pub enum TraceError {
     CaFile {
         /// Path of the file.
         file: PathBuf,
-        /// What is wrong with the file.
+        /// The I/O or parse error.
         reason: String,
     },
     /// The TLS handshake fails.

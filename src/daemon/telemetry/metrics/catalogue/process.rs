@@ -1,0 +1,153 @@
+//! Metrics of the process: cycles, evictions, the ledger, usage sources and API requests.
+
+use crate::model::plan::{Outcome, SteerOutcome};
+
+use super::{LabelValues, MetricInfo, MetricLabel, STRATEGY, counter, gauge, histogram};
+
+const SOURCE: MetricLabel =
+    MetricLabel("source", LabelValues::Fixed(&["metricsApi", "prometheus"]));
+
+pub(in super::super) const BUILD_INFO: MetricInfo = gauge(
+    "build_info",
+    "Version of the running program; always 1",
+    &[MetricLabel(
+        "version",
+        LabelValues::Names("the running version"),
+    )],
+);
+pub(in super::super) const LEADER: MetricInfo = gauge(
+    "leader",
+    "1 if this instance decides, 0 if it is a standby",
+    &[],
+);
+pub(in super::super) const EVICTIONS: MetricInfo = counter(
+    "evictions",
+    "Evictions that were requested, by outcome",
+    &[
+        STRATEGY,
+        MetricLabel("outcome", LabelValues::Fixed(&Outcome::CODES)),
+    ],
+);
+pub(in super::super) const SETTLED: MetricInfo = counter(
+    "settled_moves",
+    "Evictions whose effect is known, by how they ended",
+    &[MetricLabel(
+        "ending",
+        LabelValues::Fixed(&[
+            "helped",
+            "renewed",
+            "same-node",
+            "hot-node",
+            "never-ready",
+            "not-replaced",
+        ]),
+    )],
+);
+pub(in super::super) const LANDINGS: MetricInfo = counter(
+    "landings",
+    "Replacements by where they landed: on a node of the forecast, elsewhere, or unknown",
+    &[MetricLabel(
+        "forecast",
+        LabelValues::Fixed(&["as_foreseen", "elsewhere", "unknown"]),
+    )],
+);
+pub(in super::super) const ENTRIES: MetricInfo = gauge(
+    "ledger_entries",
+    "Evictions in the ledger: open until their effect is known, resting while the replacement must not be evicted",
+    &[MetricLabel(
+        "state",
+        LabelValues::Fixed(&["open", "resting", "settled"]),
+    )],
+);
+pub(in super::super) const RESTING: MetricInfo = gauge(
+    "ledger_resting_workloads",
+    "Workloads that rest because their moves did not help",
+    &[],
+);
+pub(in super::super) const REPEAT_OFFENDERS: MetricInfo = gauge(
+    "ledger_repeat_offenders",
+    "Workloads whose moves did not help at least twice in a row",
+    &[],
+);
+pub(in super::super) const TAINTS: MetricInfo = counter(
+    "taint_changes",
+    "Changes of taints that were requested, by outcome",
+    &[
+        MetricLabel("action", LabelValues::Fixed(&["add", "remove"])),
+        MetricLabel("outcome", LabelValues::Fixed(&SteerOutcome::CODES)),
+    ],
+);
+pub(in super::super) const CYCLES: MetricInfo = counter(
+    "cycles",
+    "Cycles, by outcome",
+    &[MetricLabel(
+        "outcome",
+        LabelValues::Fixed(&["acted", "idle", "halted", "dry-run", "waiting", "failed"]),
+    )],
+);
+pub(in super::super) const CYCLE: MetricInfo =
+    histogram("cycle_duration_seconds", "Duration of a cycle", &[]);
+pub(in super::super) const PHASE: MetricInfo = histogram(
+    "phase_duration_seconds",
+    "Duration of a phase of the loop",
+    &[MetricLabel(
+        "phase",
+        LabelValues::Fixed(&["observe", "settle", "decide", "save", "steer", "act"]),
+    )],
+);
+pub(in super::super) const SOURCE_READS: MetricInfo = counter(
+    "source_reads",
+    "Reads of a usage source, including failed ones",
+    &[SOURCE],
+);
+pub(in super::super) const SOURCE_ERRORS: MetricInfo = counter(
+    "source_errors",
+    "Failed reads of a usage source, by kind of error",
+    &[
+        SOURCE,
+        MetricLabel(
+            "kind",
+            LabelValues::Names("a fixed word for each kind of error"),
+        ),
+    ],
+);
+pub(in super::super) const SOURCE_SKIPPED: MetricInfo = gauge(
+    "source_skipped_samples",
+    "Kinds of samples that could not be parsed in the last read",
+    &[SOURCE],
+);
+pub(in super::super) const SOURCE_READ: MetricInfo = gauge(
+    "source_read_timestamp_seconds",
+    "Time of the last successful read of usage",
+    &[SOURCE],
+);
+pub(in super::super) const SOURCE_SAMPLE: MetricInfo = gauge(
+    "source_sample_timestamp_seconds",
+    "Time of the newest sample of a node, by the source's clock",
+    &[SOURCE],
+);
+pub(in super::super) const SOURCE_IN_USE: MetricInfo = gauge(
+    "source_in_use",
+    "1 for the source that decisions are based on",
+    &[SOURCE],
+);
+pub(in super::super) const API_REQUESTS: MetricInfo = counter(
+    "api_requests",
+    "Requests to the API server, by status of the response; `error` is a request without a response",
+    &[
+        MetricLabel(
+            "verb",
+            LabelValues::Fixed(&[
+                "get", "list", "watch", "create", "update", "patch", "delete",
+            ]),
+        ),
+        MetricLabel(
+            "resource",
+            LabelValues::Names("the resources of the role; `other` for the rest"),
+        ),
+        MetricLabel(
+            "code",
+            LabelValues::Fixed(&["1xx", "2xx", "3xx", "4xx", "5xx", "error"]),
+        ),
+    ],
+);

@@ -1,0 +1,216 @@
+//! Metrics of the last plan.
+
+use std::sync::PoisonError;
+
+use crate::model::plan::{BalanceReport, NodePicture, Plan, PoolPicture};
+use crate::policy::{Basis, Policy};
+
+use super::families::{
+    BalanceLabels, BandLabels, ClassLabels, IdleLabels, PoolLabels, RatioLabels, RefusalLabels,
+    SteerLabels, StrategyLabels, VerdictLabels,
+};
+use super::{Metrics, count};
+
+impl Metrics {
+    /// Records the last plan. Removes series of nodes and pools that it no longer contains.
+    pub fn plan(&self, plan: &Plan, policy: &Policy) {
+        let _guard = self
+            .plan_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let all = &self.all;
+        all.halted.set(i64::from(plan.halted.is_some()));
+        self.verdicts(plan);
+        self.moves(plan, policy);
+        self.reasons(plan);
+        all.skipped.set(count(plan.skipped.len()));
+        all.rightsizing
+            .set(&plan.rightsizing, policy.rightsizing.top);
+        self.report(&plan.before, policy);
+    }
+
+    fn moves(&self, plan: &Plan, policy: &Policy) {
+        let all = &self.all;
+        all.planned.clear();
+        for strategy in policy
+            .strategies
+            .iter()
+            .map(|strategy| strategy.rule.name())
+        {
+            let moves = plan
+                .moves
+                .iter()
+                .filter(|planned| planned.strategy == strategy)
+                .count();
+            all.planned
+                .get_or_create(&StrategyLabels { strategy })
+                .set(count(moves));
+        }
+        all.steered.clear();
+        for steer in &plan.steering {
+            let labels = SteerLabels {
+                action: steer.action.code(),
+                code: steer.why.code(),
+            };
+            all.steered.get_or_create(&labels).inc();
+        }
+    }
+
+    /// Reasons why pods stay and why strategies are idle.
+    fn reasons(&self, plan: &Plan) {
+        let all = &self.all;
+        all.kept.clear();
+        for kept in &plan.kept {
+            let labels = RefusalLabels {
+                strategy: kept.strategy,
+                code: kept.refusal.code(),
+            };
+            all.kept.get_or_create(&labels).inc();
+        }
+        all.idle.clear();
+        for note in &plan.notes {
+            let (strategy, pool, code) = (note.strategy, note.pool.clone(), note.why.code());
+            all.idle
+                .get_or_create(&IdleLabels {
+                    strategy,
+                    pool,
+                    code,
+                })
+                .set(1);
+        }
+    }
+
+    /// Two strategies of the same name may give a node the same class, which counts once.
+    fn verdicts(&self, plan: &Plan) {
+        self.all.nodes.clear();
+        self.all.node_class.clear();
+        for verdict in &plan.nodes {
+            let (strategy, class) = (verdict.strategy, verdict.class.code());
+            let labels = VerdictLabels {
+                node: verdict.node.clone(),
+                strategy,
+                class,
+            };
+            if self.all.node_class.get_or_create(&labels).set(1) == 0 {
+                self.all
+                    .nodes
+                    .get_or_create(&ClassLabels { strategy, class })
+                    .inc();
+            }
+        }
+    }
+
+    fn report(&self, report: &BalanceReport, policy: &Policy) {
+        let all = &self.all;
+        all.node_ratio.clear();
+        for node in &report.nodes {
+            self.ratios(node, policy);
+        }
+        for family in [&all.mean, &all.deviation, &all.above_mean] {
+            family.clear();
+        }
+        all.band.clear();
+        all.outside_band.clear();
+        for pool in &report.pools {
+            self.pool(pool);
+        }
+    }
+
+    /// Resources without measurements have requests only.
+    fn ratios(&self, node: &NodePicture, policy: &Policy) {
+        let smoothed = policy.usage.smoothing.label();
+        let shown = [
+            (Basis::Requests, "none", &node.requests),
+            (Basis::Actual, "none", &node.latest),
+            (Basis::Actual, smoothed, &node.actual),
+        ];
+        for (basis, smoothing, ratios) in shown {
+            let is_shown =
+                |resource: &String| basis == Basis::Requests || node.latest.contains_key(resource);
+            for (resource, ratio) in ratios.iter().filter(|(resource, _)| is_shown(resource)) {
+                let Some(ratio) = ratio else { continue };
+                let (node, resource, basis) = (node.name.clone(), resource.clone(), basis.label());
+                let labels = RatioLabels {
+                    node,
+                    resource,
+                    basis,
+                    smoothing,
+                };
+                self.all.node_ratio.get_or_create(&labels).set(ratio.get());
+            }
+        }
+    }
+
+    fn pool(&self, pool: &PoolPicture) {
+        let basis = pool.basis.label();
+        for (resource, balance) in &pool.balance {
+            let labels = BalanceLabels {
+                pool: pool.name.clone(),
+                resource: resource.clone(),
+                basis,
+            };
+            self.all.mean.get_or_create(&labels).set(balance.mean.get());
+            self.all
+                .deviation
+                .get_or_create(&labels)
+                .set(balance.deviation.get());
+            self.all
+                .above_mean
+                .get_or_create(&labels)
+                .set(balance.above_mean.get());
+        }
+        for (resource, band) in &pool.band {
+            for (bound, threshold) in [("low", band.low), ("high", band.high)] {
+                let Some(threshold) = threshold else { continue };
+                let labels = BandLabels {
+                    pool: pool.name.clone(),
+                    resource: resource.clone(),
+                    basis,
+                    bound,
+                };
+                self.all.band.get_or_create(&labels).set(threshold.get());
+            }
+        }
+        if let Some(outside) = pool.outside_band {
+            self.all
+                .outside_band
+                .get_or_create(&PoolLabels {
+                    pool: pool.name.clone(),
+                    basis,
+                })
+                .set(count(outside));
+        }
+    }
+
+    /// Removes the values of the last plan and the ledger on a standby. They would look current, but only the leader
+    /// updates them. Counters keep their values.
+    pub(super) fn clear_plan(&self) {
+        let _guard = self
+            .plan_lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let all = &self.all;
+        all.node_ratio.clear();
+        all.node_class.clear();
+        all.nodes.clear();
+        for family in [&all.mean, &all.deviation, &all.above_mean] {
+            family.clear();
+        }
+        all.band.clear();
+        all.outside_band.clear();
+        all.planned.clear();
+        all.kept.clear();
+        all.idle.clear();
+        all.steered.clear();
+        all.entries.clear();
+        for gauge in [
+            &all.halted,
+            &all.resting,
+            &all.repeat_offenders,
+            &all.skipped,
+        ] {
+            gauge.set(0);
+        }
+        all.rightsizing.set(&[], 0);
+    }
+}
