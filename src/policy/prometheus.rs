@@ -1,4 +1,4 @@
-//! The block `usage.prometheus`: where Prometheus is, how evenkeel authenticates, and what it queries.
+//! The section `usage.prometheus`: the address, the credentials and the queries.
 
 use jiff::SignedDuration;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The section `rightsizing`: which requests are reported as wrong, and what is recommended instead.
+//! The section `rightsizing`: reports of wrong requests, with recommendations.
 
 use super::kind::{percent, percentile, whole};
 use super::section::Section;

@@ -31,7 +31,7 @@ pub(super) struct Section<T> {
 struct Field<T> {
     name: &'static str,
     help: &'static str,
-    /// What is expected where the field is missing.
+    /// The value to expect if the field is missing.
     required: Option<&'static str>,
     sample: Sample,
     /// Written also where the value is the default.
@@ -257,7 +257,7 @@ impl<T: Clone + 'static> Section<T> {
         fields.collect()
     }
 
-    /// What is declared, for documentation.
+    /// The declared fields, for documentation.
     pub(super) fn outline(&self) -> Vec<FieldOutline> {
         let fields = self.fields.iter().map(|field| FieldOutline {
             name: field.name,

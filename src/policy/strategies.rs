@@ -257,7 +257,7 @@ pub(super) fn write(strategy: &Strategy, profiles: &[Profile]) -> Option<Item> {
     })
 }
 
-/// What is declared of all strategies, for documentation. The example shows only the first one in force.
+/// The declared strategies, for documentation. The example shows only the first one in force.
 pub(super) fn outline() -> Form {
     let choices = declarations(Basis::Actual)
         .into_iter()
@@ -289,3 +289,6 @@ fn profile_outline() -> FieldOutline {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

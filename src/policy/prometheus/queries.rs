@@ -70,7 +70,7 @@ impl Default for Queries {
     }
 }
 
-/// What an operator must know of the queries.
+/// The description of the queries for operators.
 pub(super) const HELP: &str = "One PromQL query each for all nodes or all pods. Queries for nodes need one of `nodeLabels`; queries for pods need \
      the labels namespace and pod, and should also have one of `nodeLabels`. The defaults begin as shown. If the kubelet's \
      metrics are missing, the defaults use those of cAdvisor, and finally, for nodes, those of node-exporter.\n\
