@@ -176,7 +176,6 @@ fn profiles(section: Section<Document>) -> Section<Document> {
             evictable(),
             |d| &mut d.evictable,
         )
-        .always_written()
         .sections(
             "profiles",
             "Several sets of such rules with names, instead of `evictable`. A strategy chooses one by `profile: batch` \

@@ -110,7 +110,7 @@ fn a_misspelt_field_is_an_error_with_a_suggestion() {
 #[test]
 fn a_misplaced_field_is_reported_with_its_right_place() {
     assert_snapshot!(refused("staleAfter: 1m"), @"
-    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
+    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
       | staleAfter: 1m
       | ^
     ");
@@ -119,7 +119,7 @@ fn a_misplaced_field_is_reported_with_its_right_place() {
 #[test]
 fn a_repeated_field_is_an_error_at_any_depth() {
     assert_snapshot!(refused("limits:\n  perNode: 1\n  perCycle: 2\n  perNode: 3"), @"
-    policy.yaml:6:3: limits.perNode: this field stands here a second time; keep one of them
+    policy.yaml:6:3: limits.perNode: this field is repeated; keep one of them
       |   perNode: 3
       |   ^
     ");
@@ -203,7 +203,7 @@ fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
       |        ^
     ");
     assert_snapshot!(refused("basis: real"), @"
-    policy.yaml:3:8: basis: found real, expected requests or actual
+    policy.yaml:3:8: basis: found real, expected actual or requests
       | basis: real
       |        ^
     ");
@@ -302,7 +302,7 @@ fn unknown_protections_are_refused() {
 #[test]
 fn storage_classes_need_their_protection() {
     assert_snapshot!(refused("evictable: {protectedStorageClasses: [ssd]}"), @"
-    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must name persistentVolumes too
+    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must list persistentVolumes too
       | evictable: {protectedStorageClasses: [ssd]}
       |             ^
     ");

@@ -53,7 +53,7 @@ fn keys_with_special_characters_are_quoted_in_paths() {
 
 #[test]
 fn repeated_fields_are_found_below_unknown_fields() {
-    assert_snapshot!(problems("{limits: {}, what: [{a: 1, a: 2}]}").lines().next().unwrap(), @"what[0].a: this field stands here a second time; keep one of them");
+    assert_snapshot!(problems("{limits: {}, what: [{a: 1, a: 2}]}").lines().next().unwrap(), @"what[0].a: this field is repeated; keep one of them");
 }
 
 #[test]

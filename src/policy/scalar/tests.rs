@@ -83,7 +83,7 @@ fn percentages_are_read_with_and_without_a_percent_sign() {
     f:1:1: found 130%, expected a percentage from 0% to 100%
     f:1:1: found -5%, expected a percentage from 0% to 100%
     f:1:1: found -5, expected a percentage from 0% to 100%
-    f:1:1: found 0.3, expected a percentage such as 30%; less than one percent needs the sign
+    f:1:1: found 0.3, expected a percentage such as 30%; less than one percent needs the % sign
     f:1:1: found "30", expected a percentage from 0% to 100%
     f:1:1: found thirty, expected a percentage from 0% to 100%
     f:1:1: found 1e1, expected a percentage from 0% to 100%
@@ -120,8 +120,8 @@ fn names_are_included_or_excluded() {
         Ok(Names::Only(vec!["a".into()]))
     );
     assert_snapshot!(refusals(&["{include: [a], exclude: [b]}", "{include: []}", "[a]"], |s| s.names_in_or_out()), @"
-    f:1:2: include: include and exclude do not go together; keep one of them
-    f:1:2: include: nothing is included; name something, or leave the field out
+    f:1:2: include: include and exclude are both given; keep one of them
+    f:1:2: include: nothing is included; name something, or remove the field
     f:1:1: found a list, expected a map of fields
     ");
 }

@@ -159,7 +159,7 @@ fn arguments_must_be_indented() {
 #[test]
 fn an_item_holds_one_strategy() {
     assert_snapshot!(parse("- lowNodeUtilization: {}\n  highNodeUtilization: {}").unwrap_err(), @"
-    policy.yaml:5:3: strategies[0].highNodeUtilization: a list item holds one strategy; begin `highNodeUtilization` with a dash of its own
+    policy.yaml:5:3: strategies[0].highNodeUtilization: a list item holds one strategy; put a dash before `highNodeUtilization`
       |   highNodeUtilization: {}
       |   ^
     ");
@@ -171,7 +171,7 @@ fn thresholds_and_targets_are_required() {
     policy.yaml:4:3: strategies[0].lowNodeUtilization.targetThresholds: missing, expected a percentage for each resource, such as {cpu: 30%, memory: 40%}
       | - lowNodeUtilization:
       |   ^
-    policy.yaml:6:5: strategies[0].lowNodeUtilization.targetTreshold: unknown field (did you mean `targetThresholds`?); allowed here: profile, basis, useDeviationThresholds, thresholds, targetThresholds, nodeSelector, nodePools, numberOfNodes, sustainedFor, evictableNamespaces, evictionLimits
+    policy.yaml:6:5: strategies[0].lowNodeUtilization.targetTreshold: unknown field (did you mean `targetThresholds`?); allowed here: basis, thresholds, targetThresholds, useDeviationThresholds, numberOfNodes, sustainedFor, nodeSelector, nodePools, evictableNamespaces, evictionLimits, profile
       |     targetTreshold: {cpu: 60%}
       |     ^
     ");
@@ -210,7 +210,7 @@ fn thresholds_and_targets_have_the_same_resources() {
 #[test]
 fn a_pool_needs_a_unique_name_and_a_selector() {
     assert_snapshot!(refused("thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}, nodePools: [{name: default, nodeSelector: a}, {}]"), @"
-    policy.yaml:4:89: strategies[0].lowNodeUtilization.nodePools[0].name: another pool has this name; `default` is that of the strategy's own thresholds
+    policy.yaml:4:89: strategies[0].lowNodeUtilization.nodePools[0].name: another pool has this name; `default` is the pool of the strategy's own thresholds
       | Utilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}, nodePools: [{name: default, nodeSelector: a}, {}]}
       |                                                                                ^
     policy.yaml:4:122: strategies[0].lowNodeUtilization.nodePools[1].name: missing, expected a name, to be shown in plans
@@ -225,7 +225,7 @@ fn a_pool_needs_a_unique_name_and_a_selector() {
 #[test]
 fn a_pool_cannot_inherit_missing_thresholds() {
     assert_snapshot!(refused("nodeSelector: a, nodePools: [{name: gpu, nodeSelector: gpu}]"), @"
-    policy.yaml:4:24: strategies[0].lowNodeUtilization.nodeSelector: this selects the nodes of the thresholds beside it, of which there are none
+    policy.yaml:4:24: strategies[0].lowNodeUtilization.nodeSelector: this selects the nodes of the strategy's own thresholds, which are missing
       | - lowNodeUtilization: {nodeSelector: a, nodePools: [{name: gpu, nodeSelector: gpu}]}
       |                        ^
     policy.yaml:4:53: strategies[0].lowNodeUtilization.nodePools[0].thresholds: missing, expected a percentage for each resource, such as {cpu: 30%, memory: 40%}
@@ -236,7 +236,7 @@ fn a_pool_cannot_inherit_missing_thresholds() {
       |                                                     ^
     ");
     assert_snapshot!(refused("nodePools: []"), @"
-    policy.yaml:4:24: strategies[0].lowNodeUtilization.nodePools: there is no pool here, and there are no thresholds beside it
+    policy.yaml:4:24: strategies[0].lowNodeUtilization.nodePools: there is no pool here, and the strategy has no thresholds of its own
       | - lowNodeUtilization: {nodePools: []}
       |                        ^
     ");
