@@ -196,7 +196,7 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
     assert!(
         evictor("{podProtections: {extraEnabled: [PodsWithPVC, PodsWithPVC]}}")
             .unwrap_err()
-            .contains("a second time")
+            .contains("repeated")
     );
     assert!(evictor("{podProtections: {extraEnabled: [DaemonSetPods]}}").is_err());
     assert!(
@@ -220,7 +220,7 @@ fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
     assert!(
         parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []")
             .unwrap_err()
-            .contains("a second time")
+            .contains("repeated")
     );
     assert!(
         parse("apiVersion: descheduler/v1alpha2\n---\n{}")
@@ -252,7 +252,7 @@ plugins:
     let empty = parse("apiVersion: descheduler/v1alpha2").unwrap();
     assert!(warnings(&empty).contains("no strategy is enabled"));
     let open = evictor("{evictSystemCriticalPods: true, priorityThreshold: {value: 5}}").unwrap();
-    assert!(warnings(&open).contains("descheduler would drop it"));
+    assert!(warnings(&open).contains("descheduler would ignore it"));
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn a_repeated_field_is_an_error_at_any_depth() {
       |   ^
     ");
     assert_snapshot!(refused("evictable: {podSelector: {matchLabels: {a: b, a: c}}}"), @"
-    policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field stands here a second time; keep one of them
+    policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field is repeated; keep one of them
       | evictable: {podSelector: {matchLabels: {a: b, a: c}}}
       |                                               ^
     ");

@@ -132,7 +132,7 @@ fn default_queries_have_all_placeholders_replaced() {
 #[test]
 fn a_prometheus_source_needs_its_section_and_vice_versa() {
     assert_snapshot!(refused("{source: prometheus}"), @r#"policy.yaml:3:1: usage.prometheus: missing, expected the address of Prometheus: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
-    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:31: usage.prometheus: missing, expected where Prometheus is: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
+    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:31: usage.prometheus: missing, expected the address of Prometheus: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
     assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"), @"policy.yaml:3:9: usage.prometheus: unused; write `source: prometheus` or `fallback: prometheus` beside it");
     assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"), @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or remove the field");
     assert_snapshot!(refused("{source: graphite}"), @"policy.yaml:3:17: usage.source: found graphite, expected metricsApi or prometheus");

@@ -245,7 +245,7 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     let coscheduling = "profiles:\n- plugins:\n    multiPoint: {enabled: [{name: Coscheduling}]}\n";
     assert!(parse(coscheduling).unwrap().profiles[0].unknown_scores);
     assert!(
-        warned(coscheduling).ends_with("if it does not score, name it in plugins.score.disabled")
+        warned(coscheduling).ends_with("if it does not score, list it in plugins.score.disabled")
     );
     let silent = format!("{coscheduling}    score: {{disabled: [{{name: Coscheduling}}]}}\n");
     assert!(!parse(&silent).unwrap().profiles[0].unknown_scores && warned(&silent).is_empty());
@@ -265,7 +265,7 @@ fn an_extender_is_told_of() {
     ");
     let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
-    assert!(warned(some).contains("for pods that request what it manages"));
+    assert!(warned(some).contains("for pods that request its managed resources"));
     assert_eq!(
         warned("extenders: [{urlPrefix: http://here, bindVerb: b}]"),
         ""
