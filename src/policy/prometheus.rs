@@ -230,7 +230,7 @@ fn credentials(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("{X-Scope-OrgID: prod}")
 }
 
-/// The fields of `basicAuth`; empty where they are absent.
+/// The fields of `basicAuth`; absent fields are empty.
 #[derive(Clone, Default)]
 struct BasicAuth {
     username: String,

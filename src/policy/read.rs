@@ -81,7 +81,7 @@ impl<'r, 't> Spot<'r, 't> {
         }
     }
 
-    /// Reports that the value is not what is expected.
+    /// Reports an unexpected value.
     pub(crate) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
         let found = self.node.map(Node::shown);
         self.report
@@ -110,7 +110,7 @@ impl<'r, 't> Spot<'r, 't> {
         }
     }
 
-    /// A field of this map, whatever its other fields are.
+    /// A field of this map. Its other fields are not checked.
     pub(crate) fn entry(self, name: &str) -> Option<Spot<'r, 't>> {
         let Value::Map(entries) = &self.node?.value else {
             return None;

@@ -88,7 +88,7 @@ pub struct HighNodeUtilization {
     pub basis: Basis,
     /// A node at or below all of these is emptied.
     pub thresholds: Thresholds,
-    /// No node is filled above these by its actual usage, whatever `basis` is.
+    /// Upper limits of a node's actual usage when it is filled. They apply with any `basis`.
     pub ceilings: Thresholds,
     /// Act only when more nodes than this are below their threshold.
     pub number_of_nodes: u32,
@@ -191,7 +191,7 @@ pub struct TooManyRestarts {
     pub states: Vec<String>,
 }
 
-/// Arguments of PodLifeTime. All that are given must match.
+/// Arguments of PodLifeTime. All given arguments must match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodLifeTime {
     /// The pods that it looks at.
@@ -213,7 +213,7 @@ pub struct PodLifeTime {
     pub including_ephemeral_containers: bool,
 }
 
-/// A test of a pod's condition. All parts that are given must match.
+/// A test of a pod's condition. All given parts must match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionTest {
     /// Its type.

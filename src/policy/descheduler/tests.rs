@@ -1,4 +1,4 @@
-//! What policies of descheduler come to.
+//! Reading policies of descheduler.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -34,7 +34,7 @@ fn evictor(args: &str) -> Result<Policy, String> {
     ))
 }
 
-/// The first line of what is wrong.
+/// The first line of the error.
 fn first(result: Result<Policy, String>) -> String {
     result
         .unwrap_err()

@@ -210,7 +210,7 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
                     f.complain_at(
                         Code::Conflict,
                         place,
-                        "DefaultEvictor belongs in `filter`, where it is always enabled",
+                        "DefaultEvictor belongs in `filter`, and it is always enabled",
                     );
                 }
             }

@@ -1,4 +1,4 @@
-//! Reading native policies, and the messages for what is wrong with them.
+//! Reading native policies, and the messages for their problems.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;

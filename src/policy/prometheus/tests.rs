@@ -1,4 +1,4 @@
-//! Reading `usage.prometheus`, and the messages for what is wrong with it.
+//! Reading `usage.prometheus`, and the messages for its problems.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;

@@ -1,4 +1,4 @@
-//! What configurations of kube-scheduler come to.
+//! Reading configurations of kube-scheduler.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! Reading strategies, and the messages for what is wrong with them.
+//! Reading strategies, and the messages for their problems.
 
 use insta::assert_snapshot;
 
