@@ -1,4 +1,4 @@
-//! What the operator asks for: parsed once, then trusted.
+//! The policy of the operator: parsed and validated once, then trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,37 +66,37 @@ use read::Report;
 pub struct Policy {
     /// Time between the starts of two cycles.
     pub interval: SignedDuration,
-    /// Decide, but evict nothing.
+    /// Decide and report, but evict nothing.
     pub dry_run: bool,
-    /// The nodes that strategies look at; all where `None`.
+    /// The nodes that strategies look at; all nodes where `None`.
     pub node_selector: Option<Selector>,
-    /// How usage is read and smoothed.
+    /// How usage is measured and smoothed.
     pub usage: UsagePolicy,
-    /// The time that evicted pods get to end, in place of their own.
+    /// The termination grace period of evicted pods, instead of their own.
     pub grace_period: Option<SignedDuration>,
     /// How much may be evicted.
     pub limits: Limits,
-    /// How long a workload rests.
+    /// How long a workload is left alone.
     pub cooldown: Cooldown,
-    /// When the cluster itself is too unwell to touch.
+    /// When the cluster is too unhealthy for evictions.
     pub safety: Safety,
-    /// How sure it must be that a move helps.
+    /// How certain it must be that a move helps.
     pub forecast: Forecast,
-    /// Which pods may go at all; strategies refer to these by position. A native policy has exactly one.
+    /// Which pods may be evicted at all; strategies refer to these by position.
     pub profiles: Vec<Profile>,
-    /// What to do, in this order.
+    /// The strategies to run, in this order.
     pub strategies: Vec<Strategy>,
-    /// What the cluster's scheduler is told to do: where replacements land follows from it.
+    /// The configuration of the cluster's scheduler, from which the forecast follows.
     pub scheduler: SchedulerProfile,
-    /// The same of schedulers beside it, for pods that name them.
+    /// The configuration of additional schedulers, for pods that name them.
     pub other_schedulers: Vec<SchedulerProfile>,
-    /// Which nodes the scheduler is steered around.
+    /// The nodes that the scheduler is steered away from.
     pub steering: Steering,
-    /// When requests count as far from what pods use.
+    /// When requests count as far from the usage of pods.
     pub rightsizing: RightsizingPolicy,
-    /// As descheduler would: its victim order, and none of our guards (ledger, workload limits, landing).
+    /// Execute exactly as descheduler: its order of victims, and none of our guards (ledger, workload limits, landing).
     pub exact: bool,
-    /// What the file says and has no effect here, or another one than might be thought.
+    /// Fields of the file that have no effect here, or an unexpected one.
     pub warnings: Vec<Problem>,
 }
 
@@ -133,12 +133,12 @@ impl Policy {
         Ok(Policy { warnings, ..policy })
     }
 
-    /// The same policy in the native format: reading it gives this policy again, but for warnings and exactness.
+    /// The same policy in the native format. Reading it gives this policy again, except for `warnings` and `exact`.
     pub fn to_native(&self) -> String {
         native::write(self)
     }
 
-    /// The same policy as descheduler would carry it out: its order of victims, and no guard that it does not have.
+    /// The same policy as descheduler executes it: with its order of victims, and without guards that it does not have.
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;
@@ -156,7 +156,7 @@ impl Policy {
         self
     }
 
-    /// The first PriorityClass that it takes a threshold from, and that the cluster lacks or that is the system's own.
+    /// The first PriorityClass of a threshold that the cluster lacks, or that belongs to the system.
     pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
         let mut names = self
             .profiles
@@ -168,12 +168,12 @@ impl Policy {
         names.find_map(|name| BadClass::of(name, classes.get(name).copied()))
     }
 
-    /// What holds where there is no file: every default, and no strategy.
+    /// The policy without a file: all defaults, and no strategy.
     pub fn default_native() -> Self {
         Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
     }
 
-    /// Whether any of its strategies weighs what is really used.
+    /// Whether any of its strategies compares actual usage.
     pub fn weighs_usage(&self) -> bool {
         self.strategies.iter().any(|s| match &s.rule {
             Rule::LowNodeUtilization(rule) => rule.basis == Basis::Actual,
@@ -189,7 +189,7 @@ impl Policy {
         })
     }
 
-    /// The resources that its thresholds and the scheduler's profile name.
+    /// The resources that thresholds and scheduler profiles name.
     pub fn resources(&self) -> BTreeSet<&str> {
         let mut names: BTreeSet<&str> = self
             .schedulers()
@@ -210,7 +210,7 @@ impl Policy {
         names
     }
 
-    /// Chooses the reader by version. A file that gives none is read as a native one, to find all that it lacks.
+    /// Chooses the reader by version. A file without a version is read as a native one, to report all missing fields.
     fn dispatch(root: &tree::Node, report: &mut Report) -> Option<Self> {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
@@ -220,7 +220,7 @@ impl Policy {
             Some(tree::Value::Text(version)) if descheduler::knows(version) => {
                 Some(descheduler::read(root, version, report))
             }
-            // Of another format the fields are other ones: what is wrong with them is not known.
+            // The fields of an unknown format cannot be checked.
             Some(_) => {
                 report.read(root, |root| {
                     let versions = [
@@ -238,16 +238,14 @@ impl Policy {
     }
 }
 
-/// A PriorityClass that no threshold can be taken from.
+/// A PriorityClass that cannot serve as a threshold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadClass {
-    /// It is not there.
-    #[error(
-        "the policy takes a priority threshold from the PriorityClass {0}, which the cluster does not have"
-    )]
+    /// The cluster does not have it.
+    #[error("priority threshold unknown: the cluster has no PriorityClass {0}")]
     Missing(String),
-    /// It is one of the system's own.
-    #[error("the policy takes its priority threshold from the PriorityClass {0}, whose {1} is above the limit of {limit}", limit = evictable::SYSTEM_CRITICAL)]
+    /// It belongs to the system.
+    #[error("priority threshold too high: PriorityClass {0} has the value {1}, above the limit of {limit}", limit = evictable::SYSTEM_CRITICAL)]
     TooHigh(String, i32),
 }
 
@@ -263,13 +261,13 @@ impl BadClass {
     }
 }
 
-/// What a strategy weighs.
+/// The usage that a strategy compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The sum of what pods request, as kube-scheduler sees it.
     Requests,
-    /// What nodes and pods really use, smoothed.
+    /// The actual usage of nodes and pods, smoothed.
     Actual,
 }
 
@@ -278,7 +276,7 @@ pub enum Basis {
 pub struct Strategy {
     /// Position of its profile in [`Policy::profiles`].
     pub profile: usize,
-    /// What it does.
+    /// The strategy with its arguments.
     pub rule: Rule,
 }
 
@@ -290,7 +288,7 @@ mod tests {
     use super::problem::Code;
     use super::*;
 
-    /// The example with every setting turned on that it shows turned off: a `#` with no space behind it.
+    /// The example with every commented setting turned on: those after a `#` without a space.
     fn everything_on() -> String {
         let is_setting = |text: &str| text.starts_with(|c: char| !c.is_whitespace());
         let on = |line: &str| match line.trim_start().strip_prefix('#') {
@@ -349,12 +347,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn no_file_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn no_file_causes_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = Policy::parse("f", &String::from_utf8_lossy(&bytes)).map_err(|e| e.to_string());
         }
 
         #[test]
-        fn no_change_to_the_example_makes_it_panic(
+        fn no_change_to_the_example_causes_a_panic(
             edits in proptest::collection::vec((any::<Index>(), 0_usize..40, "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
         ) {
             let mut text: Vec<char> = everything_on().chars().collect();

@@ -1,9 +1,9 @@
 //! Policies of kubernetes-sigs/descheduler, `descheduler/v1alpha2` and `descheduler/v1alpha1`, read into the same
 //! [`Policy`] as native ones.
 //!
-//! What descheduler would refuse is refused; so is what it passes over in silence, such as a misspelt limit. What it
-//! reads without using it is a warning. Its limits hold as they are written; our own guards, which only refuse, stay
-//! on unless the policy is to be carried out exactly.
+//! The readers refuse everything that descheduler would refuse. They also refuse what descheduler silently ignores, such
+//! as a misspelt limit. Fields that descheduler reads but does not use lead to warnings. Limits apply as they are
+//! written. evenkeel's own guards only refuse evictions, so they stay on unless the policy is executed exactly.
 
 use jiff::SignedDuration;
 
@@ -19,15 +19,15 @@ mod utilization;
 mod v1alpha1;
 mod v1alpha2;
 
-/// The format of today.
+/// The current format.
 pub(super) const V1ALPHA2: &str = "descheduler/v1alpha2";
 /// The format up to v0.30.
 pub(super) const V1ALPHA1: &str = "descheduler/v1alpha1";
 
-/// How often descheduler's own manifests have it run.
+/// The interval in the manifests of descheduler.
 const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
-/// Whether it is one of the formats that are read here.
+/// Whether this is one of the formats that are read here.
 pub(super) fn knows(version: &str) -> bool {
     [V1ALPHA1, V1ALPHA2].contains(&version)
 }
@@ -43,8 +43,8 @@ pub(super) fn read(root: &Node, version: &str, report: &mut Report) -> Policy {
     report.read(&root.in_yaml_1_1(), reader)
 }
 
-/// What both formats have at the top.
-struct Frame {
+/// The top-level fields of both formats.
+struct TopLevel {
     node_selector: Option<Selector>,
     grace_period: Option<SignedDuration>,
     per_node: Option<u32>,
@@ -52,14 +52,14 @@ struct Frame {
     per_cycle: Option<u32>,
 }
 
-/// One profile: which pods may go, and what to do, in the order of the file.
-struct Part {
+/// One profile: which pods may be evicted, and the strategies in the order of the file.
+struct ProfileDraft {
     name: String,
     evictable: Evictable,
     rules: Vec<(Plugin, Rule)>,
 }
 
-fn frame(f: &mut Fields<'_, '_>) -> Frame {
+fn top_level(f: &mut Fields<'_, '_>) -> TopLevel {
     if f.has("kind") {
         f.field("kind")
             .word(Code::UnsupportedVersion, &[("DeschedulerPolicy", ())]);
@@ -67,7 +67,7 @@ fn frame(f: &mut Fields<'_, '_>) -> Frame {
         f.field("kind");
     }
     f.field("apiVersion");
-    Frame {
+    TopLevel {
         node_selector: f.field("nodeSelector").text_selector(),
         grace_period: None,
         per_node: f.field("maxNoOfPodsToEvictPerNode").whole(0),
@@ -76,18 +76,18 @@ fn frame(f: &mut Fields<'_, '_>) -> Frame {
     }
 }
 
-/// The policy: first all that looks at pods one by one, then all that balances, as descheduler does it.
-fn assemble(f: &mut Fields<'_, '_>, frame: Frame, parts: Vec<Part>) -> Policy {
+/// Builds the policy. Like descheduler, it runs the strategies that judge pods one by one first, then those that balance.
+fn assemble(f: &mut Fields<'_, '_>, top: TopLevel, drafts: Vec<ProfileDraft>) -> Policy {
     let defaults = Policy::default_native();
     let (mut profiles, mut single, mut balancing): (Vec<Profile>, Vec<Strategy>, Vec<Strategy>) =
         Default::default();
-    for (profile, part) in parts.into_iter().enumerate() {
-        let name = unique(part.name, &profiles);
+    for (profile, draft) in drafts.into_iter().enumerate() {
+        let name = unique(draft.name, &profiles);
         profiles.push(Profile {
             name,
-            evictable: part.evictable,
+            evictable: draft.evictable,
         });
-        for (plugin, rule) in part.rules {
+        for (plugin, rule) in draft.rules {
             let list = if plugin.balances() {
                 &mut balancing
             } else {
@@ -101,16 +101,16 @@ fn assemble(f: &mut Fields<'_, '_>, frame: Frame, parts: Vec<Part>) -> Policy {
         f.warn(
             Code::Ignored,
             "",
-            "no strategy is enabled, so nothing will be done",
+            "no strategy is enabled, so this policy does nothing",
         );
     }
     let limits = Limits {
-        per_cycle: frame.per_cycle,
-        per_node: frame.per_node,
-        per_namespace: frame.per_namespace,
+        per_cycle: top.per_cycle,
+        per_node: top.per_node,
+        per_namespace: top.per_namespace,
         ..defaults.limits
     };
-    let (node_selector, grace_period) = (frame.node_selector, frame.grace_period);
+    let (node_selector, grace_period) = (top.node_selector, top.grace_period);
     Policy {
         interval: INTERVAL,
         node_selector,
@@ -122,7 +122,7 @@ fn assemble(f: &mut Fields<'_, '_>, frame: Frame, parts: Vec<Part>) -> Policy {
     }
 }
 
-/// A name of its own for each profile; descheduler does not ask for one.
+/// A unique name for each profile, because descheduler does not require one.
 fn unique(name: String, others: &[Profile]) -> String {
     let name = if name.is_empty() {
         format!("profile-{}", others.len() + 1)
@@ -137,7 +137,7 @@ fn unique(name: String, others: &[Profile]) -> String {
         .unwrap_or(name)
 }
 
-/// Text that may be empty, which is as good as absent.
+/// Text; empty text counts as absent.
 fn text(spot: Spot<'_, '_>) -> Option<String> {
     let empty = spot
         .node()

@@ -218,7 +218,7 @@ pub(super) fn selector_item(selector: &Selector) -> Item {
     Item::text(selector.to_string())
 }
 
-/// A word of a choice, its value and what it means.
+/// A word of a choice, its value and its meaning.
 pub(super) type Choice<V> = (&'static str, V, &'static str);
 
 /// One of these words.

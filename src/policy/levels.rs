@@ -10,7 +10,7 @@ use super::read::{Fields, Place, Spot};
 use super::tree::Value;
 use crate::values::Ratio;
 
-/// What a field of thresholds expects.
+/// The expected value of a field with thresholds.
 pub(super) const THRESHOLDS: &str =
     "a percentage for each resource, such as {cpu: 30%, memory: 40%}";
 

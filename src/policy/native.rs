@@ -25,7 +25,7 @@ pub(super) const VERSION: &str = "evenkeel/v1alpha1";
 /// A policy as it is written.
 #[derive(Clone)]
 struct Document {
-    /// What strategies compare by default. In a [`Policy`], each strategy has its own.
+    /// The usage that strategies compare by default. In a [`Policy`], each strategy has its own.
     basis: Basis,
     evictable: Evictable,
     profiles: Vec<NamedProfile>,
@@ -50,7 +50,7 @@ pub(super) fn write(policy: &Policy) -> String {
     Item::Map(section.write(&Document::of(policy, section.defaults()))).document()
 }
 
-/// What is declared of all fields, for documentation.
+/// The declared fields, for documentation.
 pub(super) fn outline() -> Vec<FieldOutline> {
     document().outline()
 }
@@ -143,7 +143,7 @@ fn general(section: Section<Document>) -> Section<Document> {
         .always_written()
         .field(
             "basis",
-            "What strategies compare. A strategy may set its own.",
+            "The usage that strategies compare. A strategy may set its own.",
             basis(),
             |d| &mut d.basis,
         )
@@ -176,7 +176,6 @@ fn profiles(section: Section<Document>) -> Section<Document> {
             evictable(),
             |d| &mut d.evictable,
         )
-        .always_written()
         .sections(
             "profiles",
             "Several sets of such rules with names, instead of `evictable`. A strategy chooses one by `profile: batch` \
@@ -259,7 +258,7 @@ fn all_strategies(section: Section<Document>) -> Section<Document> {
     section
         .custom(
             "strategies",
-            "What to do, in this order. Each item is one strategy with its arguments.",
+            "The strategies to run, in this order. Each item is one strategy with its arguments.",
             strategies::outline(),
             Box::new(read_strategies),
             Box::new(|document| {

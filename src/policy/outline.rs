@@ -1,5 +1,5 @@
-//! What is declared of the fields of a policy, without their Rust types: the example, the reference and the JSON Schema
-//! are written from it.
+//! The declared fields of a policy without their Rust types. The example, the reference and the JSON Schema are generated
+//! from them.
 
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub(super) enum Sample {
     Off(&'static str),
 }
 
-/// What stands behind the name of a field.
+/// The form of a field's value.
 #[derive(Clone)]
 pub(super) enum Form {
     Value(ValueForm),
@@ -44,10 +44,10 @@ pub(super) enum Form {
 /// A value that is not a map of declared fields.
 #[derive(Clone)]
 pub(super) struct ValueForm {
-    /// The type, for the reference.
+    /// The type in the reference.
     pub(super) words: String,
     pub(super) schema: Value,
-    /// Words that are allowed, each with what it means.
+    /// The allowed words with their meaning.
     pub(super) choices: Vec<(&'static str, &'static str)>,
     /// How the example writes a default that leaves the field out, such as `""` for a selector.
     pub(super) blank: Option<&'static str>,

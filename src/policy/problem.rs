@@ -1,16 +1,16 @@
-//! What is wrong with a policy file, and where: said so that it can be mended without looking anything up.
+//! Problems of a policy file with their positions, described so that they can be fixed without looking anything up.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// No more problems than this are shown; a file with so many has one cause.
+/// The most problems that are shown; a file with so many usually has one cause.
 const MOST_SHOWN: usize = 20;
-/// No more than this of a source line, or of a value, is shown.
+/// The longest excerpts of a source line and of a value, in characters.
 const WIDEST_LINE: usize = 120;
 const WIDEST_VALUE: usize = 60;
 
-/// A place in a file; both count from one.
+/// A position in a file; both numbers count from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) line: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// Where a file begins.
+    /// The beginning of a file.
     pub(crate) const START: Position = Position { line: 1, column: 1 };
 }
 
@@ -26,36 +26,36 @@ impl Position {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
-    /// The file is not YAML, or uses a part of it that is refused.
+    /// The file is not YAML, or uses a refused part of YAML.
     Syntax,
-    /// The file is of a version or kind that is not read.
+    /// The version or kind of the file is not supported.
     UnsupportedVersion,
     /// A field that does not exist.
     UnknownField,
-    /// A field that stands twice in one place.
+    /// A repeated field.
     RepeatedField,
-    /// A field that must be there is not.
+    /// A required field is missing.
     MissingField,
-    /// A value of another type, or in another form, than the field takes.
+    /// A value of the wrong type or form.
     WrongType,
-    /// A value of the right type that is too large or too small.
+    /// A value that is too large or too small.
     OutOfRange,
-    /// A label selector that cannot be read.
+    /// An invalid label selector.
     BadSelector,
-    /// Values that are right one by one, but not together.
+    /// Values that are valid alone but not together.
     Conflict,
-    /// Understood, but not to be had here.
+    /// Valid, but not supported here.
     Unsupported,
-    /// A warning: read, and of no effect, or of another one than might be thought.
+    /// A warning: the field has no effect, or an unexpected one.
     Ignored,
-    /// A warning: an old way to say it, which still holds.
+    /// A warning: a deprecated field that still works.
     Deprecated,
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The kind, for machines.
+    /// The kind, for programs.
     pub code: Code,
     /// Counts from one.
     pub line: usize,
@@ -63,9 +63,9 @@ pub struct Problem {
     pub column: usize,
     /// The field, such as `strategies[0].lowNodeUtilization.thresholds.cpu`; empty for the whole file.
     pub path: String,
-    /// What stands there, where that is what is wrong.
+    /// The invalid value, if there is one.
     pub found: Option<String>,
-    /// What is allowed there; without anything found, a sentence that says what is wrong.
+    /// The expected value; without `found`, a sentence that describes the problem.
     pub expected: String,
 }
 
@@ -101,10 +101,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Everything that is wrong with one policy file, from top to bottom.
+/// All problems of one policy file, from top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyError {
-    /// The name of the file, as it is shown.
+    /// The name of the file in messages.
     pub file: String,
     /// Never empty.
     pub problems: Vec<Problem>,
@@ -125,7 +125,7 @@ impl PolicyError {
 impl std::error::Error for PolicyError {}
 
 impl fmt::Display for PolicyError {
-    /// A line for each problem, and below it the line of the file with a mark at the place.
+    /// Writes a line for each problem, and below it the line of the file with a mark at the position.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
             let end = if i == 0 { "" } else { "\n" };
@@ -151,7 +151,7 @@ impl fmt::Display for PolicyError {
     }
 }
 
-/// The part of a line around a column, and how many characters of it come before that column.
+/// The part of a line around a column, and the number of its characters before that column.
 fn excerpt(line: &str, column: usize) -> (String, usize) {
     let fits = line.chars().count() <= WIDEST_LINE;
     let start = if fits {
@@ -170,7 +170,7 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
     (shown.trim_end().to_owned(), before)
 }
 
-/// Without control characters, which could play tricks with a terminal, and not too long.
+/// The text with control characters escaped, because they could manipulate a terminal, and shortened.
 pub(crate) fn printable(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_stand_in_the_order_of_the_file_each_with_its_line() {
+    fn problems_are_shown_in_file_order_with_their_lines() {
         let error = PolicyError::new("p.yaml", "a:\n\tb: x", vec![problem(2, 5), problem(1, 1)]);
         assert_snapshot!(error, @"
         p.yaml:1:1: a.b: found x, expected y
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_outside_the_file_is_shown_without_a_line() {
+    fn a_position_outside_the_file_is_shown_without_a_line() {
         let error = PolicyError::new("p.yaml", "", vec![problem(1, 1), problem(7, 3)]);
         assert_snapshot!(error, @"
         p.yaml:1:1: a.b: found x, expected y
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_line_the_part_that_matters_is_shown() {
+    fn a_long_line_is_cut_around_the_problem() {
         let line = format!("{}HERE{}", "a".repeat(500), "b".repeat(500));
         let (shown, before) = excerpt(&line, 501);
         assert_eq!(shown.chars().count(), WIDEST_LINE);
@@ -234,19 +234,19 @@ mod tests {
     }
 
     #[test]
-    fn many_problems_are_counted_rather_than_shown() {
+    fn problems_beyond_the_most_are_counted() {
         let error = PolicyError::new("p.yaml", "", vec![problem(1, 1); 23]);
         assert!(error.to_string().ends_with("\nand 3 more problems"));
     }
 
     #[test]
-    fn what_was_found_cannot_write_to_the_terminal_as_it_likes() {
+    fn found_values_are_escaped_and_shortened() {
         assert_eq!(printable("a\u{1b}[31m", 60), "a\\u{1b}[31m");
         assert_eq!(printable("abcdef", 3), "abc…");
     }
 
     #[test]
-    fn machines_read_stable_codes() {
+    fn codes_are_stable() {
         let json = serde_json::to_string(&problem(1, 2)).unwrap();
         assert_snapshot!(json, @r#"{"code":"wrong-type","line":1,"column":2,"path":"a.b","found":"x","expected":"y"}"#);
     }

@@ -1,4 +1,4 @@
-//! The block `usage.prometheus`: where Prometheus is, how evenkeel authenticates, and what it queries.
+//! The section `usage.prometheus`: the address, the credentials and the queries.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -230,7 +230,7 @@ fn credentials(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("{X-Scope-OrgID: prod}")
 }
 
-/// The fields of `basicAuth`; empty where they are absent.
+/// The fields of `basicAuth`; absent fields are empty.
 #[derive(Clone, Default)]
 struct BasicAuth {
     username: String,

@@ -1,4 +1,4 @@
-//! The section `rightsizing`: which requests are reported as wrong, and what is recommended instead.
+//! The section `rightsizing`: reports of wrong requests, with recommendations.
 
 use super::kind::{percent, percentile, whole};
 use super::section::Section;
@@ -114,21 +114,21 @@ mod tests {
     #[test]
     fn problems_name_their_fields() {
         assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}").unwrap_err(), @"
-        policy.yaml:3:22: rightsizing.percentile: found 0, expected a percentile from 1 to 100
+        policy.yaml:3:27: rightsizing.percentile: found 0, expected a percentile from 1 to 100
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                      ^
-        policy.yaml:3:35: rightsizing.headroom: found 120%, expected a percentage from 0% to 100%
+          |                           ^
+        policy.yaml:3:40: rightsizing.headroom: found 120%, expected a percentage from 0% to 100%
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                   ^
-        policy.yaml:3:52: rightsizing.tolerance: found far, expected a percentage from 0% to 100%
+          |                                        ^
+        policy.yaml:3:57: rightsizing.tolerance: found far, expected a percentage from 0% to 100%
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                                    ^
-        policy.yaml:3:62: rightsizing.top: found -1, expected a whole number from 0 on
+          |                                                         ^
+        policy.yaml:3:67: rightsizing.top: found -1, expected a whole number from 0 on
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                                              ^
-        policy.yaml:3:66: rightsizing.most: unknown field; allowed here: percentile, headroom, tolerance, top
+          |                                                                   ^
+        policy.yaml:3:71: rightsizing.most: unknown field; allowed here: percentile, headroom, tolerance, top
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
-          |                                                                  ^
+          |                                                                       ^
         ");
     }
 }

@@ -1,4 +1,4 @@
-//! What strategies do, each with its arguments.
+//! The strategies with their arguments.
 
 use jiff::SignedDuration;
 
@@ -6,33 +6,33 @@ use super::{Basis, Names};
 use crate::values::Ratio;
 use crate::values::selector::Selector;
 
-/// What a strategy does, with its arguments.
+/// A strategy with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
-    /// Evens out: from nodes above their target to nodes below their threshold.
+    /// Balances: moves pods from nodes above their target to nodes below their threshold.
     LowNodeUtilization(LowNodeUtilization),
     /// Packs: empties nodes that are below their threshold.
     HighNodeUtilization(HighNodeUtilization),
-    /// Spreads equal pods of one owner over the nodes.
+    /// Spreads replicas of one owner over the nodes.
     RemoveDuplicates(RemoveDuplicates),
-    /// Keeps topology spread constraints that have come to be violated.
+    /// Restores topology spread constraints that are violated.
     RemovePodsViolatingTopologySpreadConstraint(TopologySpread),
-    /// Parts pods that required anti-affinity keeps apart.
+    /// Separates pods that required anti-affinity keeps apart.
     RemovePodsViolatingInterPodAntiAffinity(Scope),
-    /// Moves pods to nodes that their node affinity asks for.
+    /// Moves pods to nodes that match their node affinity.
     RemovePodsViolatingNodeAffinity(NodeAffinity),
     /// Moves pods from nodes with taints that they do not tolerate.
     RemovePodsViolatingNodeTaints(NodeTaints),
-    /// Gives pods that keep restarting another node.
+    /// Moves pods that keep restarting to another node.
     RemovePodsHavingTooManyRestarts(TooManyRestarts),
-    /// Ends pods that are old, or in a state that they do not leave.
+    /// Evicts pods that are old, or in a state that they do not leave.
     PodLifeTime(PodLifeTime),
-    /// Clears failed pods away.
+    /// Removes failed pods.
     RemoveFailedPods(FailedPods),
 }
 
 impl Rule {
-    /// The name that users know, in plans, events and logs.
+    /// The name in plans, events and logs.
     pub const fn name(&self) -> &'static str {
         match self {
             Rule::LowNodeUtilization(_) => "LowNodeUtilization",
@@ -56,15 +56,15 @@ impl Rule {
 /// Arguments of LowNodeUtilization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LowNodeUtilization {
-    /// What it weighs.
+    /// The usage that it compares.
     pub basis: Basis,
-    /// Groups of nodes that are balanced each in itself; a node belongs to the first that selects it.
+    /// Groups of nodes that are balanced separately; a node belongs to the first pool that selects it.
     pub pools: Vec<Pool>,
-    /// Thresholds are distances from the mean of the pool rather than shares.
+    /// Thresholds are distances from the mean of the pool instead of shares.
     pub deviation: bool,
     /// Act only when more nodes than this are below their threshold.
     pub number_of_nodes: u32,
-    /// A node counts as hot only when it has been so for this long. Requests are not noisy and do not wait.
+    /// How long a node must be above a target before it is hot. Requests do not fluctuate, so they do not wait.
     pub sustained_for: SignedDuration,
     /// Namespaces whose pods this strategy may move.
     pub evictable_namespaces: Names,
@@ -72,23 +72,23 @@ pub struct LowNodeUtilization {
     pub per_node: Option<u32>,
 }
 
-/// Which pods a strategy looks at.
+/// The pods that a strategy looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// In these namespaces.
+    /// Their namespaces.
     pub namespaces: Names,
-    /// With these labels; all where `None`.
+    /// Their labels; all pods where `None`.
     pub pods: Option<Selector>,
 }
 
 /// Arguments of HighNodeUtilization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighNodeUtilization {
-    /// What it weighs.
+    /// The usage that it compares.
     pub basis: Basis,
     /// A node at or below all of these is emptied.
     pub thresholds: Thresholds,
-    /// No node is filled above these by what it uses, whatever `basis` is.
+    /// Upper limits of a node's actual usage when it is filled. They apply with any `basis`.
     pub ceilings: Thresholds,
     /// Act only when more nodes than this are below their threshold.
     pub number_of_nodes: u32,
@@ -107,7 +107,7 @@ impl Scope {
 }
 
 impl LowNodeUtilization {
-    /// The rule, where it is this one.
+    /// The rule, if it is this one.
     pub const fn of(rule: &Rule) -> Option<&LowNodeUtilization> {
         if let Rule::LowNodeUtilization(rule) = rule {
             Some(rule)
@@ -118,7 +118,7 @@ impl LowNodeUtilization {
 }
 
 impl HighNodeUtilization {
-    /// No node is filled above 80 % of what it has: full nodes leave no room for the next peak.
+    /// 80 % of cpu and memory: full nodes leave no room for the next peak.
     pub fn default_ceilings() -> Thresholds {
         let most = Ratio::percent(80.0).unwrap_or(Ratio::ONE);
         ["cpu", "memory"]
@@ -130,16 +130,16 @@ impl HighNodeUtilization {
 /// Arguments of RemoveDuplicates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoveDuplicates {
-    /// In these namespaces.
+    /// Their namespaces.
     pub namespaces: Names,
-    /// Pods with an owner of such a kind are left alone.
+    /// Pods with an owner of one of these kinds are left alone.
     pub exclude_owner_kinds: Vec<String>,
 }
 
 /// Arguments of RemovePodsViolatingTopologySpreadConstraint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologySpread {
-    /// Which pods it looks at.
+    /// The pods that it looks at.
     pub scope: Scope,
     /// Constraints with `whenUnsatisfiable: DoNotSchedule`.
     pub hard: bool,
@@ -152,7 +152,7 @@ pub struct TopologySpread {
 /// Arguments of RemovePodsViolatingNodeAffinity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeAffinity {
-    /// Which pods it looks at.
+    /// The pods that it looks at.
     pub scope: Scope,
     /// The kinds of affinity to keep, in this order.
     pub kinds: Vec<AffinityKind>,
@@ -170,7 +170,7 @@ pub enum AffinityKind {
 /// Arguments of RemovePodsViolatingNodeTaints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTaints {
-    /// Which pods it looks at.
+    /// The pods that it looks at.
     pub scope: Scope,
     /// Taints with effect `PreferNoSchedule` count as well.
     pub include_prefer_no_schedule: bool,
@@ -181,30 +181,31 @@ pub struct NodeTaints {
 /// Arguments of RemovePodsHavingTooManyRestarts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooManyRestarts {
-    /// Which pods it looks at.
+    /// The pods that it looks at.
     pub scope: Scope,
-    /// So many restarts, over all containers, are too many.
+    /// The number of restarts, over all containers, that is too many.
     pub threshold: u32,
     /// Restarts of init containers count as well.
     pub including_init_containers: bool,
-    /// Only pods in one of these states: a phase, or why a container waits; all where empty.
+    /// Only pods in one of these states: a phase, or the reason why a container waits; all pods where empty.
     pub states: Vec<String>,
 }
 
-/// Arguments of PodLifeTime; what is given must all hold.
+/// Arguments of PodLifeTime. All given arguments must match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodLifeTime {
-    /// Which pods it looks at.
+    /// The pods that it looks at.
     pub scope: Scope,
     /// Older than this.
     pub max_age: Option<SignedDuration>,
-    /// In one of these states: a phase, a reason of the pod, or why a container waits or ended; all where empty.
+    /// In one of these states: a phase, a reason of the pod, or the reason why a container waits or terminated; all
+    /// where empty.
     pub states: Vec<String>,
     /// With one of these conditions; all where empty.
     pub conditions: Vec<ConditionTest>,
-    /// With a container that ended with one of these codes; all where empty.
+    /// With a container that exited with one of these codes; all where empty.
     pub exit_codes: Vec<i32>,
-    /// With an owner of such a kind (`Only`), or of none of these kinds (`Except`).
+    /// With an owner of one of these kinds (`Only`), or without one (`Except`).
     pub owner_kinds: Names,
     /// States and exit codes of init containers count as well.
     pub including_init_containers: bool,
@@ -212,7 +213,7 @@ pub struct PodLifeTime {
     pub including_ephemeral_containers: bool,
 }
 
-/// What a pod's condition must be; what is given must all hold.
+/// A test of a pod's condition. All given parts must match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionTest {
     /// Its type.
@@ -221,31 +222,31 @@ pub struct ConditionTest {
     pub status: Option<String>,
     /// Its reason.
     pub reason: Option<String>,
-    /// It has been so for at least this long.
+    /// The least time since its status changed.
     pub for_at_least: Option<SignedDuration>,
 }
 
 /// Arguments of RemoveFailedPods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedPods {
-    /// Which pods it looks at.
+    /// The pods that it looks at.
     pub scope: Scope,
     /// At least this old.
     pub min_age: SignedDuration,
     /// Failed for one of these reasons; all where empty.
     pub reasons: Vec<String>,
-    /// With a container that ended with one of these codes; all where empty.
+    /// With a container that exited with one of these codes; all where empty.
     pub exit_codes: Vec<i32>,
-    /// Pods with an owner of such a kind are left alone.
+    /// Pods with an owner of one of these kinds are left alone.
     pub exclude_owner_kinds: Vec<String>,
     /// Reasons and exit codes of init containers count as well.
     pub including_init_containers: bool,
 }
 
-/// Nodes that are balanced among themselves, by the same thresholds.
+/// Nodes that are balanced together, with the same thresholds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
-    /// Shown in plans.
+    /// The name in plans.
     pub name: String,
     /// The nodes; all where `None`.
     pub selector: Option<Selector>,

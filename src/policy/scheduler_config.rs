@@ -1,8 +1,8 @@
-//! Reads a `KubeSchedulerConfiguration`: the file that kube-scheduler is started with (`--config`), as far as it bears on
-//! where a pod lands.
+//! Reads a `KubeSchedulerConfiguration`, the file that kube-scheduler is started with (`--config`): the parts that
+//! influence where a pod lands.
 //!
-//! See <https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/>. What kube-scheduler would refuse of
-//! what is read here is refused. `v1beta3` has the same fields and the same defaults.
+//! See <https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/>. In the parts
+//! that are read here, everything that kube-scheduler would refuse is refused. `v1beta3` has the same fields and the same defaults.
 
 use super::problem::{Code, PolicyError, Problem};
 use super::read::{Fields, Report, Spot};
@@ -17,15 +17,15 @@ const VERSIONS: [&str; 2] = [
     "kubescheduler.config.k8s.io/v1",
     "kubescheduler.config.k8s.io/v1beta3",
 ];
-/// Who places pods that name nobody.
+/// The scheduler of pods that name none.
 pub const DEFAULT_SCHEDULER: &str = "default-scheduler";
 
-/// What kube-scheduler is told to do.
+/// The configuration of kube-scheduler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchedulerConfig {
-    /// The profiles, each with a name of its own; never empty.
+    /// The profiles, each with a unique name; never empty.
     pub profiles: Vec<SchedulerProfile>,
-    /// What of it the forecast does not know.
+    /// Settings that the forecast does not model.
     pub warnings: Vec<Problem>,
 }
 
@@ -35,7 +35,7 @@ impl SchedulerConfig {
         let fail = |problems| PolicyError::new(file_name, text, problems);
         let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
         let mut report = Report::default();
-        // kube-scheduler, too, takes null for absent.
+        // kube-scheduler, too, reads null as absent.
         report.be_lenient();
         let profiles = report.read(&root.in_yaml_1_1(), configuration);
         let warnings = report.take_warnings();
@@ -49,8 +49,8 @@ impl SchedulerConfig {
 }
 
 impl Policy {
-    /// The same policy with the schedulers of a file. One that the file does not name stays as it was: who runs a second
-    /// scheduler has a file that tells of that alone.
+    /// The same policy with the schedulers of a file. A scheduler that the file does not name stays as it was, because
+    /// a second scheduler has a file that describes only itself.
     #[must_use]
     pub fn with_schedulers(mut self, config: SchedulerConfig) -> Self {
         for profile in config.profiles {
@@ -63,8 +63,8 @@ impl Policy {
         self
     }
 
-    /// The profile of the scheduler that a pod names; that of the cluster's own scheduler where it names none, or one of
-    /// which nothing is known.
+    /// The profile of the scheduler that a pod names. Without a name, or with an unknown one, it is the profile of the
+    /// cluster's own scheduler.
     pub fn scheduler_of(&self, named: Option<&str>) -> &SchedulerProfile {
         let named = named.unwrap_or(DEFAULT_SCHEDULER);
         self.schedulers()
@@ -72,13 +72,13 @@ impl Policy {
             .unwrap_or(&self.scheduler)
     }
 
-    /// All profiles that are known.
+    /// All known profiles.
     pub fn schedulers(&self) -> impl Iterator<Item = &SchedulerProfile> {
         std::iter::once(&self.scheduler).chain(&self.other_schedulers)
     }
 }
 
-/// Fields that have no bearing on where a pod lands.
+/// Fields that do not influence where a pod lands.
 const OTHERS: [&str; 8] = [
     "parallelism",
     "leaderElection",
@@ -114,7 +114,7 @@ fn configuration(root: Spot<'_, '_>) -> Vec<SchedulerProfile> {
             f.complain(
                 Code::MissingField,
                 "profiles",
-                "of several profiles each needs a schedulerName",
+                "with several profiles, each needs a schedulerName",
             );
         }
         let opaque = extenders(f);
@@ -149,7 +149,7 @@ fn profile(f: &mut Fields<'_, '_>, names: &mut Vec<String>) -> SchedulerProfile 
     profile
 }
 
-/// Whether some extender scores nodes, by means that are not known.
+/// Whether an extender scores nodes for all pods, in an unknown way.
 fn extenders(f: &mut Fields<'_, '_>) -> bool {
     let verbs = f.field("extenders").list("extenders", |item| {
         Some(item.section(|f| {
@@ -166,7 +166,7 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
             ] {
                 f.field(other);
             }
-            // Only pods that request what an extender manages are shown to it.
+            // An extender with managed resources sees only the pods that request one of them.
             let managed = f
                 .field("managedResources")
                 .list("resources", |_| Some(()))
@@ -183,14 +183,14 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
         f.warn(
             Code::Ignored,
             "extenders",
-            "an extender filters nodes: the forecast does not know which it rules out",
+            "an extender filters nodes; the forecast does not know which nodes it excludes",
         );
     }
     if verbs.iter().any(|(_, scores, all)| *scores && !all) {
         f.warn(
             Code::Ignored,
             "extenders",
-            "an extender scores nodes for pods that request what it manages: the forecast does not know how",
+            "an extender scores nodes for pods that request its managed resources; the forecast ignores these scores",
         );
     }
     let opaque = verbs.iter().any(|(_, scores, all)| *scores && *all);
@@ -198,14 +198,15 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
         f.warn(
             Code::Ignored,
             "extenders",
-            format!("an extender scores nodes: {ANYWHERE}"),
+            format!("an extender scores nodes; {ANYWHERE}"),
         );
     }
     opaque
 }
 
-/// What follows from scores that are not known.
-const ANYWHERE: &str = "the forecast does not know how, so it takes every node that can take a pod for as likely as the others";
+/// The consequence of unknown scores.
+const ANYWHERE: &str =
+    "the forecast does not know how, so it treats all nodes that can take a pod as equally likely";
 
 #[cfg(test)]
 mod tests;

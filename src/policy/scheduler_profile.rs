@@ -1,5 +1,5 @@
-//! What the cluster's scheduler is told to do: one profile of a `KubeSchedulerConfiguration`, as far as it bears on where
-//! a pod lands. The default is the default profile of Kubernetes 1.36.
+//! One profile of a `KubeSchedulerConfiguration`: the settings that influence where a pod lands. The default is the
+//! default profile of Kubernetes 1.36.
 //!
 //! See <https://kubernetes.io/docs/reference/scheduling/config/>.
 
@@ -11,44 +11,44 @@ use crate::values::selector::NodeTerm;
 /// One profile of kube-scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerProfile {
-    /// `schedulerName`: the pods that name it are the ones that it places.
+    /// `schedulerName`: it places the pods that name it.
     pub name: String,
-    /// What each score counts.
+    /// The weight of each score.
     pub weights: Weights,
-    /// Filters that are disabled.
+    /// Disabled filters.
     pub filters_off: BTreeSet<FilterPlugin>,
     /// `NodeResourcesFitArgs`.
     pub fit: Fit,
-    /// `NodeResourcesBalancedAllocationArgs.resources`: the resources whose shares should be alike.
+    /// `NodeResourcesBalancedAllocationArgs.resources`: the resources whose requested shares should be similar.
     pub balanced: Vec<String>,
-    /// `PodTopologySpreadArgs`: what spreads pods that have no constraint of their own.
+    /// `PodTopologySpreadArgs`: the constraints of pods that have none of their own.
     pub spread: DefaultSpread,
     /// `InterPodAffinityArgs`.
     pub pod_affinity: PodAffinity,
-    /// `NodeAffinityArgs.addedAffinity`: what every pod requires and prefers beside its own affinity.
+    /// `NodeAffinityArgs.addedAffinity`: node affinity that every pod gets in addition to its own.
     pub added_affinity: AddedAffinity,
     /// `percentageOfNodesToScore`; `None` and zero leave it to the size of the cluster.
     pub percentage_of_nodes_to_score: Option<u32>,
-    /// Something scores nodes that is not of kube-scheduler itself, so that nothing is known of the sum.
+    /// Something other than kube-scheduler itself scores nodes, so that the total scores are unknown.
     pub unknown_scores: bool,
 }
 
 /// A plugin that scores nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScorePlugin {
-    /// `TaintToleration`: few taints that only discourage.
+    /// `TaintToleration`: prefers nodes with few untolerated `PreferNoSchedule` taints.
     TaintToleration,
     /// `NodeAffinity`: preferred node affinity.
     NodeAffinity,
-    /// `NodeResourcesFit`: how full the node would be by requests.
+    /// `NodeResourcesFit`: how full the node would be, by requests.
     NodeResourcesFit,
-    /// `PodTopologySpread`: constraints that may be broken.
+    /// `PodTopologySpread`: constraints with `ScheduleAnyway`.
     PodTopologySpread,
     /// `InterPodAffinity`: preferred affinity and anti-affinity, of the pod and of others to it.
     InterPodAffinity,
-    /// `NodeResourcesBalancedAllocation`: resources requested in like shares.
+    /// `NodeResourcesBalancedAllocation`: similar requested shares of all resources.
     NodeResourcesBalancedAllocation,
-    /// `ImageLocality`: the pod's images are there.
+    /// `ImageLocality`: the node has the pod's images.
     ImageLocality,
 }
 
@@ -64,7 +64,7 @@ impl ScorePlugin {
         ScorePlugin::ImageLocality,
     ];
 
-    /// As a `KubeSchedulerConfiguration` spells it.
+    /// The name in a `KubeSchedulerConfiguration`.
     pub const fn name(self) -> &'static str {
         match self {
             ScorePlugin::TaintToleration => "TaintToleration",
@@ -78,28 +78,28 @@ impl ScorePlugin {
     }
 }
 
-/// A plugin that rules nodes out.
+/// A plugin that filters nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilterPlugin {
-    /// `NodeUnschedulable`: no cordoned node.
+    /// `NodeUnschedulable`: the node is not cordoned.
     NodeUnschedulable,
-    /// `NodeName`: the node that the pod names.
+    /// `NodeName`: the node is the one that the pod names.
     NodeName,
-    /// `TaintToleration`: no taint that the pod does not tolerate.
+    /// `TaintToleration`: the pod tolerates all taints.
     TaintToleration,
-    /// `NodeAffinity`: node selector and required node affinity.
+    /// `NodeAffinity`: the node matches the node selector and the required node affinity.
     NodeAffinity,
-    /// `NodePorts`: host ports that are free.
+    /// `NodePorts`: the host ports are free.
     NodePorts,
-    /// `NodeResourcesFit`: what the pod requests is free.
+    /// `NodeResourcesFit`: the requested resources are free.
     NodeResourcesFit,
-    /// `VolumeRestrictions`: a claim that one pod alone may use is not in use.
+    /// `VolumeRestrictions`: a ReadWriteOncePod claim is not in use.
     VolumeRestrictions,
-    /// `VolumeBinding`: the volumes can be reached.
+    /// `VolumeBinding`: the node can reach the volumes.
     VolumeBinding,
     /// `VolumeZone`: the volumes are in the node's zone.
     VolumeZone,
-    /// `PodTopologySpread`: constraints that must be kept.
+    /// `PodTopologySpread`: constraints with `DoNotSchedule`.
     PodTopologySpread,
     /// `InterPodAffinity`: required affinity and anti-affinity, of the pod and of others to it.
     InterPodAffinity,
@@ -121,7 +121,7 @@ impl FilterPlugin {
         FilterPlugin::InterPodAffinity,
     ];
 
-    /// As a `KubeSchedulerConfiguration` spells it.
+    /// The name in a `KubeSchedulerConfiguration`.
     pub const fn name(self) -> &'static str {
         match self {
             FilterPlugin::NodeUnschedulable => "NodeUnschedulable",
@@ -139,7 +139,7 @@ impl FilterPlugin {
     }
 }
 
-/// How often each score counts; zero where it is disabled.
+/// The weight of each score; zero for a disabled score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights([i64; ScorePlugin::ALL.len()]);
 
@@ -162,7 +162,7 @@ impl IndexMut<ScorePlugin> for Weights {
 }
 
 impl Default for Weights {
-    /// Those of the default profile.
+    /// The weights of the default profile.
     fn default() -> Self {
         let mut weights = Weights([1; ScorePlugin::ALL.len()]);
         weights[ScorePlugin::TaintToleration] = 3;
@@ -180,50 +180,49 @@ impl Default for Weights {
 /// `NodeResourcesFitArgs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fit {
-    /// Which nodes are liked.
+    /// Which nodes score high.
     pub strategy: FitStrategy,
-    /// The resources that count, and how much each.
+    /// The resources that count, with their weights.
     pub resources: Vec<(String, i64)>,
     /// Resources that need not be free.
     pub ignored_resources: BTreeSet<String>,
-    /// What stands before the slash in the names of resources that need not be free.
+    /// Prefixes, before the slash, of resources that need not be free.
     pub ignored_resource_groups: BTreeSet<String>,
 }
 
-/// Which nodes `NodeResourcesFit` likes.
+/// Which nodes `NodeResourcesFit` scores high.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FitStrategy {
-    /// Those with the most left.
+    /// Nodes with the most free resources.
     LeastAllocated,
-    /// Those with the least left.
+    /// Nodes with the least free resources.
     MostAllocated,
-    /// As this line of points says: a share from 0 to 100, rising, and what it is worth, from 0 to 10.
+    /// By this function: points of utilization, from 0 to 100 in rising order, and score, from 0 to 10.
     RequestedToCapacityRatio(Vec<(i64, i64)>),
 }
 
-/// What spreads pods that have no constraint of their own.
+/// The constraints of pods that have none of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefaultSpread {
-    /// Over hosts with a skew of 3 and over zones with one of 5, and better broken than kept waiting. A node without the
-    /// label of a zone takes part.
+    /// `ScheduleAnyway` over hosts with a skew of 3 and over zones with a skew of 5. A node without a zone label takes
+    /// part.
     System,
-    /// As the operator says.
+    /// These constraints.
     List(Vec<DefaultConstraint>),
 }
 
-/// A constraint for pods that have none of their own. The pods that it counts are those of the same services and the
-/// same controller.
+/// A constraint for pods that have none of their own. It counts the pods of the same services and the same controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultConstraint {
-    /// How many more of them may be in one place than in another.
+    /// The accepted difference between the number of pods in two domains.
     pub max_skew: u32,
-    /// The label whose value makes two nodes one place.
+    /// The label whose value names the domain of a node.
     pub topology_key: String,
-    /// Whether it must be kept (`DoNotSchedule`) or is better broken than kept waiting (`ScheduleAnyway`).
+    /// Whether it is `DoNotSchedule`; otherwise it is `ScheduleAnyway`.
     pub hard: bool,
-    /// At least so many places count as there.
+    /// The least number of domains.
     pub min_domains: Option<u32>,
-    /// Only nodes that the pod's node affinity and selector admit count (`nodeAffinityPolicy: Honor`, the default).
+    /// Only nodes that match the pod's node affinity and selector count (`nodeAffinityPolicy: Honor`, the default).
     pub honours_affinity: bool,
     /// Only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
     pub honours_taints: bool,
@@ -232,23 +231,23 @@ pub struct DefaultConstraint {
 /// `InterPodAffinityArgs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PodAffinity {
-    /// `hardPodAffinityWeight`: what it is worth to land beside a pod that requires this one near, from 0 to 100.
+    /// `hardPodAffinityWeight`: the score, from 0 to 100, for a node near a pod that requires this one nearby.
     pub hard_weight: i64,
-    /// `ignorePreferredTermsOfExistingPods`: what other pods prefer does not count for a pod that prefers nothing.
+    /// `ignorePreferredTermsOfExistingPods`: preferences of other pods do not count for a pod without preferences.
     pub ignore_preferences_of_others: bool,
 }
 
-/// What every pod requires and prefers of its node beside its own affinity.
+/// Node affinity that every pod gets in addition to its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddedAffinity {
-    /// One of these must hold; `None` where nothing is required.
+    /// One of these terms must match; `None` if nothing is required.
     pub required: Option<Vec<NodeTerm>>,
-    /// What is preferred, with weights from 1 to 100.
+    /// Preferred terms, with weights from 1 to 100.
     pub preferred: Vec<(i32, NodeTerm)>,
 }
 
 impl SchedulerProfile {
-    /// The resources that its scores weigh, beside cpu and memory.
+    /// The resources that its scores use, except cpu and memory.
     pub fn resources(&self) -> BTreeSet<&str> {
         let names = self
             .fit
@@ -285,7 +284,7 @@ impl Default for SchedulerProfile {
 }
 
 impl Default for Fit {
-    /// The most left of cpu and memory, which count alike.
+    /// The most free cpu and memory, with equal weights.
     fn default() -> Self {
         Fit {
             strategy: FitStrategy::LeastAllocated,

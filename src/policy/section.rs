@@ -31,7 +31,7 @@ pub(super) struct Section<T> {
 struct Field<T> {
     name: &'static str,
     help: &'static str,
-    /// What is expected where the field is missing.
+    /// The value to expect if the field is missing.
     required: Option<&'static str>,
     sample: Sample,
     /// Written also where the value is the default.
@@ -105,7 +105,7 @@ impl<T: Clone + 'static> Section<T> {
         self.custom(name, help, form, read, write)
     }
 
-    /// A map that is one member of `T` and may be absent; `complete` tells a map that has what it needs.
+    /// A map that is one member of `T` and may be absent; `complete` recognises a map with all required fields.
     pub(super) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -207,7 +207,7 @@ impl<T: Clone + 'static> Section<T> {
         self.change_last(|field| field.sample = Sample::Off(value))
     }
 
-    /// The last field is written also where it has its default.
+    /// The last field is written even if it has its default.
     pub(super) fn always_written(self) -> Self {
         self.change_last(|field| field.always = true)
     }
@@ -257,7 +257,7 @@ impl<T: Clone + 'static> Section<T> {
         fields.collect()
     }
 
-    /// What is declared, for documentation.
+    /// The declared fields, for documentation.
     pub(super) fn outline(&self) -> Vec<FieldOutline> {
         let fields = self.fields.iter().map(|field| FieldOutline {
             name: field.name,

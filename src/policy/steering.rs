@@ -14,7 +14,7 @@ pub struct Steering {
     pub hot: bool,
     /// Nodes that are being emptied, and empty nodes that could be switched off.
     pub emptying: bool,
-    /// The most nodes that are tainted in total; `None` is no limit. If every node qualifies, none is tainted.
+    /// The most tainted nodes in total; `None` is no limit. If every node qualifies, no node is tainted.
     pub max_nodes: Option<Share>,
 }
 

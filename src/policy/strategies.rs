@@ -15,7 +15,7 @@ use super::tree::Value;
 use super::wording::either;
 use super::{Basis, HighNodeUtilization, LowNodeUtilization, PodLifeTime, Profile, Rule, Strategy};
 
-/// The declaration of one strategy, whatever the type of its arguments.
+/// The declaration of one strategy, without the type of its arguments.
 pub(super) struct StrategyDeclaration {
     plugin: Plugin,
     help: &'static str,
@@ -242,7 +242,7 @@ fn profile(f: &mut Fields<'_, '_>, profiles: &[Profile]) -> usize {
 
 /// A strategy as it is written; one without arguments is its name alone.
 pub(super) fn write(strategy: &Strategy, profiles: &[Profile]) -> Option<Item> {
-    // What a strategy compares is always written, so the default does not matter here.
+    // The basis of a strategy is always written, so the default does not matter here.
     let declarations = declarations(Basis::Actual).into_iter();
     let mut matching = declarations.filter_map(|d| Some((d.plugin, (d.write)(&strategy.rule)?)));
     let (plugin, mut fields) = matching.next()?;
@@ -257,7 +257,7 @@ pub(super) fn write(strategy: &Strategy, profiles: &[Profile]) -> Option<Item> {
     })
 }
 
-/// What is declared of all strategies, for documentation. The example shows only the first one in force.
+/// The declared strategies, for documentation. The example shows only the first one in force.
 pub(super) fn outline() -> Form {
     let choices = declarations(Basis::Actual)
         .into_iter()
@@ -289,3 +289,6 @@ fn profile_outline() -> FieldOutline {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,8 +1,8 @@
-//! Words for messages: paths, alternatives, and what was most likely meant.
+//! Parts of messages: paths, alternatives and suggestions.
 
 use super::problem::printable;
 
-/// What follows an opening bracket, without the number of a list item that it begins with.
+/// A part of a path behind an opening bracket, without the number of a list item.
 pub(super) fn without_index((i, part): (usize, &str)) -> &str {
     if i == 0 {
         part
@@ -11,7 +11,7 @@ pub(super) fn without_index((i, part): (usize, &str)) -> &str {
     }
 }
 
-/// Alternatives as a sentence has them: `a, b or c`.
+/// Alternatives in a sentence: `a, b or c`.
 pub(super) fn either(words: &[&str]) -> String {
     match words {
         [] => String::new(),
@@ -33,7 +33,7 @@ pub(super) fn below(parent: &str, name: &str) -> String {
     }
 }
 
-/// The name that was most likely meant, if one is near enough.
+/// The most similar name, if one is similar enough.
 pub(super) fn nearest(written: &str, names: &[&'static str]) -> Option<&'static str> {
     let written: String = written.chars().take(60).collect::<String>().to_lowercase();
     let distance = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());

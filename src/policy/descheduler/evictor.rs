@@ -1,4 +1,4 @@
-//! `DefaultEvictor`: which pods may go at all.
+//! `DefaultEvictor`: which pods may be evicted at all.
 
 use jiff::SignedDuration;
 
@@ -8,7 +8,7 @@ use super::super::read::{Fields, Spot};
 use super::super::{Evictable, Names, PriorityThreshold, Protections, StorageClasses};
 use super::text;
 
-/// What holds where nothing is said of it.
+/// The rules of a profile that does not configure it.
 pub(super) const fn defaults() -> Evictable {
     Evictable {
         namespaces: Names::ALL,
@@ -17,7 +17,7 @@ pub(super) const fn defaults() -> Evictable {
         priority_below: PriorityThreshold::Value(SYSTEM_CRITICAL),
         min_replicas: 1,
         min_pod_age: SignedDuration::ZERO,
-        protected: Old::NONE.protections(),
+        protected: DeprecatedFlags::NONE.protections(),
         destinations: None,
         node_fit: false,
     }
@@ -44,14 +44,14 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     };
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
     if bounded && !evictable.protected.system_critical {
-        let sentence = "the threshold holds, although system-critical pods may go; descheduler would drop it then";
+        let sentence = "the threshold applies although system-critical pods may be evicted; descheduler would ignore it";
         f.warn(Code::Ignored, "priorityThreshold", sentence);
     }
     evictable
 }
 
-/// Whatever the age that is asked for, descheduler asks with it that the pod has started. Of no age at all that is what
-/// is left, and the shortest there is asks the same.
+/// The age that descheduler really requires: with any minimum, even zero, it also requires that the pod has started.
+/// The shortest duration requires the same.
 fn started(least: SignedDuration) -> SignedDuration {
     least.max(SignedDuration::from_nanos(1))
 }
@@ -69,7 +69,7 @@ pub(super) fn threshold(
         f.complain(
             Code::Conflict,
             name,
-            format!("{value} and {name} do not go together; keep one of them"),
+            format!("{value} and {name} exclude each other; keep one of them"),
         );
     }
     let otherwise = PriorityThreshold::Value(number.unwrap_or(SYSTEM_CRITICAL));
@@ -94,13 +94,13 @@ impl Spot<'_, '_> {
     }
 }
 
-/// The booleans that descheduler calls deprecated.
+/// The deprecated booleans of descheduler.
 #[derive(Clone, Copy)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is one field of the policy file"
 )]
-pub(super) struct Old {
+pub(super) struct DeprecatedFlags {
     pub(super) local_storage: bool,
     pub(super) daemon_sets: bool,
     pub(super) system_critical: bool,
@@ -109,8 +109,8 @@ pub(super) struct Old {
     pub(super) keep_without_budget: bool,
 }
 
-impl Old {
-    const NONE: Old = Old {
+impl DeprecatedFlags {
+    const NONE: DeprecatedFlags = DeprecatedFlags {
         local_storage: false,
         daemon_sets: false,
         system_critical: false,
@@ -119,10 +119,10 @@ impl Old {
         keep_without_budget: false,
     };
 
-    /// Those that both formats have.
+    /// Reads the flags that both formats have.
     pub(super) fn read(f: &mut Fields<'_, '_>) -> Self {
         let mut flag = |name| f.field(name).bool().unwrap_or(false);
-        Old {
+        DeprecatedFlags {
             local_storage: flag("evictLocalStoragePods"),
             daemon_sets: flag("evictDaemonSetPods"),
             system_critical: flag("evictSystemCriticalPods"),
@@ -141,7 +141,7 @@ impl Old {
             || self.keep_without_budget
     }
 
-    /// What is protected by these.
+    /// The protections that follow from these flags.
     pub(super) const fn protections(self) -> Protections {
         Protections {
             local_storage: !self.local_storage,
@@ -183,25 +183,25 @@ const EXTRA: [(&str, Protection); 3] = [
     ("PodsWithResourceClaims", Protection::ResourceClaims),
 ];
 
-/// The lists and their configuration.
-struct New {
+/// The lists of `podProtections`.
+struct ProtectionLists {
     disabled: Vec<Protection>,
     extra: Vec<Protection>,
     classes: Option<Vec<String>>,
 }
 
 fn protections(f: &mut Fields<'_, '_>) -> Protections {
-    let mut old = Old::read(f);
+    let mut old = DeprecatedFlags::read(f);
     old.keep_without_budget = f.field("ignorePodsWithoutPDB").bool().unwrap_or(false);
     let policies = [("", false), ("Preferred", false), ("Mandatory", true)];
     let mandatory = f
         .field("noEvictionPolicy")
         .one_of(&policies)
         .unwrap_or(false);
-    let new = f.field("podProtections").section(new_protections);
+    let new = f.field("podProtections").section(protection_lists);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
     if lists && old.any() {
-        let sentence = "the lists of podProtections do not go together with evict… and ignore… fields; keep one of them";
+        let sentence = "the lists of podProtections and the evict… and ignore… fields exclude each other; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
     let protected = if lists {
@@ -215,7 +215,7 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     }
 }
 
-fn new_protections(f: &mut Fields<'_, '_>) -> New {
+fn protection_lists(f: &mut Fields<'_, '_>) -> ProtectionLists {
     let disabled = protection_list(f, "defaultDisabled", &DEFAULT);
     let extra = protection_list(f, "extraEnabled", &EXTRA);
     let classes = f.field("config").section(|f| {
@@ -228,10 +228,10 @@ fn new_protections(f: &mut Fields<'_, '_>) -> New {
     });
     let classes = classes.filter(|c| !c.is_empty());
     if classes.is_some() && !extra.contains(&Protection::Volumes) {
-        let sentence = "this has no effect, for extraEnabled does not name PodsWithPVC";
+        let sentence = "no effect, because extraEnabled does not contain PodsWithPVC";
         f.warn(Code::Ignored, "config", sentence);
     }
-    New {
+    ProtectionLists {
         disabled,
         extra,
         classes,
@@ -254,14 +254,14 @@ fn protection_list(
         .flatten()
         .for_each(|(place, protection)| {
             if seen.contains(&protection) {
-                f.complain_at(Code::RepeatedField, place, "this stands here a second time");
+                f.complain_at(Code::RepeatedField, place, "this item is repeated");
             }
             seen.push(protection);
         });
     seen
 }
 
-impl New {
+impl ProtectionLists {
     fn protections(self) -> Protections {
         let kept = |protection| !self.disabled.contains(&protection);
         let added = |protection| self.extra.contains(&protection);

@@ -1,4 +1,4 @@
-//! What policies of descheduler come to.
+//! Reading policies of descheduler.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -34,7 +34,7 @@ fn evictor(args: &str) -> Result<Policy, String> {
     ))
 }
 
-/// The first line of what is wrong.
+/// The first line of the error.
 fn first(result: Result<Policy, String>) -> String {
     result
         .unwrap_err()
@@ -158,7 +158,9 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
     assert!(
         plugin("balance", "LowNodeUtilization", prometheus)
             .unwrap_err()
-            .contains("a query for one ratio per node says nothing of pods")
+            .contains(
+                "a query for one ratio per node does not show what moving a pod would change"
+            )
     );
 }
 
@@ -190,17 +192,17 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
         Some(StorageClasses::Named(vec!["fast".to_owned()]))
     );
     let both = "{evictDaemonSetPods: true, podProtections: {defaultDisabled: [FailedBarePods]}}";
-    assert!(evictor(both).unwrap_err().contains("do not go together"));
+    assert!(evictor(both).unwrap_err().contains("exclude each other"));
     assert!(
         evictor("{podProtections: {extraEnabled: [PodsWithPVC, PodsWithPVC]}}")
             .unwrap_err()
-            .contains("a second time")
+            .contains("repeated")
     );
     assert!(evictor("{podProtections: {extraEnabled: [DaemonSetPods]}}").is_err());
     assert!(
         evictor("{priorityThreshold: {value: 1, name: a}}")
             .unwrap_err()
-            .contains("do not go together")
+            .contains("exclude each other")
     );
     assert!(evictor("{priorityThreshold: {value: 2000000001}}").is_err());
 }
@@ -214,11 +216,11 @@ fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
     );
     assert_snapshot!(first(profile("pluginConfig: [{name: RemoveDuplicate}]")), @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
     assert_snapshot!(first(plugin("deschedule", "RemoveDuplicates", "{}")), @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs in `balance`");
-    assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")), @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig; add `- name: RemoveDuplicates`, with its args if any");
+    assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")), @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig; add `- name: RemoveDuplicates`, with args if it needs them");
     assert!(
         parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []")
             .unwrap_err()
-            .contains("a second time")
+            .contains("repeated")
     );
     assert!(
         parse("apiVersion: descheduler/v1alpha2\n---\n{}")
@@ -242,15 +244,15 @@ plugins:
     )
     .unwrap();
     assert_snapshot!(warnings(&policy), @"
-    4:51 profiles[0].pluginConfig[1].name: this plugin is configured above already, and the first entry counts
-    4:77 profiles[0].pluginConfig[2].name: this plugin is configured, but not enabled, so it does not run
-    6:44 profiles[0].plugins.balance.disabled: this has no effect, as in descheduler: what is not enabled does not run
-    7:5 profiles[0].plugins.sort: this has no effect, as in descheduler
+    4:51 profiles[0].pluginConfig[1].name: this plugin is already configured above; only the first entry counts
+    4:77 profiles[0].pluginConfig[2].name: this plugin is configured but not enabled, so it does not run
+    6:44 profiles[0].plugins.balance.disabled: no effect, as in descheduler: plugins that are not enabled do not run
+    7:5 profiles[0].plugins.sort: no effect, as in descheduler
     ");
     let empty = parse("apiVersion: descheduler/v1alpha2").unwrap();
     assert!(warnings(&empty).contains("no strategy is enabled"));
     let open = evictor("{evictSystemCriticalPods: true, priorityThreshold: {value: 5}}").unwrap();
-    assert!(warnings(&open).contains("descheduler would drop it"));
+    assert!(warnings(&open).contains("descheduler would ignore it"));
 }
 
 #[test]
@@ -458,10 +460,10 @@ fn the_old_format_makes_a_profile_of_each_strategy() {
     };
     assert_eq!(rule.kinds, [AffinityKind::Preferred]);
     assert_snapshot!(warnings(&policy), @"
-    10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: this has no effect, as in descheduler: strategies run in the order of the file
-    15:8 strategies.LowNodeUtilization.params.labelSelector: LowNodeUtilization does not take this, so it has no effect
-    19:71 strategies.PodLifeTime.params.nodeFit: PodLifeTime does not ask for a node that fits, as in descheduler
-    20:80 strategies.RemovePodsViolatingNodeTaints.params.podLifeTime: RemovePodsViolatingNodeTaints does not take this, so it has no effect
+    10:6 strategies.RemovePodsViolatingInterPodAntiAffinity.weight: no effect, as in descheduler: strategies run in the order of the file
+    15:8 strategies.LowNodeUtilization.params.labelSelector: no effect: LowNodeUtilization does not take this
+    19:71 strategies.PodLifeTime.params.nodeFit: no effect, as in descheduler: PodLifeTime does not need a node that fits
+    20:80 strategies.RemovePodsViolatingNodeTaints.params.podLifeTime: no effect: RemovePodsViolatingNodeTaints does not take this
     ");
 }
 

@@ -1,4 +1,4 @@
-//! Low- and HighNodeUtilization, which descheduler writes otherwise than we do, and its sources of usage.
+//! Low- and HighNodeUtilization in the form of descheduler, and its sources of usage.
 
 use super::super::node_utilization::{SUSTAINED, emptying, high_defaults, only_pool};
 use super::super::problem::Code;
@@ -8,31 +8,31 @@ use super::super::{Basis, HighNodeUtilization, LowNodeUtilization, Names, Rule};
 use super::text;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum MetricsSource {
     Metrics,
     Prometheus,
 }
 
-/// What a query of descheduler gives is a share of each node, in no resource that a pod has a part of.
-const RATIO: &str = "a query for one ratio per node says nothing of pods, so it cannot be told what a move would change; \
-    write KubernetesMetrics, or a native policy with `usage: {source: prometheus, prometheus: {url: …}}` and thresholds \
+/// A query of descheduler returns a share of each node. It names no resource, so the share of a pod is unknown.
+const RATIO: &str = "a query for one ratio per node does not show what moving a pod would change; \
+    use KubernetesMetrics, or a native policy with `usage: {source: prometheus, prometheus: {url: …}}` and thresholds \
     for cpu and memory";
 
-const SOURCES: [(&str, Source); 2] = [
-    ("KubernetesMetrics", Source::Metrics),
-    ("Prometheus", Source::Prometheus),
+const SOURCES: [(&str, MetricsSource); 2] = [
+    ("KubernetesMetrics", MetricsSource::Metrics),
+    ("Prometheus", MetricsSource::Prometheus),
 ];
 
-/// Reads what a policy says of the sources as a whole: those that it provides.
-pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
+/// Reads the sources that a policy provides.
+pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
     let collector = f
         .field("metricsCollector")
         .section(|f| f.field("enabled").bool().unwrap_or(false));
     if f.has("metricsCollector") {
-        let sentence = "descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]; it still holds";
+        let sentence = "deprecated but still in effect; descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
-    let mut found: Vec<Source> = Vec::new();
+    let mut found: Vec<MetricsSource> = Vec::new();
     f.field("metricsProviders")
         .list("metrics providers", |item| {
             item.section(|f| {
@@ -40,7 +40,7 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
                     .required("source", "KubernetesMetrics or Prometheus")
                     .one_of(&SOURCES);
                 let url = f.field("prometheus").section(prometheus);
-                if source == Some(Source::Prometheus) && url.is_none() && f.sound() {
+                if source == Some(MetricsSource::Prometheus) && url.is_none() && f.sound() {
                     f.complain(
                         Code::MissingField,
                         "prometheus",
@@ -48,28 +48,24 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<Source> {
                     );
                 }
                 if source.is_some_and(|s| found.contains(&s)) {
-                    f.complain(
-                        Code::RepeatedField,
-                        "source",
-                        "this source stands here a second time",
-                    );
+                    f.complain(Code::RepeatedField, "source", "this source is repeated");
                 }
                 found.extend(source);
                 source
             })
         });
-    if collector && found.contains(&Source::Metrics) {
-        let sentence = "metricsCollector and the provider KubernetesMetrics do not go together; keep the provider";
+    if collector && found.contains(&MetricsSource::Metrics) {
+        let sentence = "metricsCollector and the provider KubernetesMetrics exclude each other; keep the provider";
         f.complain(Code::Conflict, "metricsCollector", sentence);
     }
-    if found.contains(&Source::Prometheus) {
+    if found.contains(&MetricsSource::Prometheus) {
         f.warn(
             Code::Ignored,
             "metricsProviders",
-            "nothing asks this Prometheus; a native policy can, by usage.prometheus",
+            "no effect: this Prometheus is not queried; a native policy can, with usage.prometheus",
         );
     }
-    found.extend(collector.then_some(Source::Metrics));
+    found.extend(collector.then_some(MetricsSource::Metrics));
     found
 }
 
@@ -97,7 +93,7 @@ fn prometheus(f: &mut Fields<'_, '_>) -> Option<String> {
     url
 }
 
-/// LowNodeUtilization. The namespaces may stand elsewhere.
+/// LowNodeUtilization. Its namespaces may come from elsewhere.
 pub(super) fn low(
     f: &mut Fields<'_, '_>,
     basis: Basis,
@@ -115,8 +111,8 @@ pub(super) fn low(
     }
 }
 
-/// LowNodeUtilization with all that v1alpha2 has.
-pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[Source]) -> Rule {
+/// LowNodeUtilization with all fields of v1alpha2.
+pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Rule {
     let basis = basis(f, sources);
     let namespaces = evictable_namespaces(f, "evictableNamespaces");
     let per_node = f
@@ -128,7 +124,7 @@ pub(super) fn low_v1alpha2(f: &mut Fields<'_, '_>, sources: &[Source]) -> Rule {
     })
 }
 
-/// HighNodeUtilization, which weighs requests alone.
+/// HighNodeUtilization, which compares requests only.
 pub(super) fn high(f: &mut Fields<'_, '_>, evictable_namespaces: Names) -> Rule {
     let rule = emptying(Section::new(high_defaults(Basis::Requests))).read(f);
     Rule::HighNodeUtilization(HighNodeUtilization {
@@ -137,7 +133,7 @@ pub(super) fn high(f: &mut Fields<'_, '_>, evictable_namespaces: Names) -> Rule 
     })
 }
 
-/// Namespaces that are left alone; descheduler can leave out only.
+/// Namespaces that are left alone; descheduler can only exclude.
 pub(super) fn evictable_namespaces(f: &mut Fields<'_, '_>, field: &'static str) -> Names {
     let names = f.field(field).names_in_or_out().unwrap_or(Names::ALL);
     if matches!(names, Names::Only(_)) {
@@ -146,7 +142,7 @@ pub(super) fn evictable_namespaces(f: &mut Fields<'_, '_>, field: &'static str) 
     names
 }
 
-fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
+fn basis(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Basis {
     if !f.has("metricsUtilization") {
         f.field("metricsUtilization");
         return Basis::Requests;
@@ -159,13 +155,13 @@ fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
             f.complain(
                 Code::Conflict,
                 "metricsServer",
-                "metricsServer and source do not go together; keep source",
+                "metricsServer and source exclude each other; keep source",
             );
         } else if server {
             f.warn(
                 Code::Deprecated,
                 "metricsServer",
-                "descheduler has replaced this by `source`; it still holds",
+                "deprecated but still in effect; descheduler has replaced this by `source`",
             );
         } else if !f.has("source") {
             f.complain(
@@ -174,16 +170,16 @@ fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
                 "missing, expected KubernetesMetrics",
             );
         }
-        if source == Some(Source::Metrics) && f.has("prometheus") {
+        if source == Some(MetricsSource::Metrics) && f.has("prometheus") {
             f.complain(
                 Code::Conflict,
                 "prometheus",
-                "this belongs to the source Prometheus",
+                "this is only for the source Prometheus",
             );
         }
         (server, source, query)
     });
-    if source == Some(Source::Prometheus) {
+    if source == Some(MetricsSource::Prometheus) {
         let sentence = if query.is_none() {
             "missing, expected a query for Prometheus; and "
         } else {
@@ -194,7 +190,7 @@ fn basis(f: &mut Fields<'_, '_>, sources: &[Source]) -> Basis {
             "metricsUtilization",
             format!("{sentence}{RATIO}"),
         );
-    } else if (server || source.is_some()) && !sources.contains(&Source::Metrics) {
+    } else if (server || source.is_some()) && !sources.contains(&MetricsSource::Metrics) {
         let sentence =
             "this needs `metricsProviders: [{source: KubernetesMetrics}]` at the top of the policy";
         f.complain(Code::Conflict, "metricsUtilization", sentence);

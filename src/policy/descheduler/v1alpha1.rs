@@ -1,7 +1,7 @@
 //! `descheduler/v1alpha1`, which descheduler read up to v0.30: a map of strategies, each with parameters.
 //!
-//! Each enabled strategy becomes a profile of its own, in the order of the file. The places where older versions kept
-//! a parameter are read as well.
+//! Each enabled strategy becomes a profile, in the order of the file. Parameters are also read from the places where
+//! older versions kept them.
 
 use super::super::arguments;
 use super::super::plugin::Plugin;
@@ -13,11 +13,11 @@ use super::super::{
     Basis, Evictable, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
     RemoveDuplicates, Rule, Scope, TooManyRestarts, TopologySpread,
 };
-use super::evictor::{self, Old};
+use super::evictor::{self, DeprecatedFlags};
 use super::utilization;
-use super::{Part, assemble, frame};
+use super::{ProfileDraft, assemble, top_level};
 
-/// Parameters of some strategies.
+/// Parameters that not all strategies take.
 const PARTICULAR: [&str; 12] = [
     "nodeResourceUtilizationThresholds",
     "nodeAffinityType",
@@ -36,9 +36,9 @@ const PARTICULAR: [&str; 12] = [
 /// Reads a whole policy.
 pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
-        let frame = frame(f);
+        let top = top_level(f);
         let general = Evictable {
-            protected: Old::read(f).protections(),
+            protected: DeprecatedFlags::read(f).protections(),
             ..evictor::defaults()
         };
         let strategies = f
@@ -50,11 +50,11 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
                     None => unknown(&entry.key, spot),
                 }
             });
-        assemble(f, frame, strategies.unwrap_or_default())
+        assemble(f, top, strategies.unwrap_or_default())
     })
 }
 
-fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<Part> {
+fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<ProfileDraft> {
     let names = Plugin::ALL.map(Plugin::name);
     let hint =
         nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
@@ -63,13 +63,13 @@ fn unknown(written: &str, spot: Spot<'_, '_>) -> Option<Part> {
 }
 
 /// One strategy, if it is enabled.
-fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Option<Part> {
+fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Option<ProfileDraft> {
     let enabled = f.field("enabled").bool().unwrap_or(false);
     if f.field("weight").whole(0).is_some_and(|w| w > 0) {
         f.warn(
             Code::Ignored,
             "weight",
-            "this has no effect, as in descheduler: strategies run in the order of the file",
+            "no effect, as in descheduler: strategies run in the order of the file",
         );
     }
     let params = f.field("params");
@@ -84,13 +84,13 @@ fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Opti
                 f.warn(
                     Code::Ignored,
                     name,
-                    format!("{} does not take this, so it has no effect", plugin.name()),
+                    format!("no effect: {} does not take this", plugin.name()),
                 );
             }
         }
         (evictable, rule)
     });
-    Some(Part {
+    Some(ProfileDraft {
         name: format!("strategy-{}-profile", plugin.name()),
         evictable,
         rules: vec![(plugin, rule?)],
@@ -128,7 +128,7 @@ fn evictable(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Evi
         f.warn(
             Code::Ignored,
             "nodeFit",
-            "PodLifeTime does not ask for a node that fits, as in descheduler",
+            "no effect, as in descheduler: PodLifeTime does not need a node that fits",
         );
         node_fit = false;
     }
@@ -149,7 +149,7 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
         f.warn(
             Code::Ignored,
             "labelSelector",
-            format!("{} does not take this, so it has no effect", plugin.name()),
+            format!("no effect: {} does not take this", plugin.name()),
         );
     }
     let balanced = [Plugin::LowNodeUtilization, Plugin::HighNodeUtilization].contains(&plugin);
@@ -203,7 +203,10 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
             }))
         }
         Plugin::TooManyRestarts => {
-            let spot = f.required("podsHavingTooManyRestarts", "podRestartThreshold in it");
+            let spot = f.required(
+                "podsHavingTooManyRestarts",
+                "a map with podRestartThreshold",
+            );
             let rule = spot.section(|f| pod_states::restarts().read(f));
             Some(Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {
                 scope,
@@ -221,7 +224,7 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
 }
 
 fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Option<Rule> {
-    let spot = f.required("nodeResourceUtilizationThresholds", "thresholds in it");
+    let spot = f.required("nodeResourceUtilizationThresholds", "a map with thresholds");
     if spot.is_absent() {
         return None;
     }
@@ -239,7 +242,7 @@ fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Opt
                 f.warn(
                     Code::Ignored,
                     name,
-                    "HighNodeUtilization does not take this, so it has no effect",
+                    "no effect: HighNodeUtilization does not take this",
                 );
             }
         }
@@ -247,7 +250,7 @@ fn utilization(f: &mut Fields<'_, '_>, plugin: Plugin, namespaces: Names) -> Opt
     })
 }
 
-/// Its age once stood beside what is now around it, and its states were called phases.
+/// Older versions kept the age one level higher, and called the states phases.
 fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
     let outer_age = f.field("maxPodLifeTimeSeconds").seconds();
     let outer_phases = pod_states::life_states(f.field("podStatusPhases")).unwrap_or_default();

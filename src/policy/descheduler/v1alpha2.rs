@@ -1,47 +1,45 @@
 //! `descheduler/v1alpha2`: profiles, each with arguments of plugins and lists of plugins to run.
 
 use super::super::plugin::Plugin;
-use super::super::problem::{Code, Position};
-use super::super::read::{Fields, Spot};
+use super::super::problem::Code;
+use super::super::read::{Fields, Place, Spot};
 use super::super::strategies;
 use super::super::tree::Value;
 use super::super::wording::nearest;
 use super::super::{Basis, Evictable, Policy, Rule};
-use super::utilization::{self, Source};
-use super::{Part, assemble, evictor, frame, text};
+use super::utilization::{self, MetricsSource};
+use super::{ProfileDraft, assemble, evictor, text, top_level};
 
-type Place = (Position, String);
-
-/// The plugin that says which pods may go; it always runs.
+/// The plugin that decides which pods may be evicted; it always runs.
 const EVICTOR: &str = "DefaultEvictor";
 
 /// Reads a whole policy.
 pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
     root.section(|f| {
-        let mut frame = frame(f);
-        frame.per_cycle = f.field("maxNoOfPodsToEvictTotal").whole(0);
-        frame.grace_period = f.field("gracePeriodSeconds").seconds();
+        let mut top = top_level(f);
+        top.per_cycle = f.field("maxNoOfPodsToEvictTotal").whole(0);
+        top.grace_period = f.field("gracePeriodSeconds").seconds();
         if f.field("evictionFailureEventNotification").bool() == Some(true) {
             let sentence =
-                "no event is written when an eviction fails; the log and the metrics tell it";
+                "no effect: evenkeel reports failed evictions in its log and metrics, not as events";
             f.warn(Code::Ignored, "evictionFailureEventNotification", sentence);
         }
         let sources = utilization::sources(f);
-        let parts = f.field("profiles").list("profiles", |item| {
+        let drafts = f.field("profiles").list("profiles", |item| {
             item.section(|f| Some(profile(f, &sources)))
         });
-        assemble(f, frame, parts.unwrap_or_default())
+        assemble(f, top, drafts.unwrap_or_default())
     })
 }
 
-fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
+fn profile(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> ProfileDraft {
     let name = text(f.field("name")).unwrap_or_default();
     let configs = f
         .field("pluginConfig")
         .list("plugin configurations", |item| {
             item.section(|f| config(f, sources))
         });
-    let mut configs = Configs {
+    let mut configs = PluginConfigs {
         list: configs.unwrap_or_default(),
     };
     configs.warn_of_repeats(f);
@@ -51,10 +49,10 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
         let Some(config) = configs
             .list
             .iter_mut()
-            .find(|c| c.plugin == Known::Strategy(plugin))
+            .find(|c| c.plugin == KnownPlugin::Strategy(plugin))
         else {
             let sentence = format!(
-                "{0} has no entry in pluginConfig; add `- name: {0}`, with its args if any",
+                "{0} has no entry in pluginConfig; add `- name: {0}`, with args if it needs them",
                 plugin.name()
             );
             f.complain_at(Code::MissingField, place, sentence);
@@ -64,7 +62,7 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
             f.warn_at(
                 Code::Ignored,
                 place,
-                "this is enabled a second time, so it runs twice",
+                "this plugin is enabled twice, so it runs twice",
             );
         }
         rules.extend(config.rule.clone().map(|rule| (plugin, rule)));
@@ -73,44 +71,44 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[Source]) -> Part {
     let evictor = configs
         .list
         .into_iter()
-        .find(|c| c.plugin == Known::Evictor);
+        .find(|c| c.plugin == KnownPlugin::Evictor);
     let evictable = evictor
         .and_then(|c| c.evictable)
         .unwrap_or_else(evictor::defaults);
-    Part {
+    ProfileDraft {
         name,
         evictable,
         rules,
     }
 }
 
-/// A name that a plugin can have.
+/// A plugin that descheduler knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum KnownPlugin {
     Evictor,
     Strategy(Plugin),
 }
 
 /// An entry of `pluginConfig`.
-struct Config {
-    plugin: Known,
+struct PluginConfig {
+    plugin: KnownPlugin,
     place: Place,
     evictable: Option<Evictable>,
     rule: Option<Rule>,
     used: bool,
 }
 
-struct Configs {
-    list: Vec<Config>,
+struct PluginConfigs {
+    list: Vec<PluginConfig>,
 }
 
-impl Configs {
-    /// Of several entries for one plugin, descheduler takes the first.
+impl PluginConfigs {
+    /// If a plugin has several entries, descheduler uses the first.
     fn warn_of_repeats(&self, f: &mut Fields<'_, '_>) {
         for (i, config) in self.list.iter().enumerate() {
             if self.list[..i].iter().any(|c| c.plugin == config.plugin) {
                 let sentence =
-                    "this plugin is configured above already, and the first entry counts";
+                    "this plugin is already configured above; only the first entry counts";
                 f.warn_at(Code::Ignored, config.place.clone(), sentence);
             }
         }
@@ -121,27 +119,27 @@ impl Configs {
         for config in self
             .list
             .iter()
-            .filter(|c| c.plugin != Known::Evictor && !used(c.plugin))
+            .filter(|c| c.plugin != KnownPlugin::Evictor && !used(c.plugin))
         {
-            let sentence = "this plugin is configured, but not enabled, so it does not run";
+            let sentence = "this plugin is configured but not enabled, so it does not run";
             f.warn_at(Code::Ignored, config.place.clone(), sentence);
         }
     }
 }
 
-fn config(f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Config> {
+fn config(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Option<PluginConfig> {
     let spot = f.required("name", "the name of a plugin");
     let place = spot.place();
     let plugin = known(spot);
     let args = f.field("args");
     let (mut evictable, mut rule) = (None, None);
     match plugin? {
-        Known::Evictor => evictable = Some(args.section(|f| typed(f, evictor::evictable))),
-        Known::Strategy(plugin) => {
+        KnownPlugin::Evictor => evictable = Some(args.section(|f| typed(f, evictor::evictable))),
+        KnownPlugin::Strategy(plugin) => {
             rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources)))
         }
     }
-    Some(Config {
+    Some(PluginConfig {
         plugin: plugin?,
         place,
         evictable,
@@ -150,7 +148,7 @@ fn config(f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Config> {
     })
 }
 
-/// Arguments may say of which kind they are, as objects of Kubernetes do; descheduler does not look at it.
+/// Reads arguments that may have an apiVersion and a kind, as Kubernetes objects do. descheduler ignores both.
 fn typed<T>(f: &mut Fields<'_, '_>, read: impl FnOnce(&mut Fields<'_, '_>) -> T) -> T {
     let arguments = read(f);
     f.field("apiVersion").name();
@@ -158,7 +156,7 @@ fn typed<T>(f: &mut Fields<'_, '_>, read: impl FnOnce(&mut Fields<'_, '_>) -> T)
     arguments
 }
 
-fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> Option<Rule> {
+fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Option<Rule> {
     if plugin == Plugin::LowNodeUtilization {
         return Some(utilization::low_v1alpha2(f, sources));
     }
@@ -170,7 +168,7 @@ fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[Source]) -> O
 }
 
 /// The plugin of this name.
-fn known(spot: Spot<'_, '_>) -> Option<Known> {
+fn known(spot: Spot<'_, '_>) -> Option<KnownPlugin> {
     let names: Vec<&'static str> = std::iter::once(EVICTOR)
         .chain(Plugin::ALL.map(Plugin::name))
         .collect();
@@ -178,10 +176,10 @@ fn known(spot: Spot<'_, '_>) -> Option<Known> {
         return spot.refuse(Code::WrongType, "the name of a plugin");
     };
     if written == EVICTOR {
-        return Some(Known::Evictor);
+        return Some(KnownPlugin::Evictor);
     }
     if let Some(plugin) = Plugin::ALL.iter().find(|p| p.name() == written) {
-        return Some(Known::Strategy(*plugin));
+        return Some(KnownPlugin::Strategy(*plugin));
     }
     let hint =
         nearest(written, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
@@ -191,16 +189,16 @@ fn known(spot: Spot<'_, '_>) -> Option<Known> {
     )
 }
 
-/// The strategies that are enabled, in order, and where.
+/// The enabled strategies in order, each with its place.
 fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     let mut enabled = Vec::new();
     for (name, balances) in [("deschedule", false), ("balance", true)] {
         for (known, place) in set(f, name) {
             match known {
-                Known::Strategy(plugin) if plugin.balances() == balances => {
+                KnownPlugin::Strategy(plugin) if plugin.balances() == balances => {
                     enabled.push((plugin, place))
                 }
-                Known::Strategy(plugin) => {
+                KnownPlugin::Strategy(plugin) => {
                     let right = if balances { "deschedule" } else { "balance" };
                     f.complain_at(
                         Code::Conflict,
@@ -208,11 +206,11 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
                         format!("{} belongs in `{right}`", plugin.name()),
                     );
                 }
-                Known::Evictor => {
+                KnownPlugin::Evictor => {
                     f.complain_at(
                         Code::Conflict,
                         place,
-                        "DefaultEvictor belongs in `filter`, and is there anyway",
+                        "DefaultEvictor belongs in `filter`, and it is always enabled",
                     );
                 }
             }
@@ -223,16 +221,16 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
         f.complain(
             Code::RepeatedField,
             "preEvictionFilter",
-            "this is the same as `preevictionfilter`; keep one of them",
+            "preEvictionFilter and preevictionfilter are the same; keep one of them",
         );
     }
     for name in ["filter", "preevictionfilter", "preEvictionFilter"] {
         for (known, place) in set(f, name) {
-            if let Known::Strategy(plugin) = known {
+            if let KnownPlugin::Strategy(plugin) = known {
                 f.complain_at(
                     Code::Conflict,
                     place,
-                    format!("{} is no filter; DefaultEvictor is", plugin.name()),
+                    format!("{} is not a filter; only DefaultEvictor is", plugin.name()),
                 );
             }
         }
@@ -240,16 +238,16 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
     for name in ["sort", "presort"] {
         set(f, name);
         if f.has(name) {
-            f.warn(Code::Ignored, name, "this has no effect, as in descheduler");
+            f.warn(Code::Ignored, name, "no effect, as in descheduler");
         }
     }
     enabled
 }
 
 /// One extension point: the plugins enabled at it.
-fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
+fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(KnownPlugin, Place)> {
     f.field(name).section(|f| {
-        // As in kube-scheduler's file, `*` means all.
+        // As in kube-scheduler's configuration, `*` means all plugins.
         let all = |spot: &Spot<'_, '_>| {
             spot.node()
                 .is_some_and(|n| n.value == Value::Text("*".to_owned()))
@@ -266,8 +264,7 @@ fn set(f: &mut Fields<'_, '_>, name: &'static str) -> Vec<(Known, Place)> {
             .list("names of plugins", name)
             .unwrap_or_default();
         if !disabled.is_empty() {
-            let sentence =
-                "this has no effect, as in descheduler: what is not enabled does not run";
+            let sentence = "no effect, as in descheduler: plugins that are not enabled do not run";
             f.warn(Code::Ignored, "disabled", sentence);
         }
         let enabled = f.field("enabled").list("names of plugins", |item| {

@@ -1,13 +1,15 @@
-//! Reading native policies, and the messages for what is wrong with them.
+//! Reading native policies, and the messages for their problems.
 
 use insta::assert_snapshot;
+use jiff::SignedDuration;
 
-use super::*;
+use crate::policy::{Policy, PriorityThreshold, Share, Smoothing, StorageClasses};
+use crate::values::Ratio;
 
 const STRATEGY: &str =
     "strategies: [{lowNodeUtilization: {thresholds: {cpu: 1%}, targetThresholds: {cpu: 2%}}}]\n";
 
-/// A whole file around the part that a test is about, which begins in line 3.
+/// A whole file; the tested part begins in line 3.
 fn parse(part: &str) -> Result<Policy, String> {
     let text = format!("apiVersion: evenkeel/v1alpha1\nkind: Policy\n{part}\n{STRATEGY}");
     Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
@@ -18,7 +20,7 @@ fn refused(part: &str) -> String {
 }
 
 #[test]
-fn a_short_file_suffices_and_the_rest_has_defaults() {
+fn omitted_fields_have_their_defaults() {
     let policy = parse("").unwrap();
     let defaults = Policy {
         strategies: policy.strategies.clone(),
@@ -30,12 +32,12 @@ fn a_short_file_suffices_and_the_rest_has_defaults() {
 }
 
 #[test]
-fn a_section_with_nothing_in_it_has_the_defaults_too() {
+fn an_empty_section_has_its_defaults() {
     assert_eq!(parse("usage:\n  # poll: 30s\nlimits: {}"), parse(""));
 }
 
 #[test]
-fn what_is_written_is_what_is_meant() {
+fn written_values_are_read() {
     let policy = parse(
         "interval: 1h30m
 nodeSelector: {matchLabels: {pool: web}, matchExpressions: [{key: zone, operator: In, values: [a, b]}]}
@@ -71,7 +73,7 @@ limits: {perCycle: none, perNode: 0, perWorkload: 2}",
 }
 
 #[test]
-fn no_share_of_a_workload_is_no_pod_rather_than_at_least_one() {
+fn zero_percent_of_a_workload_is_no_pod_instead_of_one() {
     assert_eq!(
         parse("limits: {perWorkload: 0%}")
             .unwrap()
@@ -82,7 +84,7 @@ fn no_share_of_a_workload_is_no_pod_rather_than_at_least_one() {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once_from_top_to_bottom() {
+fn all_problems_are_reported_in_file_order() {
     assert_snapshot!(refused("interval: soon\ndryRun: yes\nlimits: {perNode: -1}"), @"
     policy.yaml:3:11: interval: found soon, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
       | interval: soon
@@ -106,30 +108,30 @@ fn a_misspelt_field_is_an_error_with_a_suggestion() {
 }
 
 #[test]
-fn a_field_in_the_wrong_place_is_told_where_it_belongs() {
+fn a_misplaced_field_is_reported_with_its_right_place() {
     assert_snapshot!(refused("staleAfter: 1m"), @"
-    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
+    policy.yaml:3:1: staleAfter: unknown field (it belongs in `usage`); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
       | staleAfter: 1m
       | ^
     ");
 }
 
 #[test]
-fn a_repeated_field_is_an_error_wherever_it_stands() {
+fn a_repeated_field_is_an_error_at_any_depth() {
     assert_snapshot!(refused("limits:\n  perNode: 1\n  perCycle: 2\n  perNode: 3"), @"
-    policy.yaml:6:3: limits.perNode: this field stands here a second time; keep one of them
+    policy.yaml:6:3: limits.perNode: this field is repeated; keep one of them
       |   perNode: 3
       |   ^
     ");
     assert_snapshot!(refused("evictable: {podSelector: {matchLabels: {a: b, a: c}}}"), @"
-    policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field stands here a second time; keep one of them
+    policy.yaml:3:47: evictable.podSelector.matchLabels.a: this field is repeated; keep one of them
       | evictable: {podSelector: {matchLabels: {a: b, a: c}}}
       |                                               ^
     ");
 }
 
 #[test]
-fn an_empty_file_is_told_what_every_file_needs() {
+fn an_empty_file_lacks_the_required_fields() {
     assert_snapshot!(Policy::parse("policy.yaml", "# nothing yet\n").unwrap_err(), @"
     policy.yaml:1:1: apiVersion: missing, expected evenkeel/v1alpha1
       | # nothing yet
@@ -144,7 +146,7 @@ fn an_empty_file_is_told_what_every_file_needs() {
 }
 
 #[test]
-fn a_file_that_is_no_map_is_told_only_that() {
+fn a_file_that_is_not_a_map_has_one_problem() {
     assert_snapshot!(Policy::parse("policy.yaml", "- interval: 5m").unwrap_err(), @"
     policy.yaml:1:1: found a list, expected a map of fields
       | - interval: 5m
@@ -153,7 +155,7 @@ fn a_file_that_is_no_map_is_told_only_that() {
 }
 
 #[test]
-fn another_version_is_refused_without_a_word_about_its_fields() {
+fn an_unknown_version_is_refused_without_checking_its_fields() {
     let text = "apiVersion: evenkeel/v9\nkind: Policy\nprofiles: []";
     assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
     policy.yaml:1:13: apiVersion: found evenkeel/v9, expected evenkeel/v1alpha1, descheduler/v1alpha2 or descheduler/v1alpha1
@@ -173,7 +175,7 @@ fn another_kind_is_refused() {
 }
 
 #[test]
-fn there_must_be_a_strategy() {
+fn at_least_one_strategy_is_required() {
     let text = "apiVersion: evenkeel/v1alpha1\nkind: Policy\nstrategies: []";
     assert_snapshot!(Policy::parse("policy.yaml", text).unwrap_err(), @"
     policy.yaml:3:13: strategies: found an empty list, expected a list with at least one strategy, such as lowNodeUtilization
@@ -183,7 +185,7 @@ fn there_must_be_a_strategy() {
 }
 
 #[test]
-fn a_value_of_another_type_is_shown_beside_what_is_allowed() {
+fn a_value_of_the_wrong_type_is_shown_with_the_expected_type() {
     assert_snapshot!(refused("usage: {poll: 15, window: [5m], minSamples: 2.5}"), @"
     policy.yaml:3:15: usage.poll: found 15, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
       | usage: {poll: 15, window: [5m], minSamples: 2.5}
@@ -201,14 +203,14 @@ fn a_value_of_another_type_is_shown_beside_what_is_allowed() {
       |        ^
     ");
     assert_snapshot!(refused("basis: real"), @"
-    policy.yaml:3:8: basis: found real, expected requests or actual
+    policy.yaml:3:8: basis: found real, expected actual or requests
       | basis: real
       |        ^
     ");
 }
 
 #[test]
-fn a_limit_is_a_number_or_none_and_never_nothing() {
+fn a_limit_is_a_number_or_the_word_none() {
     assert_snapshot!(refused("limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}"), @"
     policy.yaml:3:20: limits.perCycle: found 5%, expected a whole number from 0 on, or none for no limit
       | limits: {perCycle: 5%, perNode: ~, perWorkload: 101%}
@@ -223,7 +225,7 @@ fn a_limit_is_a_number_or_none_and_never_nothing() {
 }
 
 #[test]
-fn the_window_must_have_room_for_the_samples_and_the_half_life() {
+fn the_window_holds_the_samples_and_the_half_life() {
     assert_snapshot!(refused("usage: {poll: 1m, window: 90s}"), @"
     policy.yaml:3:19: usage.window: window is 1m 30s, but must be at least poll × (minSamples − 1), which is 2m
       | usage: {poll: 1m, window: 90s}
@@ -249,7 +251,7 @@ fn usage_must_not_go_stale_between_two_polls() {
 }
 
 #[test]
-fn smoothing_is_one_thing() {
+fn smoothing_has_exactly_one_form() {
     assert_snapshot!(refused("usage: {smoothing: {halfLife: 1m, percentile: 95}}"), @"
     policy.yaml:3:20: usage.smoothing: give one way of smoothing: mean, max, {halfLife: 2m} or {percentile: 95}
       | usage: {smoothing: {halfLife: 1m, percentile: 95}}
@@ -268,7 +270,7 @@ fn smoothing_is_one_thing() {
 }
 
 #[test]
-fn a_rest_is_not_longer_than_the_longest() {
+fn a_rest_does_not_exceed_its_cap() {
     assert_snapshot!(refused("cooldown: {rest: 7h}"), @"
     policy.yaml:3:12: cooldown.rest: rest is 7h, but must be at most cap, which is 6h by default
       | cooldown: {rest: 7h}
@@ -277,7 +279,7 @@ fn a_rest_is_not_longer_than_the_longest() {
 }
 
 #[test]
-fn priorities_of_the_system_are_out_of_reach() {
+fn system_priorities_are_refused() {
     assert_snapshot!(refused("evictable: {priorityBelow: 2000001000}"), @"
     policy.yaml:3:28: evictable.priorityBelow: found 2000001000, expected a whole number up to 2000000000, or the name of a PriorityClass
       | evictable: {priorityBelow: 2000001000}
@@ -286,7 +288,7 @@ fn priorities_of_the_system_are_out_of_reach() {
 }
 
 #[test]
-fn a_protection_is_called_by_its_name() {
+fn unknown_protections_are_refused() {
     assert_snapshot!(refused("evictable: {allow: [localstorage], protect: withoutBudget}"), @"
     policy.yaml:3:21: evictable.allow[0]: found localstorage, expected localStorage, daemonSets, systemCritical, failedBare or preferNoEviction
       | evictable: {allow: [localstorage], protect: withoutBudget}
@@ -298,10 +300,23 @@ fn a_protection_is_called_by_its_name() {
 }
 
 #[test]
-fn storage_classes_narrow_a_protection_that_is_there() {
+fn storage_classes_need_their_protection() {
     assert_snapshot!(refused("evictable: {protectedStorageClasses: [ssd]}"), @"
-    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must name persistentVolumes too
+    policy.yaml:3:13: evictable.protectedStorageClasses: this narrows persistentVolumes, so `protect` must list persistentVolumes too
       | evictable: {protectedStorageClasses: [ssd]}
       |             ^
     ");
+}
+
+#[test]
+fn durations_of_several_units_read_back_the_same() {
+    for (text, seconds) in [("90s", 90), ("5m", 300), ("1h30m", 5400), ("1h1m1s", 3661)] {
+        let emitted = parse(&format!("interval: {text}")).unwrap().to_native();
+        let again = Policy::parse("native", &emitted).unwrap();
+        assert_eq!(
+            again.interval,
+            SignedDuration::from_secs(seconds),
+            "{emitted}"
+        );
+    }
 }

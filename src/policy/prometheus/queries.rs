@@ -24,8 +24,8 @@ pub struct Queries {
     pub pod_time: Option<String>,
 }
 
-/// The default queries prefer the metrics of the kubelet, then those of cAdvisor, then those of node-exporter, which
-/// are all that kube-prometheus-stack keeps. `or on()` takes the next metric only where the one before has no series at
+/// The default queries prefer the metrics of the kubelet, then those of cAdvisor, then those of node-exporter:
+/// kube-prometheus-stack keeps only these. `or on()` takes the next metric only where the one before has no series at
 /// all, so that no node is counted twice. `irate` compares the last two scrapes: it does not lag behind, and it does not
 /// report a new pod as idle.
 impl Default for Queries {
@@ -70,7 +70,7 @@ impl Default for Queries {
     }
 }
 
-/// What an operator must know of the queries.
+/// The description of the queries for operators.
 pub(super) const HELP: &str = "One PromQL query each for all nodes or all pods. Queries for nodes need one of `nodeLabels`; queries for pods need \
      the labels namespace and pod, and should also have one of `nodeLabels`. The defaults begin as shown. If the kubelet's \
      metrics are missing, the defaults use those of cAdvisor, and finally, for nodes, those of node-exporter.\n\

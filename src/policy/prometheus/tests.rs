@@ -1,4 +1,4 @@
-//! What a policy may say of Prometheus, and what it is told when it says something else.
+//! Reading `usage.prometheus`, and the messages for its problems.
 
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -22,7 +22,7 @@ fn prometheus(fields: &str) -> Prometheus {
         .unwrap()
 }
 
-/// The first line of what is wrong.
+/// The first line of the error.
 fn refused(usage: &str) -> String {
     parse(usage)
         .unwrap_err()
@@ -47,14 +47,14 @@ const ALL: &str = r#"{source: prometheus, fallback: metricsApi, prometheus: {url
     headers: {X-Scope-OrgID: "a|b"}, queries: {nodeCpu: 'sum(x{$matchers}[$range])', nodeMemory: m, nodeTime: none, podCpu: c, podMemory: n, podTime: t}}}"#;
 
 #[test]
-fn where_it_is_suffices() {
-    let it = prometheus("");
+fn the_url_is_enough() {
+    let prometheus = prometheus("");
     assert_eq!(
-        (it.url.as_str(), it.scrape_interval),
+        (prometheus.url.as_str(), prometheus.scrape_interval),
         ("http://p:9090", SignedDuration::from_secs(30))
     );
     assert_eq!(
-        (it.queries, it.averaged_over),
+        (prometheus.queries, prometheus.averaged_over),
         (Queries::default(), SignedDuration::from_secs(30))
     );
     assert_eq!(
@@ -64,31 +64,34 @@ fn where_it_is_suffices() {
 }
 
 #[test]
-fn what_is_written_is_what_is_meant_and_is_written_again_alike() {
+fn all_fields_are_read_and_written_back_the_same() {
     let policy = parse(ALL).unwrap();
-    let it = policy.usage.prometheus.clone().unwrap();
+    let prometheus = policy.usage.prometheus.clone().unwrap();
     assert_eq!(
         (policy.usage.source, policy.usage.fallback),
         (SourceKind::Prometheus, Some(SourceKind::MetricsApi))
     );
-    assert_eq!(it.url, "https://p.example/tenant");
+    assert_eq!(prometheus.url, "https://p.example/tenant");
     assert_eq!(
-        it.login,
+        prometheus.login,
         Some(Login::Basic {
             username: "me".into(),
             password_file: "/word".into()
         })
     );
-    assert_eq!(it.headers, [("X-Scope-OrgID".to_owned(), "a|b".to_owned())]);
+    assert_eq!(
+        prometheus.headers,
+        [("X-Scope-OrgID".to_owned(), "a|b".to_owned())]
+    );
     assert_eq!(
         (
-            it.queries.node_time.as_deref(),
-            it.queries.pod_time.as_deref()
+            prometheus.queries.node_time.as_deref(),
+            prometheus.queries.pod_time.as_deref()
         ),
         (None, Some("t"))
     );
     assert_eq!(
-        it.rendered(&it.queries.node_cpu),
+        prometheus.rendered(&prometheus.queries.node_cpu),
         r#"sum(x{cluster="a"}[60s])"#
     );
     for text in [
@@ -107,8 +110,8 @@ fn what_is_written_is_what_is_meant_and_is_written_again_alike() {
 }
 
 #[test]
-fn default_queries_hold_nothing_that_is_not_put_in() {
-    let it = prometheus("");
+fn default_queries_have_all_placeholders_replaced() {
+    let prometheus = prometheus("");
     let Queries {
         node_cpu,
         node_memory,
@@ -116,27 +119,27 @@ fn default_queries_hold_nothing_that_is_not_put_in() {
         pod_cpu,
         pod_memory,
         pod_time,
-    } = &it.queries;
+    } = &prometheus.queries;
     for query in [node_cpu, node_memory, pod_cpu, pod_memory]
         .into_iter()
         .chain(node_time)
         .chain(pod_time)
     {
-        assert!(!it.rendered(query).contains('$'), "{query}");
+        assert!(!prometheus.rendered(query).contains('$'), "{query}");
     }
 }
 
 #[test]
-fn a_source_that_is_named_is_described_and_one_that_is_described_is_named() {
-    assert_snapshot!(refused("{source: prometheus}"), @r#"policy.yaml:3:1: usage.prometheus: missing, expected where Prometheus is: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
-    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:31: usage.prometheus: missing, expected where Prometheus is: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
-    assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"), @"policy.yaml:3:9: usage.prometheus: nothing asks for this; write `source: prometheus` or `fallback: prometheus` beside it");
-    assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"), @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or leave the field out");
+fn a_prometheus_source_needs_its_section_and_vice_versa() {
+    assert_snapshot!(refused("{source: prometheus}"), @r#"policy.yaml:3:1: usage.prometheus: missing, expected the address of Prometheus: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
+    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:31: usage.prometheus: missing, expected the address of Prometheus: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
+    assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"), @"policy.yaml:3:9: usage.prometheus: unused; write `source: prometheus` or `fallback: prometheus` beside it");
+    assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"), @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or remove the field");
     assert_snapshot!(refused("{source: graphite}"), @"policy.yaml:3:17: usage.source: found graphite, expected metricsApi or prometheus");
 }
 
 #[test]
-fn a_url_is_one_that_can_be_asked() {
+fn invalid_urls_are_refused() {
     let said = |url: &str| {
         let text = refused(&format!(
             "{{source: prometheus, prometheus: {{url: '{url}'}}}}"
@@ -148,23 +151,23 @@ fn a_url_is_one_that_can_be_asked() {
     for url in ["prometheus:9090", "ftp://p", "http://", "/p", "http://p p"] {
         assert!(said(url).contains("not a url"), "{url}: {}", said(url));
     }
-    assert_snapshot!(said("https://me:word@p"), @"a password does not belong into a policy; write basicAuth with a passwordFile");
-    assert_snapshot!(said("http://p/?x=y"), @"this is to end before the `?`: what is asked is added to it");
+    assert_snapshot!(said("https://me:word@p"), @"a policy must not contain a password; use basicAuth with a passwordFile");
+    assert_snapshot!(said("http://p/?x=y"), @"remove everything from the `?` or `#` on: evenkeel adds its own query");
 }
 
 #[test]
-fn secrets_are_files_and_go_together_or_not() {
-    assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: {username: a, passwordFile: /p}"), @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile do not go together; keep one of them");
+fn secrets_are_files_and_exclude_each_other() {
+    assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: {username: a, passwordFile: /p}"), @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one of them");
     assert_snapshot!(refused_field("basicAuth: {username: a}"), @"usage.prometheus.basicAuth.passwordFile: missing; basicAuth needs both username and passwordFile");
-    assert_snapshot!(refused_field("clientKeyFile: /k"), @"usage.prometheus.clientCertificateFile: missing, for clientKeyFile needs it");
-    assert_snapshot!(refused_field("headers: {authorization: x}"), @"usage.prometheus.headers.authorization: a secret does not belong into a policy; write bearerTokenFile or basicAuth");
+    assert_snapshot!(refused_field("clientKeyFile: /k"), @"usage.prometheus.clientCertificateFile: missing; clientKeyFile needs it");
+    assert_snapshot!(refused_field("headers: {authorization: x}"), @"usage.prometheus.headers.authorization: a policy must not contain a secret; use bearerTokenFile or basicAuth");
     assert_snapshot!(refused_field("headers: {'a b': x}"), @r#"usage.prometheus.headers["a b"]: not the name of a header"#);
 }
 
 #[test]
-fn other_fields_say_what_they_take() {
+fn invalid_values_are_reported_with_the_expected_form() {
     assert_snapshot!(refused_field("matchers: '{a=\"b\"}'"), @r#"usage.prometheus.matchers: label matchers without braces, such as cluster="prod""#);
-    assert_snapshot!(refused_field("nodeLabels: []"), @"usage.prometheus.nodeLabels: no label is named; name one, or leave the field out");
+    assert_snapshot!(refused_field("nodeLabels: []"), @"usage.prometheus.nodeLabels: no label is named; name one, or remove the field");
     assert_snapshot!(refused_field("queries: {nodeCPU: x}"), @"usage.prometheus.queries.nodeCPU: unknown field (did you mean `nodeCpu`?); allowed here: nodeCpu, nodeMemory, nodeTime, podCpu, podMemory, podTime");
     assert_snapshot!(refused_field("scrapeInterval: 2m"), @"usage.prometheus: prometheus.scrapeInterval is 2m, but must be at most staleAfter, which is 1m 30s by default");
 }

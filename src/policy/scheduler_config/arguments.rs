@@ -18,11 +18,7 @@ pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfi
             item.section(|f| {
                 let name = f.required("name", "the name of a plugin").name()?;
                 if seen.contains(&name) {
-                    f.complain(
-                        Code::Conflict,
-                        "name",
-                        "the arguments of this plugin stand here a second time",
-                    );
+                    f.complain(Code::Conflict, "name", "this plugin has arguments already");
                 }
                 let args = f.field("args");
                 match name.as_str() {
@@ -36,7 +32,7 @@ pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfi
                         profile.added_affinity =
                             arguments(args, |f| affinity::added(f.field("addedAffinity")));
                     }
-                    // They have no bearing on where a pod lands, or belong to plugins that nobody here knows.
+                    // These do not influence where a pod lands, or belong to unknown plugins.
                     _ => {}
                 }
                 seen.push(name);
@@ -45,7 +41,7 @@ pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfi
         });
 }
 
-/// A map of arguments, which may say its own kind.
+/// Reads a map of arguments, which may have an apiVersion and a kind.
 fn arguments<'t, T>(spot: Spot<'_, 't>, read: impl FnOnce(&mut Fields<'_, 't>) -> T) -> T {
     spot.section(|f| {
         f.field("apiVersion");
@@ -62,7 +58,7 @@ fn fit(f: &mut Fields<'_, '_>) -> Fit {
         f.complain(
             Code::OutOfRange,
             "ignoredResourceGroups",
-            "a group is what stands before the slash, without it",
+            "a group is the part before the slash, without the slash",
         );
     }
     let scoring = f.field("scoringStrategy");
@@ -80,17 +76,17 @@ fn fit(f: &mut Fields<'_, '_>) -> Fit {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum FitKind {
     Least,
     Most,
     Ratio,
 }
 
 fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
-    const KINDS: [(&str, Kind); 3] = [
-        ("LeastAllocated", Kind::Least),
-        ("MostAllocated", Kind::Most),
-        ("RequestedToCapacityRatio", Kind::Ratio),
+    const KINDS: [(&str, FitKind); 3] = [
+        ("LeastAllocated", FitKind::Least),
+        ("MostAllocated", FitKind::Most),
+        ("RequestedToCapacityRatio", FitKind::Ratio),
     ];
     let expected = "LeastAllocated, MostAllocated or RequestedToCapacityRatio";
     let kind = f.required("type", expected).one_of(&KINDS);
@@ -100,26 +96,26 @@ fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
         .field("requestedToCapacityRatio")
         .section(|f| shape(f, by_ratio));
     match (kind, by_ratio) {
-        (Some(Kind::Ratio), false) => {
+        (Some(FitKind::Ratio), false) => {
             f.complain(
                 Code::MissingField,
                 "type",
                 "RequestedToCapacityRatio needs requestedToCapacityRatio with a shape",
             );
         }
-        (Some(Kind::Least | Kind::Most), true) => {
+        (Some(FitKind::Least | FitKind::Most), true) => {
             f.complain(
                 Code::Conflict,
                 "requestedToCapacityRatio",
-                "this goes with type RequestedToCapacityRatio alone",
+                "this needs type RequestedToCapacityRatio",
             );
         }
         _ => {}
     }
     let strategy = match kind {
-        None | Some(Kind::Least) => FitStrategy::LeastAllocated,
-        Some(Kind::Most) => FitStrategy::MostAllocated,
-        Some(Kind::Ratio) => FitStrategy::RequestedToCapacityRatio(shape),
+        None | Some(FitKind::Least) => FitStrategy::LeastAllocated,
+        Some(FitKind::Most) => FitStrategy::MostAllocated,
+        Some(FitKind::Ratio) => FitStrategy::RequestedToCapacityRatio(shape),
     };
     let resources = resources.filter(|r| !r.is_empty());
     (
@@ -128,7 +124,7 @@ fn strategy(f: &mut Fields<'_, '_>) -> (FitStrategy, Vec<(String, i64)>) {
     )
 }
 
-/// Shares from 0 to 100, rising, and what each is worth, from 0 to 10.
+/// Utilizations from 0 to 100 in rising order, each with its score from 0 to 10.
 fn shape(f: &mut Fields<'_, '_>, wanted: bool) -> Vec<(i64, i64)> {
     let points = f.field("shape").list("points", |item| {
         item.section(|f| {
@@ -155,7 +151,7 @@ fn shape(f: &mut Fields<'_, '_>, wanted: bool) -> Vec<(i64, i64)> {
     points
 }
 
-/// Names and weights up to this; a weight of 0, or none, is 1.
+/// Names and weights up to `most`; a weight that is 0 or missing is 1.
 fn resources(spot: Spot<'_, '_>, most: u32) -> Option<Vec<(String, i64)>> {
     spot.list("resources", |item| {
         item.section(|f| {
@@ -180,11 +176,7 @@ fn balanced(f: &mut Fields<'_, '_>) -> Vec<String> {
         .enumerate()
         .any(|(i, name)| names[..i].contains(name))
     {
-        f.complain(
-            Code::Conflict,
-            "resources",
-            "a resource stands here a second time",
-        );
+        f.complain(Code::Conflict, "resources", "a resource is repeated");
     }
     names
 }
@@ -212,7 +204,7 @@ fn spread(f: &mut Fields<'_, '_>) -> DefaultSpread {
         f.complain(
             Code::Conflict,
             "defaultConstraints",
-            "constraints of one's own need defaultingType: List",
+            "custom constraints need defaultingType: List",
         );
     }
     if system {
@@ -242,7 +234,7 @@ fn constraint(f: &mut Fields<'_, '_>) -> Option<DefaultConstraint> {
             f.complain(
                 Code::Conflict,
                 of_the_pod,
-                "a constraint for all pods selects none: it is deduced for each pod",
+                "a default constraint has no selector of its own; kube-scheduler deduces one for each pod",
             );
         }
     }

@@ -1,8 +1,8 @@
-//! Which plugins are enabled, and what they weigh.
+//! The enabled plugins and their weights.
 //!
 //! The rules are those of kube-scheduler's merge of a profile with its default plugins, and of its expansion of
-//! `multiPoint`: what an extension point says of a plugin goes before what `multiPoint` says; `disabled` takes a plugin
-//! out of the defaults, `*` all of them; a weight that is not given is 1, also for a default plugin that is named anew.
+//! `multiPoint`: the settings of an extension point override those of `multiPoint`. `disabled` removes a plugin from the
+//! defaults, `*` all of them. A missing weight is 1, also for a default plugin that is enabled again.
 //! See <https://kubernetes.io/docs/reference/scheduling/config/#multipoint>.
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ const OTHERS: [&str; 12] = [
     "placementScore",
 ];
 
-/// Plugins of kube-scheduler that neither rule nodes out nor score them, or only by what no replacement changes.
+/// Plugins of kube-scheduler that neither filter nor score nodes, or only by facts that are the same for a replacement.
 const NEUTRAL: [&str; 15] = [
     "SchedulingGates",
     "PrioritySort",
@@ -47,26 +47,26 @@ const NEUTRAL: [&str; 15] = [
     "*",
 ];
 
-/// A plugin as the file names it.
-struct Named {
+/// A plugin in the file.
+struct PluginEntry {
     name: String,
     weight: Option<u32>,
     place: (Position, String),
 }
 
-/// What one extension point says.
+/// The settings of one extension point.
 #[derive(Default)]
-struct Set {
-    enabled: Vec<Named>,
+struct ExtensionPoint {
+    enabled: Vec<PluginEntry>,
     disabled: Vec<String>,
 }
 
-impl Set {
+impl ExtensionPoint {
     fn disables(&self, name: &str) -> bool {
         self.disabled.iter().any(|d| d == name || d == "*")
     }
 
-    fn enables(&self, name: &str) -> Option<&Named> {
+    fn enables(&self, name: &str) -> Option<&PluginEntry> {
         self.enabled.iter().find(|named| named.name == name)
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn plugins(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfile) {
     profile.weights = weights(&multi, &score);
     let off = |plugin: &FilterPlugin| !enabled(plugin.name(), &multi, &filter);
     profile.filters_off = FilterPlugin::ALL.into_iter().filter(off).collect();
-    let mut unknown: BTreeMap<&str, (&Named, bool)> = BTreeMap::new();
+    let mut unknown: BTreeMap<&str, (&PluginEntry, bool)> = BTreeMap::new();
     for named in filter.enabled.iter().filter(|named| !is_known(&named.name)) {
         unknown.insert(&named.name, (named, false));
     }
@@ -112,14 +112,14 @@ fn sentence(name: &str, scores: bool, multi: bool) -> String {
     match (scores, multi) {
         (false, _) => {
             format!(
-                "{name} is no plugin of kube-scheduler: the forecast does not know which nodes it rules out"
+                "{name} is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes"
             )
         }
         (true, false) => {
-            format!("{name} is no plugin of kube-scheduler, and scores nodes: {ANYWHERE}")
+            format!("{name} is not a plugin of kube-scheduler and scores nodes; {ANYWHERE}")
         }
         (true, true) => format!(
-            "{name} is no plugin of kube-scheduler, and may score nodes: {ANYWHERE}; if it does not score, name it in plugins.score.disabled"
+            "{name} is not a plugin of kube-scheduler and may score nodes; {ANYWHERE}; if it does not score, list it in plugins.score.disabled"
         ),
     }
 }
@@ -129,13 +129,13 @@ fn is_known(name: &str) -> bool {
     scores || FilterPlugin::ALL.iter().any(|p| p.name() == name) || NEUTRAL.contains(&name)
 }
 
-/// Whether a plugin of the default profile is at work at an extension point.
-fn enabled(name: &str, multi: &Set, point: &Set) -> bool {
+/// Whether a plugin of the default profile is enabled at an extension point.
+fn enabled(name: &str, multi: &ExtensionPoint, point: &ExtensionPoint) -> bool {
     let by_default = multi.enables(name).is_some() || !multi.disables(name);
     point.enables(name).is_some() || (by_default && !point.disables(name))
 }
 
-fn weights(multi: &Set, score: &Set) -> Weights {
+fn weights(multi: &ExtensionPoint, score: &ExtensionPoint) -> Weights {
     let (usual, mut weights) = (Weights::default(), Weights::NONE);
     for plugin in ScorePlugin::ALL
         .into_iter()
@@ -144,14 +144,14 @@ fn weights(multi: &Set, score: &Set) -> Weights {
         let named = score
             .enables(plugin.name())
             .or_else(|| multi.enables(plugin.name()));
-        let given = |named: &Named| i64::from(named.weight.unwrap_or_default().max(1));
+        let given = |named: &PluginEntry| i64::from(named.weight.unwrap_or_default().max(1));
         weights[plugin] = named.map_or(usual[plugin], given);
     }
     weights
 }
 
-fn set(spot: Spot<'_, '_>) -> Set {
-    spot.section(|f| Set {
+fn set(spot: Spot<'_, '_>) -> ExtensionPoint {
+    spot.section(|f| ExtensionPoint {
         enabled: f
             .field("enabled")
             .list("plugins", |item| named(item))
@@ -163,12 +163,12 @@ fn set(spot: Spot<'_, '_>) -> Set {
     })
 }
 
-fn named(item: Spot<'_, '_>) -> Option<Named> {
+fn named(item: Spot<'_, '_>) -> Option<PluginEntry> {
     let place = item.place();
     item.section(|f| {
         let name = f.required("name", "the name of a plugin").name();
         let weight = f.field("weight").whole(0);
-        Some(Named {
+        Some(PluginEntry {
             name: name?,
             weight,
             place,

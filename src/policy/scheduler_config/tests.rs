@@ -1,4 +1,4 @@
-//! What configurations of kube-scheduler come to.
+//! Reading configurations of kube-scheduler.
 
 use insta::assert_snapshot;
 
@@ -241,17 +241,17 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     let trimaran =
         "profiles:\n- plugins:\n    score: {enabled: [{name: TargetLoadPacking, weight: 5}]}\n";
     assert!(parse(trimaran).unwrap().profiles[0].unknown_scores);
-    assert_snapshot!(warned(trimaran), @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is no plugin of kube-scheduler, and scores nodes: the forecast does not know how, so it takes every node that can take a pod for as likely as the others");
+    assert_snapshot!(warned(trimaran), @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is not a plugin of kube-scheduler and scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely");
     let coscheduling = "profiles:\n- plugins:\n    multiPoint: {enabled: [{name: Coscheduling}]}\n";
     assert!(parse(coscheduling).unwrap().profiles[0].unknown_scores);
     assert!(
-        warned(coscheduling).ends_with("if it does not score, name it in plugins.score.disabled")
+        warned(coscheduling).ends_with("if it does not score, list it in plugins.score.disabled")
     );
     let silent = format!("{coscheduling}    score: {{disabled: [{{name: Coscheduling}}]}}\n");
     assert!(!parse(&silent).unwrap().profiles[0].unknown_scores && warned(&silent).is_empty());
     let filter = "profiles:\n- plugins: {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
     assert!(!parse(filter).unwrap().profiles[0].unknown_scores);
-    assert_snapshot!(warned(filter), @"profiles[0].plugins.filter.enabled[0]: Mine is no plugin of kube-scheduler: the forecast does not know which nodes it rules out");
+    assert_snapshot!(warned(filter), @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes");
 }
 
 #[test]
@@ -260,12 +260,12 @@ fn an_extender_is_told_of() {
         "extenders: [{urlPrefix: http://here, filterVerb: f, prioritizeVerb: p, weight: 2}]";
     assert!(parse(scoring).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(scoring), @"
-    extenders: an extender filters nodes: the forecast does not know which it rules out
-    extenders: an extender scores nodes: the forecast does not know how, so it takes every node that can take a pod for as likely as the others
+    extenders: an extender filters nodes; the forecast does not know which nodes it excludes
+    extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely
     ");
     let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
-    assert!(warned(some).contains("for pods that request what it manages"));
+    assert!(warned(some).contains("for pods that request its managed resources"));
     assert_eq!(
         warned("extenders: [{urlPrefix: http://here, bindVerb: b}]"),
         ""
@@ -288,14 +288,14 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
       |                               ^
     ");
     for (part, said) in [
-        ("profiles: [{schedulerName: a}, {}]", "of several profiles each needs a schedulerName"),
+        ("profiles: [{schedulerName: a}, {}]", "with several profiles, each needs a schedulerName"),
         ("profiles: [{schedulerName: a}, {schedulerName: a}]", "another profile has this name"),
         ("profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]", "enabled[0].name: missing, expected the name of a plugin"),
-        ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "a second time"),
+        ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "has arguments already"),
         (
             "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints:
                [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway}]}}]}]",
-            "constraints of one's own need defaultingType: List",
+            "custom constraints need defaultingType: List",
         ),
         (
             "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio,

@@ -1,0 +1,93 @@
+//! The arguments of highNodeUtilization.
+
+use super::{BASES_AGAIN, evictable_namespaces};
+use crate::policy::kind::{Choice, choice, choices, whole};
+use crate::policy::levels::{THRESHOLDS, thresholds};
+use crate::policy::problem::Code;
+use crate::policy::read::Fields;
+use crate::policy::section::Section;
+use crate::policy::{Basis, HighNodeUtilization, Names};
+
+const EVICTION_MODES: [Choice<()>; 1] = [("OnlyThresholdingResources", (), "")];
+
+/// Declares the part of highNodeUtilization that descheduler has as well.
+pub(in crate::policy) fn emptying(
+    section: Section<HighNodeUtilization>,
+) -> Section<HighNodeUtilization> {
+    section
+        .field(
+            "thresholds",
+            "A node at or below all of these is emptied if all its pods fit elsewhere.",
+            thresholds(),
+            |r| &mut r.thresholds,
+        )
+        .required(THRESHOLDS)
+        .shown_as("{cpu: 20%, memory: 20%}")
+        .field(
+            "numberOfNodes",
+            "Act only if more nodes than this are below their thresholds.",
+            whole(0),
+            |r| &mut r.number_of_nodes,
+        )
+        .computed(
+            "evictionModes",
+            "Move only pods that request a resource with a threshold.",
+            choices("eviction modes", &EVICTION_MODES),
+            |r| {
+                if r.only_thresholding_resources {
+                    vec![()]
+                } else {
+                    Vec::new()
+                }
+            },
+            |r, modes| r.only_thresholding_resources = !modes.is_empty(),
+        )
+        .off("[OnlyThresholdingResources]")
+}
+
+/// The arguments of highNodeUtilization that no file gives.
+pub(in crate::policy) fn high_defaults(basis: Basis) -> HighNodeUtilization {
+    HighNodeUtilization {
+        basis,
+        thresholds: Vec::new(),
+        ceilings: HighNodeUtilization::default_ceilings(),
+        number_of_nodes: 0,
+        only_thresholding_resources: false,
+        evictable_namespaces: Names::ALL,
+    }
+}
+
+/// Declares highNodeUtilization.
+pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
+    let section = Section::new(high_defaults(basis))
+        .field(
+            "basis",
+            "The usage that this strategy compares; the default is `basis` above.",
+            choice(&BASES_AGAIN),
+            |r| &mut r.basis,
+        )
+        .always_written();
+    let section = emptying(section).field(
+        "ceilings",
+        "No node is filled above this by its actual usage, whatever `basis` is, nor above a target of \
+         lowNodeUtilization, which would empty it again. Only cpu and memory.",
+        thresholds(),
+        |r| &mut r.ceilings,
+    );
+    evictable_namespaces(section, |r| &mut r.evictable_namespaces)
+        .off("{exclude: [kube-system]}")
+        .check(check_ceilings)
+}
+
+fn check_ceilings(f: &mut Fields<'_, '_>, rule: &mut HighNodeUtilization) {
+    let measured = ["cpu", "memory"];
+    for (name, _) in rule
+        .ceilings
+        .iter()
+        .filter(|(name, _)| !measured.contains(&name.as_str()))
+    {
+        let sentence =
+            format!("found {name}, expected cpu and memory: the usage of others is not measured");
+        f.complain(Code::Unsupported, "ceilings", sentence);
+    }
+}
