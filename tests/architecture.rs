@@ -5,6 +5,7 @@ use std::fs;
 
 use self::source::{File, files_of, root, source_files};
 
+mod prose;
 mod source;
 
 /// The heading in `src/lib.rs` that ends the core.
