@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use self::source::{File, root, source_files};
+use self::source::{File, files_of, root, source_files};
 
+mod prose;
 mod source;
 
 /// The heading in `src/lib.rs` that ends the core.
 const CORE_ENDS_AT: &str = "── edges";
 const MOST_MODULES: usize = 9;
 const MOST_LINES: usize = 400;
+const MOST_COLUMNS: usize = 100;
+/// Type names that may occur more than once, each with the reason.
+const REPEATED_TYPES: [(&str, &str); 1] = [("Args", "each command has its own arguments")];
 /// Code that reads or changes anything outside the process, or that depends on chance.
 const NOT_IN_CORE: [&str; 20] = [
     "async ",
@@ -245,6 +249,78 @@ fn lints_are_expected_with_a_reason_and_never_allowed() {
         }
         let glob = file.product().contains("::*;");
         assert!(!glob, "{} imports everything", file.path);
+    }
+}
+
+/// rustfmt leaves a line wide only where it cannot break it. Text inside a multi-line literal may be wide.
+#[test]
+fn no_line_of_code_is_wider_than_rustfmt_allows() {
+    let mut wide = Vec::new();
+    for file in source_files() {
+        for (index, (line, code)) in file.text.lines().zip(file.code.lines()).enumerate() {
+            let has_code = !code.trim().is_empty();
+            if has_code && line.chars().count() > MOST_COLUMNS {
+                wide.push(format!("{}:{}", file.path, index + 1));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "{}\n{}", wide.join("\n"), wide.len());
+}
+
+/// The words of a line of code.
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .filter(|word| !word.is_empty())
+}
+
+#[test]
+fn no_variable_is_called_it() {
+    let mut found = Vec::new();
+    for file in source_files() {
+        for (index, line) in file.code.lines().enumerate() {
+            if words(line).any(|word| word == "it") {
+                found.push(format!("{}:{}", file.path, index + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
+}
+
+/// The name of the type or trait that a line defines. An associated type is indented and does not count.
+fn defined_type(line: &str) -> Option<&str> {
+    let is_alias = line.starts_with("type ") || line.starts_with("pub");
+    let mut words = words(line)
+        .filter(|word| !["pub", "crate", "super", "in", "self", "unsafe"].contains(word));
+    match words.next()? {
+        "struct" | "enum" | "trait" => words.next(),
+        "type" if is_alias => words.next(),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_type_name_is_used_once() {
+    let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for file in source_files() {
+        for name in file.product().lines().filter_map(defined_type) {
+            let places = files.entry(name.to_owned()).or_default();
+            places.push(file.path.clone());
+        }
+    }
+    files.retain(|name, places| {
+        places.len() > 1 && !REPEATED_TYPES.iter().any(|(repeated, _)| repeated == name)
+    });
+    let found: Vec<String> = files
+        .iter()
+        .map(|(name, places)| format!("{name}: {}", places.join(", ")))
+        .collect();
+    assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
+}
+
+#[test]
+fn modules_are_found_by_their_names() {
+    for file in source_files().iter().chain(&files_of("tests")) {
+        assert!(!file.code.contains("#[path"), "{} has #[path]", file.path);
     }
 }
 

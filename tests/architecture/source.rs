@@ -12,6 +12,10 @@ pub(super) struct File {
     pub(super) text: String,
     /// The text with comments and string literals replaced by blanks, so that lines and columns stay.
     pub(super) code: String,
+    /// Comments and doc comments, one per line.
+    pub(super) comments: Vec<Fragment>,
+    /// String literals, one per line.
+    pub(super) strings: Vec<Fragment>,
 }
 
 /// A piece of text and its line, counted from 1.
@@ -32,6 +36,8 @@ impl File {
             name: name.to_str().unwrap().to_owned(),
             text,
             code: scanner.code,
+            comments: scanner.comments,
+            strings: scanner.strings,
         }
     }
 

@@ -144,21 +144,7 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
         emptied(control_plane, &mut process, &scene::names(1, 3)).await;
         let gone = rests(control_plane, &mut process).await;
         before.compare(control_plane, &gone, 14).await;
-        let patches: Vec<_> = requests(control_plane)
-            .into_iter()
-            .filter(|r| r.verb == "patch" && r.resource == "nodes")
-            .collect();
-        let tainted: BTreeSet<&str> = patches.iter().map(|p| p.name.as_str()).collect();
-        assert_eq!(tainted, BTreeSet::from(["n1", "n2", "n3"]), "{patches:#?}");
-        assert_eq!(
-            patches.len(),
-            3,
-            "a taint went and came again: {patches:#?}"
-        );
-        for (gone, eviction) in gone.iter().zip(evictions(control_plane)) {
-            let first = patches.iter().find(|p| p.name == gone.node).unwrap();
-            assert!(first.at < eviction.at, "{eviction:?} was before {first:?}");
-        }
+        check_taints(control_plane, &gone);
         for node in scene::names(1, 3) {
             assert_eq!(
                 scene::taints(control_plane, &node).await,
@@ -168,6 +154,25 @@ fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
         }
         assert!(process.stop(10).await.success());
     });
+}
+
+/// Checks that n1 to n3 got their taint once, before the first eviction from each.
+fn check_taints(control_plane: &ControlPlane, gone: &[Gone]) {
+    let patches: Vec<_> = requests(control_plane)
+        .into_iter()
+        .filter(|r| r.verb == "patch" && r.resource == "nodes")
+        .collect();
+    let tainted: BTreeSet<&str> = patches.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(tainted, BTreeSet::from(["n1", "n2", "n3"]), "{patches:#?}");
+    assert_eq!(
+        patches.len(),
+        3,
+        "a taint went and came again: {patches:#?}"
+    );
+    for (gone, eviction) in gone.iter().zip(evictions(control_plane)) {
+        let first = patches.iter().find(|p| p.name == gone.node).unwrap();
+        assert!(first.at < eviction.at, "{eviction:?} was before {first:?}");
+    }
 }
 
 /// Twelve light pods of three workloads, four on each of n1 to n3, and both pods of a fourth on n1.

@@ -73,7 +73,6 @@ fn change(text: &mut Vec<u8>, (what, at, to, byte): (u8, Index, Index, u8)) {
 }
 
 proptest! {
-
     #[test]
     fn a_policy_that_was_tampered_with_is_read_or_refused(
         format in 0..3_usize,

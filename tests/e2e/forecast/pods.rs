@@ -178,7 +178,7 @@ impl Workload {
         match self.kind {
             "StatefulSet" => {
                 pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] =
-                    json!(number.to_string())
+                    json!(number.to_string());
             }
             "Job" => pod["spec"]["restartPolicy"] = json!("Never"),
             _ => {}
@@ -424,10 +424,10 @@ fn pod_term(dice: &mut Dice, app: &str, topology: &str) -> Value {
             term["namespaceSelector"] = json!({"matchLabels": {"team": "red"}});
         }
         4 if !term["labelSelector"].is_null() => {
-            term["matchLabelKeys"] = json!(["pod-template-hash"])
+            term["matchLabelKeys"] = json!(["pod-template-hash"]);
         }
         5 if !term["labelSelector"].is_null() => {
-            term["mismatchLabelKeys"] = json!(["pod-template-hash"])
+            term["mismatchLabelKeys"] = json!(["pod-template-hash"]);
         }
         _ => {}
     }

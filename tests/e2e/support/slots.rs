@@ -41,7 +41,16 @@ struct Queue {
 }
 
 /// The right to run one control plane.
-pub struct Slot(());
+pub struct Slot {
+    since: Instant,
+}
+
+impl Slot {
+    /// For how long the test has had the slot.
+    pub fn seconds(&self) -> u64 {
+        self.since.elapsed().as_secs()
+    }
+}
 
 /// Waits for a slot.
 #[expect(
@@ -63,7 +72,9 @@ pub fn acquire() -> Slot {
     queue.waiting.remove(&own);
     queue.running += 1;
     CHANGED.notify_all();
-    Slot(())
+    Slot {
+        since: Instant::now(),
+    }
 }
 
 impl Drop for Slot {

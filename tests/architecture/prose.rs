@@ -1,0 +1,244 @@
+//! Plain English in comments, messages and documentation: each marker below makes readers stumble.
+//!
+//! The list is short on purpose. It holds constructions that have a plain equivalent, not words that are merely rare.
+
+use std::fs;
+
+use super::source::{File, Fragment, files_of, paths_of, root, source_files};
+
+/// Openings of a sentence, with advice.
+const OPENINGS: [(&str, &str); 9] = [
+    (
+        "what ",
+        "name the thing: \"Pods that …\", \"Returns the nodes …\"",
+    ),
+    ("whoever ", "name the person or program"),
+    ("whatever ", "name the thing, or use \"regardless of\""),
+    ("those that ", "name the things"),
+    ("those who ", "name the people"),
+    ("that which ", "name the thing"),
+    ("how it goes ", "name the thing"),
+    ("nor ", "start with the subject and use \"not\""),
+    ("so says ", "start with the subject"),
+];
+
+/// Words and phrases anywhere in a sentence, with advice.
+const PHRASES: [(&str, &str); 38] = [
+    ("anew", "use \"again\""),
+    ("in its stead", "use \"in its place\" or \"instead\""),
+    ("in their stead", "use \"in their place\" or \"instead\""),
+    ("in our stead", "use \"in our place\" or \"instead\""),
+    ("in the stead of", "use \"instead of\""),
+    ("'s stead", "use \"in place of\""),
+    ("nobody", "name the person or program, or use the passive"),
+    ("nor does", "use \"and … does not\""),
+    ("nor do", "use \"and … do not\""),
+    ("nor is", "use \"and … is not\""),
+    ("nor are", "use \"and … are not\""),
+    ("nor has", "use \"and … has not\""),
+    ("nor can", "use \"and … cannot\""),
+    ("so does not", "repeat the subject"),
+    ("neither does", "use \"and … does not\""),
+    ("thereof", "use \"of it\""),
+    ("therein", "use \"in it\""),
+    ("thereupon", "use \"then\""),
+    ("whereof", "use \"of which\""),
+    ("wherein", "use \"in which\""),
+    ("whereupon", "use \"then\""),
+    ("had better", "use \"should\""),
+    ("to be had", "use \"available\""),
+    ("be had here", "use \"supported here\""),
+    ("whatever", "use \"regardless of\", \"any\" or \"every\""),
+    ("whoever", "name the person or program"),
+    ("of ours", "use \"our\""),
+    ("of theirs", "use \"their\""),
+    ("all else", "use \"everything else\""),
+    ("hearsay", "use \"error text\""),
+    ("hither", "use \"here\""),
+    ("to and fro", "use \"back and forth\""),
+    ("as it were", "remove it"),
+    ("yet to come", "use \"pending\""),
+    ("by what it", "name what is measured: \"by actual usage\""),
+    ("is told", "use \"receives\" or \"learns\""),
+    ("are told", "use \"receive\" or \"learn\""),
+    ("tells of", "use \"describes\" or \"reports\""),
+];
+
+/// Words after ", for" that start a clause, so that "for" means "because".
+const CLAUSE_STARTS: [&str; 11] = [
+    "it",
+    "they",
+    "we",
+    "he",
+    "there",
+    "nobody",
+    "none",
+    "nothing",
+    "what",
+    "those",
+    "otherwise",
+];
+/// Words after ", for" that start a clause only if a verb follows soon.
+const DETERMINERS: [&str; 8] = ["the", "a", "an", "its", "their", "each", "no", "all"];
+const VERBS: [&str; 16] = [
+    "is", "are", "was", "were", "has", "have", "had", "does", "do", "can", "cannot", "could",
+    "would", "will", "must", "may",
+];
+/// How far behind the determiner a verb may stand.
+const CLAUSE_WORDS: usize = 4;
+const BECAUSE: &str = "use \"because\" or a new sentence";
+
+/// The advice for the first marker in a text.
+fn advice(text: &str) -> Option<&'static str> {
+    let text = text.to_lowercase();
+    sentences(&text)
+        .find_map(|sentence| {
+            let opening = OPENINGS
+                .iter()
+                .find(|(start, _)| sentence.starts_with(start));
+            opening.map(|(_, advice)| *advice)
+        })
+        .or_else(|| {
+            let phrase = PHRASES.iter().find(|(phrase, _)| has_words(&text, phrase));
+            phrase.map(|(_, advice)| *advice)
+        })
+        .or_else(|| has_causal_for(&text).then_some(BECAUSE))
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    // "What if …" is a plain question.
+    text.split(". ")
+        .map(str::trim_start)
+        .filter(|sentence| !sentence.starts_with("what if") && !sentence.ends_with('?'))
+}
+
+/// Whether the text has these words, not merely as part of longer ones.
+fn has_words(text: &str, words: &str) -> bool {
+    text.match_indices(words).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + words.len()..].chars().next();
+        let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        (words.starts_with('\'') || !joins(before)) && !joins(after)
+    })
+}
+
+/// Whether the text has "for" in the sense of "because".
+fn has_causal_for(text: &str) -> bool {
+    text.split(", for ").skip(1).any(|rest| {
+        let mut words = rest.split(|c: char| !c.is_alphanumeric());
+        let first = words.next().unwrap_or_default();
+        let verb_follows = || words.take(CLAUSE_WORDS).any(|word| VERBS.contains(&word));
+        CLAUSE_STARTS.contains(&first) || (DETERMINERS.contains(&first) && verb_follows())
+    })
+}
+
+fn complaint(path: &str, line: usize, text: &str) -> Option<String> {
+    let advice = advice(text)?;
+    Some(format!("{path}:{line}: {advice}: {}", text.trim()))
+}
+
+fn complaints<'f>(path: &'f str, fragments: &'f [Fragment]) -> impl Iterator<Item = String> + 'f {
+    fragments
+        .iter()
+        .filter_map(move |fragment| complaint(path, fragment.line, &fragment.text))
+}
+
+/// The messages of a file: literals of at least three words, outside tests.
+fn messages(file: File) -> Vec<Fragment> {
+    let lines = file.product().lines().count();
+    let is_message = |s: &Fragment| s.line <= lines && s.text.matches(' ').count() >= 2;
+    file.strings.into_iter().filter(is_message).collect()
+}
+
+/// The lines of a Markdown file outside code blocks, and the comments of a YAML file.
+fn documentation(text: &str, is_markdown: bool) -> Vec<Fragment> {
+    let mut in_code = false;
+    let mut fragments = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        in_code ^= line.trim_start().starts_with("```");
+        let reads = if is_markdown {
+            !in_code && !line.starts_with("    ")
+        } else {
+            line.trim_start().starts_with("# ")
+        };
+        if reads {
+            fragments.push(Fragment {
+                line: index + 1,
+                text: line
+                    .trim_start_matches([' ', '-', '*', '#', '>', '|'])
+                    .to_owned(),
+            });
+        }
+    }
+    fragments
+}
+
+#[test]
+fn comments_are_plain_english() {
+    let mut found = Vec::new();
+    for folder in ["src", "tests", "benches"] {
+        for file in files_of(folder) {
+            if file.name != "tests/architecture/prose" {
+                found.extend(complaints(&file.path, &file.comments));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
+}
+
+#[test]
+fn messages_are_plain_english() {
+    let mut found = Vec::new();
+    for file in source_files() {
+        let path = file.path.clone();
+        found.extend(complaints(&path, &messages(file)));
+    }
+    assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
+}
+
+#[test]
+fn documentation_is_plain_english() {
+    let mut found = Vec::new();
+    for (folder, extension) in [
+        ("", "md"),
+        ("deploy", "yaml"),
+        ("examples", "yaml"),
+        ("", "yaml"),
+    ] {
+        for path in paths_of(folder, extension) {
+            let below = path.strip_prefix(root()).unwrap().to_str().unwrap();
+            let is_nested_yaml = folder.is_empty() && extension == "yaml" && below.contains('/');
+            let is_foreign = ["target/", "tests/data/", "."]
+                .iter()
+                .any(|f| below.starts_with(f));
+            if is_foreign || is_nested_yaml {
+                continue;
+            }
+            let fragments = documentation(&fs::read_to_string(&path).unwrap(), extension == "md");
+            found.extend(complaints(below, &fragments));
+        }
+    }
+    assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
+}
+
+#[test]
+fn markers_are_found_and_plain_sentences_pass() {
+    for strained in [
+        "What is left of it",
+        "refused, for it was late",
+        "kept, for the node is full",
+        "made anew by its owner",
+        "goes in its stead",
+        "Nobody asks",
+    ] {
+        assert!(advice(strained).is_some(), "{strained}");
+    }
+    for plain in [
+        "What if the node fails?",
+        "A node that is full, for example n1",
+        "one for each node, for the simulator and the testbed",
+        "No one is asked. The renewed lease is whatsoever_named",
+    ] {
+        assert_eq!(advice(plain), None, "{plain}");
+    }
+}
