@@ -449,7 +449,7 @@ const CODES: [(Code, &str); 12] = [
     (Code::Deprecated, "A warning: an old form that still works."),
 ];
 
-fn states() -> Vec<State> {
+fn states() -> Vec<Headline> {
     let why = || "its message".to_owned();
     vec![
         Headline::Starting,

@@ -23,15 +23,15 @@ const POLICY: &str =
 
 /// The accuracy of the forecast.
 #[derive(Default)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Pods that found a node, and those on a forecast node.
-    pub landed: usize,
-    pub foreseen: usize,
+    pub(crate) landed: usize,
+    pub(crate) foreseen: usize,
     /// The same two counts for replacements.
     replaced: (usize, usize),
     /// Pods that found no node, and those without a forecast node.
-    pub nowhere: usize,
-    pub nowhere_foreseen: usize,
+    pub(crate) nowhere: usize,
+    pub(crate) nowhere_foreseen: usize,
     width: Width,
     /// Scored nodes, and those with an equal forecast score.
     scored: usize,
@@ -39,7 +39,7 @@ pub struct Figures {
     /// The number of nodes that differ in each score, with an example.
     off: BTreeMap<String, (usize, String)>,
     /// One line for each pod that landed on an unexpected node.
-    pub misses: Vec<String>,
+    pub(crate) misses: Vec<String>,
 }
 
 /// The sizes of the forecast sets, compared with the sets of truly tied nodes: their sums and the
@@ -54,13 +54,13 @@ struct Width {
 
 impl Figures {
     /// Returns the percentage of landings within the forecast set.
-    pub fn hits(&self) -> f64 {
+    pub(crate) fn hits(&self) -> f64 {
         float(self.foreseen) / float(self.landed.max(1)) * 100.0
     }
 
     /// Returns how many times larger the forecast sets are than the truly tied sets: the mean, or
     /// the ratio of the sums if that is worse.
-    pub fn width(&self) -> f64 {
+    pub(crate) fn width(&self) -> f64 {
         let Width {
             ours,
             equal,
@@ -71,7 +71,7 @@ impl Figures {
     }
 
     /// Adds the placements of a cluster.
-    pub fn add(&mut self, case: &Case) {
+    pub(crate) fn add(&mut self, case: &Case) {
         assert!(
             case.plugins
                 .iter()
