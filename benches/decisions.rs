@@ -1,6 +1,7 @@
 //! How long a cycle takes, step by step, on clusters of several sizes: `cargo bench`.
 //!
-//! Each node runs ten pods. Every fifth node is hot, the others have room, so that the strategy finds moves to make.
+//! Each node runs ten pods. Every fifth node is hot, the others have room, so that the strategy
+//! finds moves to make.
 #![expect(
     clippy::unwrap_used,
     reason = "a benchmark stops by panicking when its input is wrong"

@@ -91,7 +91,8 @@ struct Shared {
     policy: Option<PathBuf>,
     #[command(flatten)]
     scheduler: scheduler::SchedulerArgs,
-    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service
+    /// account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Namespace of the ledger
@@ -222,14 +223,15 @@ impl Shared {
         traces: Option<&Traces>,
     ) -> anyhow::Result<()> {
         let level = self.log_level.as_deref().unwrap_or(default_level);
-        // kube's client logs an error for each failed connection; the watches report each failure once.
+        // kube's client logs an error for each failed connection; the watches report each failure
+        // once.
         let filter = EnvFilter::try_new(format!("kube_client=off,{level}")).map_err(|error| {
             Misuse(format!(
                 "--log-level: found {level:?}, expected error, warn, info, debug or trace: {error}"
             ))
         })?;
-        // Our spans are for traces only and would lengthen each log line. The log and the traces have
-        // a filter each, so a quiet log leaves no gaps in a trace.
+        // Our spans are for traces only and would lengthen each log line. The log and the traces
+        // have a filter each, so a quiet log leaves no gaps in a trace.
         let no_spans = FilterFn::new(|metadata| metadata.is_event() || !traces::is_ours(metadata));
         let filter = filter.and(no_spans.with_max_level_hint(LevelFilter::TRACE));
         let lines = fmt::layer().with_writer(io::stderr);
@@ -277,15 +279,20 @@ mod tests {
     #[test]
     fn every_command_line_parses() {
         for line in [
-            "evenkeel run --policy p.yaml --once --dry-run --namespace a --ledger b --listen 127.0.0.1:0",
-            "evenkeel run --policy-config-file p.yaml --descheduling-interval=5m -v 3 --leader-elect --dry-run=true",
-            "evenkeel run --policy p.yaml --exact --dry-run=false --client-connection-kubeconfig k --logging-format json",
+            "evenkeel run --policy p.yaml --once --dry-run --namespace a --ledger b --listen \
+                127.0.0.1:0",
+            "evenkeel run --policy-config-file p.yaml --descheduling-interval=5m -v 3 \
+                --leader-elect --dry-run=true",
+            "evenkeel run --policy p.yaml --exact --dry-run=false --client-connection-kubeconfig k \
+                --logging-format json",
             "evenkeel policy convert p.yaml",
             "evenkeel plan --exact",
             "evenkeel plan --scheduler-config s.yaml",
             "evenkeel run --policy p.yaml --scheduler-config s.yaml",
-            "evenkeel run --policy p.yaml --otlp-endpoint http://c:4318 --otlp-sample-ratio 0.1 --otlp-headers a=b",
-            "evenkeel run --policy-config-file p.yaml --otel-collector-endpoint c:4318 --otel-fallback-no-op-on-error",
+            "evenkeel run --policy p.yaml --otlp-endpoint http://c:4318 --otlp-sample-ratio 0.1 \
+                --otlp-headers a=b",
+            "evenkeel run --policy-config-file p.yaml --otel-collector-endpoint c:4318 \
+                --otel-fallback-no-op-on-error",
             "evenkeel simulate --scheduler-config s.yaml",
             "evenkeel plan",
             "evenkeel plan --from - --now 2026-11-21T07:30:00Z -o json",
@@ -296,7 +303,8 @@ mod tests {
             "evenkeel explain workload shop/deployment/web --look 2m --all",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",
             "evenkeel simulate",
-            "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o json -v",
+            "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o \
+                json -v",
             "evenkeel simulate --from c.json",
             "evenkeel simulate --list",
             "evenkeel simulate --show late-nodes",

@@ -62,7 +62,8 @@ pub struct Daemon {
 pub enum DaemonError {
     /// The ConfigMap holds no valid ledger.
     #[error(
-        "cannot parse the ledger: {0}; evictions need it, delete its ConfigMap to start with an empty one"
+        "cannot parse the ledger: {0}; evictions need it, delete its ConfigMap to start with an \
+            empty one"
     )]
     Ledger(#[from] LedgerError),
     /// A single run had no usage to decide by.
@@ -140,8 +141,8 @@ async fn run_loop(
 
 /// Observes until more samples cannot change the plan, acts once, and ends. This is how a Job runs.
 ///
-/// A single run sets no steering taints and removes those that it finds. Nothing would remove them between two runs, once
-/// their reason is gone.
+/// A single run sets no steering taints and removes those that it finds. Nothing would remove them
+/// between two runs, once their reason is gone.
 pub async fn run_once(
     mut daemon: Daemon,
     mut policy: Policy,
@@ -181,8 +182,8 @@ pub async fn run_once(
     Ok(())
 }
 
-/// Returns how long a single run may observe usage: a whole window, and then until hot nodes have been hot for
-/// `sustainedFor`. `None` if no strategy weighs usage.
+/// Returns how long a single run may observe usage: a whole window, and then until hot nodes have
+/// been hot for `sustainedFor`. `None` if no strategy weighs usage.
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "the other strategies do not weigh usage"
@@ -205,7 +206,8 @@ fn longest_observation(policy: &Policy) -> Option<SignedDuration> {
 }
 
 impl Daemon {
-    /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped before.
+    /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped
+    /// before.
     async fn start(&mut self, stop: &CancellationToken) -> Result<Option<Ledger>, DaemonError> {
         self.health.waiting("the first list of every watch");
         tokio::select! {
@@ -229,7 +231,8 @@ impl Daemon {
         }
     }
 
-    /// Whether more samples would change nothing: no node is still filling its window, and none is hot for too short a time.
+    /// Whether more samples would change nothing: no node is still filling its window, and none is
+    /// hot for too short a time.
     fn is_settled(&self, engine: &Engine, now: Timestamp) -> bool {
         let plan = engine.decide(&self.cluster.snapshot(engine.policy().resources()), now);
         let is_open = |class: &Class| {

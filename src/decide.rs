@@ -1,4 +1,5 @@
-//! Deciding which pods to evict: a pure function from the world to a [`Plan`](crate::model::plan::Plan).
+//! Deciding which pods to evict: a pure function from the world to a
+//! [`Plan`](crate::model::plan::Plan).
 //!
 //! The modules are listed in dependency order: a module uses only modules above it.
 //!

@@ -1,7 +1,8 @@
 //! evenkeel: a rebalancer for Kubernetes.
 //!
-//! evenkeel reads what nodes and pods really use and evicts the few pods whose move makes the cluster better. Deciding
-//! is a pure function whose result is a [`model::plan::Plan`], which can be printed, tested, compared or executed:
+//! evenkeel reads what nodes and pods really use and evicts the few pods whose move makes the
+//! cluster better. Deciding is a pure function whose result is a [`model::plan::Plan`], which can
+//! be printed, tested, compared or executed:
 //!
 //! ```text
 //!          ┌────────────────── Engine (pure) ──────────────────┐
@@ -73,14 +74,15 @@
 //!
 //! # Modules
 //!
-//! The modules are listed in dependency order: a module uses only modules above it, and `tests/architecture.rs`
-//! checks that. Everything above `cluster` is the core: it has no client, file, environment, clock or randomness, and
-//! takes the time as an argument.
+//! The modules are listed in dependency order: a module uses only modules above it, and
+//! `tests/architecture.rs` checks that. Everything above `cluster` is the core: it has no client,
+//! file, environment, clock or randomness, and takes the time as an argument.
 
 // ── core ───────────────────────────────────────────────────────────────────────────────────────
 /// Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
 pub mod values;
-/// The policy: its fields and defaults, the file formats it is read from, the format it is written in.
+/// The policy: its fields and defaults, the file formats it is read from, the format it is written
+/// in.
 pub mod policy;
 /// Snapshot, usage, ledger and plan: the data that decisions are made from, and their result.
 pub mod model;

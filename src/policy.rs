@@ -94,7 +94,8 @@ pub struct Policy {
     pub steering: Steering,
     /// When requests count as far from the usage of pods.
     pub rightsizing: RightsizingPolicy,
-    /// Execute exactly as descheduler: its order of victims, and none of our guards (ledger, workload limits, landing).
+    /// Execute exactly as descheduler: its order of victims, and none of our guards (ledger,
+    /// workload limits, landing).
     pub exact: bool,
     /// Fields of the file that have no effect here, or an unexpected one.
     pub warnings: Vec<Problem>,
@@ -133,12 +134,14 @@ impl Policy {
         Ok(Policy { warnings, ..policy })
     }
 
-    /// The same policy in the native format. Reading it gives this policy again, except for `warnings` and `exact`.
+    /// The same policy in the native format. Reading it gives this policy again, except for
+    /// `warnings` and `exact`.
     pub fn to_native(&self) -> String {
         native::write(self)
     }
 
-    /// The same policy as descheduler executes it: with its order of victims, and without guards that it does not have.
+    /// The same policy as descheduler executes it: with its order of victims, and without guards
+    /// that it does not have.
     #[must_use]
     pub fn exactly(mut self) -> Self {
         self.exact = true;
@@ -156,7 +159,8 @@ impl Policy {
         self
     }
 
-    /// The first PriorityClass of a threshold that the cluster lacks, or that belongs to the system.
+    /// The first PriorityClass of a threshold that the cluster lacks, or that belongs to the
+    /// system.
     pub fn bad_class(&self, classes: &BTreeMap<String, i32>) -> Option<BadClass> {
         let mut names = self
             .profiles
@@ -210,7 +214,8 @@ impl Policy {
         names
     }
 
-    /// Chooses the reader by version. A file without a version is read as a native one, to report all missing fields.
+    /// Chooses the reader by version. A file without a version is read as a native one, to report
+    /// all missing fields.
     fn dispatch(root: &tree::Node, report: &mut Report) -> Option<Self> {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
@@ -245,7 +250,8 @@ pub enum BadClass {
     #[error("priority threshold unknown: the cluster has no PriorityClass {0}")]
     Missing(String),
     /// It belongs to the system.
-    #[error("priority threshold too high: PriorityClass {0} has the value {1}, above the limit of {limit}", limit = evictable::SYSTEM_CRITICAL)]
+    #[error("priority threshold too high: PriorityClass {0} has the value {1}, above the limit of \
+        {limit}", limit = evictable::SYSTEM_CRITICAL)]
     TooHigh(String, i32),
 }
 

@@ -80,7 +80,8 @@ fn leading_path(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Uses of modules that are declared below the file's own module. `parent` is empty for the modules of the crate.
+/// Uses of modules that are declared below the file's own module. `parent` is empty for the modules
+/// of the crate.
 fn upward_uses(parent: &str, order: &[String]) -> Vec<String> {
     let depth = usize::from(!parent.is_empty());
     let mut wrong = Vec::new();
@@ -176,7 +177,8 @@ fn is_in_circle(graph: &Graph, module: &str) -> bool {
     false
 }
 
-/// Which siblings use which, folder by folder. A sibling is a file together with the folder of its parts.
+/// Which siblings use which, folder by folder. A sibling is a file together with the folder of its
+/// parts.
 fn sibling_graphs() -> BTreeMap<String, Graph> {
     let files = source_files();
     let names: BTreeSet<String> = files.iter().map(|file| file.name.clone()).collect();
@@ -252,7 +254,8 @@ fn lints_are_expected_with_a_reason_and_never_allowed() {
     }
 }
 
-/// rustfmt leaves a line wide only where it cannot break it. Text inside a multi-line literal may be wide.
+/// rustfmt leaves a line wide only where it cannot break it. Text inside a multi-line literal may
+/// be wide.
 #[test]
 fn no_line_of_code_is_wider_than_rustfmt_allows() {
     let mut wide = Vec::new();
@@ -286,7 +289,8 @@ fn no_variable_is_called_it() {
     assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
 }
 
-/// The name of the type or trait that a line defines. An associated type is indented and does not count.
+/// The name of the type or trait that a line defines. An associated type is indented and does not
+/// count.
 fn defined_type(line: &str) -> Option<&str> {
     let is_alias = line.starts_with("type ") || line.starts_with("pub");
     let mut words = words(line)

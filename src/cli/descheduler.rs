@@ -1,6 +1,7 @@
 //! The command line of descheduler, so that a manifest needs no change but its image.
 //!
-//! Some flags have a meaning here. The others are accepted, and a warning says that they have no effect.
+//! Some flags have a meaning here. The others are accepted, and a warning says that they have no
+//! effect.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -40,7 +41,8 @@ pub(super) struct DeschedulerArgs {
     /// Nodes to process, instead of `nodeSelector` in the policy
     #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     node_selector: Option<Selector>,
-    /// Allow evictions of pods with local storage, as `evictable.allow: [localStorage]` in the policy
+    /// Allow evictions of pods with local storage, as `evictable.allow: [localStorage]` in the
+    /// policy
     #[arg(
         long,
         num_args = 0..=1,
@@ -52,7 +54,8 @@ pub(super) struct DeschedulerArgs {
     /// Most evictions per node and cycle, as `limits.perNode` in the policy
     #[arg(long, value_name = "COUNT")]
     max_pods_to_evict_per_node: Option<u32>,
-    /// Port for probes and metrics over TLS; 0 disables it [default: 10258 with --policy-config-file]
+    /// Port for probes and metrics over TLS; 0 disables it [default: 10258 with
+    /// --policy-config-file]
     #[arg(long, value_name = "PORT")]
     secure_port: Option<u16>,
     /// Address for --secure-port
@@ -158,7 +161,8 @@ pub(super) fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 impl DeschedulerArgs {
-    /// Whether to run a single cycle: with an interval of 0 or, as in descheduler, without an interval.
+    /// Whether to run a single cycle: with an interval of 0 or, as in descheduler, without an
+    /// interval.
     pub(super) const fn once(&self) -> bool {
         match self.descheduling_interval {
             Some(interval) => interval.is_zero(),

@@ -28,7 +28,8 @@ const NOT_WITH_ONCE: &str = "\
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Leader election")]
 pub(super) struct LeaderElectionArgs {
-    /// Evict only while holding a Lease, so that one of several instances is active; not with --once
+    /// Evict only while holding a Lease, so that one of several instances is active; not with
+    /// --once
     #[arg(
         long,
         num_args = 0..=1,
@@ -116,7 +117,8 @@ impl LeaderElectionArgs {
     }
 }
 
-/// A number that differs between processes: a restarted container keeps its name but is another candidate.
+/// A number that differs between processes: a restarted container keeps its name but is another
+/// candidate.
 fn random() -> u64 {
     // The standard library seeds the hasher with random numbers of the operating system.
     RandomState::new().build_hasher().finish()
@@ -168,7 +170,8 @@ mod tests {
         .unwrap_err();
         assert_eq!(
             error,
-            "leader election: the renew deadline is 107s, expected less than the lease duration of 15s"
+            "leader election: the renew deadline is 107s, expected less than the lease duration of \
+                15s"
         );
     }
 

@@ -1,7 +1,7 @@
 //! A cluster in a file of ordinary Kubernetes objects.
 //!
-//! Lists are read object by object, and only the facts of each object are kept. The text of a large cluster is ten times
-//! larger than the facts that decisions need.
+//! Lists are read object by object, and only the facts of each object are kept. The text of a large
+//! cluster is ten times larger than the facts that decisions need.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -79,7 +79,8 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> anyhow::Result<String> {
         .context("found invalid UTF-16 after its byte order mark")
 }
 
-/// Reads a file. Objects that are not valid are skipped and counted; a file without nodes is an error.
+/// Reads a file. Objects that are not valid are skipped and counted; a file without nodes is an
+/// error.
 pub(super) fn read(path: &Path) -> anyhow::Result<ClusterFile> {
     let text = text(path)?;
     parse(&text).with_context(|| label(path))
@@ -129,7 +130,8 @@ fn yaml(text: &str) -> anyhow::Result<ClusterFile> {
 }
 
 impl ClusterFile {
-    /// `10 nodes, 80 pods, 1 PodDisruptionBudget; metrics of 10 nodes and 80 pods; not used: 3 ConfigMap`.
+    /// `10 nodes, 80 pods, 1 PodDisruptionBudget; metrics of 10 nodes and 80 pods; not used: 3
+    /// ConfigMap`.
     pub(super) fn summary(&self) -> String {
         let kinds = [
             (Kind::Node, "node"),
@@ -262,7 +264,8 @@ impl<'de> Visitor<'de> for DocumentVisitor {
         Ok(Document(Vec::new()))
     }
 
-    /// Text that is not YAML is a single scalar to the parser. The error does not repeat it, because it may be long.
+    /// Text that is not YAML is a single scalar to the parser. The error does not repeat it,
+    /// because it may be long.
     fn visit_str<E: Error>(self, _text: &str) -> Result<Document, E> {
         Err(E::custom(
             "found plain text, expected a Kubernetes object or a list of objects",
@@ -291,7 +294,8 @@ impl<'de> Visitor<'de> for DocumentVisitor {
                 fields.insert(key, value);
             }
         }
-        // An empty list, as `kubectl get` prints it, still has the field `items`; an object has not.
+        // An empty list, as `kubectl get` prints it, still has the field `items`; an object has
+        // not.
         Ok(if is_list {
             list.finish()
         } else {
@@ -300,8 +304,8 @@ impl<'de> Visitor<'de> for DocumentVisitor {
     }
 }
 
-/// The items of a list. Items of a typed list such as `PodList` may lack their kind, which the list then implies.
-/// `waiting` holds such items until the list's own kind is read.
+/// The items of a list. Items of a typed list such as `PodList` may lack their kind, which the list
+/// then implies. `waiting` holds such items until the list's own kind is read.
 #[derive(Default)]
 struct ObjectList {
     kind: Option<String>,
@@ -387,7 +391,8 @@ impl<'de> Visitor<'de> for Items<'_> {
 mod tests {
     use super::*;
 
-    const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: '8', memory: 32Gi}}\n";
+    const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: \
+        {allocatable: {cpu: '8', memory: 32Gi}}\n";
 
     fn pods(cluster: &ClusterFile) -> usize {
         cluster.objects.count(Kind::Pod)
@@ -396,9 +401,12 @@ mod tests {
     #[test]
     fn yaml_documents_lists_and_empty_documents_are_read() {
         let text = format!(
-            "---\n# a comment\n---\n{NODE}---\nnull\n---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  \
-             metadata: {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: {{v: \"on\", w: \"1.0\"}}}}\n  \
-             spec: {{nodeName: n1, containers: []}}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: c}}\n---\n"
+            "---\n# a comment\n---\n{NODE}---\nnull\n---\napiVersion: v1\nkind: List\nitems:\n- \
+                apiVersion: v1\n  kind: Pod\n  \
+             metadata: \
+             {{name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z, labels: {{v: \"on\", w: \"1.0\"}}}}\n  \
+             spec: {{nodeName: n1, containers: []}}\n- apiVersion: v1\n  kind: ConfigMap\n  \
+             metadata: {{name: c}}\n---\n"
         );
         let cluster = parse(&text).unwrap();
         assert_eq!(cluster.objects.skipped().next(), None);
@@ -441,7 +449,8 @@ mod tests {
     #[test]
     fn an_invalid_object_is_skipped() {
         let text = format!(
-            "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: {{nodeName: 7}}\n"
+            "{NODE}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: a, namespace: d}}\nspec: \
+                {{nodeName: 7}}\n"
         );
         let cluster = parse(&text).unwrap();
         let skipped: Vec<_> = cluster
@@ -518,9 +527,12 @@ mod tests {
 
     const STREAM: &str = concat!(
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {a: b}}\n",
-        "status: {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}\n---\n",
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
-        "spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], tolerations: [{operator: Exists}]}\n",
+        "status: \
+            {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}\n---\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: \
+            {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
+        "spec: \
+            {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], tolerations: [{operator: Exists}]}\n",
         "status: {phase: Running}\n---\n",
         "apiVersion: metrics.k8s.io/v1beta1\nkind: NodeMetrics\nmetadata: {name: n1}\n",
         "timestamp: 2026-01-01T00:00:00Z\nwindow: 15s\nusage: {cpu: 1, memory: 1Gi}\n",

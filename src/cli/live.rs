@@ -22,7 +22,8 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Reads the objects, the ledger and the usage of a live cluster.
 ///
-/// The usage is the past that the source keeps, its readings during `look`, and one more at the end.
+/// The usage is the past that the source keeps, its readings during `look`, and one more at the
+/// end.
 pub(super) async fn observe(
     shared: &Shared,
     policy: &Policy,

@@ -24,14 +24,14 @@ const GRPC_PORT: u16 = 4317;
 /// Appended to errors about gRPC.
 const USE_HTTP: &str = "evenkeel sends OTLP over HTTP, use the collector's HTTP port, usually 4318";
 
-/// Flags for traces, which are off unless there is an endpoint. All values are text, because an empty environment variable
-/// counts as unset.
+/// Flags for traces, which are off unless there is an endpoint. All values are text, because an
+/// empty environment variable counts as unset.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Traces")]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct OtlpFlags {
-    /// Send traces to this collector by OTLP over HTTP, such as http://collector:4318. Spans cover cycles, their phases,
-    /// each eviction, and polls [default: off]
+    /// Send traces to this collector by OTLP over HTTP, such as http://collector:4318. Spans cover
+    /// cycles, their phases, each eviction, and polls [default: off]
     #[arg(
         long,
         value_name = "URL",
@@ -55,8 +55,8 @@ pub(super) struct OtlpFlags {
         hide_env_values = true
     )]
     otlp_ca_file: Option<String>,
-    /// Headers of each request, such as `authorization=Bearer%20abc`. Set secrets in the environment, where other
-    /// processes cannot read them
+    /// Headers of each request, such as `authorization=Bearer%20abc`. Set secrets in the
+    /// environment, where other processes cannot read them
     #[arg(
         long,
         value_name = "NAME=VALUE,…",
@@ -90,7 +90,8 @@ pub(super) struct OtlpFlags {
 #[command(next_help_heading = "As descheduler")]
 #[expect(clippy::struct_field_names, reason = "they are the names of the flags")]
 pub(super) struct OtelFlags {
-    /// Send traces to this collector by OTLP over HTTP. Descheduler sends gRPC: replace port 4317 by 4318
+    /// Send traces to this collector by OTLP over HTTP. Descheduler sends gRPC: replace port 4317
+    /// by 4318
     #[arg(long, value_name = "HOST:PORT")]
     otel_collector_endpoint: Option<String>,
     /// Same as --otlp-ca-file; without it the connection has no TLS
@@ -117,8 +118,8 @@ struct Endpoint {
 }
 
 impl OtlpFlags {
-    /// Returns the settings of traces; `None` if they are off. Descheduler's flags take precedence over our flags, whose
-    /// values may come from the environment.
+    /// Returns the settings of traces; `None` if they are off. Descheduler's flags take precedence
+    /// over our flags, whose values may come from the environment.
     pub(super) fn settings(
         &self,
         otel: &OtelFlags,
@@ -403,7 +404,8 @@ mod tests {
 
     #[test]
     fn the_flags_of_descheduler_set_name_namespace_and_share() {
-        let flags = "--otel-collector-endpoint c:1 --otel-service-name s --otel-trace-namespace n --otel-sample-rate 0.5";
+        let flags = "--otel-collector-endpoint c:1 --otel-service-name s --otel-trace-namespace n \
+            --otel-sample-rate 0.5";
         let settings = settings(flags).unwrap().unwrap();
         assert_eq!(settings.service.as_deref(), Some("s"));
         assert_eq!(settings.namespace.as_deref(), Some("n"));

@@ -26,7 +26,8 @@ use super::{Misuse, Shared, clock, complain, file, live, parse, policy, runtime,
 pub(super) struct PlanArgs {
     #[command(flatten)]
     input: InputArgs,
-    /// List every node, every pod that stays and every workload with oversized or undersized requests
+    /// List every node, every pod that stays and every workload with oversized or undersized
+    /// requests
     #[arg(short = 'v', long)]
     all: bool,
     #[command(flatten)]
@@ -36,13 +37,16 @@ pub(super) struct PlanArgs {
 /// Where the cluster is read from, and the format of the output.
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
-    /// Read the cluster from a YAML or JSON file of objects, as kubectl prints them; `-` is standard input
+    /// Read the cluster from a YAML or JSON file of objects, as kubectl prints them; `-` is
+    /// standard input
     #[arg(long, value_name = "FILE")]
     pub(super) from: Option<PathBuf>,
-    /// With --from: the present time, in RFC 3339 or Unix seconds [default: the time of the newest metrics]
+    /// With --from: the present time, in RFC 3339 or Unix seconds [default: the time of the newest
+    /// metrics]
     #[arg(long, value_name = "TIME", requires = "from", value_parser = parse::timestamp)]
     now: Option<Timestamp>,
-    /// Poll the usage of a live cluster for this long first [default: one reading; with Prometheus, its whole window]
+    /// Poll the usage of a live cluster for this long first [default: one reading; with Prometheus,
+    /// its whole window]
     #[arg(
         long,
         value_name = "DURATION",
@@ -155,7 +159,8 @@ pub(super) fn prepare(
     })
 }
 
-/// The policy with the scheduler's configuration, and a warning for each unsupported setting of that.
+/// The policy with the scheduler's configuration, and a warning for each unsupported setting of
+/// that.
 fn load_policy(input: &InputArgs, shared: &Shared) -> anyhow::Result<(LoadedPolicy, Vec<String>)> {
     let mut loaded = policy::read_or_built_in(shared.policy.as_deref())?;
     if input.exact {

@@ -16,7 +16,8 @@ pub(super) enum PolicyCommand {
         /// Policy; `-` is standard input
         file: PathBuf,
     },
-    /// Print a policy, such as one for descheduler, in the native format; warns about settings without effect
+    /// Print a policy, such as one for descheduler, in the native format; warns about settings
+    /// without effect
     Convert {
         /// Policy; `-` is standard input
         file: PathBuf,
@@ -37,7 +38,8 @@ impl LoadedPolicy {
     }
 }
 
-/// Balances by actual usage. The gap between threshold and target keeps pods from moving back and forth.
+/// Balances by actual usage. The gap between threshold and target keeps pods from moving back and
+/// forth.
 const BUILT_IN: &str = "\
 apiVersion: evenkeel/v1alpha1
 kind: Policy

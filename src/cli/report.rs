@@ -1,4 +1,5 @@
-//! A simulated run as one HTML page that loads nothing. Without scripts only the tooltips appear later.
+//! A simulated run as one HTML page that loads nothing. Without scripts only the tooltips appear
+//! later.
 //!
 //! The same traces give the same page, byte for byte.
 
@@ -164,7 +165,8 @@ impl<'t> SimulationReport<'t> {
     }
 }
 
-/// Labels runs by their policies; by scenario and policy if the scenarios differ; by number if the labels are equal.
+/// Labels runs by their policies; by scenario and policy if the scenarios differ; by number if the
+/// labels are equal.
 fn labelled(traces: &[Trace]) -> Vec<LabelledRun<'_>> {
     let one_scenario = traces
         .windows(2)
@@ -194,7 +196,8 @@ fn labelled(traces: &[Trace]) -> Vec<LabelledRun<'_>> {
         .collect()
 }
 
-/// Returns the resources that have a band in any run, else those that are known; cpu and memory first.
+/// Returns the resources that have a band in any run, else those that are known; cpu and memory
+/// first.
 fn resources(traces: &[Trace]) -> Vec<&str> {
     let banded: BTreeSet<&str> = traces
         .iter()

@@ -35,7 +35,8 @@ pub(super) struct RunArgs {
     /// Run one cycle and exit, as in a Job or a CronJob
     #[arg(long)]
     once: bool,
-    /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the policy
+    /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the
+    /// policy
     #[arg(
         long,
         num_args = 0..=1,
@@ -58,8 +59,8 @@ pub(super) struct RunArgs {
         value_parser = parse::listen_address
     )]
     listen: SocketAddr,
-    /// Address of the read-only status page, or `none`; unused with --once. If the address is in use, the daemon logs a
-    /// warning and runs without the page
+    /// Address of the read-only status page, or `none`; unused with --once. If the address is in
+    /// use, the daemon logs a warning and runs without the page
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -143,7 +144,8 @@ impl RunArgs {
 
     /// The policy with the flags that change it. Logs its warnings.
     fn policy(&self) -> anyhow::Result<Policy> {
-        // --policy may come from the environment, so --policy-config-file, which is always typed, comes first.
+        // --policy may come from the environment, so --policy-config-file, which is always typed,
+        // comes first.
         let path = self.descheduler.policy_config_file.as_ref();
         let Some(path) = path.or(self.shared.policy.as_ref()) else {
             let problem = "run: found no policy, expected --policy FILE or EVENKEEL_POLICY";
@@ -166,7 +168,8 @@ impl RunArgs {
             .map(PathBuf::as_path)
     }
 
-    /// The metrics; with descheduler's command line also under its names, because its dashboards query those.
+    /// The metrics; with descheduler's command line also under its names, because its dashboards
+    /// query those.
     fn metrics(&self, cluster: &Cluster) -> Metrics {
         let metrics = Metrics::new(cluster.calls());
         if self.descheduler_metrics.unwrap_or(self.as_descheduler()) {
@@ -311,7 +314,8 @@ async fn serve_status(
     board
 }
 
-/// Stops on Ctrl-C and SIGTERM. The daemon still finishes the request in flight and records its result.
+/// Stops on Ctrl-C and SIGTERM. The daemon still finishes the request in flight and records its
+/// result.
 fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

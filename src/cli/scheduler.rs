@@ -9,14 +9,15 @@ use super::{Misuse, file};
 /// The configuration of the cluster's scheduler.
 #[derive(Debug, clap::Args)]
 pub(super) struct SchedulerArgs {
-    /// KubeSchedulerConfiguration of the cluster, as kube-scheduler takes with --config; its profiles predict where
-    /// replacements land [default: the defaults of Kubernetes]
+    /// KubeSchedulerConfiguration of the cluster, as kube-scheduler takes with --config; its
+    /// profiles predict where replacements land [default: the defaults of Kubernetes]
     #[arg(long, value_name = "FILE")]
     scheduler_config: Option<PathBuf>,
 }
 
 impl SchedulerArgs {
-    /// The policy with the scheduler profiles of the file, and a warning for each setting that the forecast ignores.
+    /// The policy with the scheduler profiles of the file, and a warning for each setting that the
+    /// forecast ignores.
     pub(super) fn apply(&self, policy: Policy) -> anyhow::Result<(Policy, Vec<String>)> {
         let Some(path) = &self.scheduler_config else {
             return Ok((policy, Vec::new()));

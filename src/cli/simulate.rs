@@ -33,7 +33,8 @@ Examples:
   evenkeel simulate --show late-nodes > mine.yaml   print a scenario, to change it
   evenkeel simulate mine.yaml                       run the changed scenario";
 
-/// Runs a cluster in memory under a policy and shows the evictions and the balance. Hours take seconds.
+/// Runs a cluster in memory under a policy and shows the evictions and the balance. Hours take
+/// seconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SimulateArgs {
@@ -229,7 +230,8 @@ fn from_cluster(path: &Path) -> anyhow::Result<LoadedScenario> {
     })
 }
 
-/// The policies to run, with the scheduler's configuration; the head gets a line for each, and their warnings.
+/// The policies to run, with the scheduler's configuration; the head gets a line for each, and
+/// their warnings.
 fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<Vec<LoadedPolicy>> {
     let mut policies = chosen_policies(args, loaded)?;
     for chosen in &mut policies {

@@ -36,11 +36,12 @@ pub(super) struct SnapshotArgs {
     /// File to write, as JSON [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the names of nodes, namespaces, pods, workloads, labels, images, claims and classes. Equal names stay
-    /// equal, but a policy that selects by name or label no longer matches
+    /// Replace the names of nodes, namespaces, pods, workloads, labels, images, claims and classes.
+    /// Equal names stay equal, but a policy that selects by name or label no longer matches
     #[arg(long)]
     scramble: bool,
-    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service account]
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ~/.kube/config, or the pod's service
+    /// account]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 }
@@ -84,8 +85,8 @@ async fn record(args: &SnapshotArgs) -> anyhow::Result<(Vec<Value>, Vec<String>)
     Ok((objects, notes))
 }
 
-/// Every object that the daemon watches. Fails if a kind cannot be listed: without PodDisruptionBudgets, for example, a
-/// plan would evict protected pods.
+/// Every object that the daemon watches. Fails if a kind cannot be listed: without
+/// PodDisruptionBudgets, for example, a plan would evict protected pods.
 async fn list_objects(cluster: &Cluster) -> anyhow::Result<Vec<Value>> {
     let (mut objects, mut failures) = (Vec::new(), Vec::new());
     for ListedKind {

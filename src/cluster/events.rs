@@ -149,7 +149,8 @@ mod tests {
             "type": "Normal",
             "reason": "LowNodeUtilization",
             "action": "Evicted",
-            "note": "evicted from n1 by evenkeel/LowNodeUtilization: node usage: cpu 89% is above its target of 50%",
+            "note": "evicted from n1 by evenkeel/LowNodeUtilization: node usage: cpu 89% is above \
+                its target of 50%",
             "eventTime": "2026-01-01T00:00:00.123456Z",
             "reportingController": "evenkeel",
             "reportingInstance": "evenkeel-0",

@@ -50,7 +50,8 @@ impl<'d> Cycle<'d> {
                 .none(self.started, "waiting", &cut_off.to_string());
             warn!(
                 outcome = "waiting",
-                "cycle: skipped, {cut_off}; no evictions until it is back, check the API server and the role"
+                "cycle: skipped, {cut_off}; no evictions until it is back, check the API server \
+                    and the role"
             );
             return Ok(());
         }
@@ -73,7 +74,8 @@ impl<'d> Cycle<'d> {
             Daemon::log_dry_run(&plan.steering);
             Vec::new()
         } else {
-            // New taints must exist before replacements are scheduled. A move may rely on an old taint, so it goes afterwards.
+            // New taints must exist before replacements are scheduled. A move may rely on an old
+            // taint, so it goes afterwards.
             self.steer(&plan, |action| matches!(action, SteerAction::Add(_)))
                 .await;
             let outcomes = self.execute(&snapshot, &plan, &before).await;
@@ -136,7 +138,8 @@ impl<'d> Cycle<'d> {
         self.daemon.metrics.phase(Phase::Steer, since(start));
     }
 
-    /// Saves the intended evictions, makes them, and saves their outcomes. No eviction happens that is not in the ledger.
+    /// Saves the intended evictions, makes them, and saves their outcomes. No eviction happens that
+    /// is not in the ledger.
     async fn execute(
         &mut self,
         snapshot: &Snapshot,
@@ -164,11 +167,13 @@ impl<'d> Cycle<'d> {
         {
             if error == StoreError::NotLeading {
                 warn!(
-                    "cannot save the outcomes of the evictions: {error}; the next leader will resolve them"
+                    "cannot save the outcomes of the evictions: {error}; the next leader will \
+                        resolve them"
                 );
             } else {
                 error!(
-                    "cannot save the outcomes of the evictions: {error}; the next cycle saves them again"
+                    "cannot save the outcomes of the evictions: {error}; the next cycle saves them \
+                        again"
                 );
                 self.recover_version(&error).await;
             }
@@ -194,7 +199,8 @@ impl<'d> Cycle<'d> {
             self.daemon.metrics.outcome(planned, &outcome);
             let code = outcome.code();
             info!(namespace = planned.namespace, pod = planned.pod, node = planned.node, may_land = report::destinations(planned),
-                strategy = planned.strategy, outcome = code, reason = %planned.reason, "eviction: {outcome}");
+                strategy = planned.strategy, outcome = code, reason = %planned.reason, "eviction: \
+                    {outcome}");
             if outcome == Outcome::Evicted {
                 events::evicted(
                     self.daemon.cluster.client(),
@@ -233,8 +239,8 @@ impl<'d> Cycle<'d> {
         saved
     }
 
-    /// Loads the ledger again if another process may have written it. Its content then replaces ours, and the next cycle
-    /// decides by it.
+    /// Loads the ledger again if another process may have written it. Its content then replaces
+    /// ours, and the next cycle decides by it.
     async fn recover(&mut self, error: &StoreError) -> Result<(), DaemonError> {
         if !may_have_changed(error) {
             return Ok(());

@@ -1,8 +1,9 @@
 //! The role of this instance among its replicas: leader or standby.
 //!
-//! A standby watches the cluster and polls usage like the leader, so that its windows are full when it takes over. It
-//! decides nothing, writes nothing and removes no taint. An instance that loses the lead becomes a standby. It does not
-//! exit, unlike programs that use client-go, because a new process would have to fill its windows again.
+//! A standby watches the cluster and polls usage like the leader, so that its windows are full when
+//! it takes over. It decides nothing, writes nothing and removes no taint. An instance that loses
+//! the lead becomes a standby. It does not exit, unlike programs that use client-go, because a new
+//! process would have to fill its windows again.
 
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
@@ -59,7 +60,8 @@ impl LeaderRole {
         }))
     }
 
-    /// Starts the election. Called only once this instance can act, so that it does not block replicas that can.
+    /// Starts the election. Called only once this instance can act, so that it does not block
+    /// replicas that can.
     pub(super) fn enter(&mut self) {
         let Some(candidate) = &mut self.0 else { return };
         candidate.stage = match std::mem::replace(&mut candidate.stage, ElectionStage::Over) {
@@ -140,8 +142,8 @@ impl ElectionCandidate {
 }
 
 impl Daemon {
-    /// Starts to lead if the election is won, and returns whether it has just started. Loads the ledger first, because the
-    /// previous leader has written to it.
+    /// Starts to lead if the election is won, and returns whether it has just started. Loads the
+    /// ledger first, because the previous leader has written to it.
     pub(super) async fn take_lead(&mut self, engine: &mut Engine) -> Result<bool, DaemonError> {
         let Some(candidate) = &mut self.lead.0 else {
             self.metrics.leader(true);
@@ -168,7 +170,8 @@ impl Daemon {
             Err(LoadError::Invalid(error)) => return Err(error),
             Err(LoadError::Store(error)) => {
                 warn!(
-                    "won the lead but cannot load the ledger: {error}; no evictions until it is loaded"
+                    "won the lead but cannot load the ledger: {error}; no evictions until it is \
+                        loaded"
                 );
                 candidate.load_error = Some(format!("the ledger: {error}"));
                 return Ok(false);

@@ -183,7 +183,8 @@ impl UsagePoller {
             }
             ActiveSource::NotRead | ActiveSource::Stale => {
                 warn!(
-                    "no usage source is fresh: no evictions by usage until one is, check the sources"
+                    "no usage source is fresh: no evictions by usage until one is, check the \
+                        sources"
                 );
             }
         }
@@ -239,7 +240,8 @@ impl PolledSource {
         }
     }
 
-    /// Reads the current usage, and after a restart or an outage also the history since the last read.
+    /// Reads the current usage, and after a restart or an outage also the history since the last
+    /// read.
     async fn read(
         &self,
         node_addresses: &NodeAddresses,
@@ -261,7 +263,8 @@ impl PolledSource {
             .unwrap_or_else(|error| {
                 warn!(
                     source = self.name(),
-                    "cannot read usage history: {error}; nodes stay unknown until polls fill the window"
+                    "cannot read usage history: {error}; nodes stay unknown until polls fill the \
+                        window"
                 );
                 Vec::new()
             });

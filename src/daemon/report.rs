@@ -1,4 +1,5 @@
-//! Log lines of the loop: one line with the outcome of each cycle, and lines for changes in what nodes are known for.
+//! Log lines of the loop: one line with the outcome of each cycle, and lines for changes in what
+//! nodes are known for.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,8 @@ struct ExcludedNodes {
 }
 
 impl LogState {
-    /// Logs the nodes that are excluded because their usage is unknown or doubtful, if they have changed.
+    /// Logs the nodes that are excluded because their usage is unknown or doubtful, if they have
+    /// changed.
     pub(super) fn log_nodes(&mut self, plan: &Plan) {
         let groups = excluded_nodes(plan);
         if groups.is_empty() && !self.excluded.is_empty() {
@@ -140,7 +142,8 @@ pub(super) fn cycle(
     let nodes = count(plan.nodes.iter().map(|verdict| verdict.class.code()));
     let kept = count(plan.kept.iter().map(|kept| kept.refusal.code()));
     let (planned, skipped, millis) = (plan.moves.len(), plan.skipped.len(), took.as_millis());
-    info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis, "cycle: {}", summary(plan, evicted));
+    info!(outcome, planned, evicted, nodes, kept, skipped, took_ms = %millis, "cycle: \
+        {}", summary(plan, evicted));
     outcome
 }
 

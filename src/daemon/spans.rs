@@ -1,5 +1,5 @@
-//! Spans of traces: `cycle` with its phases and evictions, and `observe`. Field names follow OpenTelemetry's semantic
-//! conventions. Fields that are not in them begin with `evenkeel.`.
+//! Spans of traces: `cycle` with its phases and evictions, and `observe`. Field names follow
+//! OpenTelemetry's semantic conventions. Fields that are not in them begin with `evenkeel.`.
 //!
 //! Spans are created with and without a collector. Without one they cost almost nothing.
 

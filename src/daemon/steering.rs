@@ -72,7 +72,8 @@ impl Daemon {
                 steer.action.code(),
                 steer.action.value().map(SteerValue::text),
             );
-            info!(node = steer.node, action, value, why = %steer.why, "dry run: would change taint");
+            info!(node = steer.node, action, value, why = %steer.why, "dry run: would change \
+                taint");
         }
     }
 
@@ -104,7 +105,8 @@ impl Daemon {
         if !std::mem::replace(&mut self.steered.forbidden, true) {
             warn!(
                 reason,
-                "steering does nothing: no permission to patch nodes; apply deploy/components/steering, everything else continues"
+                "steering does nothing: no permission to patch nodes; apply \
+                    deploy/components/steering, everything else continues"
             );
         }
     }

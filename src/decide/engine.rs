@@ -1,6 +1,8 @@
-//! The engine: it remembers usage and evictions, and has the verbs `observe`, `settle`, `decide` and `explain`.
+//! The engine: it remembers usage and evictions, and has the verbs `observe`, `settle`, `decide`
+//! and `explain`.
 //!
-//! A real cluster, a file and a test all drive the same engine. It never acts: a dry run decides and stops.
+//! A real cluster, a file and a test all drive the same engine. It never acts: a dry run decides
+//! and stops.
 
 use jiff::Timestamp;
 
@@ -126,7 +128,8 @@ impl Engine {
         self.decide_with_progress(observed, |_| {})
     }
 
-    /// Like [`Engine::decide_observed`]. Reports when the first strategy starts (`None`), and each strategy that ends.
+    /// Like [`Engine::decide_observed`]. Reports when the first strategy starts (`None`), and each
+    /// strategy that ends.
     pub fn decide_with_progress(
         &self,
         observed: &Observed<'_>,
@@ -178,7 +181,8 @@ impl Engine {
         explain::explain(&case, subject)
     }
 
-    /// Records in the ledger which evictions are about to be made. Save the ledger before making them.
+    /// Records in the ledger which evictions are about to be made. Save the ledger before making
+    /// them.
     pub fn intend(&mut self, snapshot: &Snapshot, moves: &[Move], now: Timestamp) {
         for planned in moves {
             let Some(pod) = snapshot.find_pod(&planned.namespace, &planned.pod) else {

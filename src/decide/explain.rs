@@ -1,7 +1,7 @@
 //! Explanations of one pod, one node or one workload, as plain data.
 //!
-//! The strategies run as they do for a plan, and then each gives its verdict about the pod. Every gate is asked
-//! separately. The forecast, the usage window and the ledger are shown as they are.
+//! The strategies run as they do for a plan, and then each gives its verdict about the pod. Every
+//! gate is asked separately. The forecast, the usage window and the ledger are shown as they are.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -134,7 +134,8 @@ impl Serialize for StrategyVerdict {
     }
 }
 
-/// The most important verdict about a pod: the one that moves it, otherwise one that keeps it, otherwise the first.
+/// The most important verdict about a pod: the one that moves it, otherwise one that keeps it,
+/// otherwise the first.
 pub fn foremost(said: &[StrategyVerdict]) -> Option<&StrategyVerdict> {
     let rank = |said: &&StrategyVerdict| match said.word {
         PodVerdict::Moved { .. } => 0,

@@ -1,7 +1,7 @@
 //! Gates: each may refuse a candidate and says why. Every gate must admit it.
 //!
-//! Properties of the pod are checked first, limits of the moment last. So a refusal names the reason that lasts longest,
-//! and only pods that could be evicted use up a limit.
+//! Properties of the pod are checked first, limits of the moment last. So a refusal names the
+//! reason that lasts longest, and only pods that could be evicted use up a limit.
 
 use crate::decide::draft::{Candidate, Draft, Landing};
 use crate::decide::scheduler::Forecast;
@@ -98,7 +98,8 @@ pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refu
     }
 }
 
-/// Whether a node stays below the policy's usage targets once the pod has landed there. Unknown usage counts as below.
+/// Whether a node stays below the policy's usage targets once the pod has landed there. Unknown
+/// usage counts as below.
 pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
     let pod = Candidate::counted(pod, strategy);
     !matches!(
@@ -107,9 +108,11 @@ pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) 
     )
 }
 
-/// For each node that can take the replacement: how full it would be, or why the move would gain nothing.
+/// For each node that can take the replacement: how full it would be, or why the move would gain
+/// nothing.
 ///
-/// The order is that of the forecast. The result is empty in the exact mode, which makes no forecast.
+/// The order is that of the forecast. The result is empty in the exact mode, which makes no
+/// forecast.
 pub fn landings(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -122,7 +125,8 @@ pub fn landings(
     }
 }
 
-/// Why the scheduler would place the replacement on the pod's own node; `None` if that node would not win.
+/// Why the scheduler would place the replacement on the pod's own node; `None` if that node would
+/// not win.
 pub fn pull_home(
     candidate: &Candidate,
     draft: &Draft<'_>,

@@ -1,7 +1,8 @@
 //! Right-sizing: workloads whose requests are far from their usage, and recommended requests.
 //!
-//! kube-scheduler only sees requests. If they are too low, it fills the wrong nodes, and the next pod that it places
-//! undoes every eviction. Evictions cannot correct that, so it is reported instead.
+//! kube-scheduler only sees requests. If they are too low, it fills the wrong nodes, and the next
+//! pod that it places undoes every eviction. Evictions cannot correct that, so it is reported
+//! instead.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
@@ -35,7 +36,8 @@ struct ResourceRule {
     grain: Amount,
     /// Typical usage is rounded to this.
     fine: Amount,
-    /// Whether a pod that gets less only slows down. If so, a percentile of the samples counts, otherwise the maximum.
+    /// Whether a pod that gets less only slows down. If so, a percentile of the samples counts,
+    /// otherwise the maximum.
     compressible: bool,
 }
 
@@ -58,10 +60,12 @@ const RESOURCES: [ResourceRule; 2] = [
     },
 ];
 
-/// The workloads whose requests are far from their usage, the largest difference first as a share of the cluster.
+/// The workloads whose requests are far from their usage, the largest difference first as a share
+/// of the cluster.
 ///
-/// Only Ready pods with known usage count. Estimated or stale usage, or too few samples, do not show what a workload
-/// needs. Static and mirror pods do not count, because no workload sets their requests.
+/// Only Ready pods with known usage count. Estimated or stale usage, or too few samples, do not
+/// show what a workload needs. Static and mirror pods do not count, because no workload sets their
+/// requests.
 pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     let nodes = &world.snapshot.nodes;
     let whole = RESOURCES.map(|rule| nodes.iter().map(|n| n.allocatable[rule.id]).sum());
@@ -76,7 +80,8 @@ pub fn suggest(world: World<'_>, samples: &Samples<'_>) -> Vec<Rightsizing> {
     all
 }
 
-/// The recommendation for one workload; `None` if its requests are near enough, or nothing is known.
+/// The recommendation for one workload; `None` if its requests are near enough, or nothing is
+/// known.
 fn of_workload(
     world: World<'_>,
     samples: &Samples<'_>,

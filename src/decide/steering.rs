@@ -1,17 +1,19 @@
-//! Steering: soft taints that tell the scheduler to avoid hot nodes and nodes that are being emptied.
+//! Steering: soft taints that tell the scheduler to avoid hot nodes and nodes that are being
+//! emptied.
 //!
-//! The scheduler places pods by requests, so the replacement of an evicted pod may return to a hot node, or to a node
-//! that was just emptied. A taint with the effect `PreferNoSchedule` makes a node the last choice without closing it.
-//! kube-scheduler's plugin TaintToleration has the weight 3 by default. cluster-autoscaler marks candidates for deletion
-//! in the same way.
+//! The scheduler places pods by requests, so the replacement of an evicted pod may return to a hot
+//! node, or to a node that was just emptied. A taint with the effect `PreferNoSchedule` makes a
+//! node the last choice without closing it. kube-scheduler's plugin TaintToleration has the weight
+//! 3 by default. cluster-autoscaler marks candidates for deletion in the same way.
 //!
-//! Two phases make steering safe. This module only decides which taints there should be, and every other decision looks
-//! at the taints that the nodes have. So a taint that could not be set makes no decision wrong. Taints are set before
-//! the replacements are scheduled. Therefore a node on which the plan expects replacements gets no taint from that plan.
+//! Two phases make steering safe. This module only decides which taints there should be, and every
+//! other decision looks at the taints that the nodes have. So a taint that could not be set makes
+//! no decision wrong. Taints are set before the replacements are scheduled. Therefore a node on
+//! which the plan expects replacements gets no taint from that plan.
 //!
-//! A node has cooled when every ratio is below its target by a tenth of that target. The margin keeps a node near its
-//! target from gaining and losing the taint repeatedly. Unlike a waiting time it needs no memory, so a restart decides
-//! the same.
+//! A node has cooled when every ratio is below its target by a tenth of that target. The margin
+//! keeps a node near its target from gaining and losing the taint repeatedly. Unlike a waiting time
+//! it needs no memory, so a restart decides the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -181,7 +183,8 @@ fn wishes(
 
 /// Nodes that have been hot for long enough, and nodes with the taint that keep it.
 ///
-/// A node keeps the taint until it has cooled, and until the replacements of its evicted pods have a node.
+/// A node keeps the taint until it has cooled, and until the replacements of its evicted pods have
+/// a node.
 fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool) -> Vec<Wish> {
     let snapshot = now.world.snapshot;
     let mut reasons = cooling(now, &has_taint);
@@ -203,7 +206,8 @@ fn hot(now: &Draft<'_>, verdicts: &[Verdict], has_taint: impl Fn(NodeId) -> bool
     }
     for node in snapshot.node_ids().filter(|node| has_taint(*node)) {
         let name = &snapshot.node(node).name;
-        // A StatefulSet creates the replacement when the pod has ended, which may take minutes. It would return here.
+        // A StatefulSet creates the replacement when the pod has ended, which may take minutes. It
+        // would return here.
         if unsure(verdicts, name).is_none() && now.world.ledger.is_left_open(snapshot, name) {
             let unlanded = (SteerReason::Unlanded, Ratio::ZERO);
             reasons.entry(node).or_insert(unlanded);

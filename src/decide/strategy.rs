@@ -36,10 +36,11 @@ pub use run::{FinishedRun, StrategyRun, run};
 
 /// A strategy in one cycle.
 ///
-/// Each strategy decides about a pod in one function, usually called `judge`. Both the candidates and the explanations
-/// follow from it, so that they cannot contradict each other.
+/// Each strategy decides about a pod in one function, usually called `judge`. Both the candidates
+/// and the explanations follow from it, so that they cannot contradict each other.
 pub trait SelectPods: Debug {
-    /// The next pod that the strategy would move; `None` if there is no more. Each pod comes at most once.
+    /// The next pod that the strategy would move; `None` if there is no more. Each pod comes at
+    /// most once.
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate>;
 
     /// Why a pod did not become a candidate. Call it when the run has ended.
@@ -50,7 +51,8 @@ pub trait SelectPods: Debug {
         Candidate::counted(pod, run.position)
     }
 
-    /// A node's ratios beside the strategy's thresholds; empty if the strategy does not weigh the node.
+    /// A node's ratios beside the strategy's thresholds; empty if the strategy does not weigh the
+    /// node.
     fn levels(&self, _run: &StrategyRun<'_, '_>, _node: NodeId) -> Vec<ResourceLevel> {
         Vec::new()
     }
@@ -71,7 +73,8 @@ pub struct ResourceLevel {
     pub high: Option<Ratio>,
 }
 
-/// Starts the strategy at a position of the policy, and records in the draft how it classifies the nodes.
+/// Starts the strategy at a position of the policy, and records in the draft how it classifies the
+/// nodes.
 fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w> {
     let exact = draft.world.policy.exact;
     match &draft.strategy(position).rule {

@@ -1,4 +1,5 @@
-//! Arguments that native policies and those of descheduler write alike: scopes, and what a pod asks of its node.
+//! Arguments that native policies and those of descheduler write alike: scopes, and what a pod asks
+//! of its node.
 
 use super::item::Item;
 use super::kind::{Choice, Kind, boolean, choices, names_in_or_out, selector, texts};
@@ -117,7 +118,8 @@ pub(super) fn affinity() -> Section<NodeAffinity> {
     })
     .field(
         "nodeAffinityType",
-        "requiredDuringSchedulingIgnoredDuringExecution, preferredDuringSchedulingIgnoredDuringExecution, or both.",
+        "requiredDuringSchedulingIgnoredDuringExecution, \
+            preferredDuringSchedulingIgnoredDuringExecution, or both.",
         choices("kinds of affinity", &AFFINITY_KINDS),
         |r| &mut r.kinds,
     )
@@ -184,7 +186,8 @@ fn check_taints(f: &mut Fields<'_, '_>) {
         f.complain(Code::Conflict, "includedTaints", sentence);
     }
     if f.is_empty_list("includedTaints") {
-        let sentence = "an empty list includes no taint, so this strategy does nothing; remove the field to include \
+        let sentence = "an empty list includes no taint, so this strategy does nothing; remove the \
+            field to include \
                         all taints";
         f.warn(Code::Ignored, "includedTaints", sentence);
     }

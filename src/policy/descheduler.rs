@@ -1,9 +1,10 @@
-//! Policies of kubernetes-sigs/descheduler, `descheduler/v1alpha2` and `descheduler/v1alpha1`, read into the same
-//! [`Policy`] as native ones.
+//! Policies of kubernetes-sigs/descheduler, `descheduler/v1alpha2` and `descheduler/v1alpha1`, read
+//! into the same [`Policy`] as native ones.
 //!
-//! The readers refuse everything that descheduler would refuse. They also refuse what descheduler silently ignores, such
-//! as a misspelt limit. Fields that descheduler reads but does not use lead to warnings. Limits apply as they are
-//! written. evenkeel's own guards only refuse evictions, so they stay on unless the policy is executed exactly.
+//! The readers refuse everything that descheduler would refuse. They also refuse what descheduler
+//! silently ignores, such as a misspelt limit. Fields that descheduler reads but does not use lead
+//! to warnings. Limits apply as they are written. evenkeel's own guards only refuse evictions, so
+//! they stay on unless the policy is executed exactly.
 
 use jiff::SignedDuration;
 
@@ -76,7 +77,8 @@ fn top_level(f: &mut Fields<'_, '_>) -> TopLevel {
     }
 }
 
-/// Builds the policy. Like descheduler, it runs the strategies that judge pods one by one first, then those that balance.
+/// Builds the policy. Like descheduler, it runs the strategies that judge pods one by one first,
+/// then those that balance.
 fn assemble(f: &mut Fields<'_, '_>, top: TopLevel, drafts: Vec<ProfileDraft>) -> Policy {
     let defaults = Policy::default_native();
     let (mut profiles, mut single, mut balancing): (Vec<Profile>, Vec<Strategy>, Vec<Strategy>) =

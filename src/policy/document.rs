@@ -1,10 +1,12 @@
-//! Documents that are generated from the declared fields: the example, the reference and the JSON Schema.
+//! Documents that are generated from the declared fields: the example, the reference and the JSON
+//! Schema.
 
 pub(super) mod example;
 pub(super) mod reference;
 pub(super) mod schema;
 
-/// Breaks a text into lines of at most this many characters. A line of the text that begins with a space stays as it is.
+/// Breaks a text into lines of at most this many characters. A line of the text that begins with a
+/// space stays as it is.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in text.lines() {

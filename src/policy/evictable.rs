@@ -39,7 +39,8 @@ pub struct Evictable {
     pub pod_selector: Option<Selector>,
     /// Only pods with a lower priority may be evicted; pods without a priority always may.
     pub priority_below: PriorityThreshold,
-    /// A workload with fewer replicas is left alone, and a move leaves at least one less than this Ready.
+    /// A workload with fewer replicas is left alone, and a move leaves at least one less than this
+    /// Ready.
     pub min_replicas: u32,
     /// A younger pod is left alone.
     pub min_pod_age: SignedDuration,
@@ -47,7 +48,8 @@ pub struct Evictable {
     pub protected: Protections,
     /// Nodes that count as destinations; all where `None`.
     pub destinations: Option<Selector>,
-    /// A pod is evicted only if it fits another node. Balancing strategies of native policies always require that.
+    /// A pod is evicted only if it fits another node. Balancing strategies of native policies
+    /// always require that.
     pub node_fit: bool,
 }
 
@@ -115,7 +117,8 @@ fn selectors(section: Section<Evictable>) -> Section<Evictable> {
     section
         .field(
             "namespaces",
-            "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in `include`, such as \
+            "Namespaces whose pods may be evicted: all except those in `exclude`, or only those in \
+                `include`, such as \
              {include: [web, batch]}. Not both.",
             names_in_or_out(),
             |e| &mut e.namespaces,
@@ -126,14 +129,20 @@ fn selectors(section: Section<Evictable>) -> Section<Evictable> {
             selector(),
             |e| &mut e.namespace_selector,
         )
-        .field("podSelector", "Labels that a pod must have.", selector(), |e| &mut e.pod_selector)
+        .field(
+            "podSelector",
+            "Labels that a pod must have.",
+            selector(),
+            |e| &mut e.pod_selector,
+        )
 }
 
 fn ages(section: Section<Evictable>) -> Section<Evictable> {
     section
         .field(
             "priorityBelow",
-            "Only pods with a lower priority may be evicted. A number up to 2000000000, where the priorities of the \
+            "Only pods with a lower priority may be evicted. A number up to 2000000000, where the \
+                priorities of the \
              system begin, or the name of a PriorityClass.",
             priority_threshold(),
             |e| &mut e.priority_below,
@@ -172,7 +181,8 @@ fn protections(section: Section<Evictable>) -> Section<Evictable> {
         )
         .computed(
             "protectedStorageClasses",
-            "With persistentVolumes in `protect`: protect only pods with volumes of these storage classes.",
+            "With persistentVolumes in `protect`: protect only pods with volumes of these storage \
+                classes.",
             texts(),
             |e| e.protected.storage_classes(),
             |e, classes| e.protected.narrow(classes),
@@ -184,13 +194,15 @@ fn destinations(section: Section<Evictable>) -> Section<Evictable> {
     section
         .field(
             "destinations",
-            "Only nodes with these labels count as a destination for a pod. An empty selector means all nodes.",
+            "Only nodes with these labels count as a destination for a pod. An empty selector \
+                means all nodes.",
             selector(),
             |e| &mut e.destinations,
         )
         .field(
             "nodeFit",
-            "Evict a pod only if it fits another node. Strategies that balance nodes look for a destination in any \
+            "Evict a pod only if it fits another node. Strategies that balance nodes look for a \
+                destination in any \
              case.",
             boolean(),
             |e| &mut e.node_fit,

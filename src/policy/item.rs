@@ -49,7 +49,8 @@ impl Item {
     }
 }
 
-/// Serialises a value without block scalars: a query of several hundred characters stays on one line.
+/// Serialises a value without block scalars: a query of several hundred characters stays on one
+/// line.
 fn yaml(value: &impl Serialize) -> String {
     let options = serde_saphyr::ser_options! {
         prefer_block_scalars: false,

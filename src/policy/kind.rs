@@ -1,4 +1,5 @@
-//! The kinds of values that fields take: each has a reader, a writer, a name for the reference and a JSON Schema.
+//! The kinds of values that fields take: each has a reader, a writer, a name for the reference and
+//! a JSON Schema.
 
 #![expect(
     clippy::redundant_closure_for_method_calls,

@@ -89,18 +89,26 @@ pub(super) fn read(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
         );
     }
     let mut written = 0;
-    let mut levels = spot.each("resources and percentages, such as {cpu: 30%}", |entry, spot| {
-        written += 1;
-        if !is_resource(&entry.key) {
-            let sentence = "not the name of a resource; these are cpu, memory, pods, ephemeral-storage, hugepages-… \
+    let mut levels = spot.each(
+        "resources and percentages, such as {cpu: 30%}",
+        |entry, spot| {
+            written += 1;
+            if !is_resource(&entry.key) {
+                let sentence = "not the name of a resource; these are cpu, memory, pods, \
+                ephemeral-storage, hugepages-… \
                             and names with a slash, such as nvidia.com/gpu";
-            return spot.at_key().complain(Code::UnknownField, sentence);
-        }
-        let place = spot.place();
-        let resource = entry.key.clone();
-        let share = spot.percent()?;
-        Some(Level { resource, share, place })
-    })?;
+                return spot.at_key().complain(Code::UnknownField, sentence);
+            }
+            let place = spot.place();
+            let resource = entry.key.clone();
+            let share = spot.percent()?;
+            Some(Level {
+                resource,
+                share,
+                place,
+            })
+        },
+    )?;
     levels.sort_by(|a, b| a.resource.cmp(&b.resource));
     (levels.len() == written).then_some(levels)
 }
@@ -114,8 +122,8 @@ fn is_resource(name: &str) -> bool {
         || extended
 }
 
-/// Both bounds must have the same resources, and no threshold may be above its target. A problem with a threshold that
-/// is inherited from before `here` is reported at `here`.
+/// Both bounds must have the same resources, and no threshold may be above its target. A problem
+/// with a threshold that is inherited from before `here` is reported at `here`.
 pub(super) fn compare(f: &mut Fields<'_, '_>, bounds: &Bounds, deviation: bool, here: &Place) {
     let (Some(low), Some(high)) = (&bounds.low, &bounds.high) else {
         return;

@@ -57,16 +57,28 @@ pub(super) fn limits() -> Section<Limits> {
         per_workload: Ratio::percent(25.0).map(Share::Portion),
         per_minute: Some(30),
     })
-    .field("perCycle", "Evictions in one cycle, in the whole cluster.", limit(), |l| {
-        &mut l.per_cycle
-    })
-    .field("perNode", "Evictions from one node in one cycle.", limit(), |l| &mut l.per_node)
-    .field("perNamespace", "Evictions in one namespace in one cycle.", limit(), |l| {
-        &mut l.per_namespace
-    })
+    .field(
+        "perCycle",
+        "Evictions in one cycle, in the whole cluster.",
+        limit(),
+        |l| &mut l.per_cycle,
+    )
+    .field(
+        "perNode",
+        "Evictions from one node in one cycle.",
+        limit(),
+        |l| &mut l.per_node,
+    )
+    .field(
+        "perNamespace",
+        "Evictions in one namespace in one cycle.",
+        limit(),
+        |l| &mut l.per_namespace,
+    )
     .field(
         "perWorkload",
-        "Pods of one workload that may be away at the same time. An evicted pod is away until its replacement is \
+        "Pods of one workload that may be away at the same time. An evicted pod is away until its \
+            replacement is \
          ready. A number, or a percentage of the replicas, rounded down but at least one pod.",
         share(),
         |l| &mut l.per_workload,
@@ -87,12 +99,18 @@ pub(super) fn cooldown() -> Section<Cooldown> {
     })
     .field(
         "rest",
-        "How long a pod that replaces an evicted pod is left alone. A workload is left alone for the same time after \
+        "How long a pod that replaces an evicted pod is left alone. A workload is left alone for \
+            the same time after \
          a move that did not help; each further useless move in a row doubles it.",
         duration(ONE_SECOND),
         |c| &mut c.rest,
     )
-    .field("cap", "The longest time that doubling leads to.", duration(ONE_SECOND), |c| &mut c.cap)
+    .field(
+        "cap",
+        "The longest time that doubling leads to.",
+        duration(ONE_SECOND),
+        |c| &mut c.cap,
+    )
     .check(|f, c| {
         if f.sound() {
             ordered(f, "rest", c.rest, "cap", c.cap);
@@ -127,8 +145,10 @@ pub(super) fn forecast() -> Section<Forecast> {
     })
     .field(
         "tolerance",
-        "The accepted probability that the replacement lands where nothing is gained: back on its node, or on a node \
-         that would be hot. With 0%, every node that the scheduler may choose must be an improvement.",
+        "The accepted probability that the replacement lands where nothing is gained: back on its \
+            node, or on a node \
+         that would be hot. With 0%, every node that the scheduler may choose must be an \
+         improvement.",
         percent(),
         |f| &mut f.tolerance,
     )

@@ -155,7 +155,8 @@ fn general(section: Section<Document>) -> Section<Document> {
         )
         .field(
             "nodeSelector",
-            "The nodes that strategies look at; an empty selector means all nodes. Other nodes neither give nor \
+            "The nodes that strategies look at; an empty selector means all nodes. Other nodes \
+                neither give nor \
              receive pods.",
             selector(),
             |d| &mut d.policy.node_selector,
@@ -178,7 +179,8 @@ fn profiles(section: Section<Document>) -> Section<Document> {
         )
         .sections(
             "profiles",
-            "Several sets of such rules with names, instead of `evictable`. A strategy chooses one by `profile: batch` \
+            "Several sets of such rules with names, instead of `evictable`. A strategy chooses one \
+                by `profile: batch` \
              in its arguments; a strategy that does not uses the first one.",
             "profiles",
             profile(),
@@ -235,23 +237,32 @@ fn sections(section: Section<Document>) -> Section<Document> {
         )
         .section(
             "forecast",
-            "Before evenkeel evicts a pod, it forecasts where the scheduler will place the replacement.",
+            "Before evenkeel evicts a pod, it forecasts where the scheduler will place the \
+                replacement.",
             forecast(),
             |d| &mut d.policy.forecast,
         )
         .section("steering", STEERING, steering(), |d| &mut d.policy.steering)
-        .section("rightsizing", RIGHTSIZING, rightsizing(), |d| &mut d.policy.rightsizing)
+        .section("rightsizing", RIGHTSIZING, rightsizing(), |d| {
+            &mut d.policy.rightsizing
+        })
 }
 
-const STEERING: &str = "Steers the scheduler. The scheduler places pods by requests, and would put a pod straight back on \
-     a hot node. Such nodes get the taint evenkeel.io/steer with the effect PreferNoSchedule: the scheduler chooses them \
-     last, but they stay open. This needs permission to patch nodes: deploy/components/steering. It does not work with \
+const STEERING: &str = "Steers the scheduler. The scheduler places pods by requests, and would put \
+    a pod straight back on \
+     a hot node. Such nodes get the taint evenkeel.io/steer with the effect PreferNoSchedule: the \
+     scheduler chooses them \
+     last, but they stay open. This needs permission to patch nodes: deploy/components/steering. \
+     It does not work with \
      `run --once`, because nothing would remove the taints.";
 
-const RIGHTSIZING: &str = "Reports workloads whose requests differ much from the usage of their pods. The scheduler fills \
-     nodes by requests: requests that are too low overload a node, and requests that are too high keep it empty. Nothing \
+const RIGHTSIZING: &str = "Reports workloads whose requests differ much from the usage of their \
+    pods. The scheduler fills \
+     nodes by requests: requests that are too low overload a node, and requests that are too high \
+     keep it empty. Nothing \
      is changed.\n\
-     Before you apply a recommendation: a HorizontalPodAutoscaler that aims at a share of the request will aim at \
+     Before you apply a recommendation: a HorizontalPodAutoscaler that aims at a share of the \
+     request will aim at \
      something else, and a pod whose limit stays the same stops being Guaranteed.";
 
 fn all_strategies(section: Section<Document>) -> Section<Document> {

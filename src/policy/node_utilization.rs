@@ -40,7 +40,8 @@ fn evictable_namespaces<T: Clone + 'static>(
 ) -> Section<T> {
     section.field(
         "evictableNamespaces",
-        "Namespaces whose pods this strategy may move, among those that `evictable` allows: `exclude` or `include`, \
+        "Namespaces whose pods this strategy may move, among those that `evictable` allows: \
+            `exclude` or `include`, \
          such as {include: [web]}.",
         names_in_or_out(),
         names,

@@ -1,5 +1,5 @@
-//! The declared fields of a policy without their Rust types. The example, the reference and the JSON Schema are generated
-//! from them.
+//! The declared fields of a policy without their Rust types. The example, the reference and the
+//! JSON Schema are generated from them.
 
 use serde_json::Value;
 

@@ -22,7 +22,8 @@ pub(super) fn restarts() -> Section<TooManyRestarts> {
     })
     .field(
         "podRestartThreshold",
-        "The number of restarts, over all containers of a pod, that is too many. There is no default.",
+        "The number of restarts, over all containers of a pod, that is too many. There is no \
+            default.",
         whole(1),
         |r| &mut r.threshold,
     )
@@ -100,7 +101,8 @@ pub(super) fn life_states(spot: Spot<'_, '_>) -> Option<Vec<String>> {
     read_states(spot, &STATES)
 }
 
-/// Declares the arguments of podLifeTime, without its scope. They may be empty; [`criterion`] refuses that.
+/// Declares the arguments of podLifeTime, without its scope. They may be empty; [`criterion`]
+/// refuses that.
 pub(super) fn life_time() -> Section<PodLifeTime> {
     let section = Section::new(PodLifeTime {
         scope: Scope::ALL,
@@ -126,7 +128,8 @@ fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
         .off("86400")
         .field(
             "states",
-            "Pods in one of these states: a phase such as Pending, a reason of the pod such as NodeLost, or the reason \
+            "Pods in one of these states: a phase such as Pending, a reason of the pod such as \
+                NodeLost, or the reason \
              why a container waits or terminated, such as ImagePullBackOff.",
             states(&STATES),
             |r| &mut r.states,
@@ -139,7 +142,8 @@ fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
             condition(),
             |r| &mut r.conditions,
         )
-        .off("\n- {type: Ready, status: \"False\", reason: ContainersNotReady, minTimeSinceLastTransitionSeconds: 600}")
+        .off("\n- \
+            {type: Ready, status: \"False\", reason: ContainersNotReady, minTimeSinceLastTransitionSeconds: 600}")
         .field(
             "exitCodes",
             "Pods with a container that exited with one of these codes.",
@@ -153,7 +157,8 @@ fn life_time_options(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
     section
         .field(
             "ownerKinds",
-            "Only pods with an owner of one of these kinds (`include`), or without one (`exclude`).",
+            "Only pods with an owner of one of these kinds (`include`), or without one \
+                (`exclude`).",
             names_in_or_out(),
             |r| &mut r.owner_kinds,
         )

@@ -1,4 +1,5 @@
-//! Problems of a policy file with their positions, described so that they can be fixed without looking anything up.
+//! Problems of a policy file with their positions, described so that they can be fixed without
+//! looking anything up.
 
 use std::fmt;
 
@@ -61,7 +62,8 @@ pub struct Problem {
     pub line: usize,
     /// In characters; counts from one.
     pub column: usize,
-    /// The field, such as `strategies[0].lowNodeUtilization.thresholds.cpu`; empty for the whole file.
+    /// The field, such as `strategies[0].lowNodeUtilization.thresholds.cpu`; empty for the whole
+    /// file.
     pub path: String,
     /// The invalid value, if there is one.
     pub found: Option<String>,
@@ -125,7 +127,8 @@ impl PolicyError {
 impl std::error::Error for PolicyError {}
 
 impl fmt::Display for PolicyError {
-    /// Writes a line for each problem, and below it the line of the file with a mark at the position.
+    /// Writes a line for each problem, and below it the line of the file with a mark at the
+    /// position.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
             let end = if i == 0 { "" } else { "\n" };
@@ -170,7 +173,8 @@ fn excerpt(line: &str, column: usize) -> (String, usize) {
     (shown.trim_end().to_owned(), before)
 }
 
-/// The text with control characters escaped, because they could manipulate a terminal, and shortened.
+/// The text with control characters escaped, because they could manipulate a terminal, and
+/// shortened.
 pub(crate) fn printable(text: &str, most: usize) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {

@@ -26,7 +26,8 @@ pub struct Prometheus {
     pub matchers: String,
     /// Labels that name the node of a series; the first one that a series has decides.
     pub node_labels: Vec<String>,
-    /// The interval at which Prometheus scrapes the nodes. `$range` in queries is four times as long.
+    /// The interval at which Prometheus scrapes the nodes. `$range` in queries is four times as
+    /// long.
     pub scrape_interval: SignedDuration,
     /// The period before its timestamp over which a value is averaged.
     pub averaged_over: SignedDuration,
@@ -68,8 +69,8 @@ pub enum Login {
 }
 
 impl Prometheus {
-    /// The label that names the cluster of a series in a store of several clusters. The dashboards of
-    /// kube-prometheus-stack and Mimir use the same label. The default queries keep it.
+    /// The label that names the cluster of a series in a store of several clusters. The dashboards
+    /// of kube-prometheus-stack and Mimir use the same label. The default queries keep it.
     pub const CLUSTER_LABEL: &str = "cluster";
 
     /// The range of the queries: long enough to hold at least two scrapes.
@@ -116,7 +117,8 @@ fn series(section: Section<Prometheus>) -> Section<Prometheus> {
     section
         .field(
             "url",
-            "The address, without /api/v1, but with the prefix of the server if it has one: /prometheus for Mimir, \
+            "The address, without /api/v1, but with the prefix of the server if it has one: \
+                /prometheus for Mimir, \
              /select/0/prometheus for a VictoriaMetrics cluster. Needed.",
             url(),
             |p| &mut p.url,
@@ -124,14 +126,16 @@ fn series(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("http://prometheus-operated.monitoring:9090")
         .field(
             "scrapeInterval",
-            "The interval at which Prometheus scrapes the nodes; with several intervals, the longest. `$range` in \
+            "The interval at which Prometheus scrapes the nodes; with several intervals, the \
+                longest. `$range` in \
              queries is four times as long, so that it holds at least two scrapes.",
             duration(ONE_SECOND),
             |p| &mut p.scrape_interval,
         )
         .computed(
             "averagedOver",
-            "The period over which a value is averaged. The default is scrapeInterval, because the default queries \
+            "The period over which a value is averaged. The default is scrapeInterval, because the \
+                default queries \
              compare two scrapes.",
             duration(SignedDuration::ZERO).optional(),
             |p| (p.averaged_over != p.scrape_interval).then_some(p.averaged_over),
@@ -140,27 +144,33 @@ fn series(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("30s")
         .field(
             "matchers",
-            "Label matchers that replace `$matchers` in queries, for example to select one of several clusters. If \
-             series with the names of our nodes have different values of the label `cluster`, none of them is used.",
+            "Label matchers that replace `$matchers` in queries, for example to select one of \
+                several clusters. If \
+             series with the names of our nodes have different values of the label `cluster`, none \
+             of them is used.",
             matchers(),
             |p| &mut p.matchers,
         )
         .off("'cluster=\"prod\"'")
         .field(
             "nodeLabels",
-            "The labels that name the node of a series; the first one that a series has decides. The value is the \
+            "The labels that name the node of a series; the first one that a series has decides. \
+                The value is the \
              name of a node or an InternalIP, with or without a port.",
             texts(),
             |p| &mut p.node_labels,
         )
-        .section("queries", queries::HELP, queries::queries(), |p| &mut p.queries)
+        .section("queries", queries::HELP, queries::queries(), |p| {
+            &mut p.queries
+        })
 }
 
 fn requests(section: Section<Prometheus>) -> Section<Prometheus> {
     section
         .field(
             "timeout",
-            "The time that one query may take. Including all retries, no query takes longer than `poll`.",
+            "The time that one query may take. Including all retries, no query takes longer than \
+                `poll`.",
             duration(ONE_SECOND),
             |p| &mut p.timeout,
         )
@@ -176,7 +186,8 @@ fn tls(section: Section<Prometheus>) -> Section<Prometheus> {
     section
         .field(
             "caFile",
-            "A file with the certificate authorities to trust instead of those of the system. It is read again when \
+            "A file with the certificate authorities to trust instead of those of the system. It \
+                is read again when \
              it changes.",
             text().optional(),
             |p| &mut p.ca_file,
@@ -184,7 +195,8 @@ fn tls(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("/etc/evenkeel/prometheus/ca.crt")
         .computed(
             "clientCertificateFile",
-            "The files of a client certificate and its key, for servers that authenticate by TLS. They are read again \
+            "The files of a client certificate and its key, for servers that authenticate by TLS. \
+                They are read again \
              when they change.",
             text().optional(),
             |p| p.client_certificate.as_ref().map(|c| c.certificate.clone()),
@@ -205,7 +217,8 @@ fn credentials(section: Section<Prometheus>) -> Section<Prometheus> {
     section
         .computed(
             "bearerTokenFile",
-            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every query, because tokens \
+            "The HTTP credentials: bearerTokenFile or basicAuth. The files are read for every \
+                query, because tokens \
              rotate.",
             text().optional(),
             |p| p.login.as_ref().and_then(Login::bearer),
@@ -222,7 +235,8 @@ fn credentials(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("{username: evenkeel, passwordFile: /etc/evenkeel/prometheus/password}")
         .field(
             "headers",
-            "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, THANOS-TENANT for \
+            "Additional headers, such as the one that names the tenant: X-Scope-OrgID for Mimir, \
+                THANOS-TENANT for \
              Thanos.",
             headers(),
             |p| &mut p.headers,
@@ -320,11 +334,13 @@ fn url() -> Kind<String> {
 
 fn read_url(spot: Spot<'_, '_>) -> Option<String> {
     spot.checked(|text| {
-        let uri: http::Uri =
-            text.parse().map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
+        let uri: http::Uri = text
+            .parse()
+            .map_err(|_| "not a url, such as http://prometheus.monitoring:9090")?;
         let host = uri.host().is_some_and(|h| !h.is_empty());
         if !host || !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err("not a url that begins with http:// or https://, such as http://prometheus.monitoring:9090");
+            return Err("not a url that begins with http:// or https://, such as \
+                http://prometheus.monitoring:9090");
         }
         if uri.authority().is_some_and(|a| a.as_str().contains('@')) {
             return Err("a policy must not contain a password; use basicAuth with a passwordFile");

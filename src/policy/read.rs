@@ -1,7 +1,7 @@
 //! Reads typed values from a tree, and gathers every problem on the way.
 //!
-//! A reader gets `None` for a field that is absent or invalid, and continues with the default. If any field is invalid,
-//! the policy is dropped and only the list of problems is kept.
+//! A reader gets `None` for a field that is absent or invalid, and continues with the default. If
+//! any field is invalid, the policy is dropped and only the list of problems is kept.
 
 use std::fmt::Display;
 

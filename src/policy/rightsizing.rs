@@ -7,14 +7,16 @@ use crate::values::Ratio;
 /// How requests are recommended. Rightsizing neither evicts nor changes anything.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RightsizingPolicy {
-    /// The share of the cpu samples that the recommended request covers. For memory it covers all samples, because a
-    /// pod that lacks memory is killed, while a pod that lacks cpu is only slow.
+    /// The share of the cpu samples that the recommended request covers. For memory it covers all
+    /// samples, because a pod that lacks memory is killed, while a pod that lacks cpu is only slow.
     pub percentile: Ratio,
     /// The margin added to that, as a share of it.
     pub headroom: Ratio,
-    /// No report while the larger of request and recommendation exceeds the smaller by at most this share.
+    /// No report while the larger of request and recommendation exceeds the smaller by at most this
+    /// share.
     pub tolerance: Ratio,
-    /// How many workloads the status page and the metrics list, the worst first; 0 turns rightsizing off.
+    /// How many workloads the status page and the metrics list, the worst first; 0 turns
+    /// rightsizing off.
     pub top: u32,
 }
 
@@ -36,27 +38,33 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     })
     .field(
         "percentile",
-        "For cpu, the recommended request covers this percentile of the samples in `usage.window`, across all pods of \
-         a workload. For memory it covers every sample, because a pod that lacks memory is killed. A longer window \
-         knows more. The recommendation is for a pod: if that has several containers, it is for all of them together.",
+        "For cpu, the recommended request covers this percentile of the samples in `usage.window`, \
+            across all pods of \
+         a workload. For memory it covers every sample, because a pod that lacks memory is killed. \
+         A longer window \
+         knows more. The recommendation is for a pod: if that has several containers, it is for \
+         all of them together.",
         percentile(),
         |r| &mut r.percentile,
     )
     .field(
         "headroom",
-        "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the pod's limit.",
+        "The margin added to that. The sum is rounded up to 10m and 16Mi, and never exceeds the \
+            pod's limit.",
         percent(),
         |r| &mut r.headroom,
     )
     .field(
         "tolerance",
-        "No report if the larger of request and recommendation exceeds the smaller by at most this.",
+        "No report if the larger of request and recommendation exceeds the smaller by at most \
+            this.",
         percent(),
         |r| &mut r.tolerance,
     )
     .field(
         "top",
-        "How many workloads the status page and the metrics list. Those that are wrong by the largest share of the \
+        "How many workloads the status page and the metrics list. Those that are wrong by the \
+            largest share of the \
          cluster come first. With 0, nothing is computed.",
         whole(0),
         |r| &mut r.top,
@@ -71,7 +79,8 @@ mod tests {
 
     fn parse(rightsizing: &str) -> Result<Policy, String> {
         let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nrightsizing: {rightsizing}\nstrategies: [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nrightsizing: {rightsizing}\nstrategies: \
+                [{{lowNodeUtilization: {{thresholds: {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
         );
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
     }

@@ -58,13 +58,15 @@ impl Rule {
 pub struct LowNodeUtilization {
     /// The usage that it compares.
     pub basis: Basis,
-    /// Groups of nodes that are balanced separately; a node belongs to the first pool that selects it.
+    /// Groups of nodes that are balanced separately; a node belongs to the first pool that selects
+    /// it.
     pub pools: Vec<Pool>,
     /// Thresholds are distances from the mean of the pool instead of shares.
     pub deviation: bool,
     /// Act only when more nodes than this are below their threshold.
     pub number_of_nodes: u32,
-    /// How long a node must be above a target before it is hot. Requests do not fluctuate, so they do not wait.
+    /// How long a node must be above a target before it is hot. Requests do not fluctuate, so they
+    /// do not wait.
     pub sustained_for: SignedDuration,
     /// Namespaces whose pods this strategy may move.
     pub evictable_namespaces: Names,
@@ -187,7 +189,8 @@ pub struct TooManyRestarts {
     pub threshold: u32,
     /// Restarts of init containers count as well.
     pub including_init_containers: bool,
-    /// Only pods in one of these states: a phase, or the reason why a container waits; all pods where empty.
+    /// Only pods in one of these states: a phase, or the reason why a container waits; all pods
+    /// where empty.
     pub states: Vec<String>,
 }
 
@@ -198,8 +201,8 @@ pub struct PodLifeTime {
     pub scope: Scope,
     /// Older than this.
     pub max_age: Option<SignedDuration>,
-    /// In one of these states: a phase, a reason of the pod, or the reason why a container waits or terminated; all
-    /// where empty.
+    /// In one of these states: a phase, a reason of the pod, or the reason why a container waits or
+    /// terminated; all where empty.
     pub states: Vec<String>,
     /// With one of these conditions; all where empty.
     pub conditions: Vec<ConditionTest>,

@@ -1,8 +1,9 @@
-//! Reads a `KubeSchedulerConfiguration`, the file that kube-scheduler is started with (`--config`): the parts that
-//! influence where a pod lands.
+//! Reads a `KubeSchedulerConfiguration`, the file that kube-scheduler is started with (`--config`):
+//! the parts that influence where a pod lands.
 //!
 //! See <https://kubernetes.io/docs/reference/config-api/kube-scheduler-config.v1/>. In the parts
-//! that are read here, everything that kube-scheduler would refuse is refused. `v1beta3` has the same fields and the same defaults.
+//! that are read here, everything that kube-scheduler would refuse is refused. `v1beta3` has the
+//! same fields and the same defaults.
 
 use super::problem::{Code, PolicyError, Problem};
 use super::read::{Fields, Report, Spot};
@@ -49,8 +50,8 @@ impl SchedulerConfig {
 }
 
 impl Policy {
-    /// The same policy with the schedulers of a file. A scheduler that the file does not name stays as it was, because
-    /// a second scheduler has a file that describes only itself.
+    /// The same policy with the schedulers of a file. A scheduler that the file does not name stays
+    /// as it was, because a second scheduler has a file that describes only itself.
     #[must_use]
     pub fn with_schedulers(mut self, config: SchedulerConfig) -> Self {
         for profile in config.profiles {
@@ -63,8 +64,8 @@ impl Policy {
         self
     }
 
-    /// The profile of the scheduler that a pod names. Without a name, or with an unknown one, it is the profile of the
-    /// cluster's own scheduler.
+    /// The profile of the scheduler that a pod names. Without a name, or with an unknown one, it is
+    /// the profile of the cluster's own scheduler.
     pub fn scheduler_of(&self, named: Option<&str>) -> &SchedulerProfile {
         let named = named.unwrap_or(DEFAULT_SCHEDULER);
         self.schedulers()
@@ -190,7 +191,8 @@ fn extenders(f: &mut Fields<'_, '_>) -> bool {
         f.warn(
             Code::Ignored,
             "extenders",
-            "an extender scores nodes for pods that request its managed resources; the forecast ignores these scores",
+            "an extender scores nodes for pods that request its managed resources; the forecast \
+                ignores these scores",
         );
     }
     let opaque = verbs.iter().any(|(_, scores, all)| *scores && *all);

@@ -1,5 +1,5 @@
-//! One profile of a `KubeSchedulerConfiguration`: the settings that influence where a pod lands. The default is the
-//! default profile of Kubernetes 1.36.
+//! One profile of a `KubeSchedulerConfiguration`: the settings that influence where a pod lands.
+//! The default is the default profile of Kubernetes 1.36.
 //!
 //! See <https://kubernetes.io/docs/reference/scheduling/config/>.
 
@@ -19,7 +19,8 @@ pub struct SchedulerProfile {
     pub filters_off: BTreeSet<FilterPlugin>,
     /// `NodeResourcesFitArgs`.
     pub fit: Fit,
-    /// `NodeResourcesBalancedAllocationArgs.resources`: the resources whose requested shares should be similar.
+    /// `NodeResourcesBalancedAllocationArgs.resources`: the resources whose requested shares should
+    /// be similar.
     pub balanced: Vec<String>,
     /// `PodTopologySpreadArgs`: the constraints of pods that have none of their own.
     pub spread: DefaultSpread,
@@ -29,7 +30,8 @@ pub struct SchedulerProfile {
     pub added_affinity: AddedAffinity,
     /// `percentageOfNodesToScore`; `None` and zero leave it to the size of the cluster.
     pub percentage_of_nodes_to_score: Option<u32>,
-    /// Something other than kube-scheduler itself scores nodes, so that the total scores are unknown.
+    /// Something other than kube-scheduler itself scores nodes, so that the total scores are
+    /// unknown.
     pub unknown_scores: bool,
 }
 
@@ -197,21 +199,23 @@ pub enum FitStrategy {
     LeastAllocated,
     /// Nodes with the least free resources.
     MostAllocated,
-    /// By this function: points of utilization, from 0 to 100 in rising order, and score, from 0 to 10.
+    /// By this function: points of utilization, from 0 to 100 in rising order, and score, from 0 to
+    /// 10.
     RequestedToCapacityRatio(Vec<(i64, i64)>),
 }
 
 /// The constraints of pods that have none of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefaultSpread {
-    /// `ScheduleAnyway` over hosts with a skew of 3 and over zones with a skew of 5. A node without a zone label takes
-    /// part.
+    /// `ScheduleAnyway` over hosts with a skew of 3 and over zones with a skew of 5. A node without
+    /// a zone label takes part.
     System,
     /// These constraints.
     List(Vec<DefaultConstraint>),
 }
 
-/// A constraint for pods that have none of their own. It counts the pods of the same services and the same controller.
+/// A constraint for pods that have none of their own. It counts the pods of the same services and
+/// the same controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultConstraint {
     /// The accepted difference between the number of pods in two domains.
@@ -222,7 +226,8 @@ pub struct DefaultConstraint {
     pub hard: bool,
     /// The least number of domains.
     pub min_domains: Option<u32>,
-    /// Only nodes that match the pod's node affinity and selector count (`nodeAffinityPolicy: Honor`, the default).
+    /// Only nodes that match the pod's node affinity and selector count (`nodeAffinityPolicy:
+    /// Honor`, the default).
     pub honours_affinity: bool,
     /// Only nodes whose taints the pod tolerates count (`nodeTaintsPolicy: Honor`).
     pub honours_taints: bool,
@@ -231,9 +236,11 @@ pub struct DefaultConstraint {
 /// `InterPodAffinityArgs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PodAffinity {
-    /// `hardPodAffinityWeight`: the score, from 0 to 100, for a node near a pod that requires this one nearby.
+    /// `hardPodAffinityWeight`: the score, from 0 to 100, for a node near a pod that requires this
+    /// one nearby.
     pub hard_weight: i64,
-    /// `ignorePreferredTermsOfExistingPods`: preferences of other pods do not count for a pod without preferences.
+    /// `ignorePreferredTermsOfExistingPods`: preferences of other pods do not count for a pod
+    /// without preferences.
     pub ignore_preferences_of_others: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Declares a map of fields once: from the declaration it is read, written and documented.
 //!
-//! A declaration is a function that returns a [`Section`], and stands beside the type that it fills:
+//! A declaration is a function that returns a [`Section`], and stands beside the type that it
+//! fills:
 //!
 //! ```text
 //! Section::new(Cooldown { rest: minutes(10), cap: hours(6) })
@@ -105,7 +106,8 @@ impl<T: Clone + 'static> Section<T> {
         self.custom(name, help, form, read, write)
     }
 
-    /// A map that is one member of `T` and may be absent; `complete` recognises a map with all required fields.
+    /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
+    /// required fields.
     pub(super) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,

@@ -21,7 +21,8 @@ impl Share {
     pub fn of(self, total: u32) -> u32 {
         match self {
             Share::Count(n) => n,
-            // The tolerance makes 10 % of 10 exactly 1, which binary floating point would round down to 0.
+            // The tolerance makes 10 % of 10 exactly 1, which binary floating point would round
+            // down to 0.
             Share::Portion(ratio) => {
                 ((f64::from(total) * ratio.get() + 1e-9).floor() as u32).max(1)
             }

@@ -14,7 +14,8 @@ pub struct Steering {
     pub hot: bool,
     /// Nodes that are being emptied, and empty nodes that could be switched off.
     pub emptying: bool,
-    /// The most tainted nodes in total; `None` is no limit. If every node qualifies, no node is tainted.
+    /// The most tainted nodes in total; `None` is no limit. If every node qualifies, no node is
+    /// tainted.
     pub max_nodes: Option<Share>,
 }
 
@@ -44,20 +45,23 @@ pub(super) fn steering() -> Section<Steering> {
     })
     .field(
         "taintHot",
-        "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until they are a tenth \
+        "Taint nodes that have been above a target of lowNodeUtilization for `sustainedFor`, until \
+            they are a tenth \
          below their targets.",
         boolean(),
         |s| &mut s.hot,
     )
     .field(
         "taintEmptying",
-        "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are underused.",
+        "Taint nodes that highNodeUtilization finds underused and can empty, as long as they are \
+            underused.",
         boolean(),
         |s| &mut s.emptying,
     )
     .field(
         "maxNodes",
-        "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but at least one. \
+        "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
+            at least one. \
          `none` means no limit. If every node would be tainted, none is.",
         share(),
         |s| &mut s.max_nodes,
@@ -88,7 +92,8 @@ mod tests {
 
     fn parse(steering: &str) -> Result<Policy, String> {
         let text = format!(
-            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {steering}\nstrategies: [{{{LOW}}}, {{{HIGH}}}]\n"
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\nsteering: {steering}\nstrategies: \
+                [{{{LOW}}}, {{{HIGH}}}]\n"
         );
         Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
     }

@@ -73,13 +73,18 @@ fn of_nodes(basis: Basis) -> Vec<StrategyDeclaration> {
     ]
 }
 
-const PACKS: &str = "Packs: empties nodes so that they can be switched off. A node is emptied completely or not at all, \
-     the emptiest node first. A pod that may not be evicted, because of a rule of `evictable` or a budget, keeps the \
+const PACKS: &str = "Packs: empties nodes so that they can be switched off. A node is emptied \
+    completely or not at all, \
+     the emptiest node first. A pod that may not be evicted, because of a rule of `evictable` or a \
+     budget, keeps the \
      other pods on its node too, unless it belongs to a DaemonSet.\n\
-     The default scheduler places pods on the node that is emptiest by requests, which would be the node that was just \
-     emptied. So nothing moves unless the scheduler packs too (NodeResourcesFit with MostAllocated; tell evenkeel with \
+     The default scheduler places pods on the node that is emptiest by requests, which would be \
+     the node that was just \
+     emptied. So nothing moves unless the scheduler packs too (NodeResourcesFit with \
+     MostAllocated; tell evenkeel with \
      --scheduler-config) or is steered (`steering` above).\n\
-     The strategy respects cluster-autoscaler: it leaves the nodes and pods that cluster-autoscaler must not touch, and \
+     The strategy respects cluster-autoscaler: it leaves the nodes and pods that \
+     cluster-autoscaler must not touch, and \
      moves no pods to nodes that cluster-autoscaler is about to remove.";
 
 /// The strategies that correct where a pod is placed.
@@ -87,7 +92,9 @@ fn of_placement() -> Vec<StrategyDeclaration> {
     vec![
         StrategyDeclaration::new(
             Plugin::RemoveDuplicates,
-            "Spreads replicas of one owner that share a node, as far as other nodes can take them. A strategy without arguments may be written as its name alone: `- removeDuplicates`.",
+            "Spreads replicas of one owner that share a node, as far as other nodes can take them. \
+                A strategy without arguments may be written as its name alone: `- \
+                removeDuplicates`.",
             namespaced(duplicates(), |r| &mut r.namespaces),
             Rule::RemoveDuplicates,
             |rule| {
@@ -100,7 +107,8 @@ fn of_placement() -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::TopologySpread,
-            "Moves pods so that topology spread constraints that have come to be violated hold again.",
+            "Moves pods so that topology spread constraints that have come to be violated hold \
+                again.",
             scoped(spread(), |r| &mut r.scope),
             Rule::RemovePodsViolatingTopologySpreadConstraint,
             |rule| {
@@ -113,7 +121,8 @@ fn of_placement() -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::AntiAffinity,
-            "Separates pods that required anti-affinity keeps apart: evicts the pod that has the rule.",
+            "Separates pods that required anti-affinity keeps apart: evicts the pod that has the \
+                rule.",
             scope(),
             Rule::RemovePodsViolatingInterPodAntiAffinity,
             |rule| {
@@ -172,7 +181,8 @@ fn of_pod_states() -> Vec<StrategyDeclaration> {
         ),
         StrategyDeclaration::new(
             Plugin::PodLifeTime,
-            "Evicts pods that are old, or in a state that they do not leave. At least one of the first four fields is needed, and all that are given must match.",
+            "Evicts pods that are old, or in a state that they do not leave. At least one of the \
+                first four fields is needed, and all that are given must match.",
             scoped(life_time, |r: &mut PodLifeTime| &mut r.scope),
             Rule::PodLifeTime,
             |rule| {
@@ -207,7 +217,8 @@ pub(super) fn rule(plugin: Plugin, basis: Basis, f: &mut Fields<'_, '_>) -> Opti
     Some((declaration.read)(f))
 }
 
-/// Reads one item of the list of strategies. A strategy without arguments may be written as its name alone.
+/// Reads one item of the list of strategies. A strategy without arguments may be written as its
+/// name alone.
 pub(super) fn read(item: Spot<'_, '_>, basis: Basis, profiles: &[Profile]) -> Option<Strategy> {
     let choices = Plugin::ALL.map(|plugin| (plugin.word(), plugin));
     let bare = item.node().and_then(|node| {

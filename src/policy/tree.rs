@@ -1,7 +1,8 @@
 //! A YAML document as a tree in which every value and every key has its position.
 //!
-//! The parser is strict where YAML is surprising: one document, no tags, keys are words. Scalars have the types of YAML
-//! 1.2, so `yes` is text. [`Node::plain`] keeps the written text for readers with other rules.
+//! The parser is strict where YAML is surprising: one document, no tags, keys are words. Scalars
+//! have the types of YAML 1.2, so `yes` is text. [`Node::plain`] keeps the written text for readers
+//! with other rules.
 
 use granit_parser::{Marker, Parser, ScanError};
 
@@ -12,7 +13,8 @@ mod scalars;
 
 use builder::Builder;
 
-/// The most values of a document, counted after aliases are resolved: no policy is so large, but a YAML bomb is.
+/// The most values of a document, counted after aliases are resolved: no policy is so large, but a
+/// YAML bomb is.
 const MOST_NODES: usize = 50_000;
 /// The deepest nesting of values.
 const MOST_DEPTH: usize = 64;
@@ -63,8 +65,8 @@ impl Node {
         }
     }
 
-    /// The same value as YAML 1.1 reads it. Kubernetes programs read YAML 1.1: `yes` is true, `010` is eight and `1_000`
-    /// is a thousand.
+    /// The same value as YAML 1.1 reads it. Kubernetes programs read YAML 1.1: `yes` is true, `010`
+    /// is eight and `1_000` is a thousand.
     pub(crate) fn in_yaml_1_1(&self) -> Self {
         let value = match &self.value {
             Value::List(items) => Value::List(items.iter().map(Node::in_yaml_1_1).collect()),

@@ -88,7 +88,8 @@ const SOURCES: [Choice<SourceKind>; 2] = [
     (
         SourceKind::Prometheus.label(),
         SourceKind::Prometheus,
-        "Prometheus or a server with the same API (Thanos, Mimir, VictoriaMetrics); set `prometheus` below",
+        "Prometheus or a server with the same API (Thanos, Mimir, VictoriaMetrics); set \
+            `prometheus` below",
     ),
 ];
 
@@ -147,7 +148,8 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
     section
         .field(
             "poll",
-            "Time between two polls. Polling more often than the source updates its values has no benefit.",
+            "Time between two polls. Polling more often than the source updates its values has no \
+                benefit.",
             duration(ONE_SECOND),
             |u| &mut u.poll,
         )
@@ -165,14 +167,16 @@ fn samples(section: Section<UsagePolicy>) -> Section<UsagePolicy> {
         )
         .field(
             "staleAfter",
-            "Usage is unknown if the newest sample is older than this. At least `poll`. A node with unknown usage is \
+            "Usage is unknown if the newest sample is older than this. At least `poll`. A node \
+                with unknown usage is \
              not idle: it neither gives nor takes pods.",
             duration(ONE_SECOND),
             |u| &mut u.stale_after,
         )
         .field(
             "minSamples",
-            "Usage is also unknown with fewer samples in the window. The window must be long enough for them.",
+            "Usage is also unknown with fewer samples in the window. The window must be long \
+                enough for them.",
             whole(1),
             |u| &mut u.min_samples,
         )
@@ -196,7 +200,8 @@ fn check_sources(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {
     }
 }
 
-const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: {url: \"http://prometheus.monitoring:9090\"}`";
+const NO_URL: &str = "missing, expected the address of Prometheus: `prometheus: \
+    {url: \"http://prometheus.monitoring:9090\"}`";
 
 /// How the durations fit each other: otherwise usage would always be unknown.
 fn check_times(f: &mut Fields<'_, '_>, usage: &UsagePolicy) {

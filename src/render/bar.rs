@@ -11,7 +11,8 @@ use super::scale::{Scale, number};
 /// The width of [`Bar::figures`], in characters: ` 95% →  58%` and a space in front.
 pub const FIGURES_WIDTH: usize = 12;
 
-/// One share of a resource, a second share to compare it with, and the band that both are measured against.
+/// One share of a resource, a second share to compare it with, and the band that both are measured
+/// against.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bar {
     /// The share that fills the bar; `None` if it is unknown.
@@ -81,8 +82,8 @@ impl Bar {
         }
     }
 
-    /// Paints the change in `width` characters, full at 100 %: `█` stays, `░` leaves, `▒` arrives. `┊` marks the
-    /// threshold and `│` the target. An unknown share is drawn as zero.
+    /// Paints the change in `width` characters, full at 100 %: `█` stays, `░` leaves, `▒` arrives.
+    /// `┊` marks the threshold and `│` the target. An unknown share is drawn as zero.
     pub fn text(self, width: usize) -> String {
         let before = cells(self.reference.unwrap_or_default(), width);
         let after = cells(self.value.unwrap_or_default(), width);
@@ -112,7 +113,8 @@ impl Bar {
         format!("{before:>4}{after:7}")
     }
 
-    /// Paints the bar as an SVG that is as wide as its parent and ends at the share `top`. It is styled by [`STYLE`].
+    /// Paints the bar as an SVG that is as wide as its parent and ends at the share `top`. It is
+    /// styled by [`STYLE`].
     pub fn svg(self, top: f64, mark: ReferenceMark) -> Markup {
         let outline = self.reference.filter(|_| mark == ReferenceMark::Outline);
         let thin = self.reference.filter(|_| mark == ReferenceMark::ThinBar);
@@ -145,7 +147,8 @@ impl Bar {
     }
 }
 
-/// Returns the position of a share on an axis that ends at the share `top`, as a percentage of the width.
+/// Returns the position of a share on an axis that ends at the share `top`, as a percentage of the
+/// width.
 pub fn place(ratio: Ratio, top: f64) -> String {
     let percent = Scale::new((0.0, top), (0.0, 100.0)).at(ratio.get());
     format!("{}%", number(percent))

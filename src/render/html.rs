@@ -1,14 +1,16 @@
 //! HTML pages that load nothing: one file with its own style and script.
 //!
-//! Pages are built with [`maud::html!`], which escapes every value. Names in a cluster are chosen by its users, so a page
-//! must also be safe from characters that change the direction of text: [`HtmlPage::render`] replaces those.
+//! Pages are built with [`maud::html!`], which escapes every value. Names in a cluster are chosen
+//! by its users, so a page must also be safe from characters that change the direction of text:
+//! [`HtmlPage::render`] replaces those.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use ring::digest::{SHA256, digest};
 
-/// Colours that can be told apart without red and green: hot is orange and dark, idle is blue, even is grey.
+/// Colours that can be told apart without red and green: hot is orange and dark, idle is blue, even
+/// is grey.
 pub const PALETTE: &str = r"
 :root{color-scheme:light dark;--paper:#fff;--ink:#1c2128;--soft:#59636e;--faint:#8c959f;--rule:#d8dee4;--grid:#eaeef2;--card:#f6f8fa;
 --zone:#eef1f4;--zone-hot:#fff3e8;--hot:#c2410c;--idle:#2463a6;--even:#a9b3be;--track:#eef1f4;--mark:#1c2128;--halo:#fb923c;
@@ -39,7 +41,8 @@ pub struct HtmlPage<'d> {
 }
 
 impl HtmlPage<'_> {
-    /// Returns the page as text. Control characters and characters that change the direction of text become U+FFFD.
+    /// Returns the page as text. Control characters and characters that change the direction of
+    /// text become U+FFFD.
     pub fn render(self) -> String {
         let page = html! {
             (DOCTYPE)
@@ -64,7 +67,8 @@ impl HtmlPage<'_> {
     }
 }
 
-/// Returns the Content-Security-Policy of a page: only this style and this script, both named by their hashes.
+/// Returns the Content-Security-Policy of a page: only this style and this script, both named by
+/// their hashes.
 pub fn content_security_policy(style: &str, script: &str) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
@@ -93,7 +97,8 @@ fn neutralised(page: &str) -> String {
         .collect()
 }
 
-/// Whether a character changes the direction of text: <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
+/// Whether a character changes the direction of text:
+/// <https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters>.
 const fn changes_direction(c: char) -> bool {
     matches!(
         c,

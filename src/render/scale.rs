@@ -91,7 +91,8 @@ pub const fn count(of: usize) -> f64 {
     of as f64
 }
 
-/// Returns an SVG path through the points. A missing point interrupts the line; a single point becomes a dot.
+/// Returns an SVG path through the points. A missing point interrupts the line; a single point
+/// becomes a dot.
 pub fn path(points: impl IntoIterator<Item = Option<(f64, f64)>>) -> String {
     let mut out = String::new();
     let mut run = 0;

@@ -96,7 +96,8 @@ fn saturated(width: usize) -> u16 {
     u16::try_from(width).unwrap_or(u16::MAX)
 }
 
-/// Breaks a text at spaces into lines of at most `width` columns; all lines but the first are indented.
+/// Breaks a text at spaces into lines of at most `width` columns; all lines but the first are
+/// indented.
 ///
 /// A text without room beside its indent starts at the fourth column instead.
 pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {

@@ -10,7 +10,8 @@ pub fn percent(share: f64) -> String {
     ratio.to_string().replace('%', "\u{202f}%")
 }
 
-/// Formats a duration by its two largest units: `45s`, `20m`, `1h20m`, `2d4h`. A second unit of zero is left out.
+/// Formats a duration by its two largest units: `45s`, `20m`, `1h20m`, `2d4h`. A second unit of
+/// zero is left out.
 pub fn span(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let parts = [
@@ -42,7 +43,8 @@ pub fn short(name: &str, most: usize) -> String {
     format!("{head}…{end}")
 }
 
-/// Returns short node names: without the domain that all of them share, and at most `most` characters long.
+/// Returns short node names: without the domain that all of them share, and at most `most`
+/// characters long.
 pub fn node_labels(names: &[&str], most: usize) -> Vec<String> {
     let domain = names.first().and_then(|first| domain(first));
     let shared = names.len() > 1

@@ -52,7 +52,8 @@ pub struct NodeTerm {
 pub enum SelectorError {
     /// The text form is invalid from this text on.
     #[error(
-        "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin (a,b), key or !key"
+        "invalid label selector at {0:?}; expected key=value, key!=value, key in (a,b), key notin \
+            (a,b), key or !key"
     )]
     Syntax(String),
     /// The object form has an unknown operator.

@@ -1,6 +1,7 @@
 //! Plain English in comments, messages and documentation: each marker below makes readers stumble.
 //!
-//! The list is short on purpose. It holds constructions that have a plain equivalent, not words that are merely rare.
+//! The list is short on purpose. It holds constructions that have a plain equivalent, not words
+//! that are merely rare.
 
 use std::fs;
 

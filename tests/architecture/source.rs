@@ -10,7 +10,8 @@ pub(super) struct File {
     /// The module path below `src`: `decide/gate/limits`.
     pub(super) name: String,
     pub(super) text: String,
-    /// The text with comments and string literals replaced by blanks, so that lines and columns stay.
+    /// The text with comments and string literals replaced by blanks, so that lines and columns
+    /// stay.
     pub(super) code: String,
     /// Comments and doc comments, one per line.
     pub(super) comments: Vec<Fragment>,

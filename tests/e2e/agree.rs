@@ -1,7 +1,8 @@
-//! The simulator and a real control plane give the same result for the built-in scenarios, shortened to minutes.
+//! The simulator and a real control plane give the same result for the built-in scenarios,
+//! shortened to minutes.
 //!
-//! `large` is left out. It measures speed, and a control plane beside other tests cannot create its 30,000 pods in minutes.
-//! Each scenario ends when nothing has changed for a while.
+//! `large` is left out. It measures speed, and a control plane beside other tests cannot create its
+//! 30,000 pods in minutes. Each scenario ends when nothing has changed for a while.
 
 mod manifests;
 mod player;
@@ -19,7 +20,8 @@ use crate::e2e::support::wait::say;
 use player::Player;
 use short::Cut;
 
-/// The day of `daily-wave` takes five minutes: in a shorter one, usage would change faster than metrics show it.
+/// The day of `daily-wave` takes five minutes: in a shorter one, usage would change faster than
+/// metrics show it.
 #[test]
 fn daily_wave_agrees() {
     in_both(Cut {
@@ -124,7 +126,8 @@ fn compare(foreseen: &Trace, evictions: usize, (deviation, above): (f64, f64)) {
     let cpu = summary.after["cpu"];
     let simulated = (cpu.deviation.get() * 100.0, cpu.above_mean.get() * 100.0);
     say(&format!(
-        "{}: evictions {} simulated, {evictions} real; cpu at the end: deviation {:.1} % simulated, {deviation:.1} % real; \
+        "{}: evictions {} simulated, {evictions} real; cpu at the end: deviation {:.1} % \
+            simulated, {deviation:.1} % real; \
          fullest above the mean by {:.1} % simulated, {above:.1} % real",
         foreseen.scenario, summary.evictions, simulated.0, simulated.1
     ));

@@ -42,7 +42,8 @@ fn a_move_that_would_not_help_is_not_made_and_the_plan_says_why() {
         assert_eq!(
             why,
             BTreeSet::from([
-                "its replacement would return to n1: its preferred node affinity outweighs the free nodes"
+                "its replacement would return to n1: its preferred node affinity outweighs the \
+                    free nodes"
             ])
         );
     });

@@ -47,7 +47,8 @@ fn a_crash_before_the_outcome_is_written_down_loses_nothing() {
     });
 }
 
-/// Starts the program behind a proxy, crashes it, starts it again, and waits until the cluster is balanced.
+/// Starts the program behind a proxy, crashes it, starts it again, and waits until the cluster is
+/// balanced.
 fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
@@ -76,8 +77,8 @@ fn survives(crash: impl AsyncFnOnce(&Proxy, &mut Process)) {
     });
 }
 
-/// Fails if an eviction is missing from the ledger, or if a replacement was evicted during its rest. Returns the number
-/// of evictions.
+/// Fails if an eviction is missing from the ledger, or if a replacement was evicted during its
+/// rest. Returns the number of evictions.
 async fn check(control_plane: &ControlPlane, originals: &BTreeSet<String>) -> usize {
     let evicted: BTreeSet<String> = evictions(control_plane)
         .into_iter()

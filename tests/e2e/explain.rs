@@ -18,8 +18,10 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
             .into_iter()
             .find(|pod| pod.starts_with("hot-"))
             .unwrap();
-        let refusal = "its replacement would return to n1: its preferred node affinity outweighs the free nodes";
-        let change = "a preferred node affinity that does not favour n1; or `steering`, by which hot nodes draw less";
+        let refusal = "its replacement would return to n1: its preferred node affinity outweighs \
+            the free nodes";
+        let change = "a preferred node affinity that does not favour n1; or `steering`, by which \
+            hot nodes draw less";
 
         let explanation = launch.explain(&["pod", &format!("default/{pod}")]);
         let verdict = &explanation["words"][0];

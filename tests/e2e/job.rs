@@ -41,7 +41,8 @@ fn once_acts_once_and_the_next_run_remembers_it() {
         scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let originals = scene::pods(control_plane).await;
-        // With this tolerance the forecast refuses nothing, so only the ledger protects the replacements.
+        // With this tolerance the forecast refuses nothing, so only the ledger protects the
+        // replacements.
         let policy = Policy {
             limits: "{perCycle: 2, perWorkload: 100%}",
             tolerance: "100%",

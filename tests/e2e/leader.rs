@@ -37,7 +37,8 @@ fn run(launch: &Launch, flags: &[String]) -> Process {
     launch.run(&flags.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Waits until the process has logged this many lines with these words since its start, because they may be there already.
+/// Waits until the process has logged this many lines with these words since its start, because
+/// they may be there already.
 async fn said(process: &mut Process, words: &[&str], lines: usize, seconds: u64) {
     let what = format!("{lines} lines with {words:?}");
     process
@@ -176,7 +177,8 @@ fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
         );
         said(&mut other, &[STANDING_BY], 1, 60).await;
         hold.caught(120).await;
-        // The plan has more moves. The response to the first arrives while the process is suspended.
+        // The plan has more moves. The response to the first arrives while the process is
+        // suspended.
         one.signal("STOP");
         hold.release();
         said(&mut other, &[LEADING], 1, 120).await;

@@ -1,4 +1,5 @@
-//! Traces of real evictions: one span for each eviction in the API server's audit log, below its cycle.
+//! Traces of real evictions: one span for each eviction in the API server's audit log, below its
+//! cycle.
 
 use crate::e2e::support::audit::{eviction_calls, evictions};
 use crate::e2e::support::control_plane::with_control_plane;

@@ -1,4 +1,5 @@
-//! The program recovers from failures of its dependencies, without a restart and without acting on stale data.
+//! The program recovers from failures of its dependencies, without a restart and without acting on
+//! stale data.
 
 use http::{Method, StatusCode};
 

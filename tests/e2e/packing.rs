@@ -1,4 +1,5 @@
-//! HighNodeUtilization by actual usage empties a node fully or not at all, and every pod finds another node.
+//! HighNodeUtilization by actual usage empties a node fully or not at all, and every pod finds
+//! another node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +31,9 @@ fn policy(steering: &str) -> String {
     )
 }
 
-/// The default scheduler spreads light pods over n1 to n3. Then the scheduler is configured to pack. n4 has a pod that its
-/// budget protects, the autoscaler may not remove n5, and the pods of n6 would make n7, the fullest node, hot. n8 is in use.
+/// The default scheduler spreads light pods over n1 to n3. Then the scheduler is configured to
+/// pack. n4 has a pod that its budget protects, the autoscaler may not remove n5, and the pods of
+/// n6 would make n7, the fullest node, hot. n8 is in use.
 #[test]
 fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
     with_control_plane(async |control_plane| {
@@ -321,8 +323,9 @@ impl Before {
         }
     }
 
-    /// Checks the final state: each node is emptied fully or not at all, every moved pod was evicted once and landed where
-    /// the forecast said, no pod is pending, and no node is above its ceiling.
+    /// Checks the final state: each node is emptied fully or not at all, every moved pod was
+    /// evicted once and landed where the forecast said, no pod is pending, and no node is above its
+    /// ceiling.
     async fn compare(&self, control_plane: &ControlPlane, gone: &[Gone], moves: usize) {
         healed(control_plane).await;
         scene::settle(control_plane).await;

@@ -1,7 +1,9 @@
-//! Every query of the dashboard and every selector of an alert returns data from a real Prometheus that scrapes the program.
+//! Every query of the dashboard and every selector of an alert returns data from a real Prometheus
+//! that scrapes the program.
 //!
-//! An alert has no result while all is well. Therefore each selector of its expression and of its annotations must find
-//! series, and Prometheus must evaluate the rule without an error. `tests/rules` tests when alerts fire.
+//! An alert has no result while all is well. Therefore each selector of its expression and of its
+//! annotations must find series, and Prometheus must evaluate the rule without an error.
+//! `tests/rules` tests when alerts fire.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +18,8 @@ use crate::shared::boards::{
     Query, Variable, alerts, asked_by, groups, queries, selectors, variables,
 };
 
-/// Two strategies on two bases, one of them idle. One eviction per cycle, so that other pods have to wait.
+/// Two strategies on two bases, one of them idle. One eviction per cycle, so that other pods have
+/// to wait.
 const POLICY: &str = "\
 apiVersion: evenkeel/v1alpha1
 kind: Policy
@@ -143,7 +146,8 @@ async fn unanswered(prometheus: &Prometheus, open: Vec<Question>) -> Vec<Questio
     left
 }
 
-/// Values of the variables if everything is chosen. A variable without "All" is the resource, set to `cpu`.
+/// Values of the variables if everything is chosen. A variable without "All" is the resource, set
+/// to `cpu`.
 fn everything() -> BTreeMap<String, String> {
     variables()
         .into_iter()

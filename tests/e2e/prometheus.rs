@@ -194,7 +194,8 @@ fn invalid_responses_cause_no_evictions_and_the_process_recovers() {
         slow.release();
         let seconds = more_evictions(control_plane, &mut process, 180).await;
         say(&format!(
-            "Prometheus: invalid responses, 401 and timeouts: next eviction {seconds} s after their end"
+            "Prometheus: invalid responses, 401 and timeouts: next eviction {seconds} s after \
+                their end"
         ));
         assert_eq!(process.probe("/readyz").await, Ok(200));
     });

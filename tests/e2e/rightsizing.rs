@@ -12,7 +12,8 @@ use crate::e2e::support::wait::{say, that};
 /// The default headroom of a suggested request over the measured usage.
 const HEADROOM: f64 = 1.15;
 
-/// The heavy pods request a tenth of the core that they use, so the scheduler does not move them to the late nodes.
+/// The heavy pods request a tenth of the core that they use, so the scheduler does not move them to
+/// the late nodes.
 #[test]
 fn the_heavy_workload_is_named_first_with_a_request_that_fits() {
     with_control_plane(async |control_plane| {

@@ -24,8 +24,9 @@ fn scenarios_of_descheduler_articles_work() {
     });
 }
 
-/// Four nodes, of which only one is schedulable while forty pods start; descheduler runs as a Deployment. The nodes are in
-/// no zones, because the scheduler balances zones before nodes and would bring pods back.
+/// Four nodes, of which only one is schedulable while forty pods start; descheduler runs as a
+/// Deployment. The nodes are in no zones, because the scheduler balances zones before nodes and
+/// would bring pods back.
 #[test]
 fn forty_on_one_of_four_nodes_are_spread() {
     with_control_plane(async |control_plane| {
@@ -108,7 +109,8 @@ fn the_flags_of_its_manifests_are_understood() {
     });
 }
 
-/// Runs the commands of deploy/README.md that give descheduler's own ServiceAccount the rights it needs.
+/// Runs the commands of deploy/README.md that give descheduler's own ServiceAccount the rights it
+/// needs.
 async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
     let readme = include_str!("../../deploy/README.md");
     let (_, rest) = readme.split_once("## Coming from descheduler").unwrap();
@@ -189,7 +191,8 @@ async fn six_on_one_of_two_workers_are_evened_out(control_plane: &ControlPlane) 
     remove(control_plane, "web1").await;
 }
 
-/// Seven pods that request a core each on a node of eight, by a policy that weighs requests and nothing else.
+/// Seven pods that request a core each on a node of eight, by a policy that weighs requests and
+/// nothing else.
 async fn by_requests_a_full_node_gives_to_the_others(control_plane: &ControlPlane) {
     scene::nodes(control_plane, 4).await;
     scene::cordon(control_plane, &scene::names(2, 4)).await;

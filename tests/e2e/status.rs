@@ -193,7 +193,10 @@ async fn a_hostile_pod_name_is_shown_and_harmless() {
     browser.picture(&pictures().join("hostile.png"), 1280, false);
 
     // Even if markup got through, the Content-Security-Policy lets the browser run only our script.
-    browser.eval("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.pwned=1\">'); 0");
+    browser.eval(
+        "document.body.insertAdjacentHTML('beforeend', '<img src=x \
+        onerror=\"window.pwned=1\">'); 0",
+    );
     eventually("the browser to block the script", 30, async || {
         that(
             browser
@@ -233,7 +236,8 @@ fn the_page_follows_a_run_from_hot_to_even() {
         scene::late_nodes(control_plane).await;
         hostile_prometheus(control_plane.port(2)).await;
         let source = format!(
-            "source: prometheus, prometheus: {{url: \"http://127.0.0.1:{}\"}}, fallback: metricsApi, ",
+            "source: prometheus, prometheus: {{url: \"http://127.0.0.1:{}\"}}, fallback: \
+                metricsApi, ",
             control_plane.port(2)
         );
         let launch = Launch::written(control_plane, &Policy::USUAL.by(&source))
@@ -275,9 +279,14 @@ fn the_page_follows_a_run_from_hot_to_even() {
         // The daemon stops and another one takes its place and acts. The same tab follows it.
         assert!(process.stop(10).await.success());
         eventually("the tab to report the lost connection", 60, async || {
-            let lost = browser
-                .eval("document.getElementById('lost').hidden ? '' : document.getElementById('lost').textContent");
-            that(lost.as_str().unwrap().starts_with("No answer since"), lost.to_string())
+            let lost = browser.eval(
+                "document.getElementById('lost').hidden ? '' : \
+                    document.getElementById('lost').textContent",
+            );
+            that(
+                lost.as_str().unwrap().starts_with("No answer since"),
+                lost.to_string(),
+            )
         })
         .await;
         let mut process = launch.run(&["--instance", EVIL[0]]);
@@ -319,7 +328,8 @@ fn the_page_follows_a_run_from_hot_to_even() {
             .unwrap()
             .len();
         say(&format!(
-            "status page: 3 hot nodes became 0 after {moved} moves, and the tab followed without a reload"
+            "status page: 3 hot nodes became 0 after {moved} moves, and the tab followed without a \
+                reload"
         ));
         without_scripts(&browser, &url).await;
         assert!(process.stop(10).await.success());
@@ -400,8 +410,10 @@ fn classes(status: &Value) -> BTreeMap<String, String> {
 
 /// Returns the nodes whose class and bar the tab shows as hot.
 fn hot_rows(browser: &Browser) -> Vec<String> {
-    let rows = "Array.from(document.querySelectorAll('table.nodes tbody tr')).filter(r => r.querySelector('.tag.hot') \
-        && r.querySelector('.fill.hot')).map(r => r.querySelector('th').textContent).sort().join(' ')";
+    let rows = "Array.from(document.querySelectorAll('table.nodes tbody tr')).filter(r => \
+        r.querySelector('.tag.hot') \
+        && r.querySelector('.fill.hot')).map(r => r.querySelector('th').textContent).sort().join(' \
+        ')";
     browser
         .eval(rows)
         .as_str()

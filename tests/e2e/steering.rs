@@ -1,4 +1,5 @@
-//! Soft taints bring a cluster to rest that would not come to rest without them, and are removed again.
+//! Soft taints bring a cluster to rest that would not come to rest without them, and are removed
+//! again.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -69,7 +70,8 @@ fn the_dead_loop_is_balanced_and_stays_so() {
             in_words(&after.percentages())
         ));
         say(&format!(
-            "dead loop, steered: {made} evictions within {took} s, and none in the five minutes after"
+            "dead loop, steered: {made} evictions within {took} s, and none in the five minutes \
+                after"
         ));
         assert!(
             after.highest() <= 50.0,

@@ -252,7 +252,8 @@ async fn old_pods_are_replaced(control_plane: &ControlPlane) {
     remove(control_plane, "aged").await;
 }
 
-/// Runs the program until nothing is left to do, and returns the evicted pods. Fails above `most` evictions.
+/// Runs the program until nothing is left to do, and returns the evicted pods. Fails above `most`
+/// evictions.
 async fn carry_out(
     control_plane: &ControlPlane,
     strategy: &str,

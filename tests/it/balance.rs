@@ -153,7 +153,8 @@ mod duplicates {
 
     #[test]
     fn the_least_important_pod_moves_and_protected_pods_stay() {
-        let cluster = "node a\n web cpu=1 priority=5\n web cpu=1 priority=1\n web cpu=1 priority=1 emptydir\nnode b\nnode c";
+        let cluster = "node a\n web cpu=1 priority=5\n web cpu=1 priority=1\n web cpu=1 priority=1 \
+            emptydir\nnode b\nnode c";
         assert_snapshot!(text(&Cluster::parse(cluster).plan_by(duplicates())), @r"
         move web-2 from a to b: 3 of 3 replicas are on this node, and its share is 1
         move web-1 from a to c: 2 of 3 replicas are on this node, and its share is 1
@@ -253,7 +254,8 @@ mod topology {
     fn with_too_few_domains_the_smallest_count_is_zero() {
         // Only two of the three required domains exist, so the smallest count is zero. 4 exceeds it
         // by 4, and 3 is allowed.
-        let cluster = "node n0 labels=zone:a\n web*2 cpu=1 spread=zone:3 domains=3\nnode n1 labels=zone:b\n web*4 cpu=1 spread=zone:3 domains=3";
+        let cluster = "node n0 labels=zone:a\n web*2 cpu=1 spread=zone:3 domains=3\nnode n1 \
+            labels=zone:b\n web*4 cpu=1 spread=zone:3 domains=3";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
         assert_eq!(
             Cluster::parse(cluster).plan_by(exact(spread())).moves.len(),
@@ -289,7 +291,8 @@ mod topology {
 
     #[test]
     fn protected_pods_count_except_in_exact_mode() {
-        let cluster = "node n0 labels=zone:a\n web cpu=1 spread=zone:1\nnode n1 labels=zone:b\n web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";
+        let cluster = "node n0 labels=zone:a\n web cpu=1 spread=zone:1\nnode n1 labels=zone:b\n \
+            web*3 cpu=1 spread=zone:1 emptydir\n web cpu=1 spread=zone:1";
         assert_eq!(Cluster::parse(cluster).plan_by(spread()).moves.len(), 1);
         assert_eq!(
             Cluster::parse(cluster).plan_by(exact(spread())).moves.len(),
@@ -332,7 +335,8 @@ mod packing {
 
     #[test]
     fn daemon_pods_do_not_keep_a_node_but_protected_pods_do() {
-        let cluster = "node n1\n agent cpu=100m daemon\n lost cpu=100m bare\n web cpu=100m\nnode n2\n api cpu=4";
+        let cluster = "node n1\n agent cpu=100m daemon\n lost cpu=100m bare\n web cpu=100m\nnode \
+            n2\n api cpu=4";
         let moved = |cluster: &str, policy| {
             let moves = Cluster::parse(cluster).plan_by(policy).moves;
             moves.into_iter().map(|m| m.pod).collect::<Vec<_>>()
@@ -349,7 +353,8 @@ mod packing {
     #[test]
     fn if_every_node_is_underused_pods_move_to_the_fuller_ones() {
         let cluster = Cluster::parse(
-            "node n1\n a cpu=100m\nnode n2\n b cpu=200m\nnode n3\n c cpu=300m\nnode n4 cordoned\n d cpu=50m",
+            "node n1\n a cpu=100m\nnode n2\n b cpu=200m\nnode n3\n c cpu=300m\nnode n4 cordoned\n \
+                d cpu=50m",
         );
         let plan = cluster.plan_by(pack(high()));
         let moves: Vec<_> = plan
@@ -521,7 +526,8 @@ mod as_descheduler {
                 ..low()
             }))
         };
-        let cluster = "node n1\n a cpu=100m uses=3 no-metrics\n b*3 cpu=100m uses=2\nnode n2\nnode n3 no-metrics";
+        let cluster = "node n1\n a cpu=100m uses=3 no-metrics\n b*3 cpu=100m uses=2\nnode n2\nnode \
+            n3 no-metrics";
         let plan = actual(cluster, "memory");
         assert_eq!(plan.moves.len(), 1);
         assert_eq!(codes(&plan), ["unmeasured"]);

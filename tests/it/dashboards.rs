@@ -1,4 +1,5 @@
-//! The Grafana dashboard and the alerts use metrics that the program exposes, and the dashboard has a valid layout.
+//! The Grafana dashboard and the alerts use metrics that the program exposes, and the dashboard has
+//! a valid layout.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -242,7 +243,8 @@ fn a_standby_exposes_no_plan_and_no_ledger() {
         "steering: {{taintHot: true, maxNodes: none}}\n{EVEN}"
     ));
     let cluster = Cluster::parse(
-        "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m owner=StatefulSet\nnode n2\nnode n3 unready",
+        "node n1\n  hot*4 cpu=100m memory=100Mi uses=1/200Mi\n  db cpu=100m uses=1500m \
+            owner=StatefulSet\nnode n2\nnode n3 unready",
     );
     let snapshot = cluster.snapshot(&policy);
     let mut engine = Engine::new(policy.clone(), Ledger::default());
@@ -323,7 +325,8 @@ fn the_first_line_has_one_value_for_each_question() {
     );
 }
 
-/// By default Grafana keeps showing the last value, so that a program that has died would look healthy.
+/// By default Grafana keeps showing the last value, so that a program that has died would look
+/// healthy.
 #[test]
 fn no_panel_keeps_the_last_value_of_a_dead_program() {
     for query in queries()
@@ -343,8 +346,9 @@ fn no_panel_keeps_the_last_value_of_a_dead_program() {
     }
 }
 
-/// Known problems of Grafana that show only in a browser: with thresholds it prints "1+" instead of a word, it draws
-/// transparent as black, and it prints the text for missing values of a graph on the axis too.
+/// Known problems of Grafana that show only in a browser: with thresholds it prints "1+" instead of
+/// a word, it draws transparent as black, and it prints the text for missing values of a graph on
+/// the axis too.
 #[test]
 fn state_timelines_show_words_and_axes_do_not() {
     let dashboard = dashboard();
@@ -411,7 +415,8 @@ fn panels_do_not_overlap_and_each_has_a_description() {
     }
 }
 
-/// Every column of a table must come from a query, and renamed columns must be used by their new name.
+/// Every column of a table must come from a query, and renamed columns must be used by their new
+/// name.
 #[test]
 fn the_columns_of_tables_exist() {
     let dashboard = dashboard();

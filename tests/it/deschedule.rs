@@ -1,4 +1,5 @@
-//! Strategies that judge every pod by itself: for each argument a pod that it covers and one that it does not.
+//! Strategies that judge every pod by itself: for each argument a pod that it covers and one that
+//! it does not.
 
 use std::fmt::Write as _;
 
@@ -764,7 +765,8 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
             "
         )
     };
-    // The pod with the same name in another namespace is another pod. It counts if the rule includes that namespace.
+    // The pod with the same name in another namespace is another pod. It counts if the rule
+    // includes that namespace.
     assert_eq!(moved(&namespaces("avoids=web"), rule()), "");
     assert_eq!(
         moved(&namespaces("avoids=web avoids-in=team:a"), rule()),
@@ -774,7 +776,8 @@ fn neighbours_are_matched_by_domain_label_and_namespace() {
         moved(&namespaces("avoids=web avoids-in=team:b"), rule()),
         ""
     );
-    // Descheduler counts a terminating neighbour, and a node as one domain with itself even without the label.
+    // Descheduler counts a terminating neighbour, and a node as one domain with itself even without
+    // the label.
     for cluster in [
         "node n1\n web avoids=db\n db terminating\nnode n2",
         "node n1\n web avoids=db@zone\n db\nnode n2",
@@ -1065,7 +1068,8 @@ proptest! {
         let mut asked: Vec<_> = moves.chain(plan.kept.iter().map(|k| (k.strategy, &k.namespace, &k.pod))).collect();
         for (strategy, namespace, name) in &asked {
             let pod = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
-            prop_assert!(breaks(strategy, pod, &snapshot), "{strategy} asks for {name}:\n{}", text(&plan));
+            prop_assert!(breaks(strategy, pod, &snapshot), "{strategy} asks for \
+                {name}:\n{}", text(&plan));
             prop_assert!(!pod.terminating && snapshot.node(pod.node.unwrap()).ready, "{name}");
         }
         let all = asked.len();

@@ -114,9 +114,10 @@ proptest! {
                 let first = gates.answers.iter().find_map(|answer| answer.refusal.clone());
                 prop_assert_eq!(gates.strategy, said.strategy);
                 match &said.word {
-                    PodVerdict::Moved { .. } => prop_assert_eq!(first, None, "{} in {}", subject.name, text),
-                    // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and exact decisions follow
-                    // descheduler; no gate has such a refusal.
+                    PodVerdict::Moved { .. } => prop_assert_eq!(first, None, "{} in \
+                        {}", subject.name, text),
+                    // HighNodeUtilization refuses a pod if its whole node cannot be emptied, and
+                    // exact decisions follow descheduler; no gate has such a refusal.
                     PodVerdict::Kept(refusal) if exact || said.strategy == "HighNodeUtilization" => drop(refusal.remedy()),
                     PodVerdict::Kept(refusal) => prop_assert_eq!(first.as_ref(), Some(refusal), "{} in {}", subject.name, text),
                     PodVerdict::NotSelected(_) => {}
@@ -326,14 +327,17 @@ fn refusals_by_time() -> Vec<Case> {
 fn refusals_by_landing() -> Vec<Case> {
     let to = |n2: &str, n3: &str| {
         format!(
-            "node n1 system=2 labels=pool:a\n web*2 cpu=100m uses=3\nnode n2 {n2}\nnode n3 labels=pool:a {n3}\n full cpu=7 memory=24Gi"
+            "node n1 system=2 labels=pool:a\n web*2 cpu=100m uses=3\nnode n2 {n2}\nnode n3 \
+                labels=pool:a {n3}\n full cpu=7 memory=24Gi"
         )
     };
-    let pooled = "strategies: [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]";
+    let pooled = "strategies: \
+        [{lowNodeUtilization: {nodeSelector: pool=a, thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}}]";
     let emptying = "strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]";
     let half_empty = |node: &str, pod: &str| {
         format!(
-            "node n1 {node}\n web cpu=100m uses=100m\n {pod}\nnode n2\n web cpu=4 uses=4\nnode n3\n api*2 cpu=1 uses=2"
+            "node n1 {node}\n web cpu=100m uses=100m\n {pod}\nnode n2\n web cpu=4 uses=4\nnode \
+                n3\n api*2 cpu=1 uses=2"
         )
     };
     vec![
@@ -412,8 +416,8 @@ fn every_refusal_is_explained_with_its_remedy() {
     assert!(missing.is_empty(), "not shown: {missing:?}");
 }
 
-/// A loop without exit: heavy pods prefer the hot node. Usage rose for four minutes. One of the pods was evicted before,
-/// and its replacement returned.
+/// A loop without exit: heavy pods prefer the hot node. Usage rose for four minutes. One of the
+/// pods was evicted before, and its replacement returned.
 fn dead_loop(policy: &str) -> (Engine, Snapshot) {
     let cluster = Cluster::parse(
         "
@@ -460,12 +464,12 @@ fn page(policy: &str, subject: &Subject, width: usize) -> String {
 
 #[test]
 fn the_page_of_a_pod() {
-    assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r#"
-
+    assert_snapshot!(page(EVEN, &Subject::Pod("default/hot-1".to_owned()), 100), @r"
     Pod default/hot-1  on n1, of Deployment hot, Ready, 1h old, PodDisruptionBudget hot allows 2
-    LowNodeUtilization: stays: would return to n1: its preferred node affinity outweighs the free nodes
-    to change that: a preferred node affinity that does not favour n1; or `steering`, by which hot nodes
-        draw less
+    LowNodeUtilization: stays: its replacement would return to n1: its preferred node affinity outweighs
+        the free nodes
+    to change that: change the preferred node affinity so that it does not favour n1; or use `steering`,
+        so that the scheduler avoids hot nodes
 
     Usage  5 samples in 5m; decisions use their exponentially weighted mean
     cpu     ▃▄▆▇█  min 600m   now 1.5    max 1.5    smoothed 1.22   requests 100m
@@ -475,9 +479,10 @@ fn the_page_of_a_pod() {
     evictable   admits
     disruption  admits
     cooldown    admits
-    landing     refuses: would return to n1: its preferred node affinity outweighs the free nodes
-                to change that: a preferred node affinity that does not favour n1; or `steering`, by
-                which hot nodes draw less
+    landing     refuses: its replacement would return to n1: its preferred node affinity outweighs the
+                free nodes
+                to change that: change the preferred node affinity so that it does not favour n1; or use
+                `steering`, so that the scheduler avoids hot nodes
     limits      admits
 
     Landing  predicted nodes of the replacement, by the scheduler's scores
@@ -494,7 +499,7 @@ fn the_page_of_a_pod() {
     Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
     40m ago  hot-0  n1 → n1  the replacement returned to the same node
-    "#);
+    ");
 }
 
 #[test]
@@ -507,8 +512,7 @@ strategies:
 - lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}
 ";
     let page = page(several, &Subject::Pod("hot-5".to_owned()), 80);
-    assert_snapshot!(page.split("\n\nGates").next().unwrap(), @r#"
-
+    assert_snapshot!(page.split("\n\nGates").next().unwrap(), @r"
     Pod default/hot-5  on n2, of Deployment hot, Ready, 1h old, PodDisruptionBudget
         hot allows 2
     no strategy selects this pod
@@ -519,25 +523,24 @@ strategies:
 
     Strategies  the verdict of each, in the order of the policy
     RemovePodsHavingTooManyRestarts  not selected
-      restarted 0 times, 100 are too many
-      nothing to change while it runs well, or a lower `podRestartThreshold`
+      it restarted 0 times, fewer than the limit of 100
+      nothing to change while it runs well, or lower `podRestartThreshold`
     RemovePodsViolatingNodeTaints  not selected
-      its node has no taint that counts
-      nothing to change: it is where it may be
+      its node has no taint that the strategy considers
+      nothing to change: it may stay on its node
     PodLifeTime  not selected
-      the strategy does not look at its namespace
-      to change that: the strategy's `namespaces`
+      the strategy does not select its namespace
+      to change that: change the strategy's `namespaces`
     LowNodeUtilization  not selected
-      its node is at or below every threshold, and needs no relief
-      nothing to change: its node needs no relief, unless its `targetThresholds` are
-      lower
-    "#);
+      its node is at or below every threshold and needs no relief
+      nothing to change: its node needs no relief, unless you lower its
+      `targetThresholds`
+    ");
 }
 
 #[test]
 fn the_page_of_a_node() {
-    assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r#"
-
+    assert_snapshot!(page(EVEN, &Subject::Node("n1".to_owned()), 100), @r"
     Node n1  Ready, 5 pods
 
     Usage  5 samples in 5m; decisions use their exponentially weighted mean
@@ -549,40 +552,40 @@ fn the_page_of_a_node() {
       cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 
     Pods  heaviest first, each with its most important verdict
-    default/hot-1    1.22  600Mi  stays: would return to n1: its preferred node affinity outweighs the
-                                  free nodes
-                                  to change that: a preferred node affinity that does not favour n1; or
-                                  `steering`, by which hot nodes draw less
+    default/hot-1    1.22  600Mi  stays: its replacement would return to n1: its preferred node affinity
+                                  outweighs the free nodes
+                                  to change that: change the preferred node affinity so that it does not
+                                  favour n1; or use `steering`, so that the scheduler avoids hot nodes
     default/hot-2    1.22  600Mi  as above
     default/hot-3    1.22  600Mi  as above
     default/hot-4    1.22  600Mi  as above
-    default/agent-1   82m   60Mi  too light: it would relieve 7.3% of what cpu is over by, and where the
-                                  target is out of reach 25% is the least
-    "#);
+    default/agent-1   82m   60Mi  too light: moving it would remove 7.3% of the cpu excess, and at least
+                                  25% is required when the target is out of reach
+    ");
 }
 
 #[test]
 fn the_page_of_a_workload() {
-    assert_snapshot!(page(EVEN, &Subject::Workload("default/deploy/hot".to_owned()), 80), @r#"
-
+    assert_snapshot!(page(EVEN, &Subject::Workload("default/deploy/hot".to_owned()), 80), @r"
     Deployment default/hot  5 of 5 Ready, PodDisruptionBudget hot allows 2
 
     Pods  heaviest first, each with its most important verdict
-    default/hot-1  n1  1.22  600Mi  stays: would return to n1: its preferred node
-                                    affinity outweighs the free nodes
-                                    to change that: a preferred node affinity that
-                                    does not favour n1; or `steering`, by which hot
-                                    nodes draw less
+    default/hot-1  n1  1.22  600Mi  stays: its replacement would return to n1: its
+                                    preferred node affinity outweighs the free nodes
+                                    to change that: change the preferred node
+                                    affinity so that it does not favour n1; or use
+                                    `steering`, so that the scheduler avoids hot
+                                    nodes
     default/hot-2  n1  1.22  600Mi  as above
     default/hot-3  n1  1.22  600Mi  as above
     default/hot-4  n1  1.22  600Mi  as above
-    default/hot-5  n2   82m  100Mi  its node is at or below every threshold, and
+    default/hot-5  n2   82m  100Mi  its node is at or below every threshold and
                                     needs no relief
 
     Ledger  earlier evictions of default/Deployment/hot
     the last move did not help; the workload rested until 2026-11-21T11:30:00Z
     40m ago  hot-0  n1 → n1  the replacement returned to the same node
-    "#);
+    ");
 }
 
 #[test]
@@ -597,7 +600,8 @@ fn an_unknown_name_is_answered_with_similar_names() {
     let pod = |name: &str| error(Subject::Pod(name.to_owned()));
     assert_eq!(
         pod("default/hto-1"),
-        "no pod default/hto-1; did you mean default/hot-1, default/hot-2, default/hot-3 or default/hot-4?"
+        "no pod default/hto-1; did you mean default/hot-1, default/hot-2, default/hot-3 or \
+            default/hot-4?"
     );
     assert_eq!(
         pod("default/agent"),
@@ -629,7 +633,8 @@ fn an_ambiguous_name_is_answered_with_the_candidates() {
     };
     assert_eq!(
         error(Subject::Workload("web".to_owned())),
-        "more than one workload is called web; say which: default/Deployment/web or shop/Deployment/web"
+        "more than one workload is called web; say which: default/Deployment/web or \
+            shop/Deployment/web"
     );
     assert!(
         engine
@@ -678,7 +683,8 @@ fn a_ledger_in_the_file_is_used() {
     let pod = "default/hot-6f9c7d8b54-5pztx";
     let explain = |name: &str, data: &str| {
         let map = format!(
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: kube-system}}\n{data}"
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: \
+                {{name: {name}, namespace: kube-system}}\n{data}"
         );
         let file = format!("{}/{name}.yaml", env!("CARGO_TARGET_TMPDIR"));
         std::fs::write(&file, format!("{cluster}\n{map}")).unwrap();

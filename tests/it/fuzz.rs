@@ -1,5 +1,5 @@
-//! Bad input is refused, and never panics: policies of every format with bytes changed, moved, doubled and cut.
-//! `PROPTEST_CASES=100000 cargo test --test it fuzz` goes on for longer.
+//! Bad input is refused, and never panics: policies of every format with bytes changed, moved,
+//! doubled and cut. `PROPTEST_CASES=100000 cargo test --test it fuzz` goes on for longer.
 
 use evenkeel::policy::Policy;
 use proptest::prelude::*;

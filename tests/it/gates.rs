@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, nodes, text};
 
-/// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold node.
+/// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold
+/// node.
 fn answer(pod: &str, policy: &str) -> String {
     let cluster = Cluster::parse(&format!(
         "
@@ -86,7 +87,8 @@ fn no_setting_overrides_the_protection_of_mirror_static_and_terminating_pods() {
         ("static", "static-pod"),
         ("bare", "bare-pod"),
     ] {
-        let all = "evictable: {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
+        let all = "evictable: \
+            {minReplicas: 1, allow: [localStorage, daemonSets, systemCritical, failedBare]}";
         refused(pod, all, code);
     }
     // The annotation that forces an eviction does not affect mirror and static pods.

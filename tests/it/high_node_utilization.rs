@@ -1,4 +1,5 @@
-//! HighNodeUtilization: a node is emptied as a whole or not at all, by the forecast of the scheduler and by real usage.
+//! HighNodeUtilization: a node is emptied as a whole or not at all, by the forecast of the
+//! scheduler and by real usage.
 
 use evenkeel::model::plan::Plan;
 use evenkeel::policy::{FitStrategy, Policy, ScorePlugin};
@@ -6,7 +7,8 @@ use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, nodes, parse, text};
 
-/// A policy that empties nodes at or below 20 % of cpu usage, in a cluster with a scheduler that packs.
+/// A policy that empties nodes at or below 20 % of cpu usage, in a cluster with a scheduler that
+/// packs.
 const BY_USAGE: &str = "
 strategies: [{highNodeUtilization: {basis: actual, thresholds: {cpu: 20%}}}]
 evictable: {minReplicas: 1}
@@ -80,7 +82,8 @@ fn no_node_is_filled_above_the_target_of_another_strategy() {
 #[test]
 fn a_node_without_metrics_is_neither_emptied_nor_filled() {
     let plan = plan(
-        "node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n api cpu=1 uses=3",
+        "node n1\n web cpu=100m uses=100m\nnode n2 no-metrics\n api cpu=4 no-metrics\nnode n3\n \
+            api cpu=1 uses=3",
     );
     assert_eq!(plan.moves.len(), 0, "{}", text(&plan));
     assert_snapshot!(text(&plan), @"keep web-1 on n1: its replacement could land on n2, whose usage is unknown");
@@ -114,7 +117,8 @@ fn replicas_that_the_scheduler_spreads_by_default_would_return() {
 #[test]
 fn a_pod_that_a_budget_protects_keeps_its_node_from_being_emptied() {
     let plan = plan(
-        "node n1\n web cpu=100m uses=100m\n shop cpu=100m uses=100m\nnode n2\n api cpu=4 uses=4\nbudget shop allows=0",
+        "node n1\n web cpu=100m uses=100m\n shop cpu=100m uses=100m\nnode n2\n api cpu=4 \
+            uses=4\nbudget shop allows=0",
     );
     assert_snapshot!(text(&plan), @r"
     keep shop-1 on n1: PodDisruptionBudget shop allows no disruption now
@@ -156,7 +160,8 @@ fn both_replicas_of_a_workload_leave_one_after_the_other() {
 fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
     let beside = |pod: &str| {
         usual(&format!(
-            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
+            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 \
+                uses=4"
         ))
     };
     assert_snapshot!(text(&beside("alone bare")), @"
@@ -180,7 +185,8 @@ fn a_pod_that_may_never_be_evicted_keeps_its_node_from_being_emptied() {
 fn pods_that_may_go_later_and_daemon_pods_do_not_keep_a_node_from_being_emptied() {
     let beside = |pod: &str| {
         usual(&format!(
-            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 uses=4"
+            "node n1\n web*2 cpu=100m uses=100m\n {pod} cpu=100m uses=100m\nnode n2\n db cpu=4 \
+                uses=4"
         ))
     };
     assert_snapshot!(text(&beside("new*2 age=10s")), @"

@@ -1,5 +1,5 @@
-//! Metrics match the catalogue and docs/metrics.md, and their labels are bounded. After a change run
-//! `UPDATE_DOCS=1 cargo test --test it metrics`.
+//! Metrics match the catalogue and docs/metrics.md, and their labels are bounded. After a change
+//! run `UPDATE_DOCS=1 cargo test --test it metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -33,7 +33,8 @@ strategies:
 
 /// Returns a plan with a value for every metric of plans.
 fn plan_with_everything() -> (Plan, Policy) {
-    let cluster = "node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics cordoned\nnode n4 labels=pool:other taint=a:NoSchedule";
+    let cluster = "node n1\n web*7 cpu=100m uses=1/1Gi\nnode n2\nnode n3 no-metrics cordoned\nnode \
+        n4 labels=pool:other taint=a:NoSchedule";
     let plan = Cluster::parse(&format!("{cluster}\nbudget web allows=1")).plan(POLICY);
     assert!(
         !plan.moves.is_empty() && !plan.kept.is_empty() && !plan.steering.is_empty(),
@@ -225,14 +226,15 @@ async fn both_formats_have_the_same_samples() {
     );
 }
 
-/// Labels must not contain values without a bound: pods, workloads and error messages. Only a metric under descheduler's
-/// name, exposed on request, has namespaces.
+/// Labels must not contain values without a bound: pods, workloads and error messages. Only a
+/// metric under descheduler's name, exposed on request, has namespaces.
 #[tokio::test]
 async fn no_label_contains_a_pod_name_or_an_error_message() {
     let metrics = Metrics::new(&failed_requests().await);
     let text = |pods: usize| {
         let cluster = format!(
-            "node n1\n  secret*{pods} namespace=secret-space cpu=100m uses={}m\n  secret-bare namespace=secret-space bare uses=1\nnode n2",
+            "node n1\n  secret*{pods} namespace=secret-space cpu=100m uses={}m\n  secret-bare \
+                namespace=secret-space bare uses=1\nnode n2",
             6000 / pods
         );
         let (policy, mut plan) = (parse(EVEN), Cluster::parse(&cluster).plan(EVEN));
@@ -322,7 +324,8 @@ fn label_values_are_the_codes_of_the_types() {
     );
 }
 
-/// The latest, the smoothed and the requested ratio of a node are three series. A gpu has no measurements.
+/// The latest, the smoothed and the requested ratio of a node are three series. A gpu has no
+/// measurements.
 #[test]
 fn a_ratio_has_its_basis_and_its_smoothing_as_labels() {
     let metrics = Metrics::default();
@@ -430,15 +433,20 @@ fn landings_are_compared_with_the_forecast() {
 fn document() -> String {
     let mut doc = String::from(
         "# Metrics\n\n\
-        `/metrics` exposes these metrics in the Prometheus text format, and in OpenMetrics to clients that accept it. A test keeps\n\
-        this page equal to the catalogue in the program. Ratios are shares of allocatable from 0 to 1; times are in seconds. No\n\
-        label contains a pod name or an error message. The number of series depends only on nodes, pools and resources.\n",
+        `/metrics` exposes these metrics in the Prometheus text format, and in OpenMetrics to \
+        clients that accept it. A test keeps\n\
+        this page equal to the catalogue in the program. Ratios are shares of allocatable from 0 \
+        to 1; times are in seconds. No\n\
+        label contains a pod name or an error message. The number of series depends only on nodes, \
+        pools and resources.\n",
     );
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&ALL);
     doc += "\n## Under descheduler's names\n\n\
-        Exposed in addition with `run --descheduler-metrics`, or if `run` gets descheduler's flag `--policy-config-file`.\n\
-        `--descheduler-metrics=false` turns them off. Names that descheduler 0.34 removed are not exposed.\n";
+        Exposed in addition with `run --descheduler-metrics`, or if `run` gets descheduler's flag \
+        `--policy-config-file`.\n\
+        `--descheduler-metrics=false` turns them off. Names that descheduler 0.34 removed are not \
+        exposed.\n";
     doc += "\n| metric | type | labels | meaning |\n|---|---|---|---|\n";
     doc += &rows(&DESCHEDULER);
     doc += "\n## Labels\n\n| label | metrics | values |\n|---|---|---|\n";

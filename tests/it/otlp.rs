@@ -11,27 +11,34 @@ mod program;
 mod server;
 mod tls;
 
-/// Trace of a cycle over three pods with too many restarts: one is evicted, one is refused by its budget, and one stays
-/// because it is the last that is Ready.
+/// Trace of a cycle over three pods with too many restarts: one is evicted, one is refused by its
+/// budget, and one stays because it is the last that is Ready.
 const CYCLE: &str = "\
-cycle evenkeel.strategies=1 evenkeel.dry_run=false evenkeel.outcome=acted evenkeel.moves=2 evenkeel.evicted=1 evenkeel.kept=1
+cycle evenkeel.strategies=1 evenkeel.dry_run=false evenkeel.outcome=acted evenkeel.moves=2 \
+evenkeel.evicted=1 evenkeel.kept=1
   settle
   decide
   save
     create http.method=POST http.url=/api/v1/namespaces/kube-system/configmaps? http.status_code=201
   act evenkeel.moves=2
     evict k8s.namespace.name=shop k8s.pod.name=web-1 k8s.pod.uid=uid-web-1 k8s.node.name=n1 \
-evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the limit is 100 \
+evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the \
+limit is 100 \
 http.response.status_code=201 evenkeel.outcome=evicted
-      create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-1/eviction? http.status_code=201
-    create http.method=POST http.url=/apis/events.k8s.io/v1/namespaces/shop/events? http.status_code=201
+      create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-1/eviction? \
+      http.status_code=201
+    create http.method=POST http.url=/apis/events.k8s.io/v1/namespaces/shop/events? \
+    http.status_code=201
     evict k8s.namespace.name=shop k8s.pod.name=web-2 k8s.pod.uid=uid-web-2 k8s.node.name=n1 \
-evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the limit is 100 \
+evenkeel.strategy=RemovePodsHavingTooManyRestarts evenkeel.reason=restarted 200 times, and the \
+limit is 100 \
 http.response.status_code=429 evenkeel.outcome=refused error.type=refused \
 ERROR refused by the API server: the budget allows no more
-      create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-2/eviction? http.status_code=429 ERROR
+      create_subresource http.method=POST http.url=/api/v1/namespaces/shop/pods/web-2/eviction? \
+      http.status_code=429 ERROR
   save
-    replace http.method=PUT http.url=/api/v1/namespaces/kube-system/configmaps/evenkeel-ledger? http.status_code=201
+    replace http.method=PUT http.url=/api/v1/namespaces/kube-system/configmaps/evenkeel-ledger? \
+    http.status_code=201
 ";
 
 const POLL: &str = "\

@@ -1,4 +1,5 @@
-//! Pods land where we forecast. The real kube-scheduler's decisions were recorded by `tests/e2e/forecast.rs`.
+//! Pods land where we forecast. The real kube-scheduler's decisions were recorded by
+//! `tests/e2e/forecast.rs`.
 
 use std::path::PathBuf;
 

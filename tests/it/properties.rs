@@ -76,7 +76,8 @@ proptest! {
         for m in &plan.moves {
             prop_assert_eq!(class(&m.node), "hot");
             for to in &m.may_land {
-                prop_assert!(["cold", "even"].contains(&class(to)), "{} may land on {to}, which is {}", m.pod, class(to));
+                prop_assert!(["cold", "even"].contains(&class(to)), "{} may land on {to}, which is \
+                    {}", m.pod, class(to));
             }
             prop_assert!(m.may_land.contains(m.to.as_ref().unwrap()));
         }
@@ -96,7 +97,8 @@ proptest! {
             let left = siblings.iter().map(|p| snapshot.pod(*p)).filter(|p| {
                 p.serves() && !plan.moves.iter().any(|m| m.namespace == p.namespace && m.pod == p.name)
             });
-            prop_assert!(!pod.serves() || left.count() >= 1, "the last Ready replica {} moved", m.pod);
+            prop_assert!(!pod.serves() || left.count() >= 1, "the last Ready replica {} \
+                moved", m.pod);
         }
     }
 
@@ -107,7 +109,8 @@ proptest! {
         for (before, after) in plan.before.nodes.iter().zip(&plan.after.nodes) {
             for (resource, target) in targets {
                 let (Some(was), Some(is)) = (before.ratios[resource], after.ratios[resource]) else { continue };
-                prop_assert!(is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9, "{} {resource}: {was} to {is}", before.name);
+                prop_assert!(is.get() <= was.get() + 1e-9 || is.get() <= target + 1e-9, "{} \
+                    {resource}: {was} to {is}", before.name);
             }
         }
         let over = |picture: &evenkeel::model::plan::BalanceReport| -> f64 {

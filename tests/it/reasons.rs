@@ -422,7 +422,8 @@ fn steer_outcomes() -> Vec<SteerOutcome> {
 const CODES: [(Code, &str); 12] = [
     (
         Code::Syntax,
-        "The file is not YAML, or uses an unsupported part of it, such as tags or a second document.",
+        "The file is not YAML, or uses an unsupported part of it, such as tags or a second \
+            document.",
     ),
     (
         Code::UnsupportedVersion,
@@ -537,9 +538,12 @@ const fn is_listed_ending(ending: Ending) {
 
 fn document() -> String {
     let mut doc = String::from(
-        "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. Codes are stable. Sentences are for people and\nmay change. A test keeps this page up to date.\n",
+        "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. \
+            Codes are stable. Sentences are for people and\nmay change. A test keeps this page up \
+            to date.\n",
     );
-    doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric `evenkeel_kept_pods`.\n\n| code | example message | remedy |\n|---|---|---|\n";
+    doc += "\n## Why a pod stays\n\n`kept[].code` of a plan, and the metric \
+        `evenkeel_kept_pods`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for refusal in refusals() {
         is_listed(&refusal);
         let _ = writeln!(
@@ -549,37 +553,46 @@ fn document() -> String {
             refusal.remedy()
         );
     }
-    doc += "\n## Why a strategy does not select a pod\n\n`words[].code` of `evenkeel explain pod -o json`.\n\n| code | example message | remedy |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does not select a pod\n\n`words[].code` of `evenkeel explain pod \
+        -o json`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for why in not_selected() {
         is_listed_not_selected(&why);
         let _ = writeln!(doc, "| `{}` | {why} | {} |", why.code(), why.remedy());
     }
-    doc += "\n## Classes of nodes\n\n`nodes[].code` of a plan, and the metric `evenkeel_nodes`.\n\n| code | example message | remedy |\n|---|---|---|\n";
+    doc += "\n## Classes of nodes\n\n`nodes[].code` of a plan, and the metric \
+        `evenkeel_nodes`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for class in classes() {
         is_listed_class(&class);
         let remedy = class.remedy().unwrap_or_default();
         let _ = writeln!(doc, "| `{}` | {class} | {remedy} |", class.code());
     }
-    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric `evenkeel_idle_strategies`.\n\n| code | example message | remedy |\n|---|---|---|\n";
+    doc += "\n## Why a strategy does nothing\n\n`notes[].code` of a plan, and the metric \
+        `evenkeel_idle_strategies`.\n\n| code | example message | remedy |\n|---|---|---|\n";
     for idle in idles() {
         is_listed_idle(&idle);
         let _ = writeln!(doc, "| `{}` | {idle} | {} |", idle.code(), idle.remedy());
     }
-    doc += "\n## Why no pod is considered\n\n`halted` of a plan.\n\n| example message | remedy |\n|---|---|\n";
+    doc += "\n## Why no pod is considered\n\n`halted` of a plan.\n\n| example message | remedy \
+        |\n|---|---|\n";
     for halt in halts() {
         let _ = writeln!(doc, "| {halt} | {} |", halt.remedy());
     }
-    doc += "\n## Outcomes of eviction requests\n\n`outcome` in the log, and the metric `evenkeel_evictions_total`.\n\n| code | message |\n|---|---|\n";
+    doc += "\n## Outcomes of eviction requests\n\n`outcome` in the log, and the metric \
+        `evenkeel_evictions_total`.\n\n| code | message |\n|---|---|\n";
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## Outcomes of moves\n\n`settled` in the log, and the metric `evenkeel_settled_moves_total`.\n\n| code | message | the workload rests |\n|---|---|---|\n";
+    doc += "\n## Outcomes of moves\n\n`settled` in the log, and the metric \
+        `evenkeel_settled_moves_total`.\n\n| code | message | the workload rests \
+        |\n|---|---|---|\n";
     for ending in endings() {
         is_listed_ending(ending);
         let rests = if ending.is_ineffective() { "yes" } else { "no" };
         let _ = writeln!(doc, "| `{}` | {ending} | {rests} |", ending.code());
     }
-    doc += "\n## Why a node gets or loses the steering taint\n\n`steering[].code` of a plan, and the metric `evenkeel_steered_nodes`.\n\n| code | example message | remedy |\n|---|---|---|\n";
+    doc += "\n## Why a node gets or loses the steering taint\n\n`steering[].code` of a plan, and \
+        the metric `evenkeel_steered_nodes`.\n\n| code | example message | remedy \
+        |\n|---|---|---|\n";
     for why in steer_reasons() {
         is_listed_steer_reason(&why);
         let _ = writeln!(
@@ -589,16 +602,19 @@ fn document() -> String {
             why.remedy().unwrap_or_default()
         );
     }
-    doc += "\n## Outcomes of taint changes\n\n`outcome` in the log, and the metric `evenkeel_taint_changes_total`.\n\n| code | message |\n|---|---|\n";
+    doc += "\n## Outcomes of taint changes\n\n`outcome` in the log, and the metric \
+        `evenkeel_taint_changes_total`.\n\n| code | message |\n|---|---|\n";
     for outcome in steer_outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
     }
-    doc += "\n## States\n\nThe headline of the status page, and `state.code` of its `/status.json`.\n\n| code | example message |\n|---|---|\n";
+    doc += "\n## States\n\nThe headline of the status page, and `state.code` of its \
+        `/status.json`.\n\n| code | example message |\n|---|---|\n";
     for state in states() {
         is_listed_state(&state);
         let _ = writeln!(doc, "| `{}` | {state} |", state.code());
     }
-    doc += "\n## Policy errors\n\n`evenkeel policy check` names file, line, column and field, the value found and the values allowed.\n\n| code | meaning |\n|---|---|\n";
+    doc += "\n## Policy errors\n\n`evenkeel policy check` names file, line, column and field, the \
+        value found and the values allowed.\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in CODES {
         let _ = writeln!(
             doc,

@@ -86,7 +86,8 @@ fn cluster(seed: u64) -> Scenario {
         }
         let _ = writeln!(
             text,
-            "- {{name: w{workload}, replicas: {}, requests: {{cpu: {asks}m, memory: 128Mi}}, usage: {{cpu: {takes}m, memory: 200Mi}}, on: [{}]}}",
+            "- \
+                {{name: w{workload}, replicas: {}, requests: {{cpu: {asks}m, memory: 128Mi}}, usage: {{cpu: {takes}m, memory: 200Mi}}, on: [{}]}}",
             on.len(),
             on.join(", ")
         );
@@ -261,7 +262,8 @@ fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
         (balanced, all, least_of_all) = (balanced + 1, all + made, least_of_all + least);
     }
     println!(
-        "{CLUSTERS} clusters: {balanced} balanced, with {all} moves where {least_of_all} would do; {hopeless} cannot be, \
+        "{CLUSTERS} clusters: {balanced} balanced, with {all} moves where {least_of_all} would do; \
+            {hopeless} cannot be, \
          and a node stays hot in {stuck:?}"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -112,12 +112,14 @@ fn the_measured_pods_of_a_partly_measured_workload_count() {
 #[test]
 fn in_a_rollout_the_request_of_the_newest_pod_counts() {
     let cluster = Cluster::parse(
-        "node n1\n  web*3 cpu=100m memory=128Mi uses=1/100Mi\n  web cpu=1200m memory=128Mi age=5m uses=1/100Mi\nnode n2",
+        "node n1\n  web*3 cpu=100m memory=128Mi uses=1/100Mi\n  web cpu=1200m memory=128Mi age=5m \
+            uses=1/100Mi\nnode n2",
     );
     assert_eq!(said(&cluster.plan(EVEN)), "");
 }
 
-/// Plans after cpu samples 15 seconds apart. Memory in mebibytes has the same numbers as cpu in cores.
+/// Plans after cpu samples 15 seconds apart. Memory in mebibytes has the same numbers as cpu in
+/// cores.
 fn watched(policy: &str, cores: &[f64]) -> Plan {
     let mut engine = Engine::new(parse(policy), Ledger::default());
     let cluster =
@@ -233,12 +235,14 @@ proptest! {
         cores in proptest::collection::vec(0.0_f64..50.0, 3..20), more in 0.0_f64..5.0, which in 0_usize..20,
         percentile in 1_usize..100, headroom in 0_u32..100,
     ) {
-        let policy = format!("rightsizing: {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
+        let policy = format!("rightsizing: \
+            {{percentile: {percentile}, headroom: {headroom}%}}\n{EVEN}");
         let suggested = |cores: &[f64], resource: &str| {
             let plan = watched(&policy, cores);
             plan.rightsizing.first().and_then(|a| a.resources.get(resource)).map_or(0.0, |s| s.suggested.as_f64())
         };
-        // It covers the share of samples that the percentile demands. Between two samples any value is right.
+        // It covers the share of samples that the percentile demands. Between two samples any value
+        // is right.
         let mut sorted = cores.clone();
         sorted.sort_by(f64::total_cmp);
         let covered = cores.len() * percentile / 100;

@@ -11,8 +11,9 @@ use evenkeel::values::Ratio;
 
 use crate::it::support::parse;
 
-/// Ten nodes with thirty services of one pod each, which use a core and request a tenth of it, and five services that
-/// request three cores and use almost nothing. The nodes of the latter look full to the scheduler, the others empty.
+/// Ten nodes with thirty services of one pod each, which use a core and request a tenth of it, and
+/// five services that request three cores and use almost nothing. The nodes of the latter look full
+/// to the scheduler, the others empty.
 fn scene() -> Scenario {
     let pod = |name: &str, requests: &str, uses: &str| {
         format!(
@@ -20,9 +21,11 @@ fn scene() -> Scenario {
              usage: {{cpu: {{steady: {uses}, noise: 3%}}, memory: 80Mi}}}}\n"
         )
     };
-    let mut text = "name: wrong-requests\nabout: requests that do not say what pods use\nduration: 30m\n\
+    let mut text = "name: wrong-requests\nabout: requests that do not say what pods use\nduration: \
+        30m\n\
         nodes: [{name: n, count: 10, cpu: 8, memory: 32Gi}]\nworkloads:\n\
-        - {name: agent, namespace: kube-system, kind: DaemonSet, requests: {cpu: 100m, memory: 80Mi}}\n"
+        - \
+        {name: agent, namespace: kube-system, kind: DaemonSet, requests: {cpu: 100m, memory: 80Mi}}\n"
         .to_owned();
     text.extend((1..=5).map(|n| pod(&format!("batch-{n}"), "3", "50m")));
     text.extend((1..=30).map(|n| pod(&format!("shop-{n}"), "100m", "1000m")));
@@ -30,7 +33,8 @@ fn scene() -> Scenario {
 }
 
 /// A policy without evictions.
-const WATCHING: &str = "dryRun: true\nstrategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
+const WATCHING: &str = "dryRun: true\nstrategies: \
+    [{lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}}]\n";
 
 #[test]
 fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {
@@ -43,7 +47,8 @@ fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {
         "every one of them, and not the agent"
     );
     let right = with(&wrong, &rightsizing);
-    // The scheduler chooses at random among equal nodes. Several seeds show that the result is not luck.
+    // The scheduler chooses at random among equal nodes. Several seeds show that the result is not
+    // luck.
     for seed in 1..=5 {
         let before = run(
             &Scenario {
@@ -73,7 +78,8 @@ fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {
     }
 }
 
-/// Running pods stay where they are. The new requests only keep later pods away from the full nodes.
+/// Running pods stay where they are. The new requests only keep later pods away from the full
+/// nodes.
 #[test]
 fn new_requests_do_not_move_running_pods() {
     let policy = parse(WATCHING);

@@ -313,7 +313,8 @@ fn equal_seeds_give_equal_traces_and_other_seeds_differ() {
 /// One hot node of three, with the workload under test.
 fn hot(workload: &str) -> Scenario {
     scenario(&format!(
-        "name: hot\nabout: one hot node\nduration: 1h\nnodes: [{{name: n, count: 3}}]\nworkloads:\n- {{name: db, \
+        "name: hot\nabout: one hot node\nduration: 1h\nnodes: \
+            [{{name: n, count: 3}}]\nworkloads:\n- {{name: db, \
          replicas: 7, requests: {{cpu: 100m}}, usage: {{cpu: 1}}, on: [n1], {workload}}}\n"
     ))
 }
@@ -442,7 +443,8 @@ fn nothing_is_evicted_from_a_node_without_metrics() {
     let mut blind = hot("labels: {a: b}");
     let gap = "nodes: [n1], from: 0s, until: 30m";
     let text = format!(
-        "name: g\nabout: g\nduration: 1h\nnodes: [{{name: n1}}]\nworkloads: []\nmetrics: {{gaps: [{{{gap}}}]}}"
+        "name: g\nabout: g\nduration: 1h\nnodes: [{{name: n1}}]\nworkloads: []\nmetrics: \
+            {{gaps: [{{{gap}}}]}}"
     );
     blind.metrics = scenario(&text).metrics;
     let trace = by(&blind, parse(EVEN));
@@ -542,14 +544,14 @@ fn refused(part: &str) -> String {
 
 #[test]
 fn errors_in_a_file_have_positions() {
-    assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @"
-    s.yaml:1:1: name: missing, expected a name for the scenario
+    assert_snapshot!(Scenario::parse("s.yaml", "nme: x").unwrap_err(), @r"
+    s.yaml:1:1: name: missing, expected the name of the scenario
       | nme: x
       | ^
-    s.yaml:1:1: about: missing, expected a sentence that says what it shows
+    s.yaml:1:1: about: missing, expected a sentence that describes the scenario
       | nme: x
       | ^
-    s.yaml:1:1: duration: missing, expected how long it goes on, such as 2h
+    s.yaml:1:1: duration: missing, expected the duration, such as 2h
       | nme: x
       | ^
     s.yaml:1:1: nodes: missing, expected a list with at least two nodes
@@ -567,8 +569,8 @@ fn errors_in_a_file_have_positions() {
       | workloads: [{name: web, replica: 3}]
       |                         ^
     ");
-    assert_snapshot!(refused("workloads: [{name: web, on: [n3]}]"), @"
-    s.yaml:5:30: workloads[0].on[0]: no node is called `n3` (did you mean `n1`?)
+    assert_snapshot!(refused("workloads: [{name: web, on: [n3]}]"), @r"
+    s.yaml:5:30: workloads[0].on[0]: no node has the name `n3` (did you mean `n1`?)
       | workloads: [{name: web, on: [n3]}]
       |                              ^
     ");
@@ -587,25 +589,28 @@ fn errors_in_a_file_have_positions() {
 
 #[test]
 fn conflicting_fields_are_reported() {
-    assert_snapshot!(refused("workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @"
-    s.yaml:5:38: workloads[0].usage.cpu: give one course: steady, wave, bursts or leak
+    assert_snapshot!(refused("workloads: \
+        [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @r"
+    s.yaml:5:38: workloads[0].usage.cpu: expected exactly one of steady, wave, bursts or leak
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
       |                                      ^
     s.yaml:5:39: workloads[0].usage.cpu.wave.swing: missing, expected a quantity
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
       |                                       ^
     ");
-    assert_snapshot!(refused("workloads: [{name: web}, {name: web, budget: {}}]"), @"
-    s.yaml:5:46: workloads[1].budget: give one of the two: minAvailable or maxUnavailable: a number of pods, or a percentage
+    assert_snapshot!(refused("workloads: [{name: web}, {name: web, budget: {}}]"), @r"
+    s.yaml:5:46: workloads[1].budget: expected exactly one of minAvailable or maxUnavailable: a number of pods, or a percentage
       | workloads: [{name: web}, {name: web, budget: {}}]
       |                                              ^
     ");
-    assert_snapshot!(refused("workloads: []\nmetrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @"
+    assert_snapshot!(refused("workloads: []\nmetrics: \
+        {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @"
     s.yaml:6:42: metrics.gaps[0].until: it must be later than from
       | metrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}
       |                                          ^
     ");
-    assert_snapshot!(refused("workloads: []\npolicy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
+    assert_snapshot!(refused("workloads: []\npolicy: \
+        {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
     s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       | ^

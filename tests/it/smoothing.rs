@@ -121,7 +121,8 @@ fn after_a_start_no_pod_moves_to_a_node_of_unknown_usage() {
         [
             unknown,
             unknown,
-            "its replacement could land on n2, where cpu usage would reach 62%, above the target of 50%"
+            "its replacement could land on n2, where cpu usage would reach 62%, above the target \
+                of 50%"
         ]
     );
 }
@@ -172,8 +173,10 @@ fn a_node_is_hot_only_after_the_sustained_period() {
         [
             "n1: left alone: 1 of 3 required samples",
             "n1: left alone: 2 of 3 required samples",
-            "n1: warming: cpu 75% has been above the target 50% for 0s, and the node counts as hot after 1m",
-            "n1: warming: cpu 75% has been above the target 50% for 30s, and the node counts as hot after 1m",
+            "n1: warming: cpu 75% has been above the target 50% for 0s, and the node counts as hot \
+                after 1m",
+            "n1: warming: cpu 75% has been above the target 50% for 30s, and the node counts as \
+                hot after 1m",
             "n1: hot: cpu 75% is above the target 50%",
         ]
     );

@@ -148,10 +148,12 @@ fn the_headline_describes_the_cluster() {
         "Moving: 1 node was hot, 0 of 3 pods evicted 40s ago"
     );
     let full = "node n1\n web*7 cpu=100m uses=1 stay\nnode n2\n";
-    let stays = "Uneven: 1 node is hot, no evictions; 7 candidates rejected: its annotation prefer-no-eviction asks to stay";
+    let stays = "Uneven: 1 node is hot, no evictions; 7 candidates rejected: its annotation \
+        prefer-no-eviction asks to stay";
     assert_eq!(headline(full, EVEN, None), stays);
     let hot = "node n1\n web*7 cpu=100m uses=1\nnode n2\n api*7 cpu=100m uses=1\n";
-    let nowhere = "Uneven: 2 nodes are hot, no evictions: 2 nodes are above their targets, but no node is below its thresholds to take pods";
+    let nowhere = "Uneven: 2 nodes are hot, no evictions: 2 nodes are above their targets, but no \
+        node is below its thresholds to take pods";
     assert_eq!(headline(hot, EVEN, None), nowhere);
     let even = "node n1\n web*3 cpu=100m uses=1\nnode n2\n api*3 cpu=100m uses=1\n";
     assert_eq!(
@@ -177,7 +179,8 @@ fn the_headline_describes_the_cluster() {
     let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
     let loose =
         "node n1\n web*2 cpu=100m uses=100m\nnode n2\n api*4 cpu=1 uses=1\nbudget web allows=0";
-    let stays = "Not packed: 1 node is underused, no evictions; 2 candidates rejected: PodDisruptionBudget web allows no disruption now; and 1 other reason";
+    let stays = "Not packed: 1 node is underused, no evictions; 2 candidates rejected: \
+        PodDisruptionBudget web allows no disruption now; and 1 other reason";
     assert_eq!(headline(loose, pack, None), stays);
     assert_eq!(
         headline(even, pack, None),
@@ -311,7 +314,8 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
     for part in [
         "<th scope=\"row\">default/web-1<small>default/Deployment/web</small></th>",
         "<span class=\"done\">evicted</span>",
-        "<b>2</b> <code>disruption-budget</code> PodDisruptionBudget web allows no disruption beyond the 2 planned",
+        "<b>2</b> <code>disruption-budget</code> PodDisruptionBudget web allows no disruption \
+            beyond the 2 planned",
         "add <code>hot</code>",
         "2 recent evictions, waiting for 2 replacements",
         "waiting for the replacement",
@@ -404,7 +408,8 @@ fn the_keys_of_status_json_are_stable() {
         "error in_use name newest_sample read"
     );
     let plan = &data["plan"];
-    let expected = "at balance basis classes dry_run evicted halted kept moves nodes notes rightsizing skipped steering took_ms";
+    let expected = "at balance basis classes dry_run evicted halted kept moves nodes notes \
+        rightsizing skipped steering took_ms";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
     assert_eq!(
@@ -412,7 +417,8 @@ fn the_keys_of_status_json_are_stable() {
         "actual band class latest name pool ratios requests verdicts"
     );
     assert_eq!(keys(&plan["classes"][0]), "class nodes");
-    let of_a_move = "may_land may_land_more message namespace node outcome owner pod profile reason strategy to uid workload";
+    let of_a_move = "may_land may_land_more message namespace node outcome owner pod profile \
+        reason strategy to uid workload";
     assert_eq!(keys(&plan["moves"]["items"][0]), of_a_move);
     assert_eq!(keys(&plan["kept"][0]), "code message pods");
     assert_eq!(
@@ -509,7 +515,8 @@ const EVIL: &str = "<script>alert(1)</script>\"'&\u{202e}\u{0}\u{200f}";
 
 #[test]
 fn no_name_and_no_message_becomes_markup() {
-    let text = "node <script>n1\n web*7 cpu=100m uses=1 labels=a:<script>alert(1)</script>\nnode n2\nnode n3\nbudget web allows=2";
+    let text = "node <script>n1\n web*7 cpu=100m uses=1 labels=a:<script>alert(1)</script>\nnode \
+        n2\nnode n3\nbudget web allows=2";
     let mut status = PublishedStatus::new(parse(&format!("steering: {{taintHot: true}}\n{EVEN}")));
     let cluster = Cluster::parse(text);
     let mut plan = status.cycle(&cluster, Some(&Outcome::Refused(EVIL.to_owned())), noon());
@@ -597,7 +604,8 @@ fn no_name_and_no_message_becomes_markup() {
     assert_eq!(data["state"]["message"], format!("Waiting: {EVIL}"));
 }
 
-/// Fails if the page has markup from a name: an element, an attribute, or a character that changes the text direction.
+/// Fails if the page has markup from a name: an element, an attribute, or a character that changes
+/// the text direction.
 fn assert_harmless(page: &str) {
     let tags = tags(page);
     assert_eq!(tags.iter().filter(|(name, _)| name == "script").count(), 1);
@@ -626,7 +634,8 @@ fn assert_harmless(page: &str) {
     );
 }
 
-/// Returns the tags of a page with the names of their attributes, without the content of style and script.
+/// Returns the tags of a page with the names of their attributes, without the content of style and
+/// script.
 fn tags(page: &str) -> Vec<(String, Vec<String>)> {
     let (mut all, mut rest) = (Vec::new(), page);
     while let Some(at) = rest.find('<') {

@@ -20,7 +20,8 @@ fn hot() -> String {
     format!("steering: {{taintHot: true, maxNodes: none}}\n{EVEN}")
 }
 
-/// HighNodeUtilization of nodes at or below 20 % of requested cpu, and steering away from these nodes.
+/// HighNodeUtilization of nodes at or below 20 % of requested cpu, and steering away from these
+/// nodes.
 const EMPTYING: &str = "
 steering: {taintEmptying: true, maxNodes: none}
 evictable: {minReplicas: 1}
@@ -134,7 +135,8 @@ fn taints_left_by_an_earlier_policy_or_a_crash_are_removed() {
 
 #[test]
 fn a_steering_taint_in_another_form_is_corrected() {
-    let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m uses=1\nnode n2\nnode n3";
+    let cluster = "node n1 taint=evenkeel.io/steer=hot:NoSchedule,a=b:NoSchedule\n web*6 cpu=100m \
+        uses=1\nnode n2\nnode n3";
     assert_snapshot!(of(cluster, &hot()), @"n1 add hot: cpu 75% is above the target 50%: new pods should land elsewhere");
 }
 

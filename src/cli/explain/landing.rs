@@ -41,7 +41,8 @@ impl ExplanationText<'_> {
         self.screen.left_out(f, left_out, " nodes that can run it")
     }
 
-    /// The nodes to list, in their order. Nodes that may win and the pod's own node come before the others.
+    /// The nodes to list, in their order. Nodes that may win and the pod's own node come before the
+    /// others.
     fn shown_candidates<'n>(&self, nodes: &'n [FittingNode]) -> Vec<&'n FittingNode> {
         let (mut candidates, others): (Vec<&FittingNode>, Vec<&FittingNode>) = nodes
             .iter()

@@ -135,7 +135,8 @@ impl ExplanationText<'_> {
         self.screen.left_out(f, left_out, " pods")
     }
 
-    /// Writes the verdict on a pod and returns it. A verdict equal to the previous one is not repeated.
+    /// Writes the verdict on a pod and returns it. A verdict equal to the previous one is not
+    /// repeated.
     fn pod_verdict(
         &self,
         f: &mut fmt::Formatter<'_>,

@@ -6,7 +6,8 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// The width of a line in characters.
 const WIDEST: usize = 40;
 
-/// A sparkline from zero to the largest sample. With more samples than fit, each block is the mean of several.
+/// A sparkline from zero to the largest sample. With more samples than fit, each block is the mean
+/// of several.
 pub(super) fn line(samples: &[Amount]) -> String {
     let most = samples.iter().max().copied().unwrap_or_default();
     let each = samples.len().div_ceil(WIDEST).max(1);

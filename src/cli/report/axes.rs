@@ -1,8 +1,8 @@
 //! The axes of a chart over time, its band, and flags for events.
 //!
-//! Horizontal positions are percentages of the width, so that a chart fills any width while its texts keep their size;
-//! vertical positions are pixels. Lines need numbers for both: they are in an inner picture that is 1,000 units wide and
-//! stretched to the width.
+//! Horizontal positions are percentages of the width, so that a chart fills any width while its
+//! texts keep their size; vertical positions are pixels. Lines need numbers for both: they are in
+//! an inner picture that is 1,000 units wide and stretched to the width.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
@@ -174,7 +174,8 @@ impl ShareAxis {
         }
     }
 
-    /// The names of the edges, to be drawn above the lines: on the left, or on the right if `at_end`.
+    /// The names of the edges, to be drawn above the lines: on the left, or on the right if
+    /// `at_end`.
     pub(super) fn edge_names(&self, band: Option<Band>, at_end: bool) -> Markup {
         let (x, dx, anchor) = if at_end {
             ("100%", "-6", "end")

@@ -17,7 +17,8 @@ use super::series::{ShareKind, first, thinned};
 
 /// Shades: three for idle, two for even, four for hot.
 const SHADES: usize = 9;
-/// The most cells of one map, so that the page stays small. Time becomes coarser; rows are never left out.
+/// The most cells of one map, so that the page stays small. Time becomes coarser; rows are never
+/// left out.
 const CELLS: usize = 120_000;
 /// Lower rows have no room for names, in pixels.
 const NAMED: f64 = 9.0;
@@ -33,7 +34,8 @@ pub(super) struct HeatMap<'t> {
     pub(super) rows: &'t [&'t str],
 }
 
-/// Returns the names of the nodes: from the fullest at the start to the emptiest, then nodes that joined later.
+/// Returns the names of the nodes: from the fullest at the start to the emptiest, then nodes that
+/// joined later.
 ///
 /// The order is the same for all runs, so that they can be compared row by row.
 pub(super) fn rows<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) -> Vec<&'t str> {
@@ -116,7 +118,8 @@ impl HeatMap<'_> {
         } else {
             "heat"
         };
-        // Rows are strokes of width one along the middle of each row, so the picture starts half a row higher.
+        // Rows are strokes of width one along the middle of each row, so the picture starts half a
+        // row higher.
         let view = format!(
             "0 -0.5 {} {}",
             self.width(nodes, columns),
@@ -239,7 +242,8 @@ struct Stretch {
     to: usize,
 }
 
-/// Appends the cells of a row to the paths of their shades, one stroke for each stretch of equal shade.
+/// Appends the cells of a row to the paths of their shades, one stroke for each stretch of equal
+/// shade.
 fn strokes(row: usize, cells: impl Iterator<Item = Option<usize>>, shades: &mut [String; SHADES]) {
     let mut open: Option<Stretch> = None;
     // The `None` at the end closes the last stretch.

@@ -39,7 +39,8 @@ pub(super) struct LineChart<'t> {
 /// The CSS class of each node's colour, the same in all charts of a resource.
 pub(super) type Colours<'t> = BTreeMap<&'t str, String>;
 
-/// Assigns warm colours to nodes that were hot in any run and cool colours to the others, the fullest first.
+/// Assigns warm colours to nodes that were hot in any run and cool colours to the others, the
+/// fullest first.
 pub(super) fn colours<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str) -> Colours<'t> {
     let mut known: BTreeMap<&str, (Ratio, bool)> = BTreeMap::new();
     for trace in traces {
@@ -100,7 +101,8 @@ impl LineChart<'_> {
             (self.time.axis(height))
             (self.share.edges(self.band))
             @if let Some(band) = self.band {
-                // A halo behind hot lines, cut off at the target: only the part above the target glows.
+                // A halo behind hot lines, cut off at the target: only the part above the target
+                // glows.
                 @let hot = paths("line", lines.iter().filter(|line| line.hot));
                 (inner(self.share.y(band.high.get()), "halo", &hot))
             }
@@ -167,7 +169,8 @@ impl LineChart<'_> {
         })
     }
 
-    /// A name at the end of each line. Names keep their distance; a short stroke leads back to the line.
+    /// A name at the end of each line. Names keep their distance; a short stroke leads back to the
+    /// line.
     fn names(&self, lines: &[NodeLine<'_>]) -> Markup {
         let names: Vec<&str> = lines.iter().map(|line| line.node.name.as_str()).collect();
         let labels = node_labels(&names, 15);

@@ -8,8 +8,8 @@ use crate::simulate::trace::{Eviction, Trace};
 
 use super::axes::TimeAxis;
 
-/// Draws a mark for each eviction whose height is known: a filled circle if it helped, a cross if it did not, a ring if
-/// that is not known.
+/// Draws a mark for each eviction whose height is known: a filled circle if it helped, a cross if
+/// it did not, a ring if that is not known.
 pub(super) fn marks(
     trace: &Trace,
     time: TimeAxis,
@@ -38,7 +38,8 @@ fn mark(helped: Option<bool>, x: &str, y: &str, radius: &str, tooltip: &str) -> 
             svg class=(class) x=(x) y=(y) {
                 @if !tooltip.is_empty() { title { (tooltip) } }
                 circle r=(radius) {}
-                path d=(format!("M-{radius} -{radius}L{radius} {radius}M-{radius} {radius}L{radius} -{radius}")) {}
+                path d=(format!("M-{radius} -{radius}L{radius} {radius}M-{radius} \
+                    {radius}L{radius} -{radius}")) {}
             }
         } @else {
             circle class=(class) cx=(x) cy=(y) r=(radius) {

@@ -73,7 +73,8 @@ pub(super) fn peak(series: &RatioSeries) -> Option<Ratio> {
     series.iter().flatten().copied().max_by(|a, b| a.order(*b))
 }
 
-/// Returns at most `most` values. Each is the largest of its stretch and keeps its index, so that no peak is lost.
+/// Returns at most `most` values. Each is the largest of its stretch and keeps its index, so that
+/// no peak is lost.
 pub(super) fn thinned(series: &RatioSeries, most: usize) -> Vec<Option<(usize, Ratio)>> {
     let width = series.len().div_ceil(most.max(1)).max(1);
     series
@@ -100,7 +101,8 @@ pub(super) fn value_at(trace: &Trace, series: &RatioSeries, at: Timestamp) -> Op
     before.iter().rev().flatten().next().copied()
 }
 
-/// Returns how long nodes were above the target, summed over nodes; `None` if the resource has no band.
+/// Returns how long nodes were above the target, summed over nodes; `None` if the resource has no
+/// band.
 pub(super) fn hot_time(trace: &Trace, resource: &str) -> Option<SignedDuration> {
     let band = trace.bands.get(resource)?;
     let kind = ShareKind::of(trace.basis);

@@ -1,4 +1,5 @@
-//! The style of the report, in light, in dark and on paper, and the script that shows tooltips at once.
+//! The style of the report, in light, in dark and on paper, and the script that shows tooltips at
+//! once.
 
 use std::sync::LazyLock;
 
@@ -79,7 +80,8 @@ font-size:12.5px;line-height:1.4;white-space:pre-line;overflow-wrap:anywhere}
 .two{grid-template-columns:minmax(0,1fr)}tr,.card,.tiles div{break-inside:avoid}details::details-content{content-visibility:visible;block-size:auto}summary{display:none}}
 ";
 
-/// Shows tooltips at once, also on touch screens. Without this script the browser shows its own tooltips after a delay.
+/// Shows tooltips at once, also on touch screens. Without this script the browser shows its own
+/// tooltips after a delay.
 pub(super) const SCRIPT: &str = r"
 (function(){var tip=document.createElement('div'),of;tip.id='tip';tip.hidden=true;document.body.append(tip);
 function text(e){for(var n=e.target;n&&n.querySelector;n=n.parentNode){if(n.tip)return n.tip;

@@ -1,4 +1,5 @@
-//! Makes runs of policies with different bases comparable: their balance is recomputed from actual usage.
+//! Makes runs of policies with different bases comparable: their balance is recomputed from actual
+//! usage.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use crate::values::Ratio;
 /// The balance of a resource at each step.
 type BalanceSeries = Vec<Option<Balance>>;
 
-/// Returns the runs with their balance by actual usage, or `None` if all policies balance by the same basis.
+/// Returns the runs with their balance by actual usage, or `None` if all policies balance by the
+/// same basis.
 pub(super) fn comparable(traces: &[Trace]) -> Option<Vec<Trace>> {
     let first = traces.first()?;
     let same = traces.iter().all(|trace| trace.basis == first.basis);

@@ -286,7 +286,8 @@ pub(in crate::cli) struct Ticks {
     pub(in crate::cli) high: Option<Ratio>,
 }
 
-/// A bar that is full at 100 %: the share that stays, the share that leaves or arrives, and the bounds.
+/// A bar that is full at 100 %: the share that stays, the share that leaves or arrives, and the
+/// bounds.
 pub(in crate::cli) fn draw(before: Ratio, after: Ratio, ticks: Ticks, width: usize) -> String {
     let (before, after) = (cells(before, width), cells(after, width));
     let changed = if after < before { '░' } else { '▒' };

@@ -115,7 +115,8 @@ fn move_row(position: usize, planned: &Move) -> Vec<String> {
     ]
 }
 
-/// The reason of a move. The node is in the same line, so a hot node needs only its resource and ratio.
+/// The reason of a move. The node is in the same line, so a hot node needs only its resource and
+/// ratio.
 fn short_reason(reason: &Reason) -> String {
     match reason {
         Reason::HotNode {

@@ -27,7 +27,8 @@ impl PlanText<'_> {
         let rules = self.policy.rightsizing;
         let percentile = (rules.percentile.get() * 10_000.0).round() / 100.0;
         let note = format!(
-            "pod totals: current → recommended, p{percentile} of cpu and maximum of memory, plus {}",
+            "pod totals: current → recommended, p{percentile} of cpu and maximum of memory, plus \
+                {}",
             rules.headroom
         );
         self.screen.title(f, "Requests far from use", &note)?;

@@ -233,7 +233,7 @@ fn a_plan_with_moves() {
 
     Left alone  nodes that neither lose nor receive pods
     n4: Pod shop/odd cannot be read: spec.containers[0].resources: found "lots"
-    n3: no metrics
+    n3: no samples
 
     Moves  in this order; from → predicted node
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart  cpu 83% is above 60%
@@ -241,7 +241,7 @@ fn a_plan_with_moves() {
     Kept  pods that would help but stay, by refusal code
       2  disruption-budget  PodDisruptionBudget db allows no disruption now
                             such as shop/db-0 on n1
-      1  local-storage      its emptyDir or hostPath would be lost
+      1  local-storage      its emptyDir or hostPath data would be lost
                             shop/web-1 on n1
     --all lists each pod
 
@@ -273,7 +273,7 @@ fn a_narrow_terminal_keeps_the_figures() {
     Left alone  nodes that neither lose nor receive pods
     n4: Pod shop/odd cannot be read:
         spec.containers[0].resources: found "lots"
-    n3: no metrics
+    n3: no samples
 
     Moves  in this order; from → predicted node
       1  shop/cart-5d9c-x2x4z  n1 → n2  Deployment/cart
@@ -284,8 +284,8 @@ fn a_narrow_terminal_keeps_the_figures() {
                             disruption now
                             shop/db-0 on n1
                             shop/db-1 on n1
-      1  local-storage      its emptyDir or hostPath would be
-                            lost
+      1  local-storage      its emptyDir or hostPath data would
+                            be lost
                             shop/web-1 on n1
 
     Balance  of all nodes, before → after; less is better
@@ -303,7 +303,7 @@ fn a_narrow_terminal_keeps_the_figures() {
 
 #[test]
 fn a_plan_without_moves_is_short() {
-    insta::assert_snapshot!(text(&quiet(), 80, false), @r#"
+    insta::assert_snapshot!(text(&quiet(), 80, false), @r"
     plan for cluster.yaml: 4 nodes
 
     Nodes  by actual usage, before → after, fullest first
@@ -316,8 +316,8 @@ fn a_plan_without_moves_is_short() {
          standard deviation  fullest above mean  mean
     cpu  2%                  3%                  50%
 
-    no moves needed: no node that is weighed is above its target
-    "#);
+    no moves needed: no measured node is above its target
+    ");
 }
 
 #[test]
@@ -338,10 +338,10 @@ fn steering_taints_are_listed_before_the_moves() {
     ];
     let text = text(&Plan { steering, ..busy() }, 100, false);
     let (_, from) = text.split_once("\n\nSteering  ").unwrap();
-    insta::assert_snapshot!(from.split_once("\n\nMoves").unwrap().0, @"
+    insta::assert_snapshot!(from.split_once("\n\nMoves").unwrap().0, @r"
     PreferNoSchedule taints, so that the scheduler chooses these nodes last
-    n1   add hot  cpu 83% is above the target 60%: pods had better land elsewhere
-    n10  remove   it has cooled
+    n1   add hot  cpu 83% is above the target 60%: new pods should land elsewhere
+    n10  remove   the node has cooled
     ");
 }
 
@@ -439,7 +439,8 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&stays),
-        "1 move would relieve 1 hot node, but bring none below target: 2 pods stay because of disruption-budget"
+        "1 move would relieve 1 hot node, but bring none below target: 2 pods stay because of \
+            disruption-budget"
     );
     let stuck = Plan {
         moves: Vec::new(),

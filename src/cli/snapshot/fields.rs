@@ -1,7 +1,7 @@
 //! The fields that a snapshot keeps of each kind, and how to scramble each field.
 //!
-//! The lists name the fields to keep, so an unknown field is left out. No kept field holds free text, so
-//! none can contain an environment variable, an argument, a command or a secret.
+//! The lists name the fields to keep, so an unknown field is left out. No kept field holds free
+//! text, so none can contain an environment variable, an argument, a command or a secret.
 
 use super::rename::NameKind;
 
@@ -22,7 +22,8 @@ pub(super) enum Keep {
     Labels,
     /// Requirements on labels (`matchExpressions`).
     Expressions,
-    /// Requirements on the fields of a node (`matchFields`). Kubernetes supports only `metadata.name`.
+    /// Requirements on the fields of a node (`matchFields`). Kubernetes supports only
+    /// `metadata.name`.
     NodeFields,
     /// A taint or a toleration.
     Taint,

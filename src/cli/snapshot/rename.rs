@@ -104,7 +104,8 @@ impl NameKind {
     }
 }
 
-/// Well-known keys of labels and taints: <https://kubernetes.io/docs/reference/labels-annotations-taints/>.
+/// Well-known keys of labels and taints:
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>.
 const KEYS: [&str; 30] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
@@ -210,7 +211,8 @@ pub(super) struct ScrambledNames {
 }
 
 impl NameCollector {
-    /// Numbers the names of each kind in an order that depends on the seed. Alphabetical order would reveal something.
+    /// Numbers the names of each kind in an order that depends on the seed. Alphabetical order
+    /// would reveal something.
     pub(super) fn scramble(self, seed: u64) -> ScrambledNames {
         let mut shuffled: Vec<(NameKind, u64, String)> = self
             .names
@@ -243,7 +245,8 @@ impl Renamer for ScrambledNames {
         if real.is_empty() || kind.keeps(real) {
             return real.to_owned();
         }
-        // Every name is collected before. If one were not, a wrong name is better than the real one.
+        // Every name is collected before. If one were not, a wrong name is better than the real
+        // one.
         self.replacements
             .get(&(kind, normalised(kind, real)))
             .cloned()

@@ -165,7 +165,8 @@ mod tests {
         });
         assert_eq!(
             pods_only.await.unwrap_err().to_string(),
-            "cannot list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in API group \
+            "cannot list pods of metrics.k8s.io/v1beta1: the role must allow verb list on pods in \
+                API group \
              metrics.k8s.io (m)"
         );
         assert!(message(500).await.ends_with("of metrics.k8s.io/v1beta1: m"));

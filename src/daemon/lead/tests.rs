@@ -25,7 +25,8 @@ const LEDGER: &str = r#"{"entries":[],"resting":{"shop/Deployment/web":{"attempt
 
 type Response = (u16, String);
 
-/// A daemon that is a candidate, an empty engine, control over the election, and the requests so far.
+/// A daemon that is a candidate, an empty engine, control over the election, and the requests so
+/// far.
 struct LeadFixture {
     daemon: Daemon,
     engine: Engine,
@@ -34,7 +35,8 @@ struct LeadFixture {
 }
 
 impl LeadFixture {
-    /// Responds to requests for the ledger like this and grants each eviction. The eviction with number `last` loses the lead.
+    /// Responds to requests for the ledger like this and grants each eviction. The eviction with
+    /// number `last` loses the lead.
     async fn new(ledger: Response, last: usize) -> Self {
         let (ruler, leadership) = FakeElection::new();
         let ruler = Arc::new(Mutex::new(ruler));

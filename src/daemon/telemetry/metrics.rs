@@ -112,7 +112,8 @@ impl Metrics {
         }
     }
 
-    /// Creates the series of counters at zero. Prometheus' `increase` misses the first event of a series that starts at one.
+    /// Creates the series of counters at zero. Prometheus' `increase` misses the first event of a
+    /// series that starts at one.
     pub fn expect(&self, policy: &Policy) {
         let all = &self.all;
         for strategy in policy.strategies.iter().map(|s| s.rule.name()) {
@@ -238,7 +239,8 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
-    /// Records a successful read: its time, the newest sample of a node, and the number of kinds of skipped samples.
+    /// Records a successful read: its time, the newest sample of a node, and the number of kinds of
+    /// skipped samples.
     pub fn source_read(
         &self,
         source: &'static str,

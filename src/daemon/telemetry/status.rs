@@ -1,7 +1,8 @@
-//! The status page: the loop publishes its state after each cycle and each poll, and the server renders it as HTML or
-//! JSON on request.
+//! The status page: the loop publishes its state after each cycle and each poll, and the server
+//! renders it as HTML or JSON on request.
 //!
-//! A published state is immutable. The loop replaces it as a whole, so rendering a page never blocks the loop.
+//! A published state is immutable. The loop replaces it as a whole, so rendering a page never
+//! blocks the loop.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -26,7 +27,8 @@ mod headline;
 /// The number of past cycles that are kept: two hours of one-minute cycles.
 const REMEMBERED: usize = 120;
 
-/// The published state, shared by all clones. The default board is off: it never calls the closures that build a state.
+/// The published state, shared by all clones. The default board is off: it never calls the closures
+/// that build a state.
 #[derive(Clone, Debug, Default)]
 pub struct Board(Option<Arc<RwLock<Arc<BoardState>>>>);
 
@@ -64,7 +66,8 @@ impl Board {
         self.change(|status| status.sources = sources());
     }
 
-    /// Publishes the role of this instance. A standby instance has no plan and no ledger of its own.
+    /// Publishes the role of this instance. A standby instance has no plan and no ledger of its
+    /// own.
     pub fn part(&self, part: impl FnOnce() -> ElectionRole) {
         self.change(|status| {
             status.part = part();
@@ -104,7 +107,8 @@ impl Board {
         });
     }
 
-    /// Replaces the state. The lock is held only to read or write a pointer, and only the loop writes.
+    /// Replaces the state. The lock is held only to read or write a pointer, and only the loop
+    /// writes.
     fn change(&self, change: impl FnOnce(&mut BoardState)) {
         let Some(shared) = &self.0 else { return };
         let mut status = BoardState::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));

@@ -24,8 +24,8 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// Binds the address and creates a key and a self-signed certificate, as descheduler does. The kubelet does not verify
-    /// certificates of probes.
+    /// Binds the address and creates a key and a self-signed certificate, as descheduler does. The
+    /// kubelet does not verify certificates of probes.
     pub async fn bind(address: SocketAddr) -> io::Result<Self> {
         let generated =
             rcgen::generate_simple_self_signed(["evenkeel".to_owned(), "localhost".to_owned()]);

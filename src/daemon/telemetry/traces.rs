@@ -1,9 +1,10 @@
 //! Traces: spans of the loop's work and its duration, sent to a collector by OTLP over HTTP.
 //!
-//! Traces can neither delay a cycle nor end one. Finished spans wait in a bounded queue, another thread sends them, and
-//! spans that the collector does not take are dropped and counted.
+//! Traces can neither delay a cycle nor end one. Finished spans wait in a bounded queue, another
+//! thread sends them, and spans that the collector does not take are dropped and counted.
 //!
-//! gRPC is not supported: its exporter needs tonic, and every collector that takes gRPC also takes HTTP.
+//! gRPC is not supported: its exporter needs tonic, and every collector that takes gRPC also takes
+//! HTTP.
 
 use std::time::Duration;
 
@@ -30,7 +31,8 @@ pub mod collector;
 pub mod error;
 mod exporter;
 
-/// Time for the last spans when the program ends: a third of the 30 s that Kubernetes gives a pod to end.
+/// Time for the last spans when the program ends: a third of the 30 s that Kubernetes gives a pod
+/// to end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Default service name.
@@ -58,8 +60,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Starts to send spans, in tasks of this runtime. Fails if the CA file cannot be used; the collector is not contacted
-    /// yet.
+    /// Starts to send spans, in tasks of this runtime. Fails if the CA file cannot be used; the
+    /// collector is not contacted yet.
     pub fn start(settings: TraceSettings, runtime: Handle) -> Result<Self, TraceError> {
         let shutdown = CancellationToken::new();
         let resource = resource(&settings);
@@ -78,7 +80,8 @@ impl Traces {
         })
     }
 
-    /// Returns the layer that takes this program's spans, at any log level. Events go to the log only.
+    /// Returns the layer that takes this program's spans, at any log level. Events go to the log
+    /// only.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'s> LookupSpan<'s>,
@@ -86,7 +89,8 @@ impl Traces {
         let filter = dynamic_filter_fn(is_traced)
             .with_callsite_filter(|callsite| {
                 if may_be_traced(callsite) {
-                    // The filter asks again for each span, because the answer depends on the span's parent.
+                    // The filter asks again for each span, because the answer depends on the span's
+                    // parent.
                     tracing::subscriber::Interest::sometimes()
                 } else {
                     tracing::subscriber::Interest::never()
@@ -102,7 +106,8 @@ impl Traces {
             .with_filter(filter)
     }
 
-    /// Sends the remaining spans, for at most [`SHUTDOWN_TIMEOUT`]. This call blocks, and the runtime must still run.
+    /// Sends the remaining spans, for at most [`SHUTDOWN_TIMEOUT`]. This call blocks, and the
+    /// runtime must still run.
     pub fn stop(&self) {
         self.shutdown.cancel();
         // The exporter has logged what was lost.
@@ -134,8 +139,8 @@ fn resource(settings: &TraceSettings) -> Resource {
         .build()
 }
 
-/// Whether a span is sent: our own spans, and the kube client's requests below them. The kube client's watches have no
-/// parent and are left out.
+/// Whether a span is sent: our own spans, and the kube client's requests below them. The kube
+/// client's watches have no parent and are left out.
 fn is_traced<S>(span: &Metadata<'_>, context: &Context<'_, S>) -> bool
 where
     S: Subscriber + for<'s> LookupSpan<'s>,

@@ -1,4 +1,5 @@
-//! The balance report of a plan: the ratios of the nodes, their thresholds and targets, and how even they are.
+//! The balance report of a plan: the ratios of the nodes, their thresholds and targets, and how
+//! even they are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,7 +146,8 @@ fn weighed_pools(draft: &Draft<'_>) -> Vec<WeighedPool> {
     pools
 }
 
-/// The pools of HighNodeUtilization: its thresholds weigh its own basis, its ceilings always weigh usage.
+/// The pools of HighNodeUtilization: its thresholds weigh its own basis, its ceilings always weigh
+/// usage.
 fn emptying_pools(draft: &Draft<'_>, rule: &HighNodeUtilization) -> Vec<WeighedPool> {
     // The exact mode has no ceilings, because descheduler has none.
     let high = if draft.world.policy.exact {
@@ -213,7 +215,8 @@ impl WeighedPool {
         }
     }
 
-    /// The number of nodes above a target, or at or below every threshold; `None` if there are neither.
+    /// The number of nodes above a target, or at or below every threshold; `None` if there are
+    /// neither.
     fn outside(&self, draft: &Draft<'_>) -> Option<usize> {
         if self.low.is_empty() && self.high.is_empty() {
             return None;

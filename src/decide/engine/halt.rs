@@ -37,7 +37,8 @@ fn not_ready(policy: &Policy, snapshot: &Snapshot) -> Option<Halt> {
 }
 
 fn pending(policy: &Policy, snapshot: &Snapshot, now: Timestamp) -> Option<Halt> {
-    // A pod with scheduling gates does not wait for room. It waits for the system that set the gates, such as a job queue.
+    // A pod with scheduling gates does not wait for room. It waits for the system that set the
+    // gates, such as a job queue.
     let open = || snapshot.pods.iter().filter(|p| p.stays() && !p.gated);
     let pending = open()
         .filter(|p| p.facts().node.is_none() && now.duration_since(p.created) > PENDING_GRACE)

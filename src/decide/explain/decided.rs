@@ -16,7 +16,8 @@ pub(super) struct AllVerdicts<'w> {
     pub(super) said: Vec<Vec<StrategyVerdict>>,
     /// By strategy, its verdict about the node.
     pub(super) made: Vec<NodeVerdict>,
-    /// Each time that the first pod became a candidate: the candidate, and the draft at that moment.
+    /// Each time that the first pod became a candidate: the candidate, and the draft at that
+    /// moment.
     asked: Vec<(Candidate, Draft<'w>)>,
     /// By strategy, the first pod as its candidate, whether or not the strategy selected it.
     candidates: Vec<Candidate>,
@@ -110,10 +111,11 @@ impl<'w> AllVerdicts<'w> {
             .collect()
     }
 
-    /// The first pod as a candidate, and the draft in which the gates decide about it. `None` if there is no strategy.
+    /// The first pod as a candidate, and the draft in which the gates decide about it. `None` if
+    /// there is no strategy.
     ///
-    /// The candidate is that of the strategy that moves the pod, otherwise of one that selected it, otherwise of the
-    /// first that balances nodes, otherwise of the first.
+    /// The candidate is that of the strategy that moves the pod, otherwise of one that selected it,
+    /// otherwise of the first that balances nodes, otherwise of the first.
     pub(super) fn candidate(&self, pod: PodId) -> Option<(Candidate, &Draft<'w>)> {
         let selected_by = self
             .first_that(|verdict| matches!(verdict, PodVerdict::Moved { .. }))

@@ -187,7 +187,8 @@ fn workloads(snapshot: &Snapshot, asked: &str) -> Vec<WorkloadId> {
         .collect()
 }
 
-/// Whether a word names the kind as kubectl accepts it: in any case, in the plural, or by its short name.
+/// Whether a word names the kind as kubectl accepts it: in any case, in the plural, or by its short
+/// name.
 fn is_kind(kind: &str, word: &str) -> bool {
     const SHORT: [(&str, &str); 6] = [
         ("deploy", "deployment"),
@@ -205,7 +206,8 @@ fn is_kind(kind: &str, word: &str) -> bool {
     kind == long || long.strip_suffix('s') == Some(kind.as_str())
 }
 
-/// The error with names that begin like the given one, or otherwise differ from it by a few letters.
+/// The error with names that begin like the given one, or otherwise differ from it by a few
+/// letters.
 fn unknown(subject: &Subject, names: BTreeSet<String>, hint: Option<String>) -> NotFound {
     let asked = subject.name();
     let begins = |name: &str| {

@@ -15,7 +15,8 @@ use crate::values::Ratio;
 /// Where the scheduler would place a replacement, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplacementForecast {
-    /// Whether the scores of the pod's scheduler are known. If not, any node that can take the replacement may win.
+    /// Whether the scores of the pod's scheduler are known. If not, any node that can take the
+    /// replacement may win.
     pub scores_known: bool,
     /// The nodes that can take it, the best score first.
     pub nodes: Vec<FittingNode>,
@@ -38,7 +39,8 @@ pub struct FittingNode {
     pub score: i64,
     /// The contribution of each plugin to the score.
     pub parts: BTreeMap<&'static str, i64>,
-    /// The node's largest ratio afterwards, or why the move gains nothing. `None` in the exact mode, which does not check.
+    /// The node's largest ratio afterwards, or why the move gains nothing. `None` in the exact
+    /// mode, which does not check.
     pub gain: Option<Result<Ratio, Refusal>>,
 }
 
@@ -52,7 +54,8 @@ pub struct Misfits {
 }
 
 impl FittingNode {
-    /// Why a landing on this node gains nothing; `None` if it gains something, or in the exact mode.
+    /// Why a landing on this node gains nothing; `None` if it gains something, or in the exact
+    /// mode.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "no other refusal is about a landing"
@@ -127,7 +130,8 @@ pub(super) fn landing(candidate: &Candidate, draft: &Draft<'_>) -> ReplacementFo
         gain: gains.get(&scored.node).cloned(),
     };
     let mut nodes: Vec<FittingNode> = forecast.scored.iter().map(fit).collect();
-    // Nodes that may win come first. Another node may have a better score in the case that does not occur.
+    // Nodes that may win come first. Another node may have a better score in the case that does not
+    // occur.
     nodes.sort_by(|a, b| {
         (b.chance > Ratio::ZERO)
             .cmp(&(a.chance > Ratio::ZERO))

@@ -41,7 +41,8 @@ pub struct LoadSummary {
     pub samples: Vec<UsagePoint>,
     /// The value that decisions use; `None` if it is unknown.
     pub smoothed: Option<CpuAndMemory>,
-    /// Whether the value comes from the pod's siblings or its requests, because the pod is too new to have samples.
+    /// Whether the value comes from the pod's siblings or its requests, because the pod is too new
+    /// to have samples.
     pub estimated: bool,
     /// Why it is unknown.
     pub unknown: Option<CodedMessage>,

@@ -62,7 +62,8 @@ pub struct PodExplanation {
 pub struct GateVerdicts {
     /// The strategy.
     pub strategy: &'static str,
-    /// One verdict per gate, in order. A refusal of one gate does not keep the others from being asked.
+    /// One verdict per gate, in order. A refusal of one gate does not keep the others from being
+    /// asked.
     pub answers: Vec<GateVerdict>,
 }
 

@@ -1,4 +1,5 @@
-//! The cooldown: a replacement is not evicted again for a while, and a workload rests if its moves do not help.
+//! The cooldown: a replacement is not evicted again for a while, and a workload rests if its moves
+//! do not help.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{MOST_ENTRIES, Rest};

@@ -1,4 +1,5 @@
-//! PodDisruptionBudgets, checked in advance. The API server decides, and this check spares it the request.
+//! PodDisruptionBudgets, checked in advance. The API server decides, and this check spares it the
+//! request.
 //!
 //! The rules are those of kube-apiserver's eviction handler.
 
@@ -45,7 +46,8 @@ fn covered(pod: &Pod, id: BudgetId, draft: &Draft<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Whether the eviction of a pod that is not Ready does not use up the budget (`unhealthyPodEvictionPolicy`).
+/// Whether the eviction of a pod that is not Ready does not use up the budget
+/// (`unhealthyPodEvictionPolicy`).
 fn free_to_leave(budget: &Budget) -> bool {
     budget.always_unhealthy
         || (budget.desired > 0 && budget.healthy >= budget.desired && !budget.stale)

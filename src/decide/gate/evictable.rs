@@ -2,7 +2,8 @@
 //!
 //! The checks are those of descheduler's DefaultEvictor plugin, with three defects corrected:
 //!
-//! - The evict annotation never overrides mirror, static and terminating pods, and the value `false` protects a pod.
+//! - The evict annotation never overrides mirror, static and terminating pods, and the value
+//!   `false` protects a pod.
 //! - The priority threshold applies whether or not system-critical pods are protected.
 //! - Replicas are counted over the top controller, and only those that stay.
 //!
@@ -55,7 +56,8 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
     })
 }
 
-/// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be read.
+/// Refuses a pod whose usage is needed but unknown, or whose node has an object that could not be
+/// read.
 fn known(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let world = draft.world;
     let pod = world.snapshot.pod(candidate.pod);
@@ -181,7 +183,8 @@ fn priority(pod: &Pod, rules: &Evictable, snapshot: &Snapshot) -> Result<(), Ref
 }
 
 fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
-    // Descheduler protects a pod that the kubelet has not started yet, even if it was created long ago.
+    // Descheduler protects a pod that the kubelet has not started yet, even if it was created long
+    // ago.
     let since = pod
         .started
         .or((!draft.world.policy.exact).then_some(pod.created));
@@ -198,7 +201,8 @@ fn age(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> Result<(), Refusal> {
 
 /// Whether descheduler no longer sees a pod: a finished pod is gone as soon as it is evicted.
 ///
-/// Descheduler counts when it lists the pods of a node. PodLifeTime lists the pods of all nodes before it evicts one.
+/// Descheduler counts when it lists the pods of a node. PodLifeTime lists the pods of all nodes
+/// before it evicts one.
 fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     let snapshot = draft.world.snapshot;
     let node = |p: PodId| snapshot.pod(p).node;

@@ -13,7 +13,8 @@ use super::landing::{rules, summary};
 
 /// The node with room that is least loaded afterwards.
 ///
-/// If the strategy does not limit the destinations, the profile decides whether a node with room is required.
+/// If the strategy does not limit the destinations, the profile decides whether a node with room is
+/// required.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
     let best = match &candidate.room {
         Some(room) => best(candidate, draft, room.nodes.iter().copied())?,
@@ -22,7 +23,8 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, 
         }
         None => return Ok(Landing::default()),
     };
-    // Only those strategies of descheduler that count the remaining room expect the pod to land somewhere.
+    // Only those strategies of descheduler that count the remaining room expect the pod to land
+    // somewhere.
     let counts = candidate
         .room
         .as_ref()
@@ -93,7 +95,8 @@ fn below_ceiling(
     Ok(most)
 }
 
-/// The larger ratio of cpu and memory requests with the replacement. Without a ceiling, requests are the only basis.
+/// The larger ratio of cpu and memory requests with the replacement. Without a ceiling, requests
+/// are the only basis.
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
     let after = |resource: ResourceId| {
         let more = draft

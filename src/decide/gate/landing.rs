@@ -1,8 +1,10 @@
-//! Where the replacement will land: the scheduler is asked beforehand, and what it would answer is judged by usage.
+//! Where the replacement will land: the scheduler is asked beforehand, and what it would answer is
+//! judged by usage.
 //!
-//! kube-scheduler goes by requests, taints, affinity and spread. So the landing is foreseen by those, and then the worst
-//! of the nodes that may win has to be an improvement: not the pod's own, not hot by usage, and one of those that the
-//! strategy has in mind. How likely a bad landing may be is up to the policy; by default it may not be at all.
+//! kube-scheduler goes by requests, taints, affinity and spread. So the landing is foreseen by
+//! those, and then the worst of the nodes that may win has to be an improvement: not the pod's own,
+//! not hot by usage, and one of those that the strategy has in mind. How likely a bad landing may
+//! be is up to the policy; by default it may not be at all.
 
 use std::collections::BTreeMap;
 
@@ -55,8 +57,9 @@ struct Judged {
 }
 
 impl Judged {
-    /// With `lots` the draft is the open one, and they are the nodes for which lots were drawn: who takes the place of an
-    /// earlier pod there leaves that one the other place, so that as much is gained.
+    /// With `lots` the draft is the open one, and they are the nodes for which lots were drawn: who
+    /// takes the place of an earlier pod there leaves that one the other place, so that as much is
+    /// gained.
     fn take(
         &mut self,
         candidate: &Candidate,
@@ -200,8 +203,9 @@ fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio
     }
 }
 
-/// A node that is, or would be, hot by usage would only give the pod away again. One whose usage is not known may take pods
-/// all the same, unless it will be known in a moment: what has just been started does not act blindly.
+/// A node that is, or would be, hot by usage would only give the pod away again. One whose usage is
+/// not known may take pods all the same, unless it will be known in a moment: what has just been
+/// started does not act blindly.
 pub(super) fn stays_cool(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -231,7 +235,8 @@ pub(super) fn stays_cool(
     Ok(())
 }
 
-/// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean are left out.
+/// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean
+/// are left out.
 pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     let snapshot = draft.world.snapshot;
     let rules = draft
@@ -254,7 +259,8 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
         .collect()
 }
 
-/// By usage, what is on its way out goes on using the node until it has ended, and what is on its way here is yet to come.
+/// By usage, what is on its way out goes on using the node until it has ended, and what is on its
+/// way here is yet to come.
 fn after(
     candidate: &Candidate,
     draft: &Draft<'_>,

@@ -10,7 +10,8 @@ use super::filters::Filters;
 use super::question::Question;
 use super::{Forecast, Scored, Winner, scores};
 
-/// From so many nodes on the scheduler looks at a part of them, and at no fewer than these (`minFeasibleNodesToFind`).
+/// From so many nodes on the scheduler looks at a part of them, and at no fewer than these
+/// (`minFeasibleNodesToFind`).
 const LEAST: usize = 100;
 /// The least percentage where the size of the cluster decides (`minFeasibleNodesPercentageToFind`).
 const LEAST_PERCENTAGE: usize = 5;
@@ -109,8 +110,9 @@ fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
     winners
 }
 
-/// The chances where the scheduler goes through the nodes in this order, begins anywhere, and looks at so many that could
-/// take the pod. Nodes that joined late stand together in it, and mostly are the emptiest: whole stretches are without one.
+/// The chances where the scheduler goes through the nodes in this order, begins anywhere, and looks
+/// at so many that could take the pod. Nodes that joined late stand together in it, and mostly are
+/// the emptiest: whole stretches are without one.
 fn windows(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Vec<Winner> {
     let totals: BTreeMap<NodeId, i64> = scored.iter().map(|s| (s.node, s.total)).collect();
     let order: Vec<(NodeId, i64)> = rotation
@@ -167,7 +169,8 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
     )
 }
 
-/// How many nodes that could take the pod are enough for the scheduler (`numFeasibleNodesToFind` in its source).
+/// How many nodes that could take the pod are enough for the scheduler (`numFeasibleNodesToFind` in
+/// its source).
 fn quota(question: &Question<'_, '_>) -> usize {
     let nodes = question.draft.world.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
@@ -194,8 +197,8 @@ fn enough(nodes: usize, percentage: usize) -> usize {
         .max(LEAST)
 }
 
-/// The chances where so many nodes are looked at, which ones being a matter of chance: nodes that score alike win where no
-/// better one is looked at.
+/// The chances where so many nodes are looked at, which ones being a matter of chance: nodes that
+/// score alike win where no better one is looked at.
 fn winners(scored: &[Scored], quota: usize) -> Vec<Winner> {
     let all = scored.len();
     let mut winners = Vec::new();
@@ -297,7 +300,8 @@ mod tests {
 
     #[test]
     fn a_node_wins_where_no_better_one_is_looked_at() {
-        // Two of four are looked at: the best is among them in 3 of 6 cases, the second alone with a worse one in 2.
+        // Two of four are looked at: the best is among them in 3 of 6 cases, the second alone with
+        // a worse one in 2.
         assert_eq!(chances(&[9, 8, 7, 6], 2), [0.5, 0.333, 0.167]);
         // One of the best two is looked at in 5 of 6 cases.
         assert_eq!(chances(&[9, 9, 7, 6], 2), [0.417, 0.417, 0.167]);

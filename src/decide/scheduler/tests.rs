@@ -129,7 +129,8 @@ fn a_pod_lands_where_its_volumes_are_accessible() {
 
 #[test]
 fn a_read_write_once_pod_claim_delays_the_replacement() {
-    let claim = "- {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOncePod]}}\n";
+    let claim = "- \
+        {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOncePod]}}\n";
     let user = |name: &str, on: &str| {
         claim.to_owned()
             + &pod(

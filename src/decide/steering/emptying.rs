@@ -1,9 +1,10 @@
-//! The nodes to empty: nodes that HighNodeUtilization finds underused, if their pods have room elsewhere.
+//! The nodes to empty: nodes that HighNodeUtilization finds underused, if their pods have room
+//! elsewhere.
 //!
-//! Only room matters here, not where the scheduler would place the pods. Without the taint they might return, which is
-//! what the taint prevents. A node is skipped if a pod on it has to stay, or if cluster-autoscaler may not remove it,
-//! because half an emptied node saves nothing. An emptied node stays chosen as long as it is underused, so that it stays
-//! empty until it is removed.
+//! Only room matters here, not where the scheduler would place the pods. Without the taint they
+//! might return, which is what the taint prevents. A node is skipped if a pod on it has to stay, or
+//! if cluster-autoscaler may not remove it, because half an emptied node saves nothing. An emptied
+//! node stays chosen as long as it is underused, so that it stays empty until it is removed.
 
 use std::cmp::Reverse;
 
@@ -60,8 +61,8 @@ impl Chosen<'_> {
             if filled.contains(&source) || self.contains(source) {
                 continue;
             }
-            // Nodes in use come first, then fuller underused nodes. Nodes with the taint come last: a node that receives
-            // pods is not emptied, so the taints would wander.
+            // Nodes in use come first, then fuller underused nodes. Nodes with the taint come last:
+            // a node that receives pods is not emptied, so the taints would wander.
             let mut fuller = sources[behind + 1..].to_vec();
             fuller.retain(|n| !high_node_utilization::is_empty(now.world.snapshot, *n));
             fuller.sort_by_key(|n| has_taint(*n));
@@ -159,7 +160,8 @@ fn empty<'w>(
     Some((after, landings))
 }
 
-/// Whether a node has room for a pod, and its usage stays below the limits of this strategy and of the others.
+/// Whether a node has room for a pod, and its usage stays below the limits of this strategy and of
+/// the others.
 fn takes(
     after: &Draft<'_>,
     (position, rule): (usize, &HighNodeUtilization),
@@ -189,7 +191,8 @@ fn stays_below(
 
 /// Whether a pod may be evicted now or later.
 ///
-/// Other pods may have to wait until the replacements of earlier evictions are Ready. A node keeps its taint meanwhile.
+/// Other pods may have to wait until the replacements of earlier evictions are Ready. A node keeps
+/// its taint meanwhile.
 fn may_go(ahead: &Draft<'_>, position: usize, pod: PodId, has_taint: bool) -> bool {
     let awaits = |why: &Refusal| {
         matches!(

@@ -1,12 +1,13 @@
-//! LowNodeUtilization and HighNodeUtilization as descheduler chooses, for policies in the exact mode.
+//! LowNodeUtilization and HighNodeUtilization as descheduler chooses, for policies in the exact
+//! mode.
 //!
-//! Usage is read once. The room of all destinations together shrinks with each evicted pod. Whether one destination can
-//! take the pod is checked only if the profile asks for it (`nodeFit`). The sources are sorted as in descheduler: by
-//! the plain sum of millicores, bytes and counts, in which memory outweighs everything else. The order decides which
-//! node gets the room.
+//! Usage is read once. The room of all destinations together shrinks with each evicted pod. Whether
+//! one destination can take the pod is checked only if the profile asks for it (`nodeFit`). The
+//! sources are sorted as in descheduler: by the plain sum of millicores, bytes and counts, in which
+//! memory outweighs everything else. The order decides which node gets the room.
 //!
-//! Three defects of descheduler are not copied: how it counts tolerations, that soft taints exclude a node, and that one
-//! node without metrics ends the strategy.
+//! Three defects of descheduler are not copied: how it counts tolerations, that soft taints exclude
+//! a node, and that one node without metrics ends the strategy.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -47,7 +48,8 @@ pub(super) struct ExactUtilizationRun<'w> {
 #[derive(Debug)]
 struct SourcePool {
     basis: Basis,
-    /// Whether to evict every pod (HighNodeUtilization), or only until the source is below its targets.
+    /// Whether to evict every pod (HighNodeUtilization), or only until the source is below its
+    /// targets.
     to_the_last: bool,
     sources: VecDeque<SourceNode>,
     room: BTreeMap<ResourceId, i128>,
@@ -64,7 +66,8 @@ struct SourceNode {
 }
 
 impl ExactUtilizationRun<'_> {
-    /// Decides about a pod, given the draft in which the strategy began. The room that is left does not matter here.
+    /// Decides about a pod, given the draft in which the strategy began. The room that is left does
+    /// not matter here.
     fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<(), NotSelected> {
         let facts = draft.world.snapshot.pod(pod);
         let node = facts.node.ok_or(NotSelected::Nowhere)?;

@@ -1,6 +1,7 @@
 //! RemoveFailedPods: evicts pods in phase Failed, so that their controllers replace them.
 //!
-//! The conditions are those of descheduler's `RemoveFailedPods`: minimum age, reasons, exit codes, owner kinds.
+//! The conditions are those of descheduler's `RemoveFailedPods`: minimum age, reasons, exit codes,
+//! owner kinds.
 
 use jiff::Timestamp;
 

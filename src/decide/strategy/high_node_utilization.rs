@@ -1,12 +1,14 @@
 //! HighNodeUtilization: empties nodes below their thresholds, so that fewer nodes do the work.
 //!
-//! A node is emptied only as a whole, because half an emptied node saves nothing. Every pod must be evictable, except
-//! those that every node has, and every replacement must be expected on a node that stays. The emptiest nodes are tried
-//! first. Their pods go to nodes in use, or at least to fuller nodes. A scheduler that packs (`MostAllocated`) places
-//! replacements there. One that spreads would place them on the emptied node, which the forecast shows.
+//! A node is emptied only as a whole, because half an emptied node saves nothing. Every pod must be
+//! evictable, except those that every node has, and every replacement must be expected on a node
+//! that stays. The emptiest nodes are tried first. Their pods go to nodes in use, or at least to
+//! fuller nodes. A scheduler that packs (`MostAllocated`) places replacements there. One that
+//! spreads would place them on the emptied node, which the forecast shows.
 //!
-//! The purpose and the thresholds are those of descheduler's `HighNodeUtilization`. cluster-autoscaler removes emptied
-//! nodes: a node that it may not remove is not emptied, and a node that it is about to remove receives no pods. See
+//! The purpose and the thresholds are those of descheduler's `HighNodeUtilization`.
+//! cluster-autoscaler removes emptied nodes: a node that it may not remove is not emptied, and a
+//! node that it is about to remove receives no pods. See
 //! <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md>.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -134,7 +136,8 @@ impl SelectPods for HighNodeUtilizationRun<'_> {
     }
 }
 
-/// Why cluster-autoscaler may not remove a node, even if it has no pods but those that may not be evicted.
+/// Why cluster-autoscaler may not remove a node, even if it has no pods but those that may not be
+/// evicted.
 pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     let snapshot = draft.world.snapshot;
     if snapshot.node(node).scale_down_disabled {
@@ -148,7 +151,8 @@ pub fn unremovable(draft: &Draft<'_>, node: NodeId) -> Option<String> {
     ))
 }
 
-/// Whether a node counts as empty despite this pod: every node has such a pod, or the pod has ended or is terminating.
+/// Whether a node counts as empty despite this pod: every node has such a pod, or the pod has ended
+/// or is terminating.
 pub fn goes_with_its_node(pod: &Pod) -> bool {
     let of_the_node = pod.annotations.mirror
         || pod.annotations.static_pod

@@ -11,7 +11,8 @@ pub(super) fn importance(pod: &Pod) -> impl Ord + use<> {
     (pod.priority, pod.qos, pod.annotations.prefer_no_eviction)
 }
 
-/// Sorts the pods to evict first to the front: by importance, then the newest, then the cheapest to delete.
+/// Sorts the pods to evict first to the front: by importance, then the newest, then the cheapest to
+/// delete.
 ///
 /// The cost is the annotation `controller.kubernetes.io/pod-deletion-cost`.
 pub(super) fn eviction_order(pod: &Pod) -> impl Ord + use<> {

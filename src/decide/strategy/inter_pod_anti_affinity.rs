@@ -1,8 +1,10 @@
-//! RemovePodsViolatingInterPodAntiAffinity: separates pods whose required anti-affinity forbids one topology domain.
+//! RemovePodsViolatingInterPodAntiAffinity: separates pods whose required anti-affinity forbids one
+//! topology domain.
 //!
-//! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same topology domain. Of
-//! two pods that avoid each other only one is evicted. Descheduler's strategy of this name sets the rule; the exact mode
-//! also copies the three points in which descheduler differs, named below.
+//! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same
+//! topology domain. Of two pods that avoid each other only one is evicted. Descheduler's strategy
+//! of this name sets the rule; the exact mode also copies the three points in which descheduler
+//! differs, named below.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,14 +34,16 @@ pub(super) struct InterPodAntiAffinityRun<'w> {
     closed: ClosedNodes,
 }
 
-/// The groups of avoided pods found so far. Replicas have equal terms, which mean equal groups in one namespace.
+/// The groups of avoided pods found so far. Replicas have equal terms, which mean equal groups in
+/// one namespace.
 #[derive(Default)]
 struct Groups<'w> {
     known: BTreeMap<TermKey<'w>, usize>,
     groups: Vec<Vec<PodId>>,
 }
 
-/// The parts of a term that decide which pods it means, and the namespace of the pod that has the term.
+/// The parts of a term that decide which pods it means, and the namespace of the pod that has the
+/// term.
 type TermKey<'w> = (
     &'w Option<Selector>,
     &'w [String],
@@ -170,7 +174,8 @@ fn carrier<'w>(
     }
 }
 
-/// The pods that are compared, in the order of their namespaces: those in scope, on the nodes that are looked at.
+/// The pods that are compared, in the order of their namespaces: those in scope, on the nodes that
+/// are looked at.
 fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
     let snapshot = draft.world.snapshot;
     // Difference: for descheduler a terminating neighbour is one that stays.
@@ -187,7 +192,8 @@ fn neighbours(draft: &Draft<'_>, position: usize, scope: &Scope) -> Vec<PodId> {
 
 /// Whether a pod stays a neighbour.
 ///
-/// Difference: for descheduler a pod that another strategy evicted is still there, because it is only terminating.
+/// Difference: for descheduler a pod that another strategy evicted is still there, because it is
+/// only terminating.
 fn stays(draft: &Draft<'_>, position: usize, pod: PodId) -> bool {
     let of_another =
         |(by, _): (&Candidate, &Landing)| draft.world.policy.exact && by.strategy != position;
@@ -228,7 +234,8 @@ fn same_domain(draft: &Draft<'_>, topology_key: &str, one: NodeId, other: NodeId
     let domain = |n: NodeId| draft.world.snapshot.node(n).labels.get(topology_key);
     match (domain(one), domain(other)) {
         (Some(a), Some(b)) => a == b,
-        // Difference: for descheduler a node is one domain with itself even without the label. Not for the scheduler.
+        // Difference: for descheduler a node is one domain with itself even without the label. Not
+        // for the scheduler.
         _ => one == other && draft.world.policy.exact,
     }
 }

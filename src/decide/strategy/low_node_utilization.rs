@@ -1,9 +1,10 @@
 //! LowNodeUtilization: from nodes above a target to nodes below every threshold.
 //!
-//! A victim is the pod that brings its node below the target with the fewest evictions: the smallest that does it
-//! alone, else the one that relieves most. A pod whose leaving relieves nothing that is over is never a victim. Nor
-//! does a lesser pod go because a better one has to wait for a limit: what waits counts as leaving. Where the pods that are
-//! left cannot bring the node below its target, only those go that relieve a quarter of the excess or more.
+//! A victim is the pod that brings its node below the target with the fewest evictions: the
+//! smallest that does it alone, else the one that relieves most. A pod whose leaving relieves
+//! nothing that is over is never a victim. Nor does a lesser pod go because a better one has to
+//! wait for a limit: what waits counts as leaving. Where the pods that are left cannot bring the
+//! node below its target, only those go that relieve a quarter of the excess or more.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -222,7 +223,8 @@ impl Running {
                 .filter_map(|p| self.relief(draft, *p, by))
                 .sum::<Amount>()
         };
-        // Small pods go where together they can finish the job, not where they only make the plan longer.
+        // Small pods go where together they can finish the job, not where they only make the plan
+        // longer.
         let can_finish = over.iter().all(|by| all(by) >= by.amount);
         let worth = |p: PodId, by: &Excess| {
             self.relief(draft, p, by)
@@ -243,8 +245,8 @@ impl Running {
             .map(|weight| weight.min(by.amount))
     }
 
-    /// How well the pod's weight matches the excess, then whom it hurts least; the least is asked for first. `None`
-    /// where its leaving relieves nothing.
+    /// How well the pod's weight matches the excess, then whom it hurts least; the least is asked
+    /// for first. `None` where its leaving relieves nothing.
     fn rank(
         &self,
         draft: &Draft<'_>,
@@ -292,7 +294,8 @@ impl Running {
 
 const NAME: &str = "LowNodeUtilization";
 
-/// The least share of a node's excess that a pod should relieve where the node cannot be brought below its target.
+/// The least share of a node's excess that a pod should relieve where the node cannot be brought
+/// below its target.
 const WORTHWHILE: Ratio = Ratio::QUARTER;
 
 /// Whole percents: pods that match about as well are told apart by whom it hurts least.
@@ -325,7 +328,8 @@ pub struct Above {
     pub mark: Ratio,
 }
 
-/// The nodes above this share of a target of the rule, each with the resource that is furthest above it.
+/// The nodes above this share of a target of the rule, each with the resource that is furthest
+/// above it.
 pub fn above_share(
     draft: &Draft<'_>,
     rule: &LowNodeUtilization,

@@ -1,8 +1,9 @@
 //! RemovePodsViolatingNodeAffinity: evicts pods whose node does not match their node affinity.
 //!
-//! Required affinity: the pod's own node does not match, and the gates check that another node can take the pod.
-//! Preferred affinity: a node with a higher weight exists, and only such a node counts as destination. Without that
-//! condition a pod would be evicted again and again in favour of a node that is full (descheduler issue 1707).
+//! Required affinity: the pod's own node does not match, and the gates check that another node can
+//! take the pod. Preferred affinity: a node with a higher weight exists, and only such a node
+//! counts as destination. Without that condition a pod would be evicted again and again in favour
+//! of a node that is full (descheduler issue 1707).
 
 use std::rc::Rc;
 
@@ -72,7 +73,8 @@ impl JudgePod for NodeAffinityRule<'_> {
         })
     }
 
-    /// All pods of the first kind of affinity that the policy names come before those of the second.
+    /// All pods of the first kind of affinity that the policy names come before those of the
+    /// second.
     fn sort(&self, _draft: &Draft<'_>, selected: &mut Vec<(PodId, Selected)>) {
         let kind_of = |reason: &Reason| {
             if *reason == Reason::WrongNode {
@@ -93,7 +95,8 @@ fn has_affinity(pod: &Pod, kind: AffinityKind) -> bool {
     }
 }
 
-/// Whether the pod's own node does not match. A node selector alone is no affinity, but counts together with one.
+/// Whether the pod's own node does not match. A node selector alone is no affinity, but counts
+/// together with one.
 fn required(draft: &Draft<'_>, node: NodeId, pod: &Pod) -> bool {
     pod.required_nodes.is_some() && !scheduler::admits(pod, draft.world.snapshot.node(node))
 }

@@ -1,7 +1,7 @@
 //! RemovePodsViolatingNodeTaints: evicts pods from nodes with a taint that they do not tolerate.
 //!
-//! Only the effects `NoSchedule` and, on request, `PreferNoSchedule` count, as in descheduler. Kubernetes itself evicts
-//! pods because of `NoExecute`.
+//! Only the effects `NoSchedule` and, on request, `PreferNoSchedule` count, as in descheduler.
+//! Kubernetes itself evicts pods because of `NoExecute`.
 
 use crate::decide::draft::Draft;
 use crate::decide::scheduler;

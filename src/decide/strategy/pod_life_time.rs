@@ -1,4 +1,5 @@
-//! PodLifeTime: evicts pods that are too old or stuck in a state, the oldest first, on all nodes together.
+//! PodLifeTime: evicts pods that are too old or stuck in a state, the oldest first, on all nodes
+//! together.
 //!
 //! The conditions are those of descheduler's `PodLifeTime`. All that the policy sets must hold.
 
@@ -134,7 +135,8 @@ fn equals(wanted: Option<&String>, value: &String) -> bool {
     wanted.is_none_or(|w| w == value)
 }
 
-/// Whether a condition has held this long. Without a transition time its duration is unknown, so it has not.
+/// Whether a condition has held this long. Without a transition time its duration is unknown, so it
+/// has not.
 fn lasts(condition: &Condition, least: SignedDuration, now: Timestamp) -> bool {
     let since = condition.since;
     since.is_some_and(|since| now.duration_since(since) >= least)

@@ -1,10 +1,11 @@
 //! RemoveDuplicates: spreads equal pods of one owner over the nodes that may take them.
 //!
-//! Pods are equal if they have the same owners and the same images. No node keeps more of them than the average over
-//! the nodes that may take them, rounded up. The least important pods go. A pod with several owners goes only once.
+//! Pods are equal if they have the same owners and the same images. No node keeps more of them than
+//! the average over the nodes that may take them, rounded up. The least important pods go. A pod
+//! with several owners goes only once.
 //!
-//! The rule is that of descheduler's `RemoveDuplicates`. The exact mode also copies two details: pods that may not be
-//! evicted are not counted, and a replacement may land on any node.
+//! The rule is that of descheduler's `RemoveDuplicates`. The exact mode also copies two details:
+//! pods that may not be evicted are not counted, and a replacement may land on any node.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -219,8 +220,8 @@ fn duplicates(
     equals: BTreeMap<Vec<GroupKey<'_>>, Vec<PodId>>,
 ) -> Vec<PodId> {
     let rank = |p: &PodId| {
-        // Pods that may not go come first, so that they are among those that stay. That includes moved pods that have
-        // not landed here yet.
+        // Pods that may not go come first, so that they are among those that stay. That includes
+        // moved pods that have not landed here yet.
         let may_go = !draft.moves(*p) && gate::evictable(*p, position, draft).is_ok();
         (
             may_go,

@@ -22,7 +22,8 @@ pub struct StrategyRun<'t, 'w> {
 #[derive(Debug)]
 pub struct FinishedRun<'w>(Box<dyn SelectPods + 'w>);
 
-/// Runs the strategy at a position of the policy: each candidate is accepted or refused in the draft.
+/// Runs the strategy at a position of the policy: each candidate is accepted or refused in the
+/// draft.
 ///
 /// `on_candidate` is called before the gates decide about a candidate.
 pub fn run<'w>(
@@ -59,7 +60,8 @@ impl FinishedRun<'_> {
         self.0.candidate(run, pod)
     }
 
-    /// A node's ratios beside the strategy's thresholds when it began; empty if the strategy does not weigh the node.
+    /// A node's ratios beside the strategy's thresholds when it began; empty if the strategy does
+    /// not weigh the node.
     pub fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
         self.0.levels(run, node)
     }
@@ -83,8 +85,8 @@ impl StrategyRun<'_, '_> {
         })
     }
 
-    /// Why a selected pod did not become a candidate: a refusal of another pod ended the strategy for the node or for
-    /// the cycle, or other pods were chosen.
+    /// Why a selected pod did not become a candidate: a refusal of another pod ended the strategy
+    /// for the node or for the cycle, or other pods were chosen.
     pub(super) fn late(&self, pod: PodId) -> NotSelected {
         let snapshot = self.after.world.snapshot;
         let node = snapshot.pod(pod).node;

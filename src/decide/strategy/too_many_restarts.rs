@@ -1,7 +1,8 @@
-//! RemovePodsHavingTooManyRestarts: evicts pods that keep restarting, because another node may suit them better.
+//! RemovePodsHavingTooManyRestarts: evicts pods that keep restarting, because another node may suit
+//! them better.
 //!
-//! Restarts are summed over the containers of a pod, as in descheduler. On each node, the pods with the most restarts
-//! go first.
+//! Restarts are summed over the containers of a pod, as in descheduler. On each node, the pods with
+//! the most restarts go first.
 
 use std::cmp::Reverse;
 
@@ -53,7 +54,8 @@ impl TooManyRestarts {
         counts.sum()
     }
 
-    /// Whether the pod, or a container, is in a state that the policy lists. An empty list admits every state.
+    /// Whether the pod, or a container, is in a state that the policy lists. An empty list admits
+    /// every state.
     fn in_state(&self, pod: &Pod) -> bool {
         let waiting = containers(pod, self.added_roles()).filter_map(|c| c.waiting.as_deref());
         let mut states = waiting.chain([pod.phase.name()]);

@@ -1,9 +1,11 @@
-//! RemovePodsViolatingTopologySpreadConstraint: evicts pods whose topology spread constraint is violated.
+//! RemovePodsViolatingTopologySpreadConstraint: evicts pods whose topology spread constraint is
+//! violated.
 //!
-//! One pod at a time goes from the fullest topology domain to the emptiest one that can take it, the least important
-//! first, until no domain has more than `maxSkew` pods above the minimum. Pods and domains are counted as
-//! kube-scheduler's PodTopologySpread plugin counts them, `minDomains` included. The exact mode uses the calculation of
-//! descheduler's strategy of this name instead, see `exact`.
+//! One pod at a time goes from the fullest topology domain to the emptiest one that can take it,
+//! the least important first, until no domain has more than `maxSkew` pods above the minimum. Pods
+//! and domains are counted as kube-scheduler's PodTopologySpread plugin counts them, `minDomains`
+//! included. The exact mode uses the calculation of descheduler's strategy of this name instead,
+//! see `exact`.
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -282,8 +284,9 @@ fn sort_for_eviction(
     pods.retain(|p| rule.scope.admits(snapshot.pod(*p)) && !draft.moves(*p));
     pods.sort_by_cached_key(|p| {
         let pod = snapshot.pod(*p);
-        // Pods that the gate refuses come last of all, but they do come, so that the plan can say why they stay. Pods
-        // that ask for certain nodes have fewer destinations, so they go after the others.
+        // Pods that the gate refuses come last of all, but they do come, so that the plan can say
+        // why they stay. Pods that ask for certain nodes have fewer destinations, so they go after
+        // the others.
         (
             gate::evictable(*p, position, draft).is_ok(),
             !prefers_nodes(pod),

@@ -10,8 +10,8 @@ use super::PlacementCause;
 
 /// A gate's reason for keeping a pod where it is.
 ///
-/// [`Refusal::code`] is stable and meant for machines. The `Display` sentence is meant for people and
-/// may be reworded.
+/// [`Refusal::code`] is stable and meant for machines. The `Display` sentence is meant for people
+/// and may be reworded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The pod mirrors a static pod in the API server.

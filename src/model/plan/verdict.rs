@@ -35,7 +35,8 @@ pub enum Class {
     },
     /// Above a target, but not for long enough.
     #[error(
-        "warming: {resource} {ratio} has been above the target {target} for {}, and the node counts \
+        "warming: {resource} {ratio} has been above the target {target} for {}, and the node \
+            counts \
          as hot after {}",
         short(*.since),
         short(*.sustained_for)

@@ -313,7 +313,8 @@ fn always_unhealthy(policy: Option<&str>) -> Result<bool, Wrong> {
         Some("AlwaysAllow") => Ok(true),
         None | Some("" | "IfHealthyBudget") => Ok(false),
         Some(other) => Err(format!(
-            "spec.unhealthyPodEvictionPolicy: found {other:?}, expected IfHealthyBudget or AlwaysAllow"
+            "spec.unhealthyPodEvictionPolicy: found {other:?}, expected IfHealthyBudget or \
+                AlwaysAllow"
         )),
     }
 }
@@ -551,7 +552,8 @@ mod tests {
         );
         assert_eq!(
             taint.why,
-            "spec.taints[0].effect: found \"Never\", expected NoSchedule, PreferNoSchedule or NoExecute"
+            "spec.taints[0].effect: found \"Never\", expected NoSchedule, PreferNoSchedule or \
+                NoExecute"
         );
         assert_eq!(
             why_not("{apiVersion: v1, kind: Namespace, metadata: {}}").why,

@@ -44,14 +44,15 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
     };
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
     if bounded && !evictable.protected.system_critical {
-        let sentence = "the threshold applies although system-critical pods may be evicted; descheduler would ignore it";
+        let sentence = "the threshold applies although system-critical pods may be evicted; \
+            descheduler would ignore it";
         f.warn(Code::Ignored, "priorityThreshold", sentence);
     }
     evictable
 }
 
-/// The age that descheduler really requires: with any minimum, even zero, it also requires that the pod has started.
-/// The shortest duration requires the same.
+/// The age that descheduler really requires: with any minimum, even zero, it also requires that the
+/// pod has started. The shortest duration requires the same.
 fn started(least: SignedDuration) -> SignedDuration {
     least.max(SignedDuration::from_nanos(1))
 }
@@ -201,7 +202,8 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
     let new = f.field("podProtections").section(protection_lists);
     let lists = !new.disabled.is_empty() || !new.extra.is_empty();
     if lists && old.any() {
-        let sentence = "the lists of podProtections and the evict… and ignore… fields exclude each other; keep one of them";
+        let sentence = "the lists of podProtections and the evict… and ignore… fields exclude each \
+            other; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
     let protected = if lists {

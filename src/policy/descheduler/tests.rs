@@ -23,14 +23,17 @@ fn profile(text: &str) -> Result<Policy, String> {
 /// A policy that runs one plugin with these arguments.
 fn plugin(point: &str, name: &str, args: &str) -> Result<Policy, String> {
     profile(&format!(
-        "pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: {{{point}: {{enabled: [{name}]}}}}"
+        "pluginConfig: [{{name: {name}, args: {args}}}]\nplugins: \
+            {{{point}: {{enabled: [{name}]}}}}"
     ))
 }
 
 /// A policy with these arguments of DefaultEvictor.
 fn evictor(args: &str) -> Result<Policy, String> {
     profile(&format!(
-        "pluginConfig: [{{name: RemoveDuplicates}}, {{name: DefaultEvictor, args: {args}}}]\nplugins: {{balance: {{enabled: [RemoveDuplicates]}}}}"
+        "pluginConfig: [{{name: RemoveDuplicates}}, \
+            {{name: DefaultEvictor, args: {args}}}]\nplugins: \
+            {{balance: {{enabled: [RemoveDuplicates]}}}}"
     ))
 }
 
@@ -209,7 +212,8 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
 
 #[test]
 fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
-    assert_snapshot!(first(parse("apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictPerNod: 1\nprofiles: []")), @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, metricsProviders, profiles");
+    assert_snapshot!(first(parse("apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictPerNod: \
+        1\nprofiles: []")), @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, metricsProviders, profiles");
     assert!(
         first(profile("plugins: {Deschedule: {enabled: []}}"))
             .contains("did you mean `deschedule`?")
@@ -486,8 +490,11 @@ fn the_old_format_is_refused_where_it_makes_no_sense() {
             .contains("nodeResourceUtilizationThresholds: missing")
     );
     assert!(
-        strategy("RemoveDuplicates: {enabled: true, params: {thresholdPriority: 1, thresholdPriorityClassName: a}}")
-            .is_err()
+        strategy(
+            "RemoveDuplicates: \
+            {enabled: true, params: {thresholdPriority: 1, thresholdPriorityClassName: a}}"
+        )
+        .is_err()
     );
     assert!(
         first(strategy(

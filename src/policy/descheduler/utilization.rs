@@ -13,9 +13,11 @@ pub(super) enum MetricsSource {
     Prometheus,
 }
 
-/// A query of descheduler returns a share of each node. It names no resource, so the share of a pod is unknown.
+/// A query of descheduler returns a share of each node. It names no resource, so the share of a pod
+/// is unknown.
 const RATIO: &str = "a query for one ratio per node does not show what moving a pod would change; \
-    use KubernetesMetrics, or a native policy with `usage: {source: prometheus, prometheus: {url: …}}` and thresholds \
+    use KubernetesMetrics, or a native policy with `usage: \
+    {source: prometheus, prometheus: {url: …}}` and thresholds \
     for cpu and memory";
 
 const SOURCES: [(&str, MetricsSource); 2] = [
@@ -29,7 +31,8 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
         .field("metricsCollector")
         .section(|f| f.field("enabled").bool().unwrap_or(false));
     if f.has("metricsCollector") {
-        let sentence = "deprecated but still in effect; descheduler has replaced this by metricsProviders: [{source: KubernetesMetrics}]";
+        let sentence = "deprecated but still in effect; descheduler has replaced this by \
+            metricsProviders: [{source: KubernetesMetrics}]";
         f.warn(Code::Deprecated, "metricsCollector", sentence);
     }
     let mut found: Vec<MetricsSource> = Vec::new();
@@ -55,7 +58,8 @@ pub(super) fn sources(f: &mut Fields<'_, '_>) -> Vec<MetricsSource> {
             })
         });
     if collector && found.contains(&MetricsSource::Metrics) {
-        let sentence = "metricsCollector and the provider KubernetesMetrics exclude each other; keep the provider";
+        let sentence = "metricsCollector and the provider KubernetesMetrics exclude each other; \
+            keep the provider";
         f.complain(Code::Conflict, "metricsCollector", sentence);
     }
     if found.contains(&MetricsSource::Prometheus) {

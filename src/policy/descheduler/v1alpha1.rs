@@ -1,7 +1,8 @@
-//! `descheduler/v1alpha1`, which descheduler read up to v0.30: a map of strategies, each with parameters.
+//! `descheduler/v1alpha1`, which descheduler read up to v0.30: a map of strategies, each with
+//! parameters.
 //!
-//! Each enabled strategy becomes a profile, in the order of the file. Parameters are also read from the places where
-//! older versions kept them.
+//! Each enabled strategy becomes a profile, in the order of the file. Parameters are also read from
+//! the places where older versions kept them.
 
 use super::super::arguments;
 use super::super::plugin::Plugin;

@@ -21,7 +21,8 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
         top.grace_period = f.field("gracePeriodSeconds").seconds();
         if f.field("evictionFailureEventNotification").bool() == Some(true) {
             let sentence =
-                "no effect: evenkeel reports failed evictions in its log and metrics, not as events";
+                "no effect: evenkeel reports failed evictions in its log and metrics, not as \
+                    events";
             f.warn(Code::Ignored, "evictionFailureEventNotification", sentence);
         }
         let sources = utilization::sources(f);
@@ -148,7 +149,8 @@ fn config(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Option<PluginCon
     })
 }
 
-/// Reads arguments that may have an apiVersion and a kind, as Kubernetes objects do. descheduler ignores both.
+/// Reads arguments that may have an apiVersion and a kind, as Kubernetes objects do. descheduler
+/// ignores both.
 fn typed<T>(f: &mut Fields<'_, '_>, read: impl FnOnce(&mut Fields<'_, '_>) -> T) -> T {
     let arguments = read(f);
     f.field("apiVersion").name();

@@ -1,6 +1,7 @@
 //! The JSON Schema of native policies.
 //!
-//! It accepts every value that the reader accepts in its documented form. It does not compare fields with each other.
+//! It accepts every value that the reader accepts in its documented form. It does not compare
+//! fields with each other.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::wrapped;
 use crate::policy::Policy;
 
-/// Compares a generated file with the one in the repository; with `UPDATE_GENERATED=1`, writes it instead.
+/// Compares a generated file with the one in the repository; with `UPDATE_GENERATED=1`, writes it
+/// instead.
 fn check(path: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     if std::env::var_os("UPDATE_GENERATED").is_some() {

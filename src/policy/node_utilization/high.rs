@@ -69,7 +69,8 @@ pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
         .always_written();
     let section = emptying(section).field(
         "ceilings",
-        "No node is filled above this by its actual usage, whatever `basis` is, nor above a target of \
+        "No node is filled above this by its actual usage, whatever `basis` is, nor above a target \
+            of \
          lowNodeUtilization, which would empty it again. Only cpu and memory.",
         thresholds(),
         |r| &mut r.ceilings,

@@ -72,7 +72,8 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field(
             "basis",
-            "The usage that this strategy compares; the default is `basis` above. Resources other than cpu and memory are always \
+            "The usage that this strategy compares; the default is `basis` above. Resources other \
+                than cpu and memory are always \
              compared by requests, because their usage is not measured.",
             choice(&BASES_AGAIN),
             |r| &mut r.basis,
@@ -80,8 +81,10 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
         .always_written()
         .field(
             "thresholds",
-            "A node at or below all of these is underused and may receive pods. There is no default. Resources are \
-             cpu, memory, pods, ephemeral-storage, hugepages-2Mi and similar ones, and extended resources such as \
+            "A node at or below all of these is underused and may receive pods. There is no \
+                default. Resources are \
+             cpu, memory, pods, ephemeral-storage, hugepages-2Mi and similar ones, and extended \
+             resources such as \
              nvidia.com/gpu.",
             levels(),
             |r| &mut r.bounds.low,
@@ -89,14 +92,16 @@ fn low_thresholds(section: Section<LowArguments>) -> Section<LowArguments> {
         .shown_as("{cpu: 30%, memory: 40%}")
         .field(
             "targetThresholds",
-            "A node above any of these is hot and gives pods. The same resources, and none below its threshold.",
+            "A node above any of these is hot and gives pods. The same resources, and none below \
+                its threshold.",
             levels(),
             |r| &mut r.bounds.high,
         )
         .shown_as("{cpu: 60%, memory: 70%}")
         .field(
             "useDeviationThresholds",
-            "Read thresholds and targets as distances from the mean of the nodes: a node is underused below the mean \
+            "Read thresholds and targets as distances from the mean of the nodes: a node is \
+                underused below the mean \
              minus the threshold, and hot above the mean plus the target.",
             boolean(),
             |r| &mut r.deviation,
@@ -113,7 +118,8 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
         )
         .field(
             "sustainedFor",
-            "A node is hot only after it has been above a target for this long. No effect on requests, which do not \
+            "A node is hot only after it has been above a target for this long. No effect on \
+                requests, which do not \
              fluctuate.",
             duration(SignedDuration::ZERO),
             |r| &mut r.sustained_for,
@@ -124,20 +130,24 @@ fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field(
             "nodeSelector",
-            "The nodes that the thresholds above are for. An empty selector means all nodes that are in no pool below.",
+            "The nodes that the thresholds above are for. An empty selector means all nodes that \
+                are in no pool below.",
             selector(),
             |r| &mut r.selector,
         )
         .sections(
             "nodePools",
-            "Groups of nodes that are balanced separately. A node belongs to the first pool that selects it. A pool \
-             needs a name and a nodeSelector. It takes missing thresholds and targets from above. Without thresholds \
+            "Groups of nodes that are balanced separately. A node belongs to the first pool that \
+                selects it. A pool \
+             needs a name and a nodeSelector. It takes missing thresholds and targets from above. \
+             Without thresholds \
              above, nodes in no pool are left alone.",
             "node pools",
             pool(),
             |r| &mut r.pools,
         )
-        .off("\n- {name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 50%}, targetThresholds: {nvidia.com/gpu: 90%}}")
+        .off("\n- \
+            {name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 50%}, targetThresholds: {nvidia.com/gpu: 90%}}")
 }
 
 fn low_scope(section: Section<LowArguments>) -> Section<LowArguments> {
@@ -216,7 +226,8 @@ fn check_low(f: &mut Fields<'_, '_>, low: &mut LowArguments) {
     }
 }
 
-/// Checks a pool, and fills in the thresholds that it inherits. `names` are those of the pools before it.
+/// Checks a pool, and fills in the thresholds that it inherits. `names` are those of the pools
+/// before it.
 fn check_pool(
     f: &mut Fields<'_, '_>,
     pool: &mut PoolArguments,
@@ -244,7 +255,8 @@ fn check_pool(
         }
         return compare(f, &pool.bounds, deviation, &place);
     };
-    // A field that is written but invalid is not replaced, because the comparison would report it again.
+    // A field that is written but invalid is not replaced, because the comparison would report it
+    // again.
     if !low_written {
         pool.bounds.low.clone_from(&inherited.low);
     }

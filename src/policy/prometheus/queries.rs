@@ -7,14 +7,16 @@ use crate::policy::kind::{Kind, text};
 use crate::policy::read::Spot;
 use crate::policy::section::Section;
 
-/// One PromQL query each for all nodes or all pods. `$range` and `$matchers` are replaced before a query is sent.
+/// One PromQL query each for all nodes or all pods. `$range` and `$matchers` are replaced before a
+/// query is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queries {
     /// Cores in use, by node.
     pub node_cpu: String,
     /// Bytes of working set, by node.
     pub node_memory: String,
-    /// When the values of a node were measured, in Unix seconds; with `None`, the time of the query.
+    /// When the values of a node were measured, in Unix seconds; with `None`, the time of the
+    /// query.
     pub node_time: Option<String>,
     /// Cores in use, by namespace and pod.
     pub pod_cpu: String,
@@ -24,10 +26,10 @@ pub struct Queries {
     pub pod_time: Option<String>,
 }
 
-/// The default queries prefer the metrics of the kubelet, then those of cAdvisor, then those of node-exporter:
-/// kube-prometheus-stack keeps only these. `or on()` takes the next metric only where the one before has no series at
-/// all, so that no node is counted twice. `irate` compares the last two scrapes: it does not lag behind, and it does not
-/// report a new pod as idle.
+/// The default queries prefer the metrics of the kubelet, then those of cAdvisor, then those of
+/// node-exporter: kube-prometheus-stack keeps only these. `or on()` takes the next metric only
+/// where the one before has no series at all, so that no node is counted twice. `irate` compares
+/// the last two scrapes: it does not lag behind, and it does not report a new pod as idle.
 impl Default for Queries {
     fn default() -> Self {
         let one_of = |parts: &[&str]| parts.join(" or on() ");
@@ -36,24 +38,30 @@ impl Default for Queries {
         let each = "by (cluster, node, instance, namespace, pod, container)";
         Queries {
             node_cpu: one_of(&[
-                "max by (cluster, node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
+                "max by (cluster, node, instance) \
+                    (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
                 r#"max by (cluster, node, instance) (irate(container_cpu_usage_seconds_total{id="/",$matchers}[$range]))"#,
-                "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
+                "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) \
+                    (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
             ]),
             node_memory: one_of(&[
                 "max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})",
                 r#"max by (cluster, node, instance) (container_memory_working_set_bytes{id="/",$matchers})"#,
-                "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - node_memory_MemAvailable_bytes{$matchers})",
+                "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - \
+                    node_memory_MemAvailable_bytes{$matchers})",
             ]),
             node_time: Some(one_of(&[
-                "max by (cluster, node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))",
+                "max by (cluster, node, instance) \
+                    (timestamp(node_cpu_usage_seconds_total{$matchers}))",
                 r#"max by (cluster, node, instance) (timestamp(container_cpu_usage_seconds_total{id="/",$matchers}))"#,
-                "max by (cluster, node, instance) (timestamp(node_memory_MemTotal_bytes{$matchers}))",
+                "max by (cluster, node, instance) \
+                    (timestamp(node_memory_MemTotal_bytes{$matchers}))",
             ])),
             pod_cpu: one_of(&[
                 &format!("max {by} (irate(pod_cpu_usage_seconds_total{{$matchers}}[$range]))"),
                 &format!(
-                    "sum {by} (max {each} (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
+                    "sum {by} (max {each} \
+                        (irate(container_cpu_usage_seconds_total{{{container}}}[$range])))"
                 ),
             ]),
             pod_memory: one_of(&[
@@ -71,15 +79,25 @@ impl Default for Queries {
 }
 
 /// The description of the queries for operators.
-pub(super) const HELP: &str = "One PromQL query each for all nodes or all pods. Queries for nodes need one of `nodeLabels`; queries for pods need \
-     the labels namespace and pod, and should also have one of `nodeLabels`. The defaults begin as shown. If the kubelet's \
-     metrics are missing, the defaults use those of cAdvisor, and finally, for nodes, those of node-exporter.\n\
-     Prometheus can also do the smoothing, over more time than `window`. Set averagedOver to match:\n\
-     \u{20} podCpu: 'max by (cluster, node, instance, namespace, pod) (quantile_over_time(0.95, rate(pod_cpu_usage_seconds_total[5m])[1h:1m]))'\n\
-     Queries can also count what pods would use in addition to what they get, by the pressure (PSI) that cAdvisor \
+pub(super) const HELP: &str = "One PromQL query each for all nodes or all pods. Queries for nodes \
+    need one of `nodeLabels`; queries for pods need \
+     the labels namespace and pod, and should also have one of `nodeLabels`. The defaults begin as \
+     shown. If the kubelet's \
+     metrics are missing, the defaults use those of cAdvisor, and finally, for nodes, those of \
+     node-exporter.\n\
+     Prometheus can also do the smoothing, over more time than `window`. Set averagedOver to \
+     match:\n\
+     \u{20} podCpu: 'max by (cluster, node, instance, namespace, pod) (quantile_over_time(0.95, \
+     rate(pod_cpu_usage_seconds_total[5m])[1h:1m]))'\n\
+     Queries can also count what pods would use in addition to what they get, by the pressure \
+     (PSI) that cAdvisor \
      reports. For pods and for nodes:\n\
-     \u{20} nodeCpu: 'max by (cluster, node, instance) (irate(container_cpu_usage_seconds_total{id=\"/\"}[$range]) + irate(container_pressure_cpu_waiting_seconds_total{id=\"/\"}[$range]))'\n\
-     \u{20} podCpu: 'sum by (cluster, node, instance, namespace, pod) (irate(container_cpu_usage_seconds_total{container!=\"\"}[$range]) + irate(container_pressure_cpu_waiting_seconds_total{container!=\"\"}[$range]))'";
+     \u{20} nodeCpu: 'max by (cluster, node, instance) \
+     (irate(container_cpu_usage_seconds_total{id=\"/\"}[$range]) + \
+     irate(container_pressure_cpu_waiting_seconds_total{id=\"/\"}[$range]))'\n\
+     \u{20} podCpu: 'sum by (cluster, node, instance, namespace, pod) \
+     (irate(container_cpu_usage_seconds_total{container!=\"\"}[$range]) + \
+     irate(container_pressure_cpu_waiting_seconds_total{container!=\"\"}[$range]))'";
 
 /// Declares `usage.prometheus.queries`.
 pub(super) fn queries() -> Section<Queries> {
@@ -88,27 +106,52 @@ pub(super) fn queries() -> Section<Queries> {
 
 fn of_nodes(section: Section<Queries>) -> Section<Queries> {
     section
-        .field("nodeCpu", "Cores in use, by node.", text(), |q| &mut q.node_cpu)
-        .off("'max by (cluster, node, instance) (irate(node_cpu_usage_seconds_total{$matchers}[$range]))'")
-        .field("nodeMemory", "Bytes of working set, by node.", text(), |q| &mut q.node_memory)
+        .field("nodeCpu", "Cores in use, by node.", text(), |q| {
+            &mut q.node_cpu
+        })
+        .off(
+            "'max by (cluster, node, instance) \
+            (irate(node_cpu_usage_seconds_total{$matchers}[$range]))'",
+        )
+        .field(
+            "nodeMemory",
+            "Bytes of working set, by node.",
+            text(),
+            |q| &mut q.node_memory,
+        )
         .off("'max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})'")
         .field(
             "nodeTime",
-            "When the values of a node were measured, in Unix seconds. Stale values are recognised by it. With `none`, \
-             all values count as measured at the time of the query, and a value that Prometheus last received five \
+            "When the values of a node were measured, in Unix seconds. Stale values are recognised \
+                by it. With `none`, \
+             all values count as measured at the time of the query, and a value that Prometheus \
+             last received five \
              minutes ago counts as fresh.",
             query_or_none(),
             |q| &mut q.node_time,
         )
-        .off("'max by (cluster, node, instance) (timestamp(node_cpu_usage_seconds_total{$matchers}))'")
+        .off(
+            "'max by (cluster, node, instance) \
+            (timestamp(node_cpu_usage_seconds_total{$matchers}))'",
+        )
 }
 
 fn of_pods(section: Section<Queries>) -> Section<Queries> {
     section
-        .field("podCpu", "Cores in use, by pod.", text(), |q| &mut q.pod_cpu)
-        .off("'max by (cluster, node, instance, namespace, pod) (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'")
-        .field("podMemory", "Bytes of working set, by pod.", text(), |q| &mut q.pod_memory)
-        .off("'max by (cluster, node, instance, namespace, pod) (pod_memory_working_set_bytes{$matchers})'")
+        .field("podCpu", "Cores in use, by pod.", text(), |q| {
+            &mut q.pod_cpu
+        })
+        .off(
+            "'max by (cluster, node, instance, namespace, pod) \
+            (irate(pod_cpu_usage_seconds_total{$matchers}[$range]))'",
+        )
+        .field("podMemory", "Bytes of working set, by pod.", text(), |q| {
+            &mut q.pod_memory
+        })
+        .off(
+            "'max by (cluster, node, instance, namespace, pod) \
+            (pod_memory_working_set_bytes{$matchers})'",
+        )
         .field(
             "podTime",
             "When the values of a pod were measured, or `none`.",

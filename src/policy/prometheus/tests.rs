@@ -7,7 +7,8 @@ use super::super::{Login, Policy, Prometheus, Queries, SourceKind};
 
 fn parse(usage: &str) -> Result<Policy, String> {
     let text = format!(
-        "apiVersion: evenkeel/v1alpha1\nkind: Policy\nusage: {usage}\nstrategies: [{{lowNodeUtilization: {{thresholds: \
+        "apiVersion: evenkeel/v1alpha1\nkind: Policy\nusage: {usage}\nstrategies: \
+            [{{lowNodeUtilization: {{thresholds: \
          {{cpu: 1%}}, targetThresholds: {{cpu: 2%}}}}}}]\n"
     );
     Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
@@ -157,7 +158,8 @@ fn invalid_urls_are_refused() {
 
 #[test]
 fn secrets_are_files_and_exclude_each_other() {
-    assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: {username: a, passwordFile: /p}"), @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one of them");
+    assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: \
+        {username: a, passwordFile: /p}"), @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one of them");
     assert_snapshot!(refused_field("basicAuth: {username: a}"), @"usage.prometheus.basicAuth.passwordFile: missing; basicAuth needs both username and passwordFile");
     assert_snapshot!(refused_field("clientKeyFile: /k"), @"usage.prometheus.clientCertificateFile: missing; clientKeyFile needs it");
     assert_snapshot!(refused_field("headers: {authorization: x}"), @"usage.prometheus.headers.authorization: a policy must not contain a secret; use bearerTokenFile or basicAuth");

@@ -90,7 +90,8 @@ impl Fields<'_, '_> {
             .push(Problem::new(code, at, &path, None, sentence));
     }
 
-    /// Refuses a lower bound above its upper bound. The problem is reported at the bound that the file has.
+    /// Refuses a lower bound above its upper bound. The problem is reported at the bound that the
+    /// file has.
     pub(crate) fn ordered<T: PartialOrd>(&mut self, low: &Bound<'_, T>, high: &Bound<'_, T>) {
         if low.value <= high.value {
             return;

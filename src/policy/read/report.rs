@@ -78,7 +78,8 @@ impl Report {
         self.problems
     }
 
-    /// A guess at what an unknown field means: a field of another section, or one with a similar name.
+    /// A guess at what an unknown field means: a field of another section, or one with a similar
+    /// name.
     fn hint(&self, unknown: &Unknown) -> String {
         let parents = self
             .asked

@@ -1,9 +1,10 @@
 //! The enabled plugins and their weights.
 //!
-//! The rules are those of kube-scheduler's merge of a profile with its default plugins, and of its expansion of
-//! `multiPoint`: the settings of an extension point override those of `multiPoint`. `disabled` removes a plugin from the
-//! defaults, `*` all of them. A missing weight is 1, also for a default plugin that is enabled again.
-//! See <https://kubernetes.io/docs/reference/scheduling/config/#multipoint>.
+//! The rules are those of kube-scheduler's merge of a profile with its default plugins, and of its
+//! expansion of `multiPoint`: the settings of an extension point override those of `multiPoint`.
+//! `disabled` removes a plugin from the defaults, `*` all of them. A missing weight is 1, also for
+//! a default plugin that is enabled again. See
+//! <https://kubernetes.io/docs/reference/scheduling/config/#multipoint>.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,8 @@ const OTHERS: [&str; 12] = [
     "placementScore",
 ];
 
-/// Plugins of kube-scheduler that neither filter nor score nodes, or only by facts that are the same for a replacement.
+/// Plugins of kube-scheduler that neither filter nor score nodes, or only by facts that are the
+/// same for a replacement.
 const NEUTRAL: [&str; 15] = [
     "SchedulingGates",
     "PrioritySort",
@@ -112,14 +114,16 @@ fn sentence(name: &str, scores: bool, multi: bool) -> String {
     match (scores, multi) {
         (false, _) => {
             format!(
-                "{name} is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes"
+                "{name} is not a plugin of kube-scheduler; the forecast does not know which nodes \
+                    it excludes"
             )
         }
         (true, false) => {
             format!("{name} is not a plugin of kube-scheduler and scores nodes; {ANYWHERE}")
         }
         (true, true) => format!(
-            "{name} is not a plugin of kube-scheduler and may score nodes; {ANYWHERE}; if it does not score, list it in plugins.score.disabled"
+            "{name} is not a plugin of kube-scheduler and may score nodes; {ANYWHERE}; if it does \
+                not score, list it in plugins.score.disabled"
         ),
     }
 }

@@ -249,7 +249,8 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     );
     let silent = format!("{coscheduling}    score: {{disabled: [{{name: Coscheduling}}]}}\n");
     assert!(!parse(&silent).unwrap().profiles[0].unknown_scores && warned(&silent).is_empty());
-    let filter = "profiles:\n- plugins: {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
+    let filter = "profiles:\n- plugins: \
+        {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
     assert!(!parse(filter).unwrap().profiles[0].unknown_scores);
     assert_snapshot!(warned(filter), @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes");
 }
@@ -263,7 +264,8 @@ fn an_extender_is_told_of() {
     extenders: an extender filters nodes; the forecast does not know which nodes it excludes
     extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely
     ");
-    let some = "extenders: [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
+    let some = "extenders: \
+        [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
     assert!(warned(some).contains("for pods that request its managed resources"));
     assert_eq!(
@@ -274,12 +276,14 @@ fn an_extender_is_told_of() {
 
 #[test]
 fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
-    assert_snapshot!(refused("profiles:\n- schedulerName: a\n  pluginConfig:\n  - name: NodeResourcesFit\n    args: {scoringStrategy: {type: BestFit}}"), @"
+    assert_snapshot!(refused("profiles:\n- schedulerName: a\n  pluginConfig:\n  - name: \
+        NodeResourcesFit\n    args: {scoringStrategy: {type: BestFit}}"), @"
     sched.yaml:7:36: profiles[0].pluginConfig[0].args.scoringStrategy.type: found BestFit, expected LeastAllocated, MostAllocated or RequestedToCapacityRatio
       |     args: {scoringStrategy: {type: BestFit}}
       |                                    ^
     ");
-    assert_snapshot!(refused("percentageOfNodesToScore: 101\nprofiles: [{schedulerName: a, plugin: {}}]"), @"
+    assert_snapshot!(refused("percentageOfNodesToScore: 101\nprofiles: \
+        [{schedulerName: a, plugin: {}}]"), @"
     sched.yaml:3:27: percentageOfNodesToScore: found 101, expected a whole number from 0 to 100
       | percentageOfNodesToScore: 101
       |                           ^
@@ -290,7 +294,8 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     for (part, said) in [
         ("profiles: [{schedulerName: a}, {}]", "with several profiles, each needs a schedulerName"),
         ("profiles: [{schedulerName: a}, {schedulerName: a}]", "another profile has this name"),
-        ("profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]", "enabled[0].name: missing, expected the name of a plugin"),
+        ("profiles: [{plugins: {score: {enabled: [{weight: 2}]}}}]", "enabled[0].name: missing, \
+            expected the name of a plugin"),
         ("profiles: [{pluginConfig: [{name: A}, {name: A}]}]", "has arguments already"),
         (
             "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints:
@@ -303,11 +308,13 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
             "the utilization of each point must be above",
         ),
         (
-            "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]",
+            "profiles: \
+                [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]",
             "needs requestedToCapacityRatio with a shape",
         ),
         (
-            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
+            "profiles: \
+                [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}]",
             "found 101, expected a whole number from 0 to 100",
         ),
         (
@@ -330,7 +337,8 @@ fn a_policy_has_the_profile_of_each_scheduler() {
     let config = parse("profiles: [{schedulerName: packer, percentageOfNodesToScore: 7}]").unwrap();
     let policy = Policy::default_native().with_schedulers(config);
     let percentage = |name: Option<&str>| policy.scheduler_of(name).percentage_of_nodes_to_score;
-    // A second scheduler leaves the first as it is, and one of which nothing is known counts as the first.
+    // A second scheduler leaves the first as it is, and one of which nothing is known counts as the
+    // first.
     assert_eq!(
         [None, Some("packer"), Some("other")].map(percentage),
         [None, Some(7), None]

@@ -125,7 +125,8 @@ impl Builder {
         )
     }
 
-    /// Puts the value of an anchor in the place of its alias. The value keeps the position of the anchor.
+    /// Puts the value of an anchor in the place of its alias. The value keeps the position of the
+    /// anchor.
     fn follow(&mut self, anchor: usize, at: Position) -> Result<(), Problem> {
         let Some(node) = self.anchors.get(&anchor) else {
             return Err(refusal(

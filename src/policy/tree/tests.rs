@@ -37,7 +37,8 @@ fn show(text: &str) -> String {
 
 #[test]
 fn yaml_1_1_reads_some_words_and_digits_differently() {
-    let list = "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, 2h, y_, 1:30, 30%]";
+    let list = "[y, No, 'yes', on, true, 010, -0b11, 0o17, 0x1F, 1_000, 1_0.5, 08, 0, -0, x_1, _1, \
+        2h, y_, 1:30, 30%]";
     let Value::List(items) = parse(list).unwrap().in_yaml_1_1().value else {
         panic!("not a list")
     };
@@ -69,7 +70,8 @@ fn refused(text: &str) -> String {
 
 #[test]
 fn every_value_and_every_key_has_its_position() {
-    assert_snapshot!(show("# a comment\na:\n  - b: 1\n    c: [x, 'y']\n\"d e\": {ü: z, f: }\ng: |\n   h"), @r#"
+    assert_snapshot!(show("# a comment\na:\n  - b: 1\n    c: [x, 'y']\n\"d e\": {ü: z, f: }\ng: \
+        |\n   h"), @r#"
     3:8 /a@2:1[]/b@3:5 Int(1) 1
     4:9 /a@2:1[]/c@4:5[] Text("x") x
     4:12 /a@2:1[]/c@4:5[] Text("y") "y"
@@ -81,7 +83,8 @@ fn every_value_and_every_key_has_its_position() {
 
 #[test]
 fn quoted_text_is_neither_a_number_nor_a_word() {
-    assert_snapshot!(show("[20, '20', 0x1F, 1e3, -.5, yes, true, 'true', ~, 30%, 5m, 99999999999999999999, inf, --1, 1.2.3]"), @r#"
+    assert_snapshot!(show("[20, '20', 0x1F, 1e3, -.5, yes, true, 'true', ~, 30%, 5m, \
+        99999999999999999999, inf, --1, 1.2.3]"), @r#"
     1:2 [] Int(20) 20
     1:6 [] Text("20") "20"
     1:12 [] Int(31) 0x1F
@@ -204,7 +207,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn no_text_causes_a_panic(text in "\\PC{0,200}", yaml in "[ab:,&*!<>|?%'\"#~\\-\\[\\]{}@\\n\\t 0-9.]{0,120}") {
+    fn no_text_causes_a_panic(text in "\\PC{0,200}", yaml in "[ab:,&*!<>|?%'\"#~\\-\\[\\]{}@\\n\\t \
+        0-9.]{0,120}") {
         let _ = (parse(&text), parse(&yaml));
     }
 }

@@ -35,8 +35,8 @@ pub fn node(spec: &NodeSpec) -> Value {
     })
 }
 
-/// The namespaces, and a DaemonSet for the usage that no pod of the scenario accounts for. It requests nothing, so the
-/// scheduler ignores it.
+/// The namespaces, and a DaemonSet for the usage that no pod of the scenario accounts for. It
+/// requests nothing, so the scheduler ignores it.
 pub fn setting(scenario: &Scenario) -> Vec<Value> {
     let namespace =
         |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});

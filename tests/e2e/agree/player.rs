@@ -90,8 +90,9 @@ impl Player<'_> {
         scene::settle(self.control_plane).await;
     }
 
-    /// Plays the scenario to its end. If nothing changes by itself any more, it goes on until `done`, because a slow machine
-    /// needs longer for the same result. Excess evictions are detected all the same.
+    /// Plays the scenario to its end. If nothing changes by itself any more, it goes on until
+    /// `done`, because a slow machine needs longer for the same result. Excess evictions are
+    /// detected all the same.
     pub async fn play(&self, process: &mut Process, done: impl Fn() -> bool) {
         let start = Instant::now();
         let end = self.scenario.duration;
@@ -135,7 +136,8 @@ impl Player<'_> {
             .all(|load| steady(&load.cpu) && steady(&load.memory))
     }
 
-    /// The balance of CPU over nodes, in percent: the standard deviation, and how far the fullest node is above the mean.
+    /// The balance of CPU over nodes, in percent: the standard deviation, and how far the fullest
+    /// node is above the mean.
     pub async fn balance(&self) -> (f64, f64) {
         scene::settle(self.control_plane).await;
         let used = crate::e2e::support::usage::used(self.control_plane)
@@ -265,7 +267,8 @@ impl Player<'_> {
         }
     }
 
-    /// Makes every pod use what the scenario prescribes for this time. Records when each pod was first seen.
+    /// Makes every pod use what the scenario prescribes for this time. Records when each pod was
+    /// first seen.
     async fn live(&self, born: &mut BTreeMap<String, SignedDuration>, now: SignedDuration) {
         let pods = self.control_plane.list("/api/v1/pods").await;
         let first = if born.is_empty() { -AGE } else { now };

@@ -95,7 +95,8 @@ impl Cut {
             },
             same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };
-        // The comparison looks at one moment, and noise would differ between the simulator and the testbed.
+        // The comparison looks at one moment, and noise would differ between the simulator and the
+        // testbed.
         Curve {
             shape,
             noise: Ratio::ZERO,

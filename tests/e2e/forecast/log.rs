@@ -1,4 +1,5 @@
-//! Decisions in the log of kube-scheduler, written by schedule_one.go and eventhandlers.go of its source.
+//! Decisions in the log of kube-scheduler, written by schedule_one.go and eventhandlers.go of its
+//! source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -65,7 +66,8 @@ impl Log {
         }
     }
 
-    /// Waits until the scheduler has logged all these events: a message, and the name of a node or pod.
+    /// Waits until the scheduler has logged all these events: a message, and the name of a node or
+    /// pod.
     pub async fn knows(&mut self, mut events: BTreeSet<(String, String)>) {
         while !events.is_empty() {
             let line = self.next(&format!("{events:?}")).await;
@@ -82,7 +84,8 @@ impl Log {
         decision.unwrap_or_else(|| panic!("no decision about {pod} in the scheduler's log"))
     }
 
-    /// The decision, or `None` if the log is silent for this long. The scheduler does not retry every pod.
+    /// The decision, or `None` if the log is silent for this long. The scheduler does not retry
+    /// every pod.
     pub async fn decision_within(&mut self, patience: Duration, pod: &str) -> Option<Decision> {
         let mut decision = Decision::default();
         loop {
@@ -119,7 +122,8 @@ impl Log {
 }
 
 impl Line {
-    /// `I1121 11:05:23.1 99 file.go:1] "message" key="value" key=value`; nothing of a line that is not so.
+    /// `I1121 11:05:23.1 99 file.go:1] "message" key="value" key=value`; nothing of a line that is
+    /// not so.
     fn parse(line: &str) -> Option<Line> {
         let mut rest = line.split_once("] ")?.1.trim_end();
         let message = take_string(&mut rest)?;

@@ -24,7 +24,8 @@ const PLUGINS: [&str; 7] = [
 ];
 /// How many pods of each cluster are replaced at the end.
 const REPLACED: usize = 6;
-/// How long the scheduler may take to retry a pod that fitted nowhere. Its backoff starts at one second.
+/// How long the scheduler may take to retry a pod that fitted nowhere. Its backoff starts at one
+/// second.
 const RETRY: Duration = Duration::from_secs(4);
 const GONE: &str = "?gracePeriodSeconds=0&propagationPolicy=Background";
 
@@ -106,7 +107,8 @@ impl<'b> Stage<'b> {
             }
         }
         self.log.knows(events).await;
-        // The scheduler logs nothing about services, controllers and volumes. They were created before the nodes.
+        // The scheduler logs nothing about services, controllers and volumes. They were created
+        // before the nodes.
         tokio::time::sleep(Duration::from_millis(100)).await;
         objects
     }
@@ -123,7 +125,8 @@ impl<'b> Stage<'b> {
         self.send("POST", &path, object).await;
     }
 
-    /// The API server taints new nodes until a controller finds them ready, so the taints are set afterwards.
+    /// The API server taints new nodes until a controller finds them ready, so the taints are set
+    /// afterwards.
     async fn add_node(&self, node: &Value, events: &mut BTreeSet<(String, String)>) {
         self.send("POST", "/api/v1/nodes", node).await;
         let patch = json!({"spec": {"taints": node["spec"]["taints"]}});
@@ -345,7 +348,8 @@ fn put(pod: Value, decision: Decision) -> Placement {
     }
 }
 
-/// The nodes with the best score. The scheduler took one of them. It does not score a node that is the only one left.
+/// The nodes with the best score. The scheduler took one of them. It does not score a node that is
+/// the only one left.
 fn equal(node: Option<&String>, scores: &BTreeMap<String, Vec<i64>>) -> Vec<String> {
     let total = |scores: &Vec<i64>| scores.iter().sum::<i64>();
     let Some(best) = scores.values().map(total).max() else {

@@ -27,8 +27,8 @@ pub struct Request {
     pub code: u64,
 }
 
-/// An audit log that is read as it grows. Tests poll it, and parsing all of it each time would cost more CPU than the
-/// program under test.
+/// An audit log that is read as it grows. Tests poll it, and parsing all of it each time would cost
+/// more CPU than the program under test.
 pub struct AuditLog {
     path: PathBuf,
     progress: Mutex<Progress>,
@@ -92,8 +92,8 @@ pub fn eviction_calls(control_plane: &ControlPlane) -> Vec<Request> {
         .collect()
 }
 
-/// Requests that the program has no right to. A starting API server forbids requests that it allows later; those do not
-/// count.
+/// Requests that the program has no right to. A starting API server forbids requests that it allows
+/// later; those do not count.
 pub fn forbidden(control_plane: &ControlPlane) -> Vec<Request> {
     let (refused, allowed): (Vec<_>, Vec<_>) = requests(control_plane)
         .into_iter()
@@ -111,7 +111,8 @@ impl Request {
     }
 }
 
-/// Whether this is a finished request of the program. A watch counts when it starts, because it may outlive the test.
+/// Whether this is a finished request of the program. A watch counts when it starts, because it may
+/// outlive the test.
 fn is_finished(line: &Value) -> bool {
     let stage = line["stage"].as_str().unwrap_or_default();
     line["user"]["username"] == USER

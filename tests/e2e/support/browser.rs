@@ -1,4 +1,5 @@
-//! A headless browser, controlled by the DevTools protocol over pipes. That needs neither a port nor another crate.
+//! A headless browser, controlled by the DevTools protocol over pipes. That needs neither a port
+//! nor another crate.
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead, BufReader, Write};
@@ -12,8 +13,10 @@ use serde_json::{Value, json};
 use super::wait::{eventually, that};
 
 /// Chromium reads commands from descriptor 3 and answers on 4.
-const START: &str = "exec chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
-    --remote-debugging-pipe --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null";
+const START: &str = "exec chromium --headless --no-sandbox --disable-gpu --hide-scrollbars \
+    --no-first-run \
+    --remote-debugging-pipe --user-data-dir=\"$0\" about:blank 3<&0 4>&1 </dev/null >/dev/null \
+    2>/dev/null";
 
 /// A browser with one tab.
 pub struct Browser {

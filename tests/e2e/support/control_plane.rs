@@ -32,7 +32,8 @@ pub struct ControlPlane {
     slot: Slot,
 }
 
-/// Runs a test on a control plane of its own, and fails if the API server forbade the program a request.
+/// Runs a test on a control plane of its own, and fails if the API server forbade the program a
+/// request.
 pub fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
     with_scheduler_flags("", test);
 }

@@ -61,7 +61,8 @@ impl Policy {
              kind: Policy\n\
              interval: {interval}\n\
              basis: {basis}\n\
-             usage: {{{source}poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
+             usage: \
+             {{{source}poll: 5s, window: 40s, smoothing: mean, staleAfter: {stale_after}, minSamples: 2}}\n\
              evictable: {{minPodAge: 0s}}\n\
              limits: {limits}\n\
              cooldown: {{rest: {rest}, cap: 6h}}\n\
@@ -180,8 +181,9 @@ impl Launch {
         Process::start(command, self.port)
     }
 
-    /// Starts the program as descheduler's manifests do when only the image is changed: `--policy-config-file FILE` and
-    /// these arguments. Only the listen addresses are added, so that no port outside the testbed is used.
+    /// Starts the program as descheduler's manifests do when only the image is changed:
+    /// `--policy-config-file FILE` and these arguments. Only the listen addresses are added, so
+    /// that no port outside the testbed is used.
     pub fn as_descheduler(&self, more: &[&str]) -> Process {
         let mut command = Command::new(PROGRAM);
         command

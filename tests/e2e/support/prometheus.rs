@@ -52,7 +52,8 @@ impl Prometheus {
              - job_name: evenkeel\n\
              \x20 honor_labels: true\n\
              \x20 static_configs:\n\
-             \x20 - {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
+             \x20 - \
+             {{targets: ['127.0.0.1:{}'], labels: {{namespace: kube-system, node: elsewhere}}}}\n",
             control_plane.port(0),
         );
         Prometheus::configured(control_plane, &config).await
@@ -122,6 +123,7 @@ impl Drop for Prometheus {
 /// The fields of a policy that select this source, without the smoothing.
 pub fn source(url: &str) -> String {
     format!(
-        "source: prometheus, prometheus: {{url: '{url}', scrapeInterval: {SCRAPE_INTERVAL}, timeout: 2s}}, "
+        "source: prometheus, prometheus: \
+            {{url: '{url}', scrapeInterval: {SCRAPE_INTERVAL}, timeout: 2s}}, "
     )
 }

@@ -1,4 +1,5 @@
-//! A proxy between the program and a server that holds requests, answers them itself, and cuts watches.
+//! A proxy between the program and a server that holds requests, answers them itself, and cuts
+//! watches.
 
 use std::sync::{Arc, Mutex};
 

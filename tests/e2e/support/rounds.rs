@@ -14,8 +14,8 @@ use super::wait::{eventually, that};
 /// How many seconds a run may take, and the recovery of the cluster after it.
 const LONG: u64 = 120;
 
-/// Runs the program until a run evicts nothing. Returns the pods that each earlier run evicted; only this strategy may
-/// have evicted them.
+/// Runs the program until a run evicts nothing. Returns the pods that each earlier run evicted;
+/// only this strategy may have evicted them.
 pub async fn rounds(
     control_plane: &ControlPlane,
     launch: &Launch,

@@ -37,7 +37,8 @@ pub async fn nodes(control_plane: &ControlPlane, count: u32) {
     .await;
 }
 
-/// Creates a Deployment in namespace default whose pods request 100m and use `cpu`, and waits until all are Ready.
+/// Creates a Deployment in namespace default whose pods request 100m and use `cpu`, and waits until
+/// all are Ready.
 pub async fn deployment(control_plane: &ControlPlane, name: &str, replicas: u32, cpu: &str) {
     deployment_with(control_plane, name, replicas, cpu, &json!({})).await;
 }
@@ -80,7 +81,8 @@ pub async fn deployment_with(
     .await;
 }
 
-/// Waits until metrics-server reports the annotated usage of every running pod, and for every node the sum of its pods.
+/// Waits until metrics-server reports the annotated usage of every running pod, and for every node
+/// the sum of its pods.
 pub async fn settle(control_plane: &ControlPlane) {
     eventually("the usage to settle", LONG, async || {
         let pods = control_plane
@@ -152,7 +154,8 @@ pub async fn ready(control_plane: &ControlPlane) {
     .await;
 }
 
-/// Whether a node is Ready and has no taint of an unready node. A node that a test cordoned counts as ready.
+/// Whether a node is Ready and has no taint of an unready node. A node that a test cordoned counts
+/// as ready.
 fn takes_pods(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array();
     let ready = conditions.is_some_and(|all| {
@@ -209,8 +212,9 @@ pub fn names(from: u32, to: u32) -> Vec<String> {
     (from..=to).map(|i| format!("n{i}")).collect()
 }
 
-/// 20 heavy pods start on three nodes; seven nodes come late, and then 60 light pods everywhere. Eleven moves of heavy
-/// pods bring every node to 50 % of its CPU or less; moves of light pods change nothing.
+/// 20 heavy pods start on three nodes; seven nodes come late, and then 60 light pods everywhere.
+/// Eleven moves of heavy pods bring every node to 50 % of its CPU or less; moves of light pods
+/// change nothing.
 pub async fn late_nodes(control_plane: &ControlPlane) {
     nodes(control_plane, 10).await;
     cordon(control_plane, &names(4, 10)).await;
@@ -248,7 +252,8 @@ pub async fn lopsided_beside_a_mute_node(control_plane: &ControlPlane) {
     settle(control_plane).await;
 }
 
-/// Seven heavy pods that prefer n1, the hot node. An evicted pod comes back to n1, so no eviction helps.
+/// Seven heavy pods that prefer n1, the hot node. An evicted pod comes back to n1, so no eviction
+/// helps.
 pub async fn dead_loop(control_plane: &ControlPlane) {
     nodes(control_plane, 10).await;
     let n1 = json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n1"]}]});
@@ -328,8 +333,8 @@ pub fn rights_to_steer(control_plane: &ControlPlane) {
     control_plane.apply(&kept.join("\n---\n"));
 }
 
-/// Restarts the scheduler with a configuration that prefers full nodes and spreads no replicas by default. Returns the
-/// configuration file, which the program reads too.
+/// Restarts the scheduler with a configuration that prefers full nodes and spreads no replicas by
+/// default. Returns the configuration file, which the program reads too.
 pub fn packing_scheduler(control_plane: &ControlPlane) -> PathBuf {
     const PROFILES: &str = "\
 profiles:
@@ -337,7 +342,8 @@ profiles:
   plugins: {score: {enabled: [{name: NodeResourcesFit, weight: 5}]}}
   pluginConfig:
   - name: NodeResourcesFit
-    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}
+    args: \
+    {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]}}
   - name: PodTopologySpread
     args: {defaultingType: List, defaultConstraints: []}
 ";

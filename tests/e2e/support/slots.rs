@@ -10,11 +10,12 @@ const PER_CORE: usize = 4;
 const AT_MOST: usize = 8;
 /// Overrides the number of control planes.
 const VARIABLE: &str = "EVENKEEL_CONTROL_PLANES";
-/// No slot is given before every test thread had time to queue, so that the longest tests really start first.
+/// No slot is given before every test thread had time to queue, so that the longest tests really
+/// start first.
 const QUEUEING: Duration = Duration::from_secs(1);
 
-/// Tests that run for more than five minutes, the longest first. They start first, because a long test that starts last
-/// would run alone.
+/// Tests that run for more than five minutes, the longest first. They start first, because a long
+/// test that starts last would run alone.
 const LONGEST: [&str; 6] = [
     "steering::the_dead_loop",
     "strategies::",

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
-/// How often a condition is checked. Most checks ask the API server, which costs more CPU than the program under test.
+/// How often a condition is checked. Most checks ask the API server, which costs more CPU than the
+/// program under test.
 const POLL: Duration = Duration::from_millis(500);
 
 /// Checks until the result is `Ok`. Panics after `seconds`, with the last error.

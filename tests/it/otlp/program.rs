@@ -12,7 +12,8 @@ use super::server::ApiServer;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_evenkeel");
 
-/// Far longer than any step here takes, and far shorter than the timeouts that a test must not wait for.
+/// Far longer than any step here takes, and far shorter than the timeouts that a test must not wait
+/// for.
 const TIMEOUT: Duration = Duration::from_secs(100);
 
 const POLICY: &str = "

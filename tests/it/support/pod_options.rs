@@ -4,12 +4,12 @@
 //! - owner: `owner=Job`
 //! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
-//!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other pods of
-//!   its app, maxSkew 1; with `soft` and `domains=3`)
+//!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
+//!   pods of its app, maxSkew 1; with `soft` and `domains=3`)
 //! - scheduler: `scheduler=packer`
-//! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which request cpu),
-//!   `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-` and `ephemeral-` select
-//!   other container roles.
+//! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which
+//!   request cpu), `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-`
+//!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
     Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates,

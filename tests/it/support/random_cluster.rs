@@ -16,9 +16,14 @@ pub(crate) fn clusters(
         prop::sample::select([&vec![""; plain], kinds].concat())
     };
     let (mark, kind) = (some(plain.0, pods), some(plain.1, nodes));
-    let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(|(app, space, milli, mebi, mark)| {
-        format!("  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi {mark}\n")
-    });
+    let pod = (0..4_u8, 0..3_u8, 50..2500_u32, 0..6000_u32, mark).prop_map(
+        |(app, space, milli, mebi, mark)| {
+            format!(
+                "  app{app} namespace=ns{space} cpu=100m memory=64Mi uses={milli}m/{mebi}Mi \
+            {mark}\n"
+            )
+        },
+    );
     let node = (prop::collection::vec(pod, 0..12), kind, 0..3_u8);
     prop::collection::vec(node, 2..8).prop_map(|nodes| {
         let mut text = String::new();

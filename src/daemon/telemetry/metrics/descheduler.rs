@@ -1,4 +1,5 @@
-//! Metrics under descheduler's names, so that dashboards and alerts for descheduler continue to work.
+//! Metrics under descheduler's names, so that dashboards and alerts for descheduler continue to
+//! work.
 //!
 //! Covers only what evenkeel measures as well. Names that descheduler 0.34 removed are not exposed.
 
@@ -65,7 +66,8 @@ impl DeschedulerMetrics {
         }
     }
 
-    /// Counts a request. Evictions that were not tried are left out, because descheduler counts requests.
+    /// Counts a request. Evictions that were not tried are left out, because descheduler counts
+    /// requests.
     pub(super) fn outcome(&self, planned: &Move, outcome: &Outcome) {
         let result = match outcome {
             Outcome::Evicted => "success",

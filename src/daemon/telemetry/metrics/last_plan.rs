@@ -182,8 +182,8 @@ impl Metrics {
         }
     }
 
-    /// Removes the values of the last plan and the ledger on a standby. They would look current, but only the leader
-    /// updates them. Counters keep their values.
+    /// Removes the values of the last plan and the ledger on a standby. They would look current,
+    /// but only the leader updates them. Counters keep their values.
     pub(super) fn clear_plan(&self) {
         let _guard = self
             .plan_lock

@@ -1,4 +1,5 @@
-//! Metrics of right-sizing: the number of workloads, and current and recommended requests of the worst of them.
+//! Metrics of right-sizing: the number of workloads, and current and recommended requests of the
+//! worst of them.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
@@ -43,8 +44,8 @@ impl RightsizingMetrics {
         }
     }
 
-    /// Shows the last result. All workloads are counted, but only the first `top` have their own series, because an
-    /// unbounded label would overload Prometheus.
+    /// Shows the last result. All workloads are counted, but only the first `top` have their own
+    /// series, because an unbounded label would overload Prometheus.
     pub(super) fn set(&self, rightsizing: &[Rightsizing], top: u32) {
         self.workloads.clear();
         self.request.clear();

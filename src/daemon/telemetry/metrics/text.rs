@@ -1,7 +1,8 @@
 //! The exposed text in the two formats that scrapers accept.
 //!
-//! The library writes only OpenMetrics. There the family of a counter has no `_total`, but its samples have. Clients that do
-//! not accept OpenMetrics, such as promtool and curl, would read those samples as untyped. They get the classic format:
+//! The library writes only OpenMetrics. There the family of a counter has no `_total`, but its
+//! samples have. Clients that do not accept OpenMetrics, such as promtool and curl, would read
+//! those samples as untyped. They get the classic format:
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/>.
 
 use std::fmt::Write as _;
@@ -43,7 +44,8 @@ impl ExpositionFormat {
     }
 }
 
-/// Returns the quality value of a media range for this media type; `None` if the range names another type.
+/// Returns the quality value of a media range for this media type; `None` if the range names
+/// another type.
 fn quality(range: &str, media: &str) -> Option<f32> {
     let mut parts = range.split(';').map(str::trim);
     if !parts.next()?.eq_ignore_ascii_case(media) {
@@ -56,8 +58,8 @@ fn quality(range: &str, media: &str) -> Option<f32> {
     )
 }
 
-/// Converts OpenMetrics to the classic format: counter families get `_total`, and the end marker goes. Series of counters
-/// and gauges are sorted for readers.
+/// Converts OpenMetrics to the classic format: counter families get `_total`, and the end marker
+/// goes. Series of counters and gauges are sorted for readers.
 pub(super) fn classic(open: &str) -> String {
     let mut out = String::with_capacity(open.len());
     let mut family = FamilyText::default();
@@ -181,7 +183,8 @@ mod tests {
                 ExpositionFormat::OpenMetrics,
             ),
             (
-                "application/openmetrics-text; version=1.0.0; q=0.2, text/plain;version=0.0.4;q=0.3",
+                "application/openmetrics-text; version=1.0.0; q=0.2, \
+                    text/plain;version=0.0.4;q=0.3",
                 ExpositionFormat::Classic,
             ),
             (

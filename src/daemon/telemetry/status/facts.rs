@@ -248,7 +248,8 @@ pub struct LedgerEviction {
     pub state: &'static str,
     /// The state in one sentence.
     pub message: String,
-    /// The end of the replacement's cooldown; `None` without a replacement, or once the cooldown is over.
+    /// The end of the replacement's cooldown; `None` without a replacement, or once the cooldown is
+    /// over.
     pub rests_until: Option<Timestamp>,
 }
 

@@ -16,7 +16,8 @@ const MOST_RESTING: usize = 100;
 type Replacements<'s> = BTreeMap<&'s str, (Option<&'s str>, Timestamp)>;
 
 impl LedgerStatus {
-    /// Summarises the ledger. The snapshot gives the replacements' nodes and may be slightly older than the ledger.
+    /// Summarises the ledger. The snapshot gives the replacements' nodes and may be slightly older
+    /// than the ledger.
     pub fn of(ledger: &Ledger, snapshot: &Snapshot, rest: SignedDuration, now: Timestamp) -> Self {
         let newest: Vec<&Entry> = ledger.entries().iter().rev().take(MOST_ENTRIES).collect();
         let replacements = replacements(&newest, snapshot);

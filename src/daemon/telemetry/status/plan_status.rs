@@ -24,8 +24,8 @@ const MOST_RIGHTSIZING: usize = 30;
 const MOST_SKIPPED: usize = 20;
 
 impl PlanStatus {
-    /// Summarises a plan, the outcomes of its moves and the duration of the cycle. There are no outcomes in a dry run and
-    /// for a plan without moves.
+    /// Summarises a plan, the outcomes of its moves and the duration of the cycle. There are no
+    /// outcomes in a dry run and for a plan without moves.
     pub fn of(plan: &Plan, outcomes: &[Outcome], dry_run: bool, took: SignedDuration) -> Self {
         let nodes = ranked(plan);
         let moves = plan
@@ -114,7 +114,8 @@ struct RankedNode<'p> {
 }
 
 impl RankedNode<'_> {
-    /// Ranks from the class that needs action to the class that says least; unclassified nodes come last.
+    /// Ranks from the class that needs action to the class that says least; unclassified nodes come
+    /// last.
     fn rank(&self) -> u8 {
         self.worst.map_or(u8::MAX, rank)
     }

@@ -25,8 +25,9 @@ const JSON: &str = "application/json";
 
 /// Serves `/` and `/status.json` until `stop` is cancelled.
 ///
-/// On a loopback address the server answers only requests whose Host header is a loopback name. This prevents DNS
-/// rebinding: a foreign web page whose name resolves to this machine cannot read the status.
+/// On a loopback address the server answers only requests whose Host header is a loopback name.
+/// This prevents DNS rebinding: a foreign web page whose name resolves to this machine cannot read
+/// the status.
 pub async fn serve(
     listener: TcpListener,
     board: Board,
@@ -103,7 +104,8 @@ fn is_local(headers: &HeaderMap, uri: &Uri) -> bool {
     let (Some(host), None) = (hosts.next().and_then(|h| h.to_str().ok()), hosts.next()) else {
         return false;
     };
-    // An absolute request target, as sent to a proxy, takes precedence over the Host header (RFC 9112, section 3.2.2).
+    // An absolute request target, as sent to a proxy, takes precedence over the Host header (RFC
+    // 9112, section 3.2.2).
     is_loopback_name(host)
         && uri
             .authority()

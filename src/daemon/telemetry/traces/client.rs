@@ -1,6 +1,8 @@
-//! HTTP requests of the OTLP exporter, sent by the reqwest client that the Prometheus source uses as well.
+//! HTTP requests of the OTLP exporter, sent by the reqwest client that the Prometheus source uses
+//! as well.
 //!
-//! The exporter library knows only that a request failed. This client keeps the reason, because operators need it.
+//! The exporter library knows only that a request failed. This client keeps the reason, because
+//! operators need it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +30,8 @@ pub(super) type LastError = Arc<watch::Sender<Option<TraceError>>>;
 #[derive(Debug)]
 pub(super) struct CollectorClient {
     collector: Collector,
-    /// `None` after a failure, so that the next request opens new connections and reads the CA file again.
+    /// `None` after a failure, so that the next request opens new connections and reads the CA file
+    /// again.
     connection: Mutex<Option<Client>>,
     last_error: LastError,
 }
@@ -57,7 +60,8 @@ impl CollectorClient {
                 CONTENT_TYPE,
                 HeaderValue::from_static("application/x-protobuf"),
             )
-            // The library reads headers from the environment. Ours respect the flags, so that they replace those.
+            // The library reads headers from the environment. Ours respect the flags, so that they
+            // replace those.
             .headers(self.collector.headers.clone())
             .body(body)
             .send()
@@ -160,8 +164,9 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
     }
 }
 
-/// Returns the partial success of a collector that rejects some spans. The exporter library decodes it as well, but does
-/// not return it. A body that cannot be decoded counts as a full success, as the status says.
+/// Returns the partial success of a collector that rejects some spans. The exporter library decodes
+/// it as well, but does not return it. A body that cannot be decoded counts as a full success, as
+/// the status says.
 fn rejection(body: &[u8]) -> Option<TraceError> {
     let partial = ExportTraceServiceResponse::decode(body)
         .ok()?

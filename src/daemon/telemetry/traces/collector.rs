@@ -40,8 +40,8 @@ pub fn traces_url(endpoint: &Url) -> Url {
     url
 }
 
-/// Parses `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value` with percent-encoded values. Errors never show a value,
-/// because it may be a secret.
+/// Parses `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value` with percent-encoded values. Errors
+/// never show a value, because it may be a secret.
 pub fn headers(text: &str) -> Result<HeaderMap, String> {
     let mut headers = HeaderMap::new();
     for (index, pair) in text.split(',').map(str::trim).enumerate() {
@@ -72,7 +72,8 @@ impl Collector {
         url.as_str().trim_end_matches('/').to_owned()
     }
 
-    /// Builds a client. Reads the CA file again, so that a renewed authority is trusted without a restart.
+    /// Builds a client. Reads the CA file again, so that a renewed authority is trusted without a
+    /// restart.
     pub(super) fn connect(&self) -> Result<Client, TraceError> {
         // The kube client uses the same provider. An error means that it is installed already.
         let _ = ring::default_provider().install_default();

@@ -45,8 +45,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Returns a stable name of the kind of error, with its HTTP status. The message may differ between two errors of
-    /// one kind.
+    /// Returns a stable name of the kind of error, with its HTTP status. The message may differ
+    /// between two errors of one kind.
     pub(super) const fn kind(&self) -> (&'static str, u16) {
         match self {
             TraceError::CaFile { .. } => ("ca-file", 0),

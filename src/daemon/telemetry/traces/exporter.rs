@@ -19,18 +19,21 @@ use super::client::{CollectorClient, LastError};
 use super::collector::Collector;
 use super::error::TraceError;
 
-/// Pause before the second attempt. It doubles with each attempt until the time for the batch is over.
+/// Pause before the second attempt. It doubles with each attempt until the time for the batch is
+/// over.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Time that one batch still has when the program ends. There may be two: one on its way, and the last.
+/// Time that one batch still has when the program ends. There may be two: one on its way, and the
+/// last.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Wraps the OTLP exporter: bounds the time of a batch, and logs the first loss and the recovery.
 #[derive(Debug)]
 pub(super) struct BoundedExporter {
     batches: Arc<BatchSender>,
-    /// The SDK calls from a thread without a reactor, therefore requests run as tasks of this runtime.
+    /// The SDK calls from a thread without a reactor, therefore requests run as tasks of this
+    /// runtime.
     runtime: Handle,
 }
 
@@ -111,7 +114,8 @@ impl SpanExporter for BoundedExporter {
             batches.log.note(&sent, spans);
             sent
         });
-        // The task is cancelled only if the runtime ends first, after the time for the last spans is over.
+        // The task is cancelled only if the runtime ends first, after the time for the last spans
+        // is over.
         let sent = task
             .await
             .map_err(|error| OTelSdkError::InternalFailure(error.to_string()))?;

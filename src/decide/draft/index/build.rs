@@ -10,7 +10,8 @@ use crate::values::selector::Labels;
 
 use super::{AffinityTerm, LabelGroup, NodeImage, Pods, Want};
 
-/// Groups the pods by namespace and labels. Returns the groups and the position of each pod's group.
+/// Groups the pods by namespace and labels. Returns the groups and the position of each pod's
+/// group.
 pub(super) fn alike(snapshot: &Snapshot) -> (Vec<LabelGroup<'_>>, Vec<usize>) {
     let mut known: BTreeMap<(&str, &Labels), usize> = BTreeMap::new();
     let (mut all, mut of): (Vec<LabelGroup<'_>>, Vec<usize>) = (Vec::new(), Vec::new());

@@ -204,7 +204,8 @@ fn has(draft: &Draft<'_>, node: NodeId, resource: ResourceId) -> bool {
     facts.allocatable.iter().any(|(n, _)| n == name)
 }
 
-/// The amount in the unit in which descheduler counts: cpu in millicores, rounded up; otherwise the base unit.
+/// The amount in the unit in which descheduler counts: cpu in millicores, rounded up; otherwise the
+/// base unit.
 const fn counted(resource: ResourceId, amount: Amount) -> Amount {
     match resource {
         ResourceId::CPU => Amount::new(amount.get().div_ceil(MILLI)),
@@ -212,7 +213,8 @@ const fn counted(resource: ResourceId, amount: Amount) -> Amount {
     }
 }
 
-/// A percentage of the whole, rounded down in descheduler's unit. The order of the factors is descheduler's as well.
+/// A percentage of the whole, rounded down in descheduler's unit. The order of the factors is
+/// descheduler's as well.
 fn part(resource: ResourceId, whole: Amount, percent: f64) -> Amount {
     let part = Amount::from_f64((percent * 0.01 * counted(resource, whole).as_f64()).floor());
     if resource == ResourceId::CPU {

@@ -259,7 +259,8 @@ impl<'w> ExactUtilizationRun<'w> {
     }
 }
 
-/// Why the strategy itself refuses a pod. If the gate refuses it as well, the gate's reason comes first.
+/// Why the strategy itself refuses a pod. If the gate refuses it as well, the gate's reason comes
+/// first.
 fn refusal(
     draft: &Draft<'_>,
     (position, basis): (usize, Basis),

@@ -114,7 +114,8 @@ impl EmptyingRule<'_> {
         }
     }
 
-    /// The pods that have to leave a node before it is empty, and the first that may not leave, with the reason.
+    /// The pods that have to leave a node before it is empty, and the first that may not leave,
+    /// with the reason.
     fn pods(&self, ahead: &Draft<'_>, source: NodeId) -> (Vec<PodId>, Option<(PodId, Refusal)>) {
         let (mut leaving, mut held) = (Vec::new(), None);
         for &pod in &ahead.world.snapshot.node(source).pods {
@@ -127,7 +128,8 @@ impl EmptyingRule<'_> {
         (leaving, held)
     }
 
-    /// The largest share of its node that a pod takes of any resource with a threshold, in millionths.
+    /// The largest share of its node that a pod takes of any resource with a threshold, in
+    /// millionths.
     fn size(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> u64 {
         let whole = &draft.world.snapshot.node(node).allocatable;
         let shares = self.thresholds().iter().filter_map(|(r, _)| {

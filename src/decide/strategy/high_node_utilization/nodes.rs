@@ -95,8 +95,8 @@ impl EmptyingNodes {
         (self.takers.is_empty() && cold == 1).then_some(Idle::NoDestination)
     }
 
-    /// The nodes to which the pods of a source may go: nodes in use, fuller sources, and sources that already receive
-    /// pods. A move to an emptier node would gain nothing.
+    /// The nodes to which the pods of a source may go: nodes in use, fuller sources, and sources
+    /// that already receive pods. A move to an emptier node would gain nothing.
     pub(super) fn destinations(&self, draft: &Draft<'_>, source: NodeId) -> Vec<NodeId> {
         let position = self.sources.iter().position(|n| *n == source);
         let behind = position.unwrap_or_default();

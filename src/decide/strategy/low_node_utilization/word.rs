@@ -10,7 +10,8 @@ use crate::values::{Ratio, ResourceId};
 use super::{Band, Excess, NodeId, Running, WORTHWHILE, classify};
 
 impl Running {
-    /// By what the strategy asks, in its order: the pod, its node, the pool, what is over when all is done, and its relief.
+    /// By what the strategy asks, in its order: the pod, its node, the pool, what is over when all
+    /// is done, and its relief.
     pub(in crate::decide::strategy) fn not_selected(
         &self,
         turn: &StrategyRun<'_, '_>,

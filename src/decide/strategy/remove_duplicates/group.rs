@@ -1,4 +1,5 @@
-//! The replicas of one owner with the same images: how many are where, and which nodes may take them.
+//! The replicas of one owner with the same images: how many are where, and which nodes may take
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -36,8 +37,8 @@ impl ReplicaGroup {
             .collect();
         let all = initial.values().sum();
         let has_duplicates = sets().any(|pods| pods.len() > 1);
-        // All replicas decide where replicas may go, not only the duplicates. Otherwise the share would change once the
-        // duplicates are spread. Descheduler considers only the duplicates.
+        // All replicas decide where replicas may go, not only the duplicates. Otherwise the share
+        // would change once the duplicates are spread. Descheduler considers only the duplicates.
         let deciding = sets().filter(|pods| pods.len() > 1 || !draft.world.policy.exact);
         let targets = if has_duplicates {
             targets(draft, nodes, deciding.flatten().copied())
@@ -54,7 +55,8 @@ impl ReplicaGroup {
         }
     }
 
-    /// How many replicas a node may keep; `None` if there is nothing to spread, or nowhere to spread it.
+    /// How many replicas a node may keep; `None` if there is nothing to spread, or nowhere to
+    /// spread it.
     pub(super) fn share(&self) -> Option<usize> {
         (self.targets.len() > 1).then_some(self.share)
     }
@@ -70,7 +72,8 @@ impl ReplicaGroup {
         }
     }
 
-    /// Which conditions of being selected a replica on this node meets, in the order in which they are checked.
+    /// Which conditions of being selected a replica on this node meets, in the order in which they
+    /// are checked.
     pub(super) fn nearness(&self, node: NodeId) -> (bool, bool, bool) {
         (
             self.has_duplicates,

@@ -1,4 +1,5 @@
-//! Topology domains: nodes with the same value of a constraint's topology key, and the pods there that count.
+//! Topology domains: nodes with the same value of a constraint's topology key, and the pods there
+//! that count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +87,8 @@ pub(super) fn destinations(
     Ok(to)
 }
 
-/// Whether a move between two domains reduces the violation, and the scheduler would place the replacement there.
+/// Whether a move between two domains reduces the violation, and the scheduler would place the
+/// replacement there.
 fn improves(domains: &[Domain], spread: &Spread, from: usize, to: usize) -> bool {
     let max_skew = usize::try_from(spread.max_skew).unwrap_or(usize::MAX);
     let (from, to) = (domains[from].size, domains[to].size);

@@ -1,7 +1,8 @@
 //! Topology spread as descheduler calculates it, for policies in the exact mode.
 //!
-//! All moves are chosen before the first pod is evicted. One detail is deliberately not copied: of several pods that may
-//! go, descheduler takes those of the highest priority first, against its own documentation. Here the lowest goes first.
+//! All moves are chosen before the first pod is evicted. One detail is deliberately not copied: of
+//! several pods that may go, descheduler takes those of the highest priority first, against its own
+//! documentation. Here the lowest goes first.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, VecDeque};
@@ -40,7 +41,8 @@ pub(super) fn choose(
     chosen
 }
 
-/// Moves pods from the fullest domains to the emptiest, never past the average and never closer than `maxSkew`.
+/// Moves pods from the fullest domains to the emptiest, never past the average and never closer
+/// than `maxSkew`.
 fn balance(
     draft: &Draft<'_>,
     rule: &TopologySpread,

@@ -319,7 +319,8 @@ mod tests {
                 "{{initContainers: [{init}], containers: [{{name: c, resources: {{requests: {{cpu: 1}}}}}}]}}"
             )
         };
-        let small = "{name: a, resources: {requests: {cpu: 600m}}}, {name: b, resources: {requests: {cpu: 700m}}}";
+        let small = "{name: a, resources: {requests: {cpu: 600m}}}, \
+            {name: b, resources: {requests: {cpu: 700m}}}";
         assert_eq!(requests(&text(small), "{}"), "cpu=1000m");
         assert_eq!(
             requests(

@@ -59,7 +59,8 @@ async fn a_missing_or_surplus_path_prefix_is_recognised() {
 async fn a_missing_tenant_is_not_reported_as_a_missing_password() {
     assert_snapshot!(error_from(plain(401, "no org id")).await, @"[unauthorized] requires a valid tenant (401: no org id); set it by `headers: {X-Scope-OrgID: …}`");
     assert_snapshot!(error_from(plain(401, "tenant ID 'a/b' contains unsupported character '/'")).await, @"[unauthorized] requires a valid tenant (401: tenant ID 'a/b' contains unsupported character '/'); set it by `headers: {X-Scope-OrgID: …}`");
-    assert_snapshot!(error_from(plain(422, "too many tenant IDs present in the request. max: 1 actual: 2")).await, @"[unauthorized] requires a valid tenant (422: too many tenant IDs present in the request. max: 1 actual: 2); set it by `headers: {X-Scope-OrgID: …}`");
+    assert_snapshot!(error_from(plain(422, "too many tenant IDs present in the request. max: 1 \
+        actual: 2")).await, @"[unauthorized] requires a valid tenant (422: too many tenant IDs present in the request. max: 1 actual: 2); set it by `headers: {X-Scope-OrgID: …}`");
 }
 
 #[tokio::test]
@@ -113,7 +114,8 @@ async fn the_query_does_not_displace_the_reason() {
 async fn a_partial_result_is_an_error() {
     let part = healthy_with("isPartial", json!(true));
     assert_snapshot!(error_from(part).await, @"[partial] returns a partial result for the query nodeCpu, and missing usage would pass for idle: isPartial: true");
-    let denied = "error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113";
+    let denied = "error occured during search: cannot fetch query results from vmstorage nodes: \
+        cannot perform search on vmstorage 127.0.0.1:23113";
     let denied = json!({"status": "error", "errorType": "503", "error": denied}).to_string();
     assert_snapshot!(error_from((503, "application/json", denied)).await, @"[broken] fails with status 503: error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113");
     let whole = healthy_with("isPartial", json!(false));
@@ -131,7 +133,9 @@ async fn a_partial_result_is_an_error() {
 /// labelled as plain text.
 #[tokio::test]
 async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
-    let error = "expanding series: proxy Series(): fetch series for {cluster=\"a\", prometheus_replica=\"r2\"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable";
+    let error = "expanding series: proxy Series(): fetch series for \
+        {cluster=\"a\", prometheus_replica=\"r2\"} Addr: 127.0.0.1:23043: rpc error: code = \
+        Unavailable";
     let said = json!({"status": "error", "errorType": "execution", "error": error}).to_string();
     let (thanos, frontend) = (
         error_from((422, "application/json", said.clone())).await,
@@ -139,9 +143,11 @@ async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
     );
     assert_snapshot!(thanos, @r#"[refused] rejects the query nodeCpu: expanding series: proxy Series(): fetch series for {cluster="a", prometheus_replica="r2"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable"#);
     assert_eq!(frontend, thanos);
-    let limit = "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)";
+    let limit = "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the \
+        query resolution (?step=XX)";
     assert_snapshot!(error_from(plain(400, limit)).await, @"[refused] rejects the query nodeCpu: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
-    let asleep = json!({"status": "error", "errorType": "execution", "error": "expanding series: proxy Series(): No StoreAPIs available"});
+    let asleep = json!({"status": "error", "errorType": "execution", "error": "expanding series: \
+        proxy Series(): No StoreAPIs available"});
     assert!(
         error_from((422, "application/json", asleep.to_string()))
             .await
@@ -153,7 +159,8 @@ async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
 #[tokio::test]
 async fn a_remark_is_not_a_partial_result() {
     let remark = json!([
-        "PromQL info: metric might not be a counter, name does not end in _total/_sum/_count/_bucket: \"busy\" (1:6)"
+        "PromQL info: metric might not be a counter, name does not end in \
+            _total/_sum/_count/_bucket: \"busy\" (1:6)"
     ]);
     for key in ["infos", "warnings"] {
         let said = healthy_with(key, remark.clone());

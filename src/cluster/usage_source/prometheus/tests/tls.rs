@@ -134,7 +134,8 @@ async fn a_private_authority_is_trusted_if_the_policy_names_it() {
     let untrusted = result_of(&url, &format!("caFile: '{}',", other.name())).await;
     assert!(
         untrusted.starts_with(
-            "[tls] has a certificate of an untrusted authority; set the authority's certificate as caFile"
+            "[tls] has a certificate of an untrusted authority; set the authority's certificate as \
+                caFile"
         ),
         "{untrusted}"
     );

@@ -40,7 +40,8 @@ pub(in super::super) const STRATEGY_DURATION: MetricInfo = MetricInfo {
     prefix: DESCHEDULER_PREFIX,
     ..histogram(
         "strategy_duration_seconds",
-        "Duration of a strategy's decision; unlike descheduler's it excludes evictions, which are made together",
+        "Duration of a strategy's decision; unlike descheduler's it excludes evictions, which are \
+            made together",
         &[STRATEGY, PROFILE],
     )
 };

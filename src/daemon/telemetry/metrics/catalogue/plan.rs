@@ -27,7 +27,8 @@ const WORKLOAD: &[MetricLabel] = &[
 
 pub(in super::super) const NODE_RATIO: MetricInfo = gauge(
     "node_ratio",
-    "Load of a node as a share of its allocatable; smoothing `none` is the newest reading, or the sum of requests",
+    "Load of a node as a share of its allocatable; smoothing `none` is the newest reading, or the \
+        sum of requests",
     &[
         NODE,
         RESOURCE,
@@ -134,7 +135,8 @@ pub(in super::super) const RIGHTSIZING_WORKLOADS: MetricInfo = gauge(
 );
 pub(in super::super) const RIGHTSIZING_REQUEST: MetricInfo = gauge(
     "rightsizing_request",
-    "Request of one pod of the workloads that are wrong by the largest share of the cluster; 0 for none",
+    "Request of one pod of the workloads that are wrong by the largest share of the cluster; 0 for \
+        none",
     WORKLOAD,
 );
 pub(in super::super) const RIGHTSIZING_SUGGESTED: MetricInfo = gauge(

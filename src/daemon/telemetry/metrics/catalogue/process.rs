@@ -53,7 +53,8 @@ pub(in super::super) const LANDINGS: MetricInfo = counter(
 );
 pub(in super::super) const ENTRIES: MetricInfo = gauge(
     "ledger_entries",
-    "Evictions in the ledger: open until their effect is known, resting while the replacement must not be evicted",
+    "Evictions in the ledger: open until their effect is known, resting while the replacement must \
+        not be evicted",
     &[MetricLabel(
         "state",
         LabelValues::Fixed(&["open", "resting", "settled"]),
@@ -133,7 +134,8 @@ pub(in super::super) const SOURCE_IN_USE: MetricInfo = gauge(
 );
 pub(in super::super) const API_REQUESTS: MetricInfo = counter(
     "api_requests",
-    "Requests to the API server, by status of the response; `error` is a request without a response",
+    "Requests to the API server, by status of the response; `error` is a request without a \
+        response",
     &[
         MetricLabel(
             "verb",

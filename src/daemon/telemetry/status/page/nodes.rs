@@ -113,7 +113,8 @@ impl<'r> NodeBars<'r> {
     }
 
     fn table(&self, nodes: &[NodeStatus]) -> Markup {
-        // The roles are explicit because a narrow screen lays the rows out as a grid, which removes the implicit ones.
+        // The roles are explicit because a narrow screen lays the rows out as a grid, which removes
+        // the implicit ones.
         html! {
             table.nodes role="table" {
                 thead role="rowgroup" {

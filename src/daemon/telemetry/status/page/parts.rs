@@ -39,7 +39,8 @@ pub(super) fn wide_table(id: &str, heads: &[&str], rows: &Markup) -> Markup {
     }
 }
 
-/// The first `open` items as they are and the others folded, followed by the number of items left out.
+/// The first `open` items as they are and the others folded, followed by the number of items left
+/// out.
 pub(super) fn folding<T>(
     items: &[T],
     open: usize,

@@ -1,4 +1,5 @@
-//! Workloads whose requests are far from their usage. The scheduler sees only requests, so it cannot balance such pods.
+//! Workloads whose requests are far from their usage. The scheduler sees only requests, so it
+//! cannot balance such pods.
 
 use jiff::SignedDuration;
 use maud::{Markup, html};

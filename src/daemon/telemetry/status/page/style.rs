@@ -54,8 +54,9 @@ details{border-bottom:1px solid var(--grid)}summary{cursor:pointer;padding:6px 0
 @media print{details::details-content{content-visibility:visible;block-size:auto}}
 ";
 
-/// Fetches the page every five seconds while the tab is visible, and replaces the sections of the old page with the new
-/// ones. Open folds stay open, scroll positions stay, and nothing is replaced while text is selected.
+/// Fetches the page every five seconds while the tab is visible, and replaces the sections of the
+/// old page with the new ones. Open folds stay open, scroll positions stay, and nothing is replaced
+/// while text is selected.
 pub(super) const SCRIPT: &str = r"
 (function(){'use strict';var busy=false,lost=document.getElementById('lost'),live=document.getElementById('live');
 function each(of,what,then){Array.prototype.forEach.call(of.querySelectorAll(what),then)}
