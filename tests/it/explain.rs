@@ -661,16 +661,31 @@ fn program(arguments: &[&str]) -> std::process::Output {
         .unwrap()
 }
 
+/// The first block of output that a page shows below a command.
+fn shown<'p>(page: &'p str, command: &str) -> &'p str {
+    let (_, after) = page.split_once(command).unwrap();
+    let (_, after) = after.split_once("```text\n").unwrap();
+    after.split_once("```").unwrap().0
+}
+
+fn page_of_docs(path: &str) -> String {
+    std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
 #[test]
-fn the_readme_shows_the_real_output() {
-    let readme =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let (_, after) = readme.split_once("```sh\nevenkeel explain ").unwrap();
-    let (command, after) = after.split_once("\n```\n\n```text\n").unwrap();
-    let (shown, _) = after.split_once("```").unwrap();
-    let arguments: Vec<&str> = ["explain"].into_iter().chain(command.split(' ')).collect();
+fn the_docs_show_the_real_output_of_explain() {
+    let page = page_of_docs("docs/using.md");
+    let command = "explain pod hot-6f9c7d8b54-8sd9d --from examples/late-nodes.yaml";
+    let arguments: Vec<&str> = command.split(' ').collect();
     let output = String::from_utf8(program(&arguments).stdout).unwrap();
-    assert!(output.contains(shown), "{output}");
+    assert!(output.contains(shown(&page, command)), "{output}");
+}
+
+#[test]
+fn the_readme_shows_the_real_output_of_simulate() {
+    let readme = page_of_docs("README.md");
+    let output = String::from_utf8(program(&["simulate"]).stdout).unwrap();
+    assert_eq!(output, shown(&readme, "cargo run -- simulate"));
 }
 
 #[test]

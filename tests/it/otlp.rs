@@ -425,7 +425,7 @@ async fn a_missing_ca_file_ends_the_program_unless_the_fallback_is_on() {
     let exit = program().run().await;
     let reason = "cannot use CA file /nowhere/ca.crt: No such file or directory";
     assert_eq!(exit.code, Some(2), "{}", exit.log);
-    let prefix = "evenkeel: traces for https://c:4318/v1/traces: ";
+    let prefix = "evenkeel: traces to https://c:4318/v1/traces: ";
     assert!(exit.log.starts_with(prefix), "{}", exit.log);
     assert!(exit.log.contains(reason), "{}", exit.log);
     assert!(server.evicted().is_empty());
@@ -436,6 +436,6 @@ async fn a_missing_ca_file_ends_the_program_unless_the_fallback_is_on() {
     assert_only_warning(
         &server,
         &exit,
-        &format!("traces disabled: traces for https://c:4318/v1/traces: {reason}"),
+        &format!("traces disabled: traces to https://c:4318/v1/traces: {reason}"),
     );
 }

@@ -149,7 +149,7 @@ fn the_headline_describes_the_cluster() {
     );
     let full = "node n1\n web*7 cpu=100m uses=1 stay\nnode n2\n";
     let stays = "Uneven: 1 node is hot, no evictions; 7 candidates rejected: its annotation \
-        prefer-no-eviction asks to stay";
+        prefer-no-eviction asks not to evict it";
     assert_eq!(headline(full, EVEN, None), stays);
     let hot = "node n1\n web*7 cpu=100m uses=1\nnode n2\n api*7 cpu=100m uses=1\n";
     let nowhere = "Uneven: 2 nodes are hot, no evictions: 2 nodes are above their targets, but no \
@@ -174,7 +174,7 @@ fn the_headline_describes_the_cluster() {
         headline("node n1 no-metrics\nnode n2 no-metrics", EVEN, None),
         "Blind: no usable data for 2 nodes"
     );
-    let alone = "Halted: ready and selected nodes: 1; it takes two to move anything";
+    let alone = "Halted: ready and selected nodes: 1; moving a pod requires two";
     assert_eq!(headline("node n1", EVEN, None), alone);
     let pack = "strategies: [{highNodeUtilization: {thresholds: {cpu: 20%}}}]";
     let loose =

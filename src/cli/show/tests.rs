@@ -464,7 +464,7 @@ fn the_summary_says_what_the_plan_achieves() {
     };
     assert_eq!(
         summary(&halted),
-        "no pods considered: ready and selected nodes: 1; it takes two to move anything"
+        "no pods considered: ready and selected nodes: 1; moving a pod requires two"
     );
     let blind = Plan {
         nodes: vec![verdict("n1", Class::Unknown(Unmeasured::Missing))],
@@ -480,7 +480,7 @@ fn the_summary_says_what_the_plan_achieves() {
             nodes: mute,
             ..quiet()
         }),
-        "no moves needed: no node that is weighed is above its target; 1 node is left alone"
+        "no moves needed: no measured node is above its target; 1 node is left alone"
     );
 }
 

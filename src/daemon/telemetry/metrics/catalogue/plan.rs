@@ -13,7 +13,7 @@ const RESOURCE: MetricLabel = MetricLabel(
 const BASIS: MetricLabel = MetricLabel("basis", LabelValues::Fixed(&["requests", "actual"]));
 const CLASS: MetricLabel = MetricLabel(
     "class",
-    LabelValues::Codes("reasons.md#what-a-strategy-takes-a-node-for"),
+    LabelValues::Codes("reasons.md#classes-of-nodes"),
 );
 const CPU_OR_MEMORY: MetricLabel = MetricLabel("resource", LabelValues::Fixed(&["cpu", "memory"]));
 const TOP: LabelValues = LabelValues::Names("at most `rightsizing.top` workloads of the policy");
@@ -116,7 +116,7 @@ pub(in super::super) const STEERED: MetricInfo = gauge(
         ),
         MetricLabel(
             "code",
-            LabelValues::Codes("reasons.md#why-a-node-is-steered-around-or-is-no-more"),
+            LabelValues::Codes("reasons.md#why-a-node-gets-or-loses-the-steering-taint"),
         ),
     ],
 );
