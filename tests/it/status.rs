@@ -153,7 +153,7 @@ fn the_headline_describes_the_cluster() {
     assert_eq!(headline(full, EVEN, None), stays);
     let hot = "node n1\n web*7 cpu=100m uses=1\nnode n2\n api*7 cpu=100m uses=1\n";
     let nowhere = "Uneven: 2 nodes are hot, no evictions: 2 nodes are above their targets, but no \
-        node is below its thresholds to take pods";
+        node below its thresholds can take pods";
     assert_eq!(headline(hot, EVEN, None), nowhere);
     let even = "node n1\n web*3 cpu=100m uses=1\nnode n2\n api*3 cpu=100m uses=1\n";
     assert_eq!(
