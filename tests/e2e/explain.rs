@@ -20,8 +20,8 @@ fn a_pod_that_would_return_is_explained_with_its_remedy() {
             .unwrap();
         let refusal = "its replacement would return to n1: its preferred node affinity outweighs \
             the free nodes";
-        let change = "a preferred node affinity that does not favour n1; or `steering`, by which \
-            hot nodes draw less";
+        let change = "change the preferred node affinity so that it does not favour n1; or use \
+            `steering`, so that the scheduler avoids hot nodes";
 
         let explanation = launch.explain(&["pod", &format!("default/{pod}")]);
         let verdict = &explanation["words"][0];
