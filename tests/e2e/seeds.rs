@@ -109,11 +109,11 @@ fn the_flags_of_its_manifests_are_understood() {
     });
 }
 
-/// Runs the commands of deploy/README.md that give descheduler's own ServiceAccount the rights it
+/// Runs the commands of docs/from-descheduler.md that give descheduler's own ServiceAccount the rights it
 /// needs.
 async fn its_account_gets_the_rights_that_we_say(control_plane: &ControlPlane) {
-    let readme = include_str!("../../deploy/README.md");
-    let (_, rest) = readme.split_once("## Coming from descheduler").unwrap();
+    let page = include_str!("../../docs/from-descheduler.md");
+    let (_, rest) = page.split_once("## In a manifest").unwrap();
     let (chapter, _) = rest.split_once("\n## ").unwrap();
     let commands: Vec<&str> = chapter
         .lines()
