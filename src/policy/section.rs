@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use super::item::Item;
 use super::kind::Kind;
-use super::outline::{FieldOutline, Form, Sample};
+use super::outline::{FieldOutline, FieldSample, Form};
 use super::read::{Fields, Spot};
 
 type Read<T> = Box<dyn Fn(&mut T, Spot<'_, '_>)>;
@@ -34,7 +34,7 @@ struct Field<T> {
     help: &'static str,
     /// The value to expect if the field is missing.
     required: Option<&'static str>,
-    sample: Sample,
+    sample: FieldSample,
     /// Written also where the value is the default.
     always: bool,
     form: Form,
@@ -185,7 +185,7 @@ impl<T: Clone + 'static> Section<T> {
             name,
             help,
             required: None,
-            sample: Sample::Default,
+            sample: FieldSample::Default,
             always: false,
             form,
             read,
@@ -201,12 +201,12 @@ impl<T: Clone + 'static> Section<T> {
 
     /// The example shows the last field with this value.
     pub(super) fn shown_as(self, value: &'static str) -> Self {
-        self.change_last(|field| field.sample = Sample::On(value))
+        self.change_last(|field| field.sample = FieldSample::On(value))
     }
 
     /// The example shows the last field with this value, commented out.
     pub(super) fn off(self, value: &'static str) -> Self {
-        self.change_last(|field| field.sample = Sample::Off(value))
+        self.change_last(|field| field.sample = FieldSample::Off(value))
     }
 
     /// The last field is written even if it has its default.

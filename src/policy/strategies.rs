@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::arguments::{affinity, duplicates, namespaced, scope, scoped, spread, taints};
 use super::item::Item;
 use super::node_utilization::{LowArguments, high, low};
-use super::outline::{ChoiceOutline, FieldOutline, Form, Sample, ValueForm};
+use super::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
 use super::plugin::Plugin;
 use super::pod_states::{criterion, failed, life_time, restarts};
 use super::problem::Code;
@@ -291,7 +291,7 @@ fn profile_outline() -> FieldOutline {
         help: "With `profiles`: the name of the one that says which pods may be evicted.",
         required: false,
         default: None,
-        sample: Sample::Off("batch"),
+        sample: FieldSample::Off("batch"),
         form: Form::Value(ValueForm {
             words: "text".to_owned(),
             schema: serde_json::json!({"type": "string", "minLength": 1}),

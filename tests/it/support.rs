@@ -24,7 +24,7 @@ use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
     Annotations, Budget, Node, Owner, Phase, Pod, Presumed, Qos, Volumes,
 };
-use evenkeel::model::snapshot::objects::{Kind, Object, Objects};
+use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{Measure, Readings, Sample};
 use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::values::Amount;
@@ -156,7 +156,7 @@ impl Cluster {
         };
         let set = (pod.namespace.clone(), app.to_owned());
         self.objects
-            .apply(Object::Owner(Kind::ReplicaSet, set, Some(above)));
+            .apply(Object::Owner(ObjectKind::ReplicaSet, set, Some(above)));
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
@@ -226,7 +226,7 @@ impl Cluster {
         new.uid = format!("uid-{}", new.name);
         new.node = Some(to.to_owned());
         (new.created, new.started) = (now, Some(now));
-        self.objects.delete(Kind::Pod, &key);
+        self.objects.delete(ObjectKind::Pod, &key);
         let used = self.pods.remove(&key).unwrap_or_default();
         self.pods
             .insert((namespace.to_owned(), new.name.clone()), used);

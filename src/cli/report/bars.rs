@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::render::bar::{Bar, ReferenceMark, Zone, place};
 use crate::render::scale::{count, number, share_ticks};
 use crate::render::words::{counted, node_labels, percent};
-use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 
 use super::axes::{ShareAxis, WIDTH, chart, inner};
@@ -19,7 +19,7 @@ pub(super) struct StartEndBars<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
     pub(super) kind: ShareKind,
-    pub(super) band: Option<Band>,
+    pub(super) band: Option<TraceBand>,
     /// The share at the end of the axis.
     pub(super) top: f64,
     /// The names of the nodes, from the top.

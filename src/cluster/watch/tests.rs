@@ -53,7 +53,7 @@ trait NodeName {
 impl NodeName for crate::model::snapshot::Pod {
     /// The node name in the facts, because the snapshot here has no nodes.
     fn node_name(&self) -> &str {
-        let facts: &crate::model::snapshot::facts::Pod = self;
+        let facts: &crate::model::snapshot::facts::PodFacts = self;
         facts.node.as_deref().unwrap_or("none")
     }
 }
@@ -86,7 +86,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
         [("p2".to_owned(), Some("n2".to_owned()))]
     );
     assert_eq!(watcher.position.as_deref(), Some("7"));
-    assert!(watcher.cluster.health()[&Kind::Pod].synced && !watcher.cluster.synced());
+    assert!(watcher.cluster.health()[&ObjectKind::Pod].synced && !watcher.cluster.synced());
     assert!(
         requests
             .lock()
@@ -99,7 +99,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
 #[tokio::test]
 async fn objects_missing_from_a_later_list_are_forgotten() {
     let (mut watcher, _) = watcher(PODS, |_, _, _| page("2", "", &[pod("p2", "n1", 2)])).await;
-    let old = import::text(Kind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
+    let old = import::text(ObjectKind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
     watcher.cluster.objects().apply(old);
     watcher.list().await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p2 on n1"]);
@@ -159,7 +159,7 @@ async fn only_the_metadata_of_owners_is_requested() {
     let client = crate::cluster::client::tests::serve(router).await;
     let mut watcher = Watcher::new(Cluster::new(client), WATCHED_KINDS[8]);
     watcher.list().await.unwrap();
-    assert_eq!(watcher.cluster.objects().count(Kind::ReplicaSet), 1);
+    assert_eq!(watcher.cluster.objects().count(ObjectKind::ReplicaSet), 1);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use super::super::{Login, Policy, Prometheus, Queries, SourceKind};
+use super::super::{Login, Policy, PrometheusPolicy, Queries, SourceKind};
 
 fn parse(usage: &str) -> Result<Policy, String> {
     let text = format!(
@@ -14,7 +14,7 @@ fn parse(usage: &str) -> Result<Policy, String> {
     Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
 }
 
-fn prometheus(fields: &str) -> Prometheus {
+fn prometheus(fields: &str) -> PrometheusPolicy {
     let usage = format!("{{source: prometheus, prometheus: {{url: 'http://p:9090', {fields}}}}}");
     parse(&usage)
         .unwrap_or_else(|e| panic!("{e}"))

@@ -3,12 +3,12 @@
 use insta::assert_snapshot;
 use proptest::prelude::{ProptestConfig, proptest};
 
-use super::{Node, Value, parse};
+use super::{Value, YamlNode, parse};
 use crate::policy::problem::Position;
 
 /// Every value with its position, one per line.
 fn show(text: &str) -> String {
-    fn walk(node: &Node, name: &str, lines: &mut Vec<String>) {
+    fn walk(node: &YamlNode, name: &str, lines: &mut Vec<String>) {
         let Position { line, column } = node.at;
         match &node.value {
             Value::List(items) => items

@@ -12,8 +12,8 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates,
-    Toleration,
+    Condition, Container, Effect, Neighbours, Owner, Phase, PodFacts, Role, Spread, Taint,
+    Tolerates, Toleration,
 };
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
@@ -31,7 +31,7 @@ pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
         .collect()
 }
 
-pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
+pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     if let Some(phase) = words.get("phase") {
         pod.phase = self::phase(phase);
         pod.ready = pod.phase == Phase::Running;
@@ -104,7 +104,7 @@ fn container(image: &str) -> Container {
     }
 }
 
-fn fare<'l>(pod: &mut Pod, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
+fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
     let (restarts, waits, exits) = (word("restarts"), word("waits"), word("exits"));
     if restarts.or(waits).or(exits).is_none() {
         return;

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::plan::Balance;
 use crate::policy::Basis;
-use crate::simulate::trace::{Band, Event, Eviction, NodeTrace, Refused, Summary, Trace};
+use crate::simulate::trace::{Event, Eviction, NodeTrace, Refused, Summary, Trace, TraceBand};
 use crate::values::Ratio;
 
 const STEPS: usize = 121;
@@ -177,14 +177,14 @@ fn finished(
         bands: [
             (
                 "cpu".to_owned(),
-                Band {
+                TraceBand {
                     low: ratio(30.0),
                     high: ratio(70.0),
                 },
             ),
             (
                 "memory".to_owned(),
-                Band {
+                TraceBand {
                     low: ratio(30.0),
                     high: ratio(80.0),
                 },

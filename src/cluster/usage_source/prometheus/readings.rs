@@ -163,7 +163,7 @@ impl<'r> ReadingsBuilder<'r> {
     /// Fails if a second cluster appears: clusters may share node and pod names, and their series
     /// would mix.
     fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
-        const LABEL: &str = policy::Prometheus::CLUSTER_LABEL;
+        const LABEL: &str = policy::PrometheusPolicy::CLUSTER_LABEL;
         let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else {
             return Ok(());
         };

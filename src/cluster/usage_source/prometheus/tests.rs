@@ -365,7 +365,7 @@ async fn only_temporary_errors_are_retried() {
     for (status, expected) in [(503, 3), (429, 3), (400, 1), (403, 1)] {
         let (router, requests) = router(move |_| (status, "text/plain", String::new()));
         let mut usage = usage(&serve(router).await, "");
-        let policy = policy::Prometheus {
+        let policy = policy::PrometheusPolicy {
             retries: 2,
             ..usage.prometheus.take().unwrap()
         };

@@ -99,7 +99,7 @@ async fn the_query_does_not_displace_the_reason() {
         )
     };
     let mut prometheus = prometheus(&serve(router(respond).0).await, "");
-    let policy = crate::policy::Prometheus {
+    let policy = crate::policy::PrometheusPolicy {
         queries: crate::policy::Queries {
             node_cpu: query,
             ..prometheus.policy.queries.clone()
