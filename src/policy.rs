@@ -362,7 +362,8 @@ mod tests {
 
         #[test]
         fn no_change_to_the_example_causes_a_panic(
-            edits in proptest::collection::vec((any::<Index>(), 0_usize..40, "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
+            edits in proptest::collection::vec((any::<Index>(), 0_usize..40,
+                "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
         ) {
             let mut text: Vec<char> = everything_on().chars().collect();
             for (place, length, new) in edits {

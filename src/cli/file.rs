@@ -449,7 +449,8 @@ mod tests {
 
     #[test]
     fn a_plain_array_of_objects_is_a_list() {
-        let text = r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}]"#;
+        let text = "[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":\
+            {\"name\":\"n1\"},\"status\":{\"allocatable\":{\"cpu\":\"8\"}}}]";
         assert_eq!(parse(text).unwrap().objects.count(ObjectKind::Node), 1);
     }
 
@@ -470,7 +471,8 @@ mod tests {
 
     #[test]
     fn strings_that_look_like_other_types_stay_strings() {
-        let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, f: \"null\"}";
+        let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: \
+            7e12345, f: \"null\"}";
         let text = format!(
             "{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n"
         );
@@ -535,11 +537,13 @@ mod tests {
     const STREAM: &str = concat!(
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {a: b}}\n",
         "status: \
-            {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}\n---\n",
+            {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, \
+            status: \"True\"}]}\n---\n",
         "apiVersion: v1\nkind: Pod\nmetadata: \
             {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
         "spec: \
-            {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], tolerations: [{operator: Exists}]}\n",
+            {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], \
+            tolerations: [{operator: Exists}]}\n",
         "status: {phase: Running}\n---\n",
         "apiVersion: metrics.k8s.io/v1beta1\nkind: NodeMetrics\nmetadata: {name: n1}\n",
         "timestamp: 2026-01-01T00:00:00Z\nwindow: 15s\nusage: {cpu: 1, memory: 1Gi}\n",

@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn problems_name_their_fields() {
-        assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}").unwrap_err(), @"
+        assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: \
+            3}").unwrap_err(), @"
         policy.yaml:3:27: rightsizing.percentile: found 0, expected a percentile from 1 to 100
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                           ^

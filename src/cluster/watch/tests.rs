@@ -8,7 +8,8 @@ use serde_json::json;
 const PODS: WatchedKind = WATCHED_KINDS[1];
 
 fn pod(name: &str, node: &str, version: u32) -> serde_json::Value {
-    json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()}, "spec": {"nodeName": node}})
+    json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()},
+        "spec": {"nodeName": node}})
 }
 
 fn page(version: &str, next: &str, items: &[serde_json::Value]) -> (u16, String) {
@@ -74,7 +75,8 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
             page("7", "", &[pod("p3", "n3", 3)])
         } else {
             let broken =
-                json!({"metadata": {"name": "p2", "namespace": "a"}, "spec": {"nodeName": "n2", "containers": 1}});
+                json!({"metadata": {"name": "p2", "namespace": "a"}, "spec": {"nodeName": "n2",
+                    "containers": 1}});
             page("7", "a/b=", &[pod("p1", "n1", 1), broken])
         }
     })
@@ -113,7 +115,11 @@ async fn events_are_applied_and_advance_the_position() {
             ("ADDED", pod("p2", "n1", 12)),
             ("MODIFIED", pod("p1", "n2", 13)),
             ("DELETED", pod("p2", "n1", 14)),
-            ("MODIFIED", json!({"metadata": {"name": "p3", "namespace": "a", "resourceVersion": "15"}, "spec": 1})),
+            (
+                "MODIFIED",
+                json!({"metadata": {"name": "p3", "namespace": "a",
+                "resourceVersion": "15"}, "spec": 1}),
+            ),
             ("BOOKMARK", json!({"metadata": {"resourceVersion": "20"}})),
         ])
     })

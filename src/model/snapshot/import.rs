@@ -381,7 +381,8 @@ mod tests {
             "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
               spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule}, {key: x, effect: NoExecute}]},
               status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
-                       conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: 'False'}]}}",
+                       conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: \
+                'False'}]}}",
         );
         let taint = |key: &str, value: &str, effect| Taint {
             key: key.into(),
@@ -431,7 +432,8 @@ mod tests {
     #[test]
     fn a_node_without_allocatable_uses_its_capacity() {
         let node = node_of(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, capacity: {pods: '9'}}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, \
+                capacity: {pods: '9'}}}",
         );
         assert_eq!(node.allocatable, [("pods".to_owned(), Amount::new(9))]);
         let bare = node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
@@ -464,7 +466,8 @@ mod tests {
             budget_of(&text("{selector: {}}")).selector,
             Some(Selector::default())
         );
-        let some = "{selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: In, values: [a, b]}]}}";
+        let some = "{selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: \
+            In, values: [a, b]}]}}";
         assert_eq!(
             budget_of(&text(some)).selector.unwrap().to_string(),
             "app=web,tier in (a,b)"
@@ -482,7 +485,8 @@ mod tests {
         let budget = budget_of(
             "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop, generation: 3},
               spec: {selector: {}, unhealthyPodEvictionPolicy: AlwaysAllow},
-              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}",
+              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, \
+                desiredHealthy: 2}}",
         );
         let expected = BudgetFacts {
             namespace: "shop".into(),
@@ -504,7 +508,8 @@ mod tests {
             shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
         assert_eq!(namespace, r#"Namespace("shop", {"team": "a"})"#);
         let class = shown(
-            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
+            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
+                value: 7}",
         );
         assert_eq!(class, r#"Class("high", 7)"#);
         let service = shown(
@@ -538,7 +543,8 @@ mod tests {
     #[test]
     fn an_invalid_object_is_skipped_with_its_name_and_field() {
         let skipped = why_not(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: many}}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: \
+                many}}}",
         );
         assert_eq!(
             (skipped.kind.as_str(), skipped.name.as_str(), skipped.node),
@@ -550,7 +556,8 @@ mod tests {
             skipped.why
         );
         let taint = why_not(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: a, effect: Never}]}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: a, effect: \
+                Never}]}}",
         );
         assert_eq!(
             taint.why,
@@ -565,7 +572,8 @@ mod tests {
 
     #[test]
     fn an_object_with_wrong_types_is_skipped_with_its_name() {
-        let broken = r#"{"metadata": {"name": "p", "namespace": "shop"}, "spec": {"nodeName": "n1", "containers": 7}}"#;
+        let broken = "{\"metadata\": {\"name\": \"p\", \"namespace\": \"shop\"}, \"spec\": \
+            {\"nodeName\": \"n1\", \"containers\": 7}}";
         let skipped = text(ObjectKind::Pod, broken).unwrap_err();
         assert_eq!(
             skipped.to_string().split(": ").next(),
@@ -617,7 +625,8 @@ mod tests {
             pointers(&value, "", &mut node_addresses);
             let place = &node_addresses[place.index(node_addresses.len())];
             *value.pointer_mut(place).unwrap() = match choice {
-                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]), 4 => json!({ text: number }),
+                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]),
+                    4 => json!({ text: number }),
                 _ => json!({}),
             };
             if let Err((kind, skipped)) = object(&value) {
@@ -635,7 +644,9 @@ mod tests {
         taints: [{key: gpu, value: t4, effect: NoSchedule}]}, status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki},
         conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}}";
 
-    const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, generation: 3},
+    const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, \
+        generation: 3},
         spec: {selector: {matchExpressions: [{key: a, operator: In, values: [b]}]}, minAvailable: 50%},
-        status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}";
+        status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: \
+        2}}";
 }

@@ -554,7 +554,8 @@ status:
                 "spec.containers[0].resources.requests.cpu: ",
             ),
             (
-                "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
+                "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: \
+                    [{}]}}}",
                 "{}",
                 "spec.affinity.podAntiAffinity.required[0].topologyKey: missing, expected ",
             ),
