@@ -392,6 +392,8 @@ impl<'de> Visitor<'de> for Items<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::any;
+
     use super::*;
 
     const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: \
@@ -553,10 +555,16 @@ mod tests {
 
         #[test]
         fn corrupted_input_never_panics(
-            as_json in proptest::prelude::any::<bool>(),
-            changes in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), proptest::prelude::any::<u8>(), 0..3_u8), 1..10),
+            as_json in any::<bool>(),
+            changes in proptest::collection::vec(
+                (any::<proptest::sample::Index>(), any::<u8>(), 0..3_u8),
+                1..10,
+            ),
         ) {
-            let json = || serde_json::to_string(&serde_saphyr::from_multiple::<serde_json::Value>(STREAM).unwrap()).unwrap();
+            let json = || {
+                let values = serde_saphyr::from_multiple::<Value>(STREAM).unwrap();
+                serde_json::to_string(&values).unwrap()
+            };
             let mut bytes = if as_json { json() } else { STREAM.to_owned() }.into_bytes();
             for (at, byte, what) in changes {
                 let at = at.index(bytes.len());

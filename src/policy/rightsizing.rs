@@ -63,9 +63,8 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     )
     .field(
         "top",
-        "How many workloads the status page and the metrics list. Those that are wrong by the \
-            largest share of the \
-         cluster come first. With 0, nothing is computed.",
+        "How many workloads the status page and the metrics list. Workloads whose error is the \
+         largest share of the cluster come first. With 0, nothing is computed.",
         whole(0),
         |r| &mut r.top,
     )

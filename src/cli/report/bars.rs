@@ -63,8 +63,8 @@ impl StartEndBars<'_> {
         html! {
             svg.bar width="100%" height="14" {
                 @for (ratio, class) in [(band.low, "idle"), (band.high, "hot")] {
-                    text class={ "edge-name " (class) } x=(place(ratio,
-                        self.top)) y="11" text-anchor="middle" {
+                    text class={ "edge-name " (class) } x=(place(ratio, self.top)) y="11"
+                        text-anchor="middle" {
                         (percent(ratio.get()))
                     }
                 }

@@ -196,7 +196,7 @@ profiles:
 
 #[test]
 fn plugins_are_merged_as_kube_scheduler_does_it() {
-    // All scores off but one, whose weight is 1 where none is given, whatever its default.
+    // All scores but one are off. Its weight is 1 if the file sets none, regardless of its default.
     assert_eq!(
         weights(&with(
             "{score: {disabled: [{name: '*'}], enabled: [{name: TaintToleration}]}}"
@@ -217,7 +217,7 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
     let both = "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: \
         [{name: NodeAffinity, weight: 4}]}}";
     assert_eq!(weights(&with(both)), [3, 4, 1, 2, 2, 1, 1]);
-    // Out of multiPoint, a plugin is at work only where it is named.
+    // A plugin outside multiPoint works only at the extension points that name it.
     let some = with(
         "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: \
             {enabled: [{name: NodeName}]}}",
