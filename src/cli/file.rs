@@ -331,9 +331,9 @@ impl ObjectList {
     fn take<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
         while let Some(mut value) = items.next_element::<Value>()? {
             if self.name(&mut value) {
-                self.items.push(ObjectItem::new(value))
+                self.items.push(ObjectItem::new(value));
             } else {
-                self.waiting.push(value)
+                self.waiting.push(value);
             }
         }
         Ok(())

@@ -250,7 +250,7 @@ impl<'d> Cycle<'d> {
         match self.daemon.load().await {
             Ok(ledger) => self.engine.reload(ledger),
             Err(LoadError::Store(error)) => {
-                warn!("cannot reload the ledger: {error}; the next cycle tries again")
+                warn!("cannot reload the ledger: {error}; the next cycle tries again");
             }
             Err(LoadError::Invalid(error)) => return Err(error),
         }

@@ -183,9 +183,9 @@ pub(crate) fn printable(text: &str, most: usize) -> String {
             break;
         }
         if c.is_control() {
-            shown.extend(c.escape_default())
+            shown.extend(c.escape_default());
         } else {
-            shown.push(c)
+            shown.push(c);
         }
     }
     shown

@@ -43,7 +43,7 @@ pub(super) fn nodes(cluster: &mut SimulatedCluster, scenario: &Scenario, last: S
         [] => {}
         [one] => cluster.tell(format!("node {one} joins")),
         [first, .., last] => {
-            cluster.tell(format!("{} nodes join, {first} to {last}", joined.len()))
+            cluster.tell(format!("{} nodes join, {first} to {last}", joined.len()));
         }
     }
     for name in cluster.nodes.keys().cloned().collect::<Vec<_>>() {

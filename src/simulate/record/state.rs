@@ -67,7 +67,7 @@ const fn memory(of: &Measure) -> Amount {
 pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, TraceBand>) {
     let rules = policy.strategies.iter().map(|s| &s.rule);
     if let Some(rule) = rules.clone().find_map(LowNodeUtilization::of) {
-        return (rule.basis, balancing_bands(&rule));
+        return (rule.basis, balancing_bands(rule));
     }
     for rule in rules {
         if let Rule::HighNodeUtilization(rule) = rule {
