@@ -279,16 +279,16 @@ impl Watcher {
         // Lists are expensive, so they slow down as well when each following watch fails at once.
         self.losses += u32::from(watching && self.position.is_none());
         let attempts = self.failures.max(self.losses);
-        self.report(why, silent_for, attempts);
+        self.report(&why, silent_for, attempts);
         pause_after(attempts)
     }
 
     /// Logs a failure: as a warning if it is news, because one outage usually fails every watch.
-    fn report(&self, why: String, silent_for: Duration, attempts: u32) {
+    fn report(&self, why: &str, silent_for: Duration, attempts: u32) {
         let kind = self.watched.kind;
         let outage = Outage {
             since: now() - silent_for,
-            why: why.clone(),
+            why: why.to_owned(),
         };
         if self.cluster.failed(kind, outage, attempts > 1) {
             warn!(

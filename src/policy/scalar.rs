@@ -37,6 +37,10 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number, or the word `none`, which is `Some(None)`.
+    #[expect(
+        clippy::option_option,
+        reason = "`none` is a value, unlike an invalid field"
+    )]
     pub(crate) fn limit(self) -> Option<Option<u32>> {
         self.scalar("a whole number from 0 on, or none for no limit", |node| {
             if is_none(node) {
@@ -48,6 +52,10 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number or a percentage, or the word `none`, which is `Some(None)`.
+    #[expect(
+        clippy::option_option,
+        reason = "`none` is a value, unlike an invalid field"
+    )]
     pub(crate) fn share(self) -> Option<Option<Share>> {
         // A portion is at least one pod, so 0% must become the number 0.
         let portion = |p| {

@@ -71,6 +71,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field that is computed from `T`, and changes it.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn computed<V: 'static>(
         self,
         name: &'static str,
@@ -108,6 +112,10 @@ impl<T: Clone + 'static> Section<T> {
 
     /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
     /// required fields.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -130,6 +138,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A map whose fields fill a type of its own, which is computed from `T` and changes it.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn converted_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -147,6 +159,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A list of maps that is one member of `T`; `what` names the items.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn sections<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -173,6 +189,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field with a reader and a writer of its own.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn custom(
         mut self,
         name: &'static str,

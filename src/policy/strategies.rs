@@ -15,6 +15,9 @@ use super::tree::Value;
 use super::wording::either;
 use super::{Basis, HighNodeUtilization, LowNodeUtilization, PodLifeTime, Profile, Rule, Strategy};
 
+/// Returns the arguments of a rule as fields.
+type WriteRule = Box<dyn Fn(&Rule) -> Option<Vec<(String, Item)>>>;
+
 /// The declaration of one strategy, without the type of its arguments.
 pub(super) struct StrategyDeclaration {
     plugin: Plugin,
@@ -22,7 +25,7 @@ pub(super) struct StrategyDeclaration {
     fields: Vec<FieldOutline>,
     read: Box<dyn Fn(&mut Fields<'_, '_>) -> Rule>,
     /// The arguments of a rule; `None` for the rule of another strategy.
-    write: Box<dyn Fn(&Rule) -> Option<Vec<(String, Item)>>>,
+    write: WriteRule,
 }
 
 impl StrategyDeclaration {
@@ -88,6 +91,7 @@ const PACKS: &str = "Packs: empties nodes so that they can be switched off. A no
      moves no pods to nodes that cluster-autoscaler is about to remove.";
 
 /// The strategies that correct where a pod is placed.
+#[expect(clippy::too_many_lines, reason = "a list of declarations")]
 fn of_placement() -> Vec<StrategyDeclaration> {
     vec![
         StrategyDeclaration::new(

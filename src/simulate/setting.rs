@@ -116,6 +116,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload) {
 }
 
 /// Creates the template of a workload's pods.
+#[expect(clippy::too_many_lines, reason = "one entry for each field")]
 fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let mut labels = workload.labels.clone();
     labels.insert("app".to_owned(), workload.name.clone());

@@ -76,7 +76,10 @@ fn advice(text: &str) -> Option<&'static str> {
             opening.map(|(_, advice)| *advice)
         })
         .or_else(|| {
-            let phrase = MARKERS.phrases.iter().find(|(phrase, _)| has_words(&text, phrase));
+            let phrase = MARKERS
+                .phrases
+                .iter()
+                .find(|(phrase, _)| has_words(&text, phrase));
             phrase.map(|(_, advice)| *advice)
         })
         .or_else(|| has_causal_for(&text).then_some(BECAUSE))

@@ -150,7 +150,8 @@ impl StartEndBars<'_> {
                 let (x, y) = (width * count(i), number(axis.y(ratio.get())));
                 format!("M{x:.2} 120V{y}h{:.2}V120Z", width * 0.86)
             })
-            .collect()
+            .collect::<Vec<_>>()
+            .concat()
     }
 }
 

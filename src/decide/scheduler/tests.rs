@@ -285,7 +285,7 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
         [100, 200, 200]
     );
     let none = |policy: &mut Policy| {
-        policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new())
+        policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new());
     };
     assert_eq!(
         points(&one, ScorePlugin::PodTopologySpread, none),

@@ -600,7 +600,7 @@ mod tests {
         match value {
             Value::Object(map) => {
                 map.iter().for_each(|(k, v)| {
-                    pointers(v, &format!("{at}/{}", k.replace('/', "~1")), into)
+                    pointers(v, &format!("{at}/{}", k.replace('/', "~1")), into);
                 });
             }
             Value::Array(list) => list

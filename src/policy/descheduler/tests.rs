@@ -57,6 +57,7 @@ fn warnings(policy: &Policy) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one long policy and its translation")]
 fn a_policy_is_read_with_all_that_it_says() {
     let policy = parse(
         "apiVersion: descheduler/v1alpha2
@@ -281,6 +282,7 @@ plugins:
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples")]
 fn arguments_are_checked_as_descheduler_checks_them() {
     let refused = [
         ("deschedule", "RemovePodsHavingTooManyRestarts", "{}"),

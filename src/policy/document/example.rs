@@ -3,6 +3,8 @@
 //! The text is assembled line by line, because settings that are commented out are no values that a
 //! YAML serialiser could write. Each value is written by the serialiser.
 
+use std::fmt::Write as _;
+
 use super::wrapped;
 use crate::policy::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
 
@@ -65,7 +67,9 @@ impl ExamplePage {
                 // A block that is absent by default is off as a whole.
                 let off = off || field.default.is_none() && fields.iter().any(|f| f.name == "url");
                 self.line("", &format!("{}:", field.name), indent, off);
-                fields.iter().for_each(|f| self.field(f, indent + 2, off));
+                for field in fields {
+                    self.field(field, indent + 2, off);
+                }
             }
             (Form::Choices(choices), FieldSample::Default) => {
                 self.line("", &format!("{}:", field.name), indent, off);
@@ -118,8 +122,7 @@ impl ExamplePage {
 
     fn line(&mut self, mark: &str, text: &str, indent: usize, off: bool) {
         let off = if off { "#" } else { "" };
-        self.text
-            .push_str(&format!("{:indent$}{off}{mark}{text}\n", ""));
+        let _ = writeln!(self.text, "{:indent$}{off}{mark}{text}", "");
     }
 }
 

@@ -171,6 +171,10 @@ fn query_or_none() -> Kind<Option<String>> {
     Kind::new("text or `none`", schema, read_query, write)
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "`none` is a value, unlike an invalid field"
+)]
 fn read_query(spot: Spot<'_, '_>) -> Option<Option<String>> {
     let query = spot.name()?;
     Some(Some(query).filter(|query| query != "none"))

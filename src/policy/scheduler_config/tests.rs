@@ -98,6 +98,10 @@ fn a_scheduler_that_packs() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one long configuration and its meaning"
+)]
 fn the_arguments_of_every_plugin_that_matters() {
     let config = parse(
         "

@@ -33,6 +33,7 @@ pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<Scenari
     .unwrap_or_default()
 }
 
+#[expect(clippy::too_many_lines, reason = "one entry for each field")]
 fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> ScenarioWorkload {
     let kind = f
         .field("kind")

@@ -123,6 +123,7 @@ pub(super) fn trace(shape: &TraceShape) -> Trace {
     finished(shape, nodes, evictions, balance)
 }
 
+#[expect(clippy::too_many_lines, reason = "one long trace")]
 fn finished(
     shape: &TraceShape,
     nodes: Vec<NodeTrace>,

@@ -433,6 +433,7 @@ impl Drop for TempFile {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one server in several states")]
 async fn a_replaced_token_is_used_without_a_restart() {
     let accepted = Arc::new(Mutex::new("Bearer one".to_owned()));
     let expected = Arc::clone(&accepted);

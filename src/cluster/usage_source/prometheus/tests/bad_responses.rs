@@ -8,10 +8,18 @@ use super::super::response;
 use super::{CannedResponse, NOW, healthy, json_of, point, read_with, vector};
 
 /// A series of the node n1.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers pass temporary values"
+)]
 fn n1(value: Value) -> Value {
     json!({"metric": {"node": "n1"}, "value": value})
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers pass temporary values"
+)]
 fn success(data: Value) -> CannedResponse {
     json_of(&json!({"status": "success", "data": data}))
 }
