@@ -36,7 +36,7 @@ fn section(field: &FieldOutline, path: &str, text: &mut String) {
         Form::Section(fields) => fields_of(field.help, path, fields, text),
         Form::Sections(fields) => fields_of(field.help, &format!("{path}[]"), fields, text),
         Form::Choices(choices) => {
-            let _ = write!(text, "\n## {path}\n\n{}\n", field.help);
+            let _ = writeln!(text, "\n## {path}\n\n{}", field.help);
             for choice in choices {
                 strategy(choice, text);
             }
@@ -85,9 +85,9 @@ fn table(fields: &[FieldOutline], text: &mut String) {
             default_of(field),
             meaning(field),
         ];
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "| {} |\n",
+            "| {} |",
             cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
         );
     }
