@@ -274,7 +274,7 @@ impl BadClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The sum of what pods request, as kube-scheduler sees it.
+    /// The sum of pod requests, as kube-scheduler sees it.
     Requests,
     /// The actual usage of nodes and pods, smoothed.
     Actual,

@@ -174,7 +174,7 @@ impl<'s> Run<'s> {
 }
 
 impl SimulatedCluster {
-    /// Runs controllers and scheduler until neither has work left.
+    /// Runs controllers and scheduler until both have no more work.
     fn settle_down(&mut self, policy: &Policy) {
         controllers::workloads(self);
         scheduling::schedule(self, policy);

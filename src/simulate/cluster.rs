@@ -87,7 +87,7 @@ pub(super) struct Work {
     pub(super) kind: WorkloadKind,
     pub(super) replicas: u32,
     pub(super) templates: Vec<Rc<PodTemplate>>,
-    /// Templates of pods that left, for their replacements.
+    /// Templates of deleted pods, from which controllers create the replacements.
     pub(super) vacant: VecDeque<Rc<PodTemplate>>,
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,

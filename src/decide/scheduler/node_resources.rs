@@ -115,7 +115,7 @@ impl ScoredResource {
         self.takes != 0
     }
 
-    /// Returns `None` if the node has none of it.
+    /// Returns `None` if the node does not have the resource.
     pub(super) fn level(
         &self,
         question: &Question<'_, '_>,

@@ -78,7 +78,7 @@ impl Report {
         self.problems
     }
 
-    /// A guess at what an unknown field means: a field of another section, or one with a similar
+    /// The likely meaning of an unknown field: a field of another section, or one with a similar
     /// name.
     fn hint(&self, unknown: &Unknown) -> String {
         let parents = self

@@ -393,9 +393,7 @@ fn moment(seconds: f64) -> Option<Timestamp> {
 
 /// The first labels of a series, as in `{node="n1"}`.
 fn shown(labels: &SeriesLabels) -> String {
-    let labels = labels
-        .iter()
-        .take(4)
-        .map(|(name, value)| format!("{name}={value:?}"));
+    let first = labels.iter().take(4);
+    let labels = first.map(|(name, value)| format!("{name}={value:?}"));
     one_line(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
 }
