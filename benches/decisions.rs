@@ -12,7 +12,7 @@ use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::engine::Engine;
 use evenkeel::decide::scheduler::forecast;
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::snapshot::objects::{Kind, Objects};
+use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{PodId, Snapshot, import};
 use evenkeel::model::usage::{Readings, import as metrics};
 use evenkeel::policy::Policy;
@@ -39,7 +39,7 @@ fn main() {
 #[divan::bench(args = NODES, sample_count = 10)]
 fn decode_a_list_of_pods(bencher: Bencher<'_, '_>, nodes: usize) {
     let list = json!({"items": pods(nodes).collect::<Vec<_>>()}).to_string();
-    bencher.bench(|| decode(Kind::Pod, &list));
+    bencher.bench(|| decode(ObjectKind::Pod, &list));
 }
 
 #[divan::bench(args = NODES, sample_count = 10)]
@@ -98,7 +98,7 @@ struct List<'a> {
 }
 
 /// Decodes a list as the watches do: item by item.
-fn decode(kind: Kind, list: &str) -> Objects {
+fn decode(kind: ObjectKind, list: &str) -> Objects {
     let mut objects = Objects::default();
     let list: List<'_> = serde_json::from_str(list).unwrap();
     for item in list.items {

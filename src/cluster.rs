@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::node_addresses::NodeAddresses;
-use crate::model::snapshot::objects::{Kind, Objects};
+use crate::model::snapshot::objects::{ObjectKind, Objects};
 
 use self::client::ConnectError;
 use self::request_metrics::RequestMetrics;
@@ -48,7 +48,7 @@ pub struct Cluster {
 
 struct ClusterState {
     objects: Mutex<Objects>,
-    health: Sender<BTreeMap<Kind, WatchHealth>>,
+    health: Sender<BTreeMap<ObjectKind, WatchHealth>>,
     /// Reasons of the current outage that have been logged. Empty while all watches work.
     logged: Mutex<BTreeSet<String>>,
 }
@@ -75,7 +75,7 @@ pub struct Outage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleKind {
     /// The kind.
-    pub kind: Kind,
+    pub kind: ObjectKind,
     /// The outage of its watch.
     pub outage: Outage,
 }
@@ -153,7 +153,7 @@ impl Cluster {
     }
 
     /// The state of the watches by kind.
-    pub fn health(&self) -> BTreeMap<Kind, WatchHealth> {
+    pub fn health(&self) -> BTreeMap<ObjectKind, WatchHealth> {
         self.state.health.borrow().clone()
     }
 
@@ -186,7 +186,7 @@ impl Cluster {
         lock(&self.state.objects)
     }
 
-    fn listed(&self, kind: Kind) {
+    fn listed(&self, kind: ObjectKind) {
         self.state
             .health
             .send_modify(|health| health.entry(kind).or_default().synced = true);
@@ -196,7 +196,7 @@ impl Cluster {
     ///
     /// The first failure in a row is not logged, because connections break now and then. Each
     /// reason is logged once, because one outage usually fails every watch.
-    fn failed(&self, kind: Kind, outage: Outage, repeatedly: bool) -> bool {
+    fn failed(&self, kind: ObjectKind, outage: Outage, repeatedly: bool) -> bool {
         let why = outage.why.clone();
         self.state.health.send_modify(|health| {
             let health = health.entry(kind).or_default();
@@ -210,7 +210,7 @@ impl Cluster {
     }
 
     /// Records that a watch works. Returns whether to log it: the last failed watch works again.
-    fn recovered(&self, kind: Kind) -> bool {
+    fn recovered(&self, kind: ObjectKind) -> bool {
         let mut all_work = false;
         self.state.health.send_if_modified(|health| {
             let ended = health.entry(kind).or_default().outage.take();
@@ -226,7 +226,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn all_synced(health: &BTreeMap<Kind, WatchHealth>) -> bool {
+fn all_synced(health: &BTreeMap<ObjectKind, WatchHealth>) -> bool {
     health.values().all(|h| h.synced)
 }
 
@@ -252,36 +252,39 @@ mod tests {
     #[tokio::test]
     async fn a_kind_is_stale_when_its_watch_has_failed_for_long_enough() {
         let cluster = cluster();
-        cluster.failed(Kind::Pod, outage(100, "refused"), false);
-        cluster.failed(Kind::Node, outage(103, "refused"), false);
-        cluster.failed(Kind::Pod, outage(108, "still refused"), true);
+        cluster.failed(ObjectKind::Pod, outage(100, "refused"), false);
+        cluster.failed(ObjectKind::Node, outage(103, "refused"), false);
+        cluster.failed(ObjectKind::Pod, outage(108, "still refused"), true);
         assert_eq!(cluster.cut_off(at(110)), None);
         let stale = cluster.cut_off(at(114)).unwrap();
         assert_eq!(
             stale.to_string(),
             "watch of Pod disconnected since 1970-01-01T00:01:40Z: still refused"
         );
-        cluster.recovered(Kind::Pod);
-        assert_eq!(cluster.cut_off(at(114)).map(|c| c.kind), Some(Kind::Node));
-        cluster.recovered(Kind::Node);
+        cluster.recovered(ObjectKind::Pod);
+        assert_eq!(
+            cluster.cut_off(at(114)).map(|c| c.kind),
+            Some(ObjectKind::Node)
+        );
+        cluster.recovered(ObjectKind::Node);
         assert_eq!(cluster.cut_off(at(999)), None);
     }
 
     #[tokio::test]
     async fn an_outage_is_logged_once_and_its_end_once() {
         let cluster = cluster();
-        assert!(!cluster.failed(Kind::Pod, outage(1, "refused"), false));
-        assert!(cluster.failed(Kind::Pod, outage(2, "refused"), true));
-        assert!(!cluster.failed(Kind::Node, outage(2, "refused"), true));
-        assert!(cluster.failed(Kind::Job, outage(2, "forbidden"), true));
+        assert!(!cluster.failed(ObjectKind::Pod, outage(1, "refused"), false));
+        assert!(cluster.failed(ObjectKind::Pod, outage(2, "refused"), true));
+        assert!(!cluster.failed(ObjectKind::Node, outage(2, "refused"), true));
+        assert!(cluster.failed(ObjectKind::Job, outage(2, "forbidden"), true));
         assert_eq!(
-            [Kind::Pod, Kind::Node, Kind::Job].map(|k| cluster.recovered(k)),
+            [ObjectKind::Pod, ObjectKind::Node, ObjectKind::Job].map(|k| cluster.recovered(k)),
             [false, false, true]
         );
-        assert!(!cluster.recovered(Kind::Pod));
-        cluster.failed(Kind::Pod, outage(3, "refused"), false);
+        assert!(!cluster.recovered(ObjectKind::Pod));
+        cluster.failed(ObjectKind::Pod, outage(3, "refused"), false);
         assert!(
-            !cluster.recovered(Kind::Pod),
+            !cluster.recovered(ObjectKind::Pod),
             "an outage that was not logged needs no end"
         );
     }

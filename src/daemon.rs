@@ -231,8 +231,8 @@ impl Daemon {
         }
     }
 
-    /// Whether more samples would change nothing: no node is still filling its window, and none is
-    /// hot for too short a time.
+    /// Whether more samples would change nothing: every node has a full window, and every hot node
+    /// has been hot for long enough.
     fn is_settled(&self, engine: &Engine, now: Timestamp) -> bool {
         let plan = engine.decide(&self.cluster.snapshot(engine.policy().resources()), now);
         let is_open = |class: &Class| {

@@ -1,6 +1,6 @@
 //! evenkeel: a rebalancer for Kubernetes.
 //!
-//! evenkeel reads what nodes and pods really use and evicts the few pods whose move makes the
+//! evenkeel reads the actual usage of nodes and pods and evicts the few pods whose move makes the
 //! cluster better. Deciding is a pure function whose result is a [`model::plan::Plan`], which can
 //! be printed, tested, compared or executed:
 //!

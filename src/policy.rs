@@ -40,9 +40,9 @@ mod usage;
 mod wording;
 
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
-pub use limits::{Cooldown, Forecast, Limits, Safety};
+pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
 pub use names::Names;
-pub use prometheus::{ClientCertificate, Login, Prometheus, Queries};
+pub use prometheus::{ClientCertificate, Login, PrometheusPolicy, Queries};
 pub use rightsizing::RightsizingPolicy;
 pub use rule::{
     AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity,
@@ -81,7 +81,7 @@ pub struct Policy {
     /// When the cluster is too unhealthy for evictions.
     pub safety: Safety,
     /// How certain it must be that a move helps.
-    pub forecast: Forecast,
+    pub forecast: ForecastPolicy,
     /// Which pods may be evicted at all; strategies refer to these by position.
     pub profiles: Vec<Profile>,
     /// The strategies to run, in this order.
@@ -174,7 +174,10 @@ impl Policy {
 
     /// The policy without a file: all defaults, and no strategy.
     pub fn default_native() -> Self {
-        Report::default().read(&tree::Node::null(problem::Position::START), native::policy)
+        Report::default().read(
+            &tree::YamlNode::null(problem::Position::START),
+            native::policy,
+        )
     }
 
     /// Whether any of its strategies compares actual usage.
@@ -216,7 +219,7 @@ impl Policy {
 
     /// Chooses the reader by version. A file without a version is read as a native one, to report
     /// all missing fields.
-    fn dispatch(root: &tree::Node, report: &mut Report) -> Option<Self> {
+    fn dispatch(root: &tree::YamlNode, report: &mut Report) -> Option<Self> {
         match root.get("apiVersion").map(|node| &node.value) {
             None | Some(tree::Value::Null) => Some(report.read(root, native::policy)),
             Some(tree::Value::Text(version)) if version == native::VERSION => {
@@ -271,7 +274,7 @@ impl BadClass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The sum of what pods request, as kube-scheduler sees it.
+    /// The sum of pod requests, as kube-scheduler sees it.
     Requests,
     /// The actual usage of nodes and pods, smoothed.
     Actual,
@@ -359,7 +362,8 @@ mod tests {
 
         #[test]
         fn no_change_to_the_example_causes_a_panic(
-            edits in proptest::collection::vec((any::<Index>(), 0_usize..40, "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
+            edits in proptest::collection::vec((any::<Index>(), 0_usize..40,
+                "[a-z0-9:%\\-\\[\\]{},#&*! \\n\"]{0,6}"), 1..6),
         ) {
             let mut text: Vec<char> = everything_on().chars().collect();
             for (place, length, new) in edits {

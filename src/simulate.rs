@@ -19,8 +19,8 @@ use crate::model::snapshot::Snapshot;
 use crate::model::usage::Readings;
 use crate::policy::Policy;
 
-use self::cluster::{Cluster, after};
-use self::metrics::MetricsApi;
+use self::cluster::{SimulatedCluster, after};
+use self::metrics::SimulatedMetricsApi;
 use self::record::Recorder;
 use self::scenario::Scenario;
 use self::trace::Trace;
@@ -73,15 +73,15 @@ pub fn at_start(scenario: &Scenario, policy: &Policy) -> (Snapshot, Readings) {
     let mut cluster = setting::begin(scenario, policy);
     cluster.settle_down(policy);
     let snapshot = Snapshot::clone(&cluster.snapshot());
-    let readings = MetricsApi::new(scenario.metrics.clone())
+    let readings = SimulatedMetricsApi::new(scenario.metrics.clone())
         .read(&cluster, &metrics::used(&cluster, &snapshot));
     (snapshot, readings)
 }
 
 struct Run<'s> {
     scenario: &'s Scenario,
-    cluster: Cluster,
-    metrics: MetricsApi,
+    cluster: SimulatedCluster,
+    metrics: SimulatedMetricsApi,
     engine: Engine,
     next_cycle: Timestamp,
 }
@@ -89,7 +89,10 @@ struct Run<'s> {
 impl<'s> Run<'s> {
     fn new(scenario: &'s Scenario, policy: Policy) -> Self {
         let cluster = setting::begin(scenario, &policy);
-        let (metrics, next_cycle) = (MetricsApi::new(scenario.metrics.clone()), cluster.start);
+        let (metrics, next_cycle) = (
+            SimulatedMetricsApi::new(scenario.metrics.clone()),
+            cluster.start,
+        );
         Run {
             scenario,
             cluster,
@@ -170,8 +173,8 @@ impl<'s> Run<'s> {
     }
 }
 
-impl Cluster {
-    /// Runs controllers and scheduler until neither has work left.
+impl SimulatedCluster {
+    /// Runs controllers and scheduler until both have no more work.
     fn settle_down(&mut self, policy: &Policy) {
         controllers::workloads(self);
         scheduling::schedule(self, policy);

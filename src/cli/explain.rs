@@ -36,7 +36,7 @@ the same permissions as plan.";
 pub(super) struct ExplainArgs {
     /// Kind of the object
     #[arg(value_enum)]
-    kind: ObjectKind,
+    kind: SubjectKind,
     /// Name of the object, such as `shop/web-0`
     name: String,
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(super) struct ExplainArgs {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum ObjectKind {
+enum SubjectKind {
     #[value(aliases = ["pods", "po"])]
     Pod,
     #[value(aliases = ["nodes", "no"])]
@@ -61,9 +61,9 @@ enum ObjectKind {
 /// Explains the object and prints the result.
 pub(super) fn run(args: &ExplainArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let subject = match args.kind {
-        ObjectKind::Pod => Subject::Pod(args.name.clone()),
-        ObjectKind::Node => Subject::Node(args.name.clone()),
-        ObjectKind::Workload => Subject::Workload(args.name.clone()),
+        SubjectKind::Pod => Subject::Pod(args.name.clone()),
+        SubjectKind::Node => Subject::Node(args.name.clone()),
+        SubjectKind::Workload => Subject::Workload(args.name.clone()),
     };
     let prepared = plan::prepare(&args.input, &args.shared, "explanation from")?;
     let explanation = prepared

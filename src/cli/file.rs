@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::cluster::ledger_store::KEY as LEDGER_KEY;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
-use crate::model::snapshot::objects::{Kind, Object, Objects};
+use crate::model::snapshot::objects::{Object, ObjectKind, Objects};
 use crate::model::usage::Readings;
 use crate::model::usage::import as metrics;
 use crate::values::text::count;
@@ -92,7 +92,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
     } else {
         yaml(text)?
     };
-    if cluster.objects.count(Kind::Node) == 0 {
+    if cluster.objects.count(ObjectKind::Node) == 0 {
         let found = cluster.summary();
         bail!("expected at least one node, found {found}\n\n{HOW_TO}");
     }
@@ -101,7 +101,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
 
 fn json(text: &str) -> anyhow::Result<ClusterFile> {
     let mut all = Documents::default();
-    for document in serde_json::Deserializer::from_str(text).into_iter::<Document>() {
+    for document in serde_json::Deserializer::from_str(text).into_iter::<FileDocument>() {
         all.extend([document.context("invalid JSON")?]);
     }
     Ok(all.0)
@@ -125,7 +125,7 @@ fn yaml(text: &str) -> anyhow::Result<ClusterFile> {
         },
     };
     let all: Documents =
-        serde_saphyr::from_str_multiple_with_options::<Document, _>(text, options)?;
+        serde_saphyr::from_str_multiple_with_options::<FileDocument, _>(text, options)?;
     Ok(all.0)
 }
 
@@ -134,9 +134,9 @@ impl ClusterFile {
     /// ConfigMap`.
     pub(super) fn summary(&self) -> String {
         let kinds = [
-            (Kind::Node, "node"),
-            (Kind::Pod, "pod"),
-            (Kind::Budget, "PodDisruptionBudget"),
+            (ObjectKind::Node, "node"),
+            (ObjectKind::Pod, "pod"),
+            (ObjectKind::Budget, "PodDisruptionBudget"),
         ];
         let counts: Vec<String> = kinds
             .into_iter()
@@ -182,46 +182,46 @@ pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
 #[derive(Default)]
 struct Documents(ClusterFile);
 
-impl Extend<Document> for Documents {
-    fn extend<I: IntoIterator<Item = Document>>(&mut self, documents: I) {
+impl Extend<FileDocument> for Documents {
+    fn extend<I: IntoIterator<Item = FileDocument>>(&mut self, documents: I) {
         for item in documents.into_iter().flat_map(|document| document.0) {
             match item {
-                Item::Object(object) => self.0.objects.apply(*object),
-                Item::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
-                Item::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
-                Item::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
-                Item::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
+                ObjectItem::Object(object) => self.0.objects.apply(*object),
+                ObjectItem::Skipped(kind, skipped) => self.0.objects.skip(kind, *skipped),
+                ObjectItem::Metrics(value) => drop(metrics::take(&value, &mut self.0.readings)),
+                ObjectItem::Ledger(name, text) => drop(self.0.ledgers.insert(name, text)),
+                ObjectItem::Unused(kind) => *self.0.unused.entry(kind).or_default() += 1,
             }
         }
     }
 }
 
 /// One document: an object or a list of objects.
-struct Document(Vec<Item>);
+struct FileDocument(Vec<ObjectItem>);
 
 /// One object of a document.
-enum Item {
+enum ObjectItem {
     Object(Box<Object>),
-    Skipped(Kind, Box<Skipped>),
+    Skipped(ObjectKind, Box<Skipped>),
     Metrics(Value),
     Ledger((String, String), String),
     Unused(String),
 }
 
-impl Item {
+impl ObjectItem {
     fn new(value: Value) -> Self {
         let kind = text_at(&value, "/kind").to_owned();
         if text_at(&value, "/apiVersion").starts_with("metrics.k8s.io/") {
-            return Item::Metrics(value);
+            return ObjectItem::Metrics(value);
         }
-        if let Some(ledger) = Item::ledger(&value) {
+        if let Some(ledger) = ObjectItem::ledger(&value) {
             return ledger;
         }
         match import::object(&value) {
-            Ok(Some(object)) => Item::Object(Box::new(object)),
-            Err((kind, skipped)) => Item::Skipped(kind, Box::new(skipped)),
-            Ok(None) if kind.is_empty() => Item::Unused("without a kind".to_owned()),
-            Ok(None) => Item::Unused(kind),
+            Ok(Some(object)) => ObjectItem::Object(Box::new(object)),
+            Err((kind, skipped)) => ObjectItem::Skipped(kind, Box::new(skipped)),
+            Ok(None) if kind.is_empty() => ObjectItem::Unused("without a kind".to_owned()),
+            Ok(None) => ObjectItem::Unused(kind),
         }
     }
 
@@ -233,7 +233,10 @@ impl Item {
         }
         let text = value.get("data")?.get(LEDGER_KEY)?.as_str()?.to_owned();
         let namespace = text_at(value, "/metadata/namespace");
-        Some(Item::Ledger((namespace.to_owned(), name.to_owned()), text))
+        Some(ObjectItem::Ledger(
+            (namespace.to_owned(), name.to_owned()),
+            text,
+        ))
     }
 }
 
@@ -245,7 +248,7 @@ fn text_at<'v>(value: &'v Value, pointer: &str) -> &'v str {
         .unwrap_or_default()
 }
 
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for FileDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(DocumentVisitor)
     }
@@ -254,31 +257,31 @@ impl<'de> Deserialize<'de> for Document {
 struct DocumentVisitor;
 
 impl<'de> Visitor<'de> for DocumentVisitor {
-    type Value = Document;
+    type Value = FileDocument;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a Kubernetes object or a list of objects")
     }
 
-    fn visit_unit<E>(self) -> Result<Document, E> {
-        Ok(Document(Vec::new()))
+    fn visit_unit<E>(self) -> Result<FileDocument, E> {
+        Ok(FileDocument(Vec::new()))
     }
 
     /// Text that is not YAML is a single scalar to the parser. The error does not repeat it,
     /// because it may be long.
-    fn visit_str<E: Error>(self, _text: &str) -> Result<Document, E> {
+    fn visit_str<E: Error>(self, _text: &str) -> Result<FileDocument, E> {
         Err(E::custom(
             "found plain text, expected a Kubernetes object or a list of objects",
         ))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Document, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<FileDocument, A::Error> {
         let mut list = ObjectList::default();
         list.take(items)?;
         Ok(list.finish())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FileDocument, A::Error> {
         let mut list = ObjectList::default();
         let mut is_list = false;
         let mut fields = serde_json::Map::new();
@@ -299,7 +302,7 @@ impl<'de> Visitor<'de> for DocumentVisitor {
         Ok(if is_list {
             list.finish()
         } else {
-            Document(vec![Item::new(Value::Object(fields))])
+            FileDocument(vec![ObjectItem::new(Value::Object(fields))])
         })
     }
 }
@@ -310,7 +313,7 @@ impl<'de> Visitor<'de> for DocumentVisitor {
 struct ObjectList {
     kind: Option<String>,
     api_version: Option<String>,
-    items: Vec<Item>,
+    items: Vec<ObjectItem>,
     waiting: Vec<Value>,
 }
 
@@ -328,9 +331,9 @@ impl ObjectList {
     fn take<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
         while let Some(mut value) = items.next_element::<Value>()? {
             if self.name(&mut value) {
-                self.items.push(Item::new(value))
+                self.items.push(ObjectItem::new(value));
             } else {
-                self.waiting.push(value)
+                self.waiting.push(value);
             }
         }
         Ok(())
@@ -353,12 +356,12 @@ impl ObjectList {
         true
     }
 
-    fn finish(mut self) -> Document {
+    fn finish(mut self) -> FileDocument {
         for mut value in std::mem::take(&mut self.waiting) {
             self.name(&mut value);
-            self.items.push(Item::new(value));
+            self.items.push(ObjectItem::new(value));
         }
-        Document(self.items)
+        FileDocument(self.items)
     }
 }
 
@@ -389,13 +392,15 @@ impl<'de> Visitor<'de> for Items<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::any;
+
     use super::*;
 
     const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: \
         {allocatable: {cpu: '8', memory: 32Gi}}\n";
 
     fn pods(cluster: &ClusterFile) -> usize {
-        cluster.objects.count(Kind::Pod)
+        cluster.objects.count(ObjectKind::Pod)
     }
 
     #[test]
@@ -423,7 +428,11 @@ mod tests {
             format!(r#"{{"kind":"NodeList","apiVersion":"v1","items":[{item}]}}"#),
             format!(r#"{{"items":[{item}],"metadata":{{}},"apiVersion":"v1","kind":"NodeList"}}"#),
         ] {
-            assert_eq!(parse(&text).unwrap().objects.count(Kind::Node), 1, "{text}");
+            assert_eq!(
+                parse(&text).unwrap().objects.count(ObjectKind::Node),
+                1,
+                "{text}"
+            );
         }
     }
 
@@ -442,8 +451,9 @@ mod tests {
 
     #[test]
     fn a_plain_array_of_objects_is_a_list() {
-        let text = r#"[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"8"}}}]"#;
-        assert_eq!(parse(text).unwrap().objects.count(Kind::Node), 1);
+        let text = "[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":\
+            {\"name\":\"n1\"},\"status\":{\"allocatable\":{\"cpu\":\"8\"}}}]";
+        assert_eq!(parse(text).unwrap().objects.count(ObjectKind::Node), 1);
     }
 
     #[test]
@@ -463,7 +473,8 @@ mod tests {
 
     #[test]
     fn strings_that_look_like_other_types_stay_strings() {
-        let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: 7e12345, f: \"null\"}";
+        let labels = "{a: \"on\", b: \"1\", c: \"2026-01-01\", d: 2026-01-01T00:00:00Z, e: \
+            7e12345, f: \"null\"}";
         let text = format!(
             "{NODE}---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: d, labels: {labels}}}\n"
         );
@@ -528,11 +539,13 @@ mod tests {
     const STREAM: &str = concat!(
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {a: b}}\n",
         "status: \
-            {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, status: \"True\"}]}\n---\n",
+            {allocatable: {cpu: \"8\", memory: 32Gi, pods: \"110\"}, conditions: [{type: Ready, \
+            status: \"True\"}]}\n---\n",
         "apiVersion: v1\nkind: Pod\nmetadata: \
             {name: a, namespace: d, uid: u, creationTimestamp: 2026-01-01T00:00:00Z}\n",
         "spec: \
-            {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], tolerations: [{operator: Exists}]}\n",
+            {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 100m}}}], \
+            tolerations: [{operator: Exists}]}\n",
         "status: {phase: Running}\n---\n",
         "apiVersion: metrics.k8s.io/v1beta1\nkind: NodeMetrics\nmetadata: {name: n1}\n",
         "timestamp: 2026-01-01T00:00:00Z\nwindow: 15s\nusage: {cpu: 1, memory: 1Gi}\n",
@@ -542,10 +555,16 @@ mod tests {
 
         #[test]
         fn corrupted_input_never_panics(
-            as_json in proptest::prelude::any::<bool>(),
-            changes in proptest::collection::vec((proptest::prelude::any::<proptest::sample::Index>(), proptest::prelude::any::<u8>(), 0..3_u8), 1..10),
+            as_json in any::<bool>(),
+            changes in proptest::collection::vec(
+                (any::<proptest::sample::Index>(), any::<u8>(), 0..3_u8),
+                1..10,
+            ),
         ) {
-            let json = || serde_json::to_string(&serde_saphyr::from_multiple::<serde_json::Value>(STREAM).unwrap()).unwrap();
+            let json = || {
+                let values = serde_saphyr::from_multiple::<Value>(STREAM).unwrap();
+                serde_json::to_string(&values).unwrap()
+            };
             let mut bytes = if as_json { json() } else { STREAM.to_owned() }.into_bytes();
             for (at, byte, what) in changes {
                 let at = at.index(bytes.len());

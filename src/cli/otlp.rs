@@ -107,7 +107,8 @@ pub(super) struct OtelFlags {
     #[arg(long, value_name = "RATIO")]
     otel_sample_rate: Option<String>,
     /// Continue without traces if they cannot be set up
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL")]
     pub(super) otel_fallback_no_op_on_error: Option<bool>,
 }
 

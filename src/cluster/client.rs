@@ -185,7 +185,8 @@ pub(crate) mod tests {
     pub(crate) fn status(code: u16, message: &str) -> (u16, String) {
         let reason = if code == 404 { "NotFound" } else { "" };
         let body = serde_json::json!({
-            "kind": "Status", "status": "Failure", "code": code, "message": message, "reason": reason,
+            "kind": "Status", "status": "Failure", "code": code, "message": message,
+                "reason": reason,
         });
         (code, body.to_string())
     }

@@ -154,7 +154,8 @@ mod tests {
             "eventTime": "2026-01-01T00:00:00.123456Z",
             "reportingController": "evenkeel",
             "reportingInstance": "evenkeel-0",
-            "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1", "uid": "u-1"},
+            "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1",
+                "uid": "u-1"},
         });
         assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), expected);
     }

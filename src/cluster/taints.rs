@@ -126,7 +126,8 @@ mod tests {
     }
 
     fn foreign() -> Value {
-        json!({"key": "dedicated", "value": "gpu", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z", "new": 1})
+        json!({"key": "dedicated", "value": "gpu", "effect": "NoSchedule",
+            "timeAdded": "2026-01-01T00:00:00Z", "new": 1})
     }
 
     fn ours(value: &str) -> Value {

@@ -21,7 +21,7 @@ use tracing::{debug, info, warn};
 
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
-use crate::model::snapshot::objects::{Kind, Name, Object};
+use crate::model::snapshot::objects::{Name, Object, ObjectKind};
 
 use super::client::{error_message, query_value, status_code};
 use super::{Cluster, Outage};
@@ -51,7 +51,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// A kind that is watched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WatchedKind {
-    pub(super) kind: Kind,
+    pub(super) kind: ObjectKind,
     pub(super) path: &'static str,
     /// Whether only the metadata is requested.
     metadata_only: bool,
@@ -59,23 +59,26 @@ pub(super) struct WatchedKind {
 
 /// The kinds that are watched.
 pub(super) const WATCHED_KINDS: [WatchedKind; 11] = [
-    whole(Kind::Node, "/api/v1/nodes"),
-    whole(Kind::Pod, "/api/v1/pods"),
-    whole(Kind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
-    whole(Kind::Namespace, "/api/v1/namespaces"),
-    whole(Kind::Class, "/apis/scheduling.k8s.io/v1/priorityclasses"),
-    whole(Kind::Claim, "/api/v1/persistentvolumeclaims"),
-    whole(Kind::Volume, "/api/v1/persistentvolumes"),
-    whole(Kind::Service, "/api/v1/services"),
-    metadata(Kind::ReplicaSet, "/apis/apps/v1/replicasets"),
+    whole(ObjectKind::Node, "/api/v1/nodes"),
+    whole(ObjectKind::Pod, "/api/v1/pods"),
+    whole(ObjectKind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
+    whole(ObjectKind::Namespace, "/api/v1/namespaces"),
+    whole(
+        ObjectKind::Class,
+        "/apis/scheduling.k8s.io/v1/priorityclasses",
+    ),
+    whole(ObjectKind::Claim, "/api/v1/persistentvolumeclaims"),
+    whole(ObjectKind::Volume, "/api/v1/persistentvolumes"),
+    whole(ObjectKind::Service, "/api/v1/services"),
+    metadata(ObjectKind::ReplicaSet, "/apis/apps/v1/replicasets"),
     metadata(
-        Kind::ReplicationController,
+        ObjectKind::ReplicationController,
         "/api/v1/replicationcontrollers",
     ),
-    metadata(Kind::Job, "/apis/batch/v1/jobs"),
+    metadata(ObjectKind::Job, "/apis/batch/v1/jobs"),
 ];
 
-const fn whole(kind: Kind, path: &'static str) -> WatchedKind {
+const fn whole(kind: ObjectKind, path: &'static str) -> WatchedKind {
     WatchedKind {
         kind,
         path,
@@ -83,7 +86,7 @@ const fn whole(kind: Kind, path: &'static str) -> WatchedKind {
     }
 }
 
-const fn metadata(kind: Kind, path: &'static str) -> WatchedKind {
+const fn metadata(kind: ObjectKind, path: &'static str) -> WatchedKind {
     WatchedKind {
         kind,
         path,
@@ -276,16 +279,16 @@ impl Watcher {
         // Lists are expensive, so they slow down as well when each following watch fails at once.
         self.losses += u32::from(watching && self.position.is_none());
         let attempts = self.failures.max(self.losses);
-        self.report(why, silent_for, attempts);
+        self.report(&why, silent_for, attempts);
         pause_after(attempts)
     }
 
     /// Logs a failure: as a warning if it is news, because one outage usually fails every watch.
-    fn report(&self, why: String, silent_for: Duration, attempts: u32) {
+    fn report(&self, why: &str, silent_for: Duration, attempts: u32) {
         let kind = self.watched.kind;
         let outage = Outage {
             since: now() - silent_for,
-            why: why.clone(),
+            why: why.to_owned(),
         };
         if self.cluster.failed(kind, outage, attempts > 1) {
             warn!(

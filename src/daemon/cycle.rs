@@ -96,7 +96,8 @@ impl<'d> Cycle<'d> {
     fn settle<'s>(&mut self, snapshot: &'s Snapshot) -> Observed<'s> {
         let observed = self.engine.observed(snapshot, self.started);
         for settled in self.engine.settle_observed(&observed) {
-            info!(workload = %settled.workload, pod = settled.pod, from = settled.from, to = settled.to, "settled: {}", settled.ending);
+            info!(workload = %settled.workload, pod = settled.pod, from = settled.from,
+                to = settled.to, "settled: {}", settled.ending);
             self.daemon.metrics.settled(&settled);
         }
         self.daemon
@@ -198,7 +199,8 @@ impl<'d> Cycle<'d> {
             self.engine.resolve(planned, &outcome);
             self.daemon.metrics.outcome(planned, &outcome);
             let code = outcome.code();
-            info!(namespace = planned.namespace, pod = planned.pod, node = planned.node, may_land = report::destinations(planned),
+            info!(namespace = planned.namespace, pod = planned.pod, node = planned.node,
+                may_land = report::destinations(planned),
                 strategy = planned.strategy, outcome = code, reason = %planned.reason, "eviction: \
                     {outcome}");
             if outcome == Outcome::Evicted {
@@ -248,7 +250,7 @@ impl<'d> Cycle<'d> {
         match self.daemon.load().await {
             Ok(ledger) => self.engine.reload(ledger),
             Err(LoadError::Store(error)) => {
-                warn!("cannot reload the ledger: {error}; the next cycle tries again")
+                warn!("cannot reload the ledger: {error}; the next cycle tries again");
             }
             Err(LoadError::Invalid(error)) => return Err(error),
         }

@@ -179,7 +179,7 @@ impl UsagePoller {
                 );
             }
             ActiveSource::Fresh(kind) => {
-                info!(source = kind.label(), "usage comes from {}", kind.label())
+                info!(source = kind.label(), "usage comes from {}", kind.label());
             }
             ActiveSource::NotRead | ActiveSource::Stale => {
                 warn!(

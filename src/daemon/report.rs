@@ -1,5 +1,5 @@
-//! Log lines of the loop: one line with the outcome of each cycle, and lines for changes in what
-//! nodes are known for.
+//! Log lines of the loop: one line with the outcome of each cycle, and lines for nodes whose
+//! state changes.
 
 use std::collections::BTreeMap;
 

@@ -52,10 +52,12 @@ impl Daemon {
             );
             match outcome {
                 SteerOutcome::Done | SteerOutcome::Unneeded | SteerOutcome::Forbidden(_) => {
-                    info!(node = steer.node, action, value, outcome = code, why = %steer.why, "taint: {outcome}");
+                    info!(node = steer.node, action, value, outcome = code, why = %steer.why,
+                        "taint: {outcome}");
                 }
                 SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => {
-                    warn!(node = steer.node, action, value, outcome = code, why = %steer.why, "taint: {outcome}");
+                    warn!(node = steer.node, action, value, outcome = code, why = %steer.why,
+                        "taint: {outcome}");
                     return;
                 }
             }

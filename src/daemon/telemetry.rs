@@ -159,7 +159,10 @@ where
     tokio::select! {
         done = server => done,
         // A probe that keeps its connection open must not delay the end of the program.
-        () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
+        () = async {
+            stop.cancelled().await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        } => Ok(()),
     }
 }
 

@@ -74,7 +74,7 @@ pub enum Rest {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StoredLedger {
+struct LedgerDocument {
     version: u32,
     entries: Vec<Entry>,
     resting: BTreeMap<OwnerKey, Streak>,
@@ -96,7 +96,7 @@ impl Ledger {
     ///
     /// Returns an error if the text is not a ledger, or has another version.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
-        let stored: StoredLedger = serde_json::from_str(text)?;
+        let stored: LedgerDocument = serde_json::from_str(text)?;
         if stored.version != VERSION {
             return Err(LedgerError::Version(stored.version));
         }
@@ -108,7 +108,7 @@ impl Ledger {
 
     /// Returns the stored format. Equal ledgers give equal texts.
     pub fn write(&self) -> String {
-        let stored = StoredLedger {
+        let stored = LedgerDocument {
             version: VERSION,
             entries: self.entries.clone(),
             resting: self.streaks.clone(),

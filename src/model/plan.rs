@@ -20,7 +20,7 @@ mod steering;
 mod verdict;
 mod pod_verdict;
 
-pub use balance_report::{Balance, BalanceReport, Band, NodePicture, PoolPicture};
+pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 pub use finding::Finding;
 pub use outcome::Outcome;
 pub use placement_cause::PlacementCause;

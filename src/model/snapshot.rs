@@ -12,10 +12,7 @@ use std::sync::Arc;
 use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
-use self::facts::{
-    Budget as BudgetFacts, Claim, Node as NodeFacts, OwnerKey, Phase, Pod as PodFacts, Skipped,
-    Volume,
-};
+use self::facts::{BudgetFacts, Claim, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped, Volume};
 use self::objects::Objects;
 
 pub mod facts;
@@ -354,7 +351,7 @@ fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
 impl PodFacts {
     /// Returns true if the pod succeeded or failed and no longer uses resources.
     pub fn finished(&self) -> bool {
-        matches!(self.phase, Phase::Succeeded | Phase::Failed)
+        matches!(self.phase, PodPhase::Succeeded | PodPhase::Failed)
     }
 
     /// Returns true if the pod is neither finished nor terminating.

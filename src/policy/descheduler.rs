@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use super::plugin::Plugin;
 use super::problem::Code;
 use super::read::{Fields, Report, Spot};
-use super::tree::{Node, Value};
+use super::tree::{Value, YamlNode};
 use super::{Evictable, Limits, Policy, Profile, Rule, Strategy};
 use crate::values::selector::Selector;
 
@@ -34,7 +34,7 @@ pub(super) fn knows(version: &str) -> bool {
 }
 
 /// Reads a policy of this version.
-pub(super) fn read(root: &Node, version: &str, report: &mut Report) -> Policy {
+pub(super) fn read(root: &YamlNode, version: &str, report: &mut Report) -> Policy {
     report.be_lenient();
     let reader = if version == V1ALPHA1 {
         v1alpha1::policy

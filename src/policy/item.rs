@@ -126,7 +126,9 @@ mod tests {
 
     #[test]
     fn a_value_fits_on_one_line() {
-        assert_snapshot!(sample().inline(), @r#"{flag: true, nvidia.com/gpu: 30%, texts: [a, "yes", "!gpu", "5", "", "a b: c"], none: [], maps: [{a: -1}, b], nested: {time: 1m30s}}"#);
+        assert_snapshot!(sample().inline(),
+            @"{flag: true, nvidia.com/gpu: 30%, texts: [a, \"yes\", \"!gpu\", \"5\", \"\", \"a b: \
+                c\"], none: [], maps: [{a: -1}, b], nested: {time: 1m30s}}");
         assert_eq!(Item::text("x ".repeat(200)).inline().lines().count(), 1);
     }
 }

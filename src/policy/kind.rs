@@ -19,12 +19,15 @@ use super::wording::either;
 use crate::values::Ratio;
 use crate::values::selector::Selector;
 
+/// Returns how a value is written.
+type WriteValue<V> = Box<dyn Fn(&V) -> Option<Item>>;
+
 /// A kind of value.
 pub(super) struct Kind<V> {
     pub(super) form: ValueForm,
     pub(super) read: Box<dyn Fn(Spot<'_, '_>) -> Option<V>>,
     /// `None` where the value is written by leaving the field out.
-    pub(super) write: Box<dyn Fn(&V) -> Option<Item>>,
+    pub(super) write: WriteValue<V>,
 }
 
 impl<V: 'static> Kind<V> {
@@ -259,6 +262,7 @@ pub(super) fn choices<V: Copy + PartialEq + 'static>(
     kind.shown_empty_as("[]")
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the values are small enums")]
 fn word_of<V: PartialEq>(choices: &[Choice<V>], value: V) -> Option<&'static str> {
     choices
         .iter()

@@ -43,7 +43,7 @@ pub struct Safety {
 
 /// How certain it must be that a move helps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Forecast {
+pub struct ForecastPolicy {
     /// The accepted probability that the replacement lands where the move gains nothing.
     pub tolerance: Ratio,
 }
@@ -139,8 +139,8 @@ pub(super) fn safety() -> Section<Safety> {
 }
 
 /// Declares `forecast`.
-pub(super) fn forecast() -> Section<Forecast> {
-    Section::new(Forecast {
+pub(super) fn forecast() -> Section<ForecastPolicy> {
+    Section::new(ForecastPolicy {
         tolerance: Ratio::ZERO,
     })
     .field(

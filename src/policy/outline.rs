@@ -14,13 +14,13 @@ pub(super) struct FieldOutline {
     pub(super) required: bool,
     /// The default as it is written; `None` where leaving the field out is the default.
     pub(super) default: Option<Item>,
-    pub(super) sample: Sample,
+    pub(super) sample: FieldSample,
     pub(super) form: Form,
 }
 
 /// How the example shows a field.
 #[derive(Clone, Copy)]
-pub(super) enum Sample {
+pub(super) enum FieldSample {
     /// With its default.
     Default,
     /// With this value, in force.

@@ -142,8 +142,11 @@ fn life_time_criteria(section: Section<PodLifeTime>) -> Section<PodLifeTime> {
             condition(),
             |r| &mut r.conditions,
         )
-        .off("\n- \
-            {type: Ready, status: \"False\", reason: ContainersNotReady, minTimeSinceLastTransitionSeconds: 600}")
+        .off(
+            "\n- \
+            {type: Ready, status: \"False\", reason: ContainersNotReady, \
+            minTimeSinceLastTransitionSeconds: 600}",
+        )
         .field(
             "exitCodes",
             "Pods with a container that exited with one of these codes.",

@@ -183,9 +183,9 @@ pub(crate) fn printable(text: &str, most: usize) -> String {
             break;
         }
         if c.is_control() {
-            shown.extend(c.escape_default())
+            shown.extend(c.escape_default());
         } else {
-            shown.push(c)
+            shown.push(c);
         }
     }
     shown
@@ -252,6 +252,8 @@ mod tests {
     #[test]
     fn codes_are_stable() {
         let json = serde_json::to_string(&problem(1, 2)).unwrap();
-        assert_snapshot!(json, @r#"{"code":"wrong-type","line":1,"column":2,"path":"a.b","found":"x","expected":"y"}"#);
+        assert_snapshot!(json,
+            @"{\"code\":\"wrong-type\",\"line\":1,\"column\":\
+                2,\"path\":\"a.b\",\"found\":\"x\",\"expected\":\"y\"}");
     }
 }

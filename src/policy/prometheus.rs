@@ -17,7 +17,7 @@ pub use queries::Queries;
 
 /// A Prometheus, or a server with the same API: Thanos, Mimir, VictoriaMetrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prometheus {
+pub struct PrometheusPolicy {
     /// The address of its HTTP API, without `/api/v1`.
     pub url: String,
     /// The queries.
@@ -68,7 +68,7 @@ pub enum Login {
     },
 }
 
-impl Prometheus {
+impl PrometheusPolicy {
     /// The label that names the cluster of a series in a store of several clusters. The dashboards
     /// of kube-prometheus-stack and Mimir use the same label. The default queries keep it.
     pub const CLUSTER_LABEL: &str = "cluster";
@@ -93,10 +93,10 @@ impl Prometheus {
 }
 
 /// Declares `usage.prometheus`. The url is empty where the block lacks it; the caller refuses that.
-pub(super) fn prometheus() -> Section<Prometheus> {
+pub(super) fn prometheus() -> Section<PrometheusPolicy> {
     // The scrape interval of kube-prometheus-stack.
     let scrape_interval = SignedDuration::from_secs(30);
-    let section = Section::new(Prometheus {
+    let section = Section::new(PrometheusPolicy {
         url: String::new(),
         queries: queries::queries().defaults(),
         matchers: String::new(),
@@ -113,7 +113,7 @@ pub(super) fn prometheus() -> Section<Prometheus> {
     credentials(tls(requests(series(section)))).check(check)
 }
 
-fn series(section: Section<Prometheus>) -> Section<Prometheus> {
+fn series(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
         .field(
             "url",
@@ -165,7 +165,7 @@ fn series(section: Section<Prometheus>) -> Section<Prometheus> {
         })
 }
 
-fn requests(section: Section<Prometheus>) -> Section<Prometheus> {
+fn requests(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
         .field(
             "timeout",
@@ -182,7 +182,7 @@ fn requests(section: Section<Prometheus>) -> Section<Prometheus> {
         )
 }
 
-fn tls(section: Section<Prometheus>) -> Section<Prometheus> {
+fn tls(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
         .field(
             "caFile",
@@ -213,7 +213,7 @@ fn tls(section: Section<Prometheus>) -> Section<Prometheus> {
         .off("/etc/evenkeel/prometheus/tls.key")
 }
 
-fn credentials(section: Section<Prometheus>) -> Section<Prometheus> {
+fn credentials(section: Section<PrometheusPolicy>) -> Section<PrometheusPolicy> {
     section
         .computed(
             "bearerTokenFile",
@@ -289,7 +289,7 @@ fn basic_auth() -> Section<BasicAuth> {
         })
 }
 
-impl Prometheus {
+impl PrometheusPolicy {
     fn certificate_mut(&mut self) -> &mut ClientCertificate {
         self.client_certificate.get_or_insert_default()
     }
@@ -304,7 +304,7 @@ impl Login {
     }
 }
 
-fn check(f: &mut Fields<'_, '_>, prometheus: &mut Prometheus) {
+fn check(f: &mut Fields<'_, '_>, prometheus: &mut PrometheusPolicy) {
     if !f.has("averagedOver") {
         prometheus.averaged_over = prometheus.scrape_interval;
     }

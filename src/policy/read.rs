@@ -6,7 +6,7 @@
 use std::fmt::Display;
 
 use super::problem::{Code, Position, Problem};
-use super::tree::{Entry, Node, Value};
+use super::tree::{MapEntry, Value, YamlNode};
 use super::wording::{below, either};
 
 mod checks;
@@ -23,7 +23,7 @@ impl Report {
     /// Reads a whole document.
     pub(crate) fn read<'t, T>(
         &mut self,
-        root: &'t Node,
+        root: &'t YamlNode,
         read: impl FnOnce(Spot<'_, 't>) -> T,
     ) -> T {
         self.find_repeats(root, "");
@@ -40,7 +40,7 @@ impl Report {
 /// A place in the file that may have a value.
 pub(crate) struct Spot<'r, 't> {
     report: &'r mut Report,
-    node: Option<&'t Node>,
+    node: Option<&'t YamlNode>,
     at: Position,
     /// The position of the field's name, which is reported when a field below it is missing.
     key: Position,
@@ -49,7 +49,7 @@ pub(crate) struct Spot<'r, 't> {
 
 impl<'r, 't> Spot<'r, 't> {
     /// The value, if there is one.
-    pub(crate) fn node(&self) -> Option<&'t Node> {
+    pub(crate) fn node(&self) -> Option<&'t YamlNode> {
         self.node
     }
 
@@ -83,7 +83,7 @@ impl<'r, 't> Spot<'r, 't> {
 
     /// Reports an unexpected value.
     pub(crate) fn refuse<T>(self, code: Code, expected: impl Display) -> Option<T> {
-        let found = self.node.map(Node::shown);
+        let found = self.node.map(YamlNode::shown);
         self.report
             .problems
             .push(Problem::new(code, self.at, &self.path, found, expected));
@@ -102,7 +102,7 @@ impl<'r, 't> Spot<'r, 't> {
     pub(crate) fn scalar<T>(
         self,
         expected: &str,
-        read: impl FnOnce(&'t Node) -> Result<T, Code>,
+        read: impl FnOnce(&'t YamlNode) -> Result<T, Code>,
     ) -> Option<T> {
         match read(self.node?) {
             Ok(value) => Some(value),
@@ -122,13 +122,13 @@ impl<'r, 't> Spot<'r, 't> {
     /// Reads a map of known fields. An absent or empty map gives the defaults.
     pub(crate) fn section<T>(self, read: impl FnOnce(&mut Fields<'_, 't>) -> T) -> T {
         let before = self.report.problems.len();
-        let (entries, broken): (&'t [Entry], bool) = match self.node.map(|n| &n.value) {
+        let (entries, broken): (&'t [MapEntry], bool) = match self.node.map(|n| &n.value) {
             None | Some(Value::Null) => (&[], false),
             Some(Value::Map(entries)) => (entries, false),
             Some(_) => (&[], true),
         };
         if broken {
-            let found = self.node.map(Node::shown);
+            let found = self.node.map(YamlNode::shown);
             self.report.problems.push(Problem::new(
                 Code::WrongType,
                 self.at,
@@ -189,7 +189,7 @@ impl<'r, 't> Spot<'r, 't> {
     pub(crate) fn each<T>(
         self,
         what: &str,
-        mut read: impl FnMut(&'t Entry, Spot<'_, 't>) -> Option<T>,
+        mut read: impl FnMut(&'t MapEntry, Spot<'_, 't>) -> Option<T>,
     ) -> Option<Vec<T>> {
         let Value::Map(entries) = &self.node?.value else {
             return self.refuse(Code::WrongType, format!("a map of {what}"));
@@ -210,7 +210,7 @@ impl<'r, 't> Spot<'r, 't> {
         for name in &allowed {
             self.report.note(&self.path, name);
         }
-        let entries: &[Entry] = match &self.node?.value {
+        let entries: &[MapEntry] = match &self.node?.value {
             Value::Map(entries) => entries,
             Value::Null
             | Value::Bool(_)
@@ -260,7 +260,7 @@ pub(crate) struct Fields<'r, 't> {
     report: &'r mut Report,
     path: String,
     at: Position,
-    entries: &'t [Entry],
+    entries: &'t [MapEntry],
     names: Vec<&'static str>,
     /// The number of problems when this map was begun.
     before: usize,
@@ -299,7 +299,7 @@ impl<'t> Fields<'_, 't> {
         self.field(name)
     }
 
-    fn entry(&self, name: &str) -> Option<&'t Entry> {
+    fn entry(&self, name: &str) -> Option<&'t MapEntry> {
         let entry = self.entries.iter().find(|e| e.key == name)?;
         (!self.report.lenient || entry.value.value != Value::Null).then_some(entry)
     }
@@ -315,7 +315,7 @@ impl<'t> Fields<'_, 't> {
     }
 }
 
-fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t Entry, parent: &str) -> Spot<'r, 't> {
+fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t MapEntry, parent: &str) -> Spot<'r, 't> {
     let at = if entry.value.value == Value::Null {
         entry.at
     } else {

@@ -63,9 +63,8 @@ pub(super) fn rightsizing() -> Section<RightsizingPolicy> {
     )
     .field(
         "top",
-        "How many workloads the status page and the metrics list. Those that are wrong by the \
-            largest share of the \
-         cluster come first. With 0, nothing is computed.",
+        "How many workloads the status page and the metrics list. Workloads whose error is the \
+         largest share of the cluster come first. With 0, nothing is computed.",
         whole(0),
         |r| &mut r.top,
     )
@@ -122,7 +121,8 @@ mod tests {
 
     #[test]
     fn problems_name_their_fields() {
-        assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}").unwrap_err(), @"
+        assert_snapshot!(parse("{percentile: 0, headroom: 120%, tolerance: far, top: -1, most: \
+            3}").unwrap_err(), @"
         policy.yaml:3:27: rightsizing.percentile: found 0, expected a percentile from 1 to 100
           | rightsizing: {percentile: 0, headroom: 120%, tolerance: far, top: -1, most: 3}
           |                           ^

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::problem::Code;
 use super::read::Spot;
 use super::share::Share;
-use super::tree::{Node, Value};
+use super::tree::{Value, YamlNode};
 use super::wording::either;
 use crate::values::Ratio;
 
@@ -37,6 +37,10 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number, or the word `none`, which is `Some(None)`.
+    #[expect(
+        clippy::option_option,
+        reason = "`none` is a value, unlike an invalid field"
+    )]
     pub(crate) fn limit(self) -> Option<Option<u32>> {
         self.scalar("a whole number from 0 on, or none for no limit", |node| {
             if is_none(node) {
@@ -48,6 +52,10 @@ impl Spot<'_, '_> {
     }
 
     /// A whole number or a percentage, or the word `none`, which is `Some(None)`.
+    #[expect(
+        clippy::option_option,
+        reason = "`none` is a value, unlike an invalid field"
+    )]
     pub(crate) fn share(self) -> Option<Option<Share>> {
         // A portion is at least one pod, so 0% must become the number 0.
         let portion = |p| {
@@ -244,7 +252,7 @@ impl Spot<'_, '_> {
     }
 }
 
-fn text(node: &Node) -> Result<&str, Code> {
+fn text(node: &YamlNode) -> Result<&str, Code> {
     match &node.value {
         Value::Text(text) => Ok(text),
         Value::Null
@@ -256,11 +264,11 @@ fn text(node: &Node) -> Result<&str, Code> {
     }
 }
 
-fn is_none(node: &Node) -> bool {
+fn is_none(node: &YamlNode) -> bool {
     text(node) == Ok("none")
 }
 
-fn whole(node: &Node, least: u32) -> Result<u32, Code> {
+fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {
     let Value::Int(number) = node.value else {
         return Err(Code::WrongType);
     };
@@ -271,7 +279,7 @@ fn whole(node: &Node, least: u32) -> Result<u32, Code> {
 }
 
 /// A percentage, written with a percent sign or as a plain number.
-pub(crate) fn percent(node: &Node) -> Result<Ratio, Code> {
+pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
     let written = match (&node.value, &node.plain) {
         (Value::Int(_) | Value::Float(_), Some(plain)) => plain.as_str(),
         _ => text(node)?

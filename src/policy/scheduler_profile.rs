@@ -236,8 +236,8 @@ pub struct DefaultConstraint {
 /// `InterPodAffinityArgs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PodAffinity {
-    /// `hardPodAffinityWeight`: the score, from 0 to 100, for a node near a pod that requires this
-    /// one nearby.
+    /// `hardPodAffinityWeight`: the score, from 0 to 100, for a node near a pod whose required
+    /// affinity matches this pod.
     pub hard_weight: i64,
     /// `ignorePreferredTermsOfExistingPods`: preferences of other pods do not count for a pod
     /// without preferences.

@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use super::item::Item;
 use super::kind::Kind;
-use super::outline::{FieldOutline, Form, Sample};
+use super::outline::{FieldOutline, FieldSample, Form};
 use super::read::{Fields, Spot};
 
 type Read<T> = Box<dyn Fn(&mut T, Spot<'_, '_>)>;
@@ -34,7 +34,7 @@ struct Field<T> {
     help: &'static str,
     /// The value to expect if the field is missing.
     required: Option<&'static str>,
-    sample: Sample,
+    sample: FieldSample,
     /// Written also where the value is the default.
     always: bool,
     form: Form,
@@ -71,6 +71,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field that is computed from `T`, and changes it.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn computed<V: 'static>(
         self,
         name: &'static str,
@@ -108,6 +112,10 @@ impl<T: Clone + 'static> Section<T> {
 
     /// A map that is one member of `T` and may be absent; `complete` recognises a map with all
     /// required fields.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn optional_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -130,6 +138,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A map whose fields fill a type of its own, which is computed from `T` and changes it.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn converted_section<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -147,6 +159,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A list of maps that is one member of `T`; `what` names the items.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn sections<V: Clone + 'static>(
         self,
         name: &'static str,
@@ -173,6 +189,10 @@ impl<T: Clone + 'static> Section<T> {
     }
 
     /// A field with a reader and a writer of its own.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one argument for each part of a declaration"
+    )]
     pub(super) fn custom(
         mut self,
         name: &'static str,
@@ -185,7 +205,7 @@ impl<T: Clone + 'static> Section<T> {
             name,
             help,
             required: None,
-            sample: Sample::Default,
+            sample: FieldSample::Default,
             always: false,
             form,
             read,
@@ -201,12 +221,12 @@ impl<T: Clone + 'static> Section<T> {
 
     /// The example shows the last field with this value.
     pub(super) fn shown_as(self, value: &'static str) -> Self {
-        self.change_last(|field| field.sample = Sample::On(value))
+        self.change_last(|field| field.sample = FieldSample::On(value))
     }
 
     /// The example shows the last field with this value, commented out.
     pub(super) fn off(self, value: &'static str) -> Self {
-        self.change_last(|field| field.sample = Sample::Off(value))
+        self.change_last(|field| field.sample = FieldSample::Off(value))
     }
 
     /// The last field is written even if it has its default.

@@ -62,7 +62,7 @@ pub(super) fn steering() -> Section<Steering> {
         "maxNodes",
         "The most nodes that are tainted: a number, or a percentage of the nodes, rounded down but \
             at least one. \
-         `none` means no limit. If every node would be tainted, none is.",
+         `none` means no limit. If every node would be tainted, evenkeel taints no node.",
         share(),
         |s| &mut s.max_nodes,
     )

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::arguments::{affinity, duplicates, namespaced, scope, scoped, spread, taints};
 use super::item::Item;
 use super::node_utilization::{LowArguments, high, low};
-use super::outline::{ChoiceOutline, FieldOutline, Form, Sample, ValueForm};
+use super::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
 use super::plugin::Plugin;
 use super::pod_states::{criterion, failed, life_time, restarts};
 use super::problem::Code;
@@ -15,6 +15,9 @@ use super::tree::Value;
 use super::wording::either;
 use super::{Basis, HighNodeUtilization, LowNodeUtilization, PodLifeTime, Profile, Rule, Strategy};
 
+/// Returns the arguments of a rule as fields.
+type WriteRule = Box<dyn Fn(&Rule) -> Option<Vec<(String, Item)>>>;
+
 /// The declaration of one strategy, without the type of its arguments.
 pub(super) struct StrategyDeclaration {
     plugin: Plugin,
@@ -22,7 +25,7 @@ pub(super) struct StrategyDeclaration {
     fields: Vec<FieldOutline>,
     read: Box<dyn Fn(&mut Fields<'_, '_>) -> Rule>,
     /// The arguments of a rule; `None` for the rule of another strategy.
-    write: Box<dyn Fn(&Rule) -> Option<Vec<(String, Item)>>>,
+    write: WriteRule,
 }
 
 impl StrategyDeclaration {
@@ -88,6 +91,7 @@ const PACKS: &str = "Packs: empties nodes so that they can be switched off. A no
      moves no pods to nodes that cluster-autoscaler is about to remove.";
 
 /// The strategies that correct where a pod is placed.
+#[expect(clippy::too_many_lines, reason = "a list of declarations")]
 fn of_placement() -> Vec<StrategyDeclaration> {
     vec![
         StrategyDeclaration::new(
@@ -291,7 +295,7 @@ fn profile_outline() -> FieldOutline {
         help: "With `profiles`: the name of the one that says which pods may be evicted.",
         required: false,
         default: None,
-        sample: Sample::Off("batch"),
+        sample: FieldSample::Off("batch"),
         form: Form::Value(ValueForm {
             words: "text".to_owned(),
             schema: serde_json::json!({"type": "string", "minLength": 1}),

@@ -21,7 +21,7 @@ const MOST_DEPTH: usize = 64;
 
 /// A value and the position where it begins.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct YamlNode {
     pub(crate) at: Position,
     pub(crate) value: Value,
     /// The written text of a scalar without quotes: `30%`, `0x1F`, `yes`, or nothing at all.
@@ -42,23 +42,23 @@ pub(crate) enum Value {
     /// Text, with or without quotes.
     Text(String),
     /// Values in order.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// Fields in order, including repeated ones.
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
 }
 
 /// A field of a map.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct MapEntry {
     pub(crate) key: String,
     pub(crate) at: Position,
-    pub(crate) value: Node,
+    pub(crate) value: YamlNode,
 }
 
-impl Node {
+impl YamlNode {
     /// A null value at a position.
     pub(crate) const fn null(at: Position) -> Self {
-        Node {
+        YamlNode {
             at,
             value: Value::Null,
             plain: None,
@@ -69,9 +69,9 @@ impl Node {
     /// is eight and `1_000` is a thousand.
     pub(crate) fn in_yaml_1_1(&self) -> Self {
         let value = match &self.value {
-            Value::List(items) => Value::List(items.iter().map(Node::in_yaml_1_1).collect()),
+            Value::List(items) => Value::List(items.iter().map(YamlNode::in_yaml_1_1).collect()),
             Value::Map(entries) => {
-                let of = |e: &Entry| Entry {
+                let of = |e: &MapEntry| MapEntry {
                     key: e.key.clone(),
                     at: e.at,
                     value: e.value.in_yaml_1_1(),
@@ -84,7 +84,7 @@ impl Node {
                 .and_then(scalars::yaml_1_1)
                 .unwrap_or_else(|| self.value.clone()),
         };
-        Node {
+        YamlNode {
             at: self.at,
             value,
             plain: self.plain.clone(),
@@ -106,7 +106,7 @@ impl Node {
     }
 
     /// The field of this name, if this is a map that has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&YamlNode> {
         let Value::Map(entries) = &self.value else {
             return None;
         };
@@ -115,21 +115,21 @@ impl Node {
 
     /// The number of values, including this one, and the depth of their nesting.
     fn extent(&self) -> (usize, usize) {
-        let children: Vec<&Node> = match &self.value {
+        let children: Vec<&YamlNode> = match &self.value {
             Value::List(items) => items.iter().collect(),
             Value::Map(entries) => entries.iter().map(|e| &e.value).collect(),
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
                 Vec::new()
             }
         };
-        let below = children.into_iter().map(Node::extent);
+        let below = children.into_iter().map(YamlNode::extent);
         let (count, depth) = below.fold((0, 0), |(n, d), (count, depth)| (n + count, d.max(depth)));
         (count + 1, depth + 1)
     }
 }
 
 /// Reads the only document of a text. A text without a document is null.
-pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
+pub(crate) fn parse(text: &str) -> Result<YamlNode, Problem> {
     let options = granit_parser::options! {
         emit_comments: false,
         flow_nesting_limit: MOST_DEPTH,
@@ -141,7 +141,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Problem> {
         let tag = span.tag_span().map(|tag| position(tag.start));
         builder.take(event, tag.unwrap_or(position(span.start)))?;
     }
-    Ok(builder.finish().unwrap_or(Node::null(Position::START)))
+    Ok(builder.finish().unwrap_or(YamlNode::null(Position::START)))
 }
 
 fn position(marker: Marker) -> Position {

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::Prometheus;
+use super::PrometheusPolicy;
 use super::compare::{ONE_SECOND, named_time, time};
 use super::item::Item;
 use super::kind::{Choice, Kind, choice, duration, duration_item, ratio_item, whole};
@@ -22,7 +22,7 @@ pub struct UsagePolicy {
     /// The source of samples while those of `source` are stale.
     pub fallback: Option<SourceKind>,
     /// How Prometheus is queried; present whenever it is the source or the fallback.
-    pub prometheus: Option<Prometheus>,
+    pub prometheus: Option<PrometheusPolicy>,
     /// Time between two polls.
     pub poll: SignedDuration,
     /// How far back samples count.

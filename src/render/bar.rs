@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::model::plan::Band;
+use crate::model::plan::TargetBand;
 use crate::simulate::trace;
 use crate::values::Ratio;
 
@@ -20,7 +20,7 @@ pub struct Bar {
     /// The share to compare with, such as the value before the planned moves.
     pub reference: Option<Ratio>,
     /// The threshold and the target.
-    pub band: Band,
+    pub band: TargetBand,
 }
 
 /// Where a share lies relative to a band.
@@ -45,7 +45,7 @@ pub enum ReferenceMark {
 
 impl Zone {
     /// Returns the zone of a share.
-    pub fn of(ratio: Ratio, band: Band) -> Self {
+    pub fn of(ratio: Ratio, band: TargetBand) -> Self {
         match (band.low, band.high) {
             (_, Some(high)) if ratio > high => Zone::Hot,
             (Some(low), _) if ratio <= low => Zone::Idle,
@@ -63,9 +63,9 @@ impl Zone {
     }
 }
 
-impl From<trace::Band> for Band {
-    fn from(band: trace::Band) -> Self {
-        Band {
+impl From<trace::TraceBand> for TargetBand {
+    fn from(band: trace::TraceBand) -> Self {
+        TargetBand {
             low: Some(band.low),
             high: Some(band.high),
         }
@@ -74,7 +74,7 @@ impl From<trace::Band> for Band {
 
 impl Bar {
     /// A bar that shows a change from `before` to `after`.
-    pub const fn change(before: Option<Ratio>, after: Option<Ratio>, band: Band) -> Self {
+    pub const fn change(before: Option<Ratio>, after: Option<Ratio>, band: TargetBand) -> Self {
         Bar {
             value: after,
             reference: before,
@@ -183,7 +183,7 @@ mod tests {
 
     fn bar(before: Option<f64>, after: Option<f64>) -> Bar {
         let ratio = |percent: f64| Ratio::percent(percent);
-        let band = Band {
+        let band = TargetBand {
             low: ratio(30.0),
             high: ratio(70.0),
         };
@@ -218,7 +218,7 @@ mod tests {
         let zones = [30.0, 30.1, 70.0, 70.1]
             .map(|percent| Zone::of(Ratio::percent(percent).unwrap(), band).class());
         assert_eq!(zones, ["idle", "even", "even", "hot"]);
-        assert_eq!(Zone::of(Ratio::ONE, Band::default()), Zone::Even);
+        assert_eq!(Zone::of(Ratio::ONE, TargetBand::default()), Zone::Even);
     }
 
     #[test]

@@ -56,6 +56,10 @@ pub fn share_ticks(most: f64) -> Vec<f64> {
 }
 
 /// Returns at most `count` round times from zero to `length`.
+#[expect(
+    clippy::maybe_infinite_iter,
+    reason = "the steps grow until one is long enough"
+)]
 pub fn time_ticks(length: SignedDuration, count: i64) -> Vec<SignedDuration> {
     const ROUND: [i64; 20] = [
         1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_200, 1_800, 3_600, 7_200, 10_800, 21_600,

@@ -28,7 +28,8 @@ pub fn span(duration: SignedDuration) -> String {
         .enumerate()
         .filter(|(i, (n, _))| *i == 0 || *n > 0)
         .map(|(_, (n, unit))| format!("{n}{unit}"))
-        .collect()
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 /// Shortens a name to `most` characters by cutting its middle, because both ends tell names apart.

@@ -6,18 +6,20 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
-use crate::model::snapshot::facts::{Budget, Node, Owner, OwnerKey, Phase, Pod, Taint};
-use crate::model::snapshot::objects::{Kind as ObjectKind, Name, Object, Objects};
+use crate::model::snapshot::facts::{
+    BudgetFacts, NodeFacts, Owner, OwnerKey, PodFacts, PodPhase, Taint,
+};
+use crate::model::snapshot::objects::{Name, Object, ObjectKind, Objects};
 use crate::model::usage::Measure;
 use crate::policy::Policy;
 
 use super::load::Load;
 use super::random::Random;
-use super::scenario::Kind;
+use super::scenario::WorkloadKind;
 use super::trace::Event;
 
 /// The complete state at one time.
-pub(super) struct Cluster {
+pub(super) struct SimulatedCluster {
     pub(super) start: Timestamp,
     pub(super) now: Timestamp,
     pub(super) objects: Objects,
@@ -45,7 +47,7 @@ pub(super) struct Cluster {
 /// A node.
 #[derive(Clone, Debug)]
 pub(super) struct Machine {
-    pub(super) facts: Node,
+    pub(super) facts: NodeFacts,
     /// Usage of the system outside of pods; `None` if no source measures the node.
     pub(super) base: Option<Measure>,
     /// The time since when it is down.
@@ -56,7 +58,7 @@ pub(super) struct Machine {
 /// The template of a pod.
 #[derive(Debug)]
 pub(super) struct PodTemplate {
-    pub(super) facts: Pod,
+    pub(super) facts: PodFacts,
     /// Its usage; `None` if no source measures it.
     pub(super) load: Option<Load>,
     pub(super) startup: SignedDuration,
@@ -67,7 +69,7 @@ pub(super) struct PodTemplate {
 /// A pod.
 #[derive(Clone, Debug)]
 pub(super) struct Life {
-    pub(super) facts: Pod,
+    pub(super) facts: PodFacts,
     pub(super) template: Rc<PodTemplate>,
     pub(super) work: Option<usize>,
     /// The position in the order of creation.
@@ -82,10 +84,10 @@ pub(super) struct Life {
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) key: OwnerKey,
-    pub(super) kind: Kind,
+    pub(super) kind: WorkloadKind,
     pub(super) replicas: u32,
     pub(super) templates: Vec<Rc<PodTemplate>>,
-    /// Templates of pods that left, for their replacements.
+    /// Templates of deleted pods, from which controllers create the replacements.
     pub(super) vacant: VecDeque<Rc<PodTemplate>>,
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
@@ -96,12 +98,12 @@ pub(super) struct Work {
 /// A PodDisruptionBudget.
 #[derive(Debug)]
 pub(super) struct Guard {
-    pub(super) facts: Budget,
+    pub(super) facts: BudgetFacts,
 }
 
-impl Cluster {
+impl SimulatedCluster {
     pub(super) fn new(start: Timestamp, seed: u64, policy: &Policy) -> Self {
-        Cluster {
+        SimulatedCluster {
             start,
             now: start,
             objects: Objects::default(),
@@ -175,11 +177,11 @@ impl Cluster {
     ) -> Name {
         self.serial += 1;
         let base = &template.facts;
-        let facts = Pod {
+        let facts = PodFacts {
             name,
             uid: format!("sim-{:06}", self.serial),
             node: None,
-            phase: Phase::Pending,
+            phase: PodPhase::Pending,
             ready: false,
             terminating: false,
             created,
@@ -193,7 +195,7 @@ impl Cluster {
     /// Adds an existing pod.
     pub(super) fn adopt(
         &mut self,
-        facts: Pod,
+        facts: PodFacts,
         template: Rc<PodTemplate>,
         work: Option<usize>,
     ) -> Name {
@@ -236,7 +238,7 @@ impl Cluster {
         self.change_pod(name, |life| {
             life.facts.node = Some(node.to_owned());
             life.facts.started = Some(at);
-            life.facts.phase = Phase::Running;
+            life.facts.phase = PodPhase::Running;
             life.ready_at = Some(after(at, life.template.startup));
             ready_at = life.ready_at;
         });
@@ -307,7 +309,7 @@ impl Cluster {
             (self.snapshot, self.uncounted, self.stirred) = (None, true, true);
         } else if life.done_at == Some(at) && !life.facts.terminating {
             self.change_pod(name, |life| {
-                (life.facts.phase, life.facts.ready) = (Phase::Succeeded, false);
+                (life.facts.phase, life.facts.ready) = (PodPhase::Succeeded, false);
             });
         } else if life.ready_at == Some(at) {
             let up = self.answers(life.facts.node.as_deref());

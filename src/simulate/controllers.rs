@@ -7,19 +7,19 @@ use std::rc::Rc;
 use jiff::SignedDuration;
 
 use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerValue};
-use crate::model::snapshot::facts::{Effect, Phase, Taint};
+use crate::model::snapshot::facts::{Effect, PodPhase, Taint};
 use crate::model::snapshot::objects::{Name, Object};
 
-use super::cluster::{Cluster, Life, PodTemplate, Work, after};
+use super::cluster::{Life, PodTemplate, SimulatedCluster, Work, after};
 use super::eviction;
-use super::scenario::{Kind, NodeSpec, Scenario};
+use super::scenario::{NodeSpec, Scenario, WorkloadKind};
 use super::setting;
 
 /// The time that admission lets each pod stay on an unreachable node (DefaultTolerationSeconds).
 const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 
 /// Applies the node events since the last step: joins, failures, drains and recoveries.
-pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDuration) {
+pub(super) fn nodes(cluster: &mut SimulatedCluster, scenario: &Scenario, last: SignedDuration) {
     let now = cluster.elapsed();
     let first = now == SignedDuration::ZERO;
     let due = |at: Option<SignedDuration>| at.is_some_and(|at| at <= now && (at > last || first));
@@ -43,7 +43,7 @@ pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDura
         [] => {}
         [one] => cluster.tell(format!("node {one} joins")),
         [first, .., last] => {
-            cluster.tell(format!("{} nodes join, {first} to {last}", joined.len()))
+            cluster.tell(format!("{} nodes join, {first} to {last}", joined.len()));
         }
     }
     for name in cluster.nodes.keys().cloned().collect::<Vec<_>>() {
@@ -52,7 +52,7 @@ pub(super) fn nodes(cluster: &mut Cluster, scenario: &Scenario, last: SignedDura
 }
 
 /// Taints a node that is down, as the node lifecycle controller does. Its pods are no longer Ready.
-fn fail(cluster: &mut Cluster, node: &str) {
+fn fail(cluster: &mut SimulatedCluster, node: &str) {
     let now = cluster.now;
     cluster.change_node(node, |machine| {
         (machine.down, machine.facts.ready) = (Some(now), false);
@@ -80,7 +80,7 @@ fn taint(key: &str, effect: Effect) -> Taint {
 }
 
 /// Drains a node as `kubectl drain` does: cordons it, and evicts its pods as budgets allow.
-fn drain(cluster: &mut Cluster, node: &str) {
+fn drain(cluster: &mut SimulatedCluster, node: &str) {
     cluster.change_node(node, |machine| {
         (machine.draining, machine.facts.cordoned) = (true, true);
         machine.taint(taint(
@@ -91,7 +91,7 @@ fn drain(cluster: &mut Cluster, node: &str) {
     cluster.tell(format!("node {node} is drained"));
 }
 
-fn recover(cluster: &mut Cluster, spec: &NodeSpec) {
+fn recover(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     let node = spec.name.as_str();
     cluster.change_node(node, |machine| {
         (machine.down, machine.facts.ready) = (None, true);
@@ -112,7 +112,7 @@ fn recover(cluster: &mut Cluster, spec: &NodeSpec) {
 }
 
 /// Adds or removes the steering taint of a node.
-pub(super) fn steer(cluster: &mut Cluster, steer: &Steer) {
+pub(super) fn steer(cluster: &mut SimulatedCluster, steer: &Steer) {
     let value = match steer.action {
         SteerAction::Add(value) => Some(value),
         SteerAction::Remove => None,
@@ -142,7 +142,7 @@ fn soft() -> Taint {
 }
 
 /// Removes pods from a node that has been down for too long, and from a drained node.
-fn evict_from(cluster: &mut Cluster, node: &str) {
+fn evict_from(cluster: &mut SimulatedCluster, node: &str) {
     let Some(machine) = cluster.nodes.get(node) else {
         return;
     };
@@ -168,7 +168,7 @@ fn evict_from(cluster: &mut Cluster, node: &str) {
 }
 
 /// Creates the missing pods of workloads and deletes the pods of workloads that have ended.
-pub(super) fn workloads(cluster: &mut Cluster) {
+pub(super) fn workloads(cluster: &mut SimulatedCluster) {
     let now = cluster.now;
     let turned = |w: &Work| w.from == Some(now) || w.until.is_some_and(|until| until <= now);
     let waiting =
@@ -195,10 +195,10 @@ pub(super) fn workloads(cluster: &mut Cluster) {
             continue;
         }
         match workload.kind {
-            Kind::StatefulSet => ordered(cluster, work, &own),
-            Kind::DaemonSet => everywhere(cluster, work, &own),
-            Kind::Deployment | Kind::Job => alike(cluster, work, &own),
-            Kind::Bare => bare(cluster, work),
+            WorkloadKind::StatefulSet => ordered(cluster, work, &own),
+            WorkloadKind::DaemonSet => everywhere(cluster, work, &own),
+            WorkloadKind::Deployment | WorkloadKind::Job => alike(cluster, work, &own),
+            WorkloadKind::Bare => bare(cluster, work),
         }
     }
     cluster.stirred = false;
@@ -206,9 +206,10 @@ pub(super) fn workloads(cluster: &mut Cluster) {
 
 /// Returns the missing pods of a ReplicaSet or Job. A ReplicaSet ignores terminating pods, so it
 /// replaces them at once. A Job counts its completed pods.
-fn alike(cluster: &mut Cluster, work: usize, own: &[Name]) {
-    let job = cluster.works[work].kind == Kind::Job;
-    let counts = |life: &Life| life.facts.stays() || (job && life.facts.phase == Phase::Succeeded);
+fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
+    let job = cluster.works[work].kind == WorkloadKind::Job;
+    let counts =
+        |life: &Life| life.facts.stays() || (job && life.facts.phase == PodPhase::Succeeded);
     let have = own
         .iter()
         .filter(|name| cluster.pods.get(*name).is_some_and(counts))
@@ -245,7 +246,7 @@ fn prefix(template: &PodTemplate, work: &Work) -> String {
 
 /// Returns the missing pods of a StatefulSet. It recreates a pod only after the old one with the
 /// same name is gone.
-fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
+fn ordered(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     let workload = &cluster.works[work];
     let (namespace, set) = (workload.key.namespace.clone(), workload.key.name.clone());
     let have: BTreeSet<&str> = own.iter().map(|(_, name)| name.as_str()).collect();
@@ -267,7 +268,7 @@ fn ordered(cluster: &mut Cluster, work: usize, own: &[Name]) {
 
 /// Returns the missing pods of a DaemonSet. Each is created for one node, so in effect the
 /// DaemonSet schedules them.
-fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
+fn everywhere(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
         return;
     };
@@ -300,7 +301,7 @@ fn everywhere(cluster: &mut Cluster, work: usize, own: &[Name]) {
     }
 }
 
-fn bare(cluster: &mut Cluster, work: usize) {
+fn bare(cluster: &mut SimulatedCluster, work: usize) {
     while cluster.works[work].made < cluster.works[work].replicas {
         let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
             return;
@@ -316,7 +317,7 @@ fn bare(cluster: &mut Cluster, work: usize) {
 }
 
 /// Returns the template of a pod that left, or of an initial one.
-fn next_template(cluster: &mut Cluster, work: usize) -> Option<Rc<PodTemplate>> {
+fn next_template(cluster: &mut SimulatedCluster, work: usize) -> Option<Rc<PodTemplate>> {
     let workload = &mut cluster.works[work];
     workload
         .vacant
@@ -325,7 +326,7 @@ fn next_template(cluster: &mut Cluster, work: usize) -> Option<Rc<PodTemplate>> 
 }
 
 /// Creates a pod, on a node if the scenario places the initial pods.
-fn make(cluster: &mut Cluster, work: usize, name: String, template: Rc<PodTemplate>) {
+fn make(cluster: &mut SimulatedCluster, work: usize, name: String, template: Rc<PodTemplate>) {
     let at = setting::made_at(cluster, work);
     let workload = &cluster.works[work];
     let turn = usize::try_from(workload.made).unwrap_or_default();
@@ -340,7 +341,7 @@ fn make(cluster: &mut Cluster, work: usize, name: String, template: Rc<PodTempla
 
 /// Updates the budgets as the disruption controller does: counts healthy pods and allowed
 /// disruptions.
-pub(super) fn budgets(cluster: &mut Cluster) {
+pub(super) fn budgets(cluster: &mut SimulatedCluster) {
     if cluster.budgets.is_empty() || !cluster.uncounted {
         return;
     }

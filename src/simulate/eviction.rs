@@ -3,14 +3,14 @@
 use jiff::SignedDuration;
 
 use crate::model::plan::{Move, Outcome};
-use crate::model::snapshot::facts::{Budget, Phase};
+use crate::model::snapshot::facts::{BudgetFacts, PodPhase};
 use crate::model::snapshot::objects::{Name, Object};
 
-use super::cluster::Cluster;
+use super::cluster::SimulatedCluster;
 
 /// Evicts a pod as the API server would, after checking its uid.
 pub(super) fn request(
-    cluster: &mut Cluster,
+    cluster: &mut SimulatedCluster,
     planned: &Move,
     grace: Option<SignedDuration>,
 ) -> Outcome {
@@ -24,12 +24,16 @@ pub(super) fn request(
 
 /// The checks are in the order of the API server's eviction subresource
 /// (`pkg/registry/core/pod/storage/eviction.go`).
-pub(super) fn evict(cluster: &mut Cluster, name: &Name, grace: Option<SignedDuration>) -> Outcome {
+pub(super) fn evict(
+    cluster: &mut SimulatedCluster,
+    name: &Name,
+    grace: Option<SignedDuration>,
+) -> Outcome {
     let Some(life) = cluster.pods.get(name) else {
         return Outcome::Gone;
     };
     let free =
-        life.facts.terminating || life.facts.finished() || life.facts.phase == Phase::Pending;
+        life.facts.terminating || life.facts.finished() || life.facts.phase == PodPhase::Pending;
     let (ready, budgets) = (life.facts.ready, life.budgets.clone());
     if !free {
         match budgets[..] {
@@ -50,8 +54,8 @@ pub(super) fn evict(cluster: &mut Cluster, name: &Name, grace: Option<SignedDura
     Outcome::Evicted
 }
 
-fn spend(cluster: &mut Cluster, budget: usize, ready: bool) -> Result<(), String> {
-    let facts: &mut Budget = &mut cluster.budgets[budget].facts;
+fn spend(cluster: &mut SimulatedCluster, budget: usize, ready: bool) -> Result<(), String> {
+    let facts: &mut BudgetFacts = &mut cluster.budgets[budget].facts;
     let kept = facts.desired > 0 && facts.healthy >= facts.desired;
     if !ready && (facts.always_unhealthy || kept) {
         return Ok(());

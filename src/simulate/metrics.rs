@@ -9,10 +9,10 @@ use crate::model::snapshot::objects::Name;
 use crate::model::usage::{Measure, Readings, Sample};
 use crate::values::{Amount, Ratio};
 
-use super::cluster::{Cluster, Life, Machine};
+use super::cluster::{Life, Machine, SimulatedCluster};
 use super::load::Moment;
 use super::random::mix;
-use super::scenario::Metrics;
+use super::scenario::MetricsSettings;
 
 /// The real usage at one time.
 pub(super) struct Used<'c> {
@@ -25,7 +25,7 @@ pub(super) struct Used<'c> {
 /// Computes the usage of every node and pod. If the pods of a node demand more cpu than it has,
 /// each gets its share. The snapshot must be the current one, because its pods are in the same
 /// order.
-pub(super) fn used<'c>(cluster: &'c Cluster, snapshot: &Snapshot) -> Used<'c> {
+pub(super) fn used<'c>(cluster: &'c SimulatedCluster, snapshot: &Snapshot) -> Used<'c> {
     let machines: Vec<(&str, &Machine)> = cluster
         .nodes
         .iter()
@@ -97,15 +97,15 @@ fn share(machine: &Machine, asked: Amount) -> Option<Ratio> {
 }
 
 /// The metrics API: takes samples and reports them late.
-pub(super) struct MetricsApi {
-    rules: Metrics,
+pub(super) struct SimulatedMetricsApi {
+    rules: MetricsSettings,
     taken: VecDeque<(Timestamp, Readings)>,
     last: Option<Timestamp>,
 }
 
-impl MetricsApi {
-    pub(super) const fn new(rules: Metrics) -> Self {
-        MetricsApi {
+impl SimulatedMetricsApi {
+    pub(super) const fn new(rules: MetricsSettings) -> Self {
+        SimulatedMetricsApi {
             rules,
             taken: VecDeque::new(),
             last: None,
@@ -113,7 +113,7 @@ impl MetricsApi {
     }
 
     /// Takes a sample if one is due.
-    pub(super) fn sample(&mut self, cluster: &Cluster, used: &Used<'_>) {
+    pub(super) fn sample(&mut self, cluster: &SimulatedCluster, used: &Used<'_>) {
         let now = cluster.now;
         if self
             .last
@@ -138,7 +138,7 @@ impl MetricsApi {
             .map(|(_, readings)| readings)
     }
 
-    pub(super) fn read(&self, cluster: &Cluster, used: &Used<'_>) -> Readings {
+    pub(super) fn read(&self, cluster: &SimulatedCluster, used: &Used<'_>) -> Readings {
         let elapsed = cluster.elapsed();
         let window = self.rules.resolution;
         let sample = |used: Measure| Sample {

@@ -13,7 +13,7 @@ use crate::model::snapshot::Snapshot;
 use crate::policy::{Basis, Policy};
 use crate::values::Ratio;
 
-use super::cluster::Cluster;
+use super::cluster::SimulatedCluster;
 use super::metrics::Used;
 use super::scenario::Scenario;
 use super::trace::{Eviction, NodeTrace, Refused, Summary, Trace};
@@ -220,7 +220,7 @@ impl Recorder {
         }
     }
 
-    pub(super) fn finish(mut self, cluster: Cluster, engine: &Engine) -> Trace {
+    pub(super) fn finish(mut self, cluster: SimulatedCluster, engine: &Engine) -> Trace {
         self.find_landings(&cluster, engine);
         let evictions = &self.trace.evictions;
         let count = |of: &dyn Fn(&Eviction) -> bool| {
@@ -281,7 +281,7 @@ impl Recorder {
     }
 
     /// Returns the nodes of replacements that the ledger has not settled yet.
-    fn find_landings(&mut self, cluster: &Cluster, engine: &Engine) {
+    fn find_landings(&mut self, cluster: &SimulatedCluster, engine: &Engine) {
         let places: BTreeMap<&str, &str> = cluster
             .pods
             .values()

@@ -40,9 +40,9 @@ pub struct Scenario {
     /// The nodes, one by one.
     pub nodes: Vec<NodeSpec>,
     /// The workloads.
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<ScenarioWorkload>,
     /// The way usage is measured.
-    pub metrics: Metrics,
+    pub metrics: MetricsSettings,
     /// A recorded cluster that exists at the start, besides nodes and workloads.
     pub given: Option<Given>,
 }
@@ -81,13 +81,13 @@ pub struct NodeSpec {
 
 /// A workload: its controller and its pods.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Workload {
+pub struct ScenarioWorkload {
     /// Its namespace.
     pub namespace: String,
     /// Its name, which its pods have as the label `app`.
     pub name: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: WorkloadKind,
     /// The number of pods. A DaemonSet has one on each node instead.
     pub replicas: u32,
     /// The labels of its pods besides `app`.
@@ -153,7 +153,7 @@ pub enum Placement {
 
 /// The kinds of workloads that are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum WorkloadKind {
     /// Replaces a pod as soon as it terminates.
     Deployment,
     /// Replaces a pod by one with the same name after the old one is gone.
@@ -166,15 +166,15 @@ pub enum Kind {
     Bare,
 }
 
-impl Kind {
+impl WorkloadKind {
     /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Deployment => "Deployment",
-            Kind::StatefulSet => "StatefulSet",
-            Kind::DaemonSet => "DaemonSet",
-            Kind::Job => "Job",
-            Kind::Bare => "Pod",
+            WorkloadKind::Deployment => "Deployment",
+            WorkloadKind::StatefulSet => "StatefulSet",
+            WorkloadKind::DaemonSet => "DaemonSet",
+            WorkloadKind::Job => "Job",
+            WorkloadKind::Bare => "Pod",
         }
     }
 }
@@ -199,7 +199,7 @@ pub enum Part {
 
 /// The way usage is measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Metrics {
+pub struct MetricsSettings {
     /// The time after which a sample can be read.
     pub delay: SignedDuration,
     /// The time from one sample to the next. A sample is the average over it.
@@ -230,11 +230,11 @@ pub struct Given {
     pub at: Timestamp,
 }
 
-impl Default for Metrics {
+impl Default for MetricsSettings {
     /// The defaults of metrics-server: a sample every 15 s with a delay of 15 s.
     fn default() -> Self {
         let resolution = SignedDuration::from_secs(15);
-        Metrics {
+        MetricsSettings {
             delay: resolution,
             resolution,
             gaps: Vec::new(),
@@ -283,7 +283,7 @@ impl Scenario {
             scheduler: None,
             nodes: Vec::new(),
             workloads: Vec::new(),
-            metrics: Metrics::default(),
+            metrics: MetricsSettings::default(),
             given: Some(given),
         }
     }
@@ -303,7 +303,7 @@ impl Scenario {
     }
 }
 
-impl Workload {
+impl ScenarioWorkload {
     /// Returns the selector of its own pods, which its budget and constraints use.
     pub fn selector(&self) -> Selector {
         let requirement = crate::values::selector::Requirement {

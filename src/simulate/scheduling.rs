@@ -4,19 +4,19 @@
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::scheduler;
 use crate::model::ledger::Ledger;
-use crate::model::snapshot::facts::Phase;
+use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::objects::Name;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::Usage;
 use crate::policy::Policy;
 
-use super::cluster::{Cluster, Life};
+use super::cluster::{Life, SimulatedCluster};
 
 /// Binds every pending pod with a feasible node: by priority, then by age (PrioritySort). There is
 /// no preemption.
-pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
+pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
     let waits = |life: &Life| {
-        life.facts.node.is_none() && life.facts.stays() && life.facts.phase == Phase::Pending
+        life.facts.node.is_none() && life.facts.stays() && life.facts.phase == PodPhase::Pending
     };
     let mut waiting: Vec<(i32, u64, Name)> = cluster
         .pods
@@ -61,7 +61,7 @@ pub(super) fn schedule(cluster: &mut Cluster, policy: &Policy) {
 }
 
 /// Returns one of the nodes with the best score, at random.
-fn choose(cluster: &mut Cluster, draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
+fn choose(cluster: &mut SimulatedCluster, draft: &Draft<'_>, pod: PodId) -> Option<NodeId> {
     let (best, next) = scheduler::choose(draft, pod, cluster.next_node);
     cluster.next_node = next;
     let many = u64::try_from(best.len()).ok().filter(|n| *n > 0)?;

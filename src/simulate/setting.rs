@@ -7,17 +7,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::{
-    Annotations, Budget, Neighbours, Node, OwnerKey, Phase, Pod, Presumed, Qos, Spread, Tolerates,
-    Toleration, Volumes,
+    Annotations, BudgetFacts, Neighbours, NodeFacts, OwnerKey, PodFacts, PodPhase, Presumed, Qos,
+    Spread, Tolerates, Toleration, Volumes,
 };
 use crate::model::snapshot::objects::Object;
 use crate::model::usage::Measure;
 use crate::policy::Policy;
 use crate::values::selector::{Labels, Selector};
 
-use super::cluster::{Cluster, Guard, Machine, PodTemplate, Work, after, owner};
+use super::cluster::{Guard, Machine, PodTemplate, SimulatedCluster, Work, after, owner};
 use super::load::Load;
-use super::scenario::{Given, Kind, NodeSpec, Placement, Scenario, Workload};
+use super::scenario::{Given, NodeSpec, Placement, Scenario, ScenarioWorkload, WorkloadKind};
 
 /// Replaces the hash in ReplicaSet names. A scenario has no rollouts.
 const HASH: &str = "5d8c7b9f64";
@@ -25,8 +25,8 @@ const HASH: &str = "5d8c7b9f64";
 const AGE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Creates the cluster at the start of the simulation.
-pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
-    let mut cluster = Cluster::new(scenario.start(), scenario.seed, policy);
+pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
+    let mut cluster = SimulatedCluster::new(scenario.start(), scenario.seed, policy);
     if let Some(given) = &scenario.given {
         take_over(&mut cluster, given);
     }
@@ -47,8 +47,8 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> Cluster {
 }
 
 /// Adds a node to the cluster.
-pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
-    let facts = Node {
+pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
+    let facts = NodeFacts {
         addresses: Vec::new(),
         name: spec.name.clone(),
         labels: spec.labels.clone(),
@@ -70,7 +70,7 @@ pub(super) fn join(cluster: &mut Cluster, spec: &NodeSpec) {
     cluster.stirred = true;
 }
 
-fn add(cluster: &mut Cluster, workload: &Workload) {
+fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload) {
     let template = Rc::new(PodTemplate {
         facts: template_facts(workload),
         load: Some(workload.load()),
@@ -101,7 +101,7 @@ fn add(cluster: &mut Cluster, workload: &Workload) {
         made: 0,
     });
     if let Some(rule) = workload.budget {
-        let facts = Budget {
+        let facts = BudgetFacts {
             namespace: workload.namespace.clone(),
             name: workload.name.clone(),
             selector: Some(workload.selector()),
@@ -116,16 +116,17 @@ fn add(cluster: &mut Cluster, workload: &Workload) {
 }
 
 /// Creates the template of a workload's pods.
-fn template_facts(workload: &Workload) -> Pod {
+#[expect(clippy::too_many_lines, reason = "one entry for each field")]
+fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let mut labels = workload.labels.clone();
     labels.insert("app".to_owned(), workload.name.clone());
     let owners = match workload.kind {
-        Kind::Deployment => {
+        WorkloadKind::Deployment => {
             labels.insert("pod-template-hash".to_owned(), HASH.to_owned());
             vec![owner("ReplicaSet", &format!("{}-{HASH}", workload.name))]
         }
-        Kind::Bare => Vec::new(),
-        Kind::StatefulSet | Kind::DaemonSet | Kind::Job => {
+        WorkloadKind::Bare => Vec::new(),
+        WorkloadKind::StatefulSet | WorkloadKind::DaemonSet | WorkloadKind::Job => {
             vec![owner(workload.kind.name(), &workload.name)]
         }
     };
@@ -142,7 +143,7 @@ fn template_facts(workload: &Workload) -> Pod {
         namespace_selector: None,
         topology_key: key.clone(),
     };
-    Pod {
+    PodFacts {
         namespace: workload.namespace.clone(),
         name: String::new(),
         uid: String::new(),
@@ -150,7 +151,7 @@ fn template_facts(workload: &Workload) -> Pod {
         annotations: Annotations::default(),
         owners,
         node: None,
-        phase: Phase::Pending,
+        phase: PodPhase::Pending,
         ready: false,
         terminating: false,
         created: Timestamp::UNIX_EPOCH,
@@ -164,10 +165,11 @@ fn template_facts(workload: &Workload) -> Pod {
         requests: workload.requests.clone(),
         limits: Vec::new(),
         tolerations: match workload.kind {
-            Kind::DaemonSet => everything(),
-            Kind::Deployment | Kind::StatefulSet | Kind::Job | Kind::Bare => {
-                workload.tolerations.clone()
-            }
+            WorkloadKind::DaemonSet => everything(),
+            WorkloadKind::Deployment
+            | WorkloadKind::StatefulSet
+            | WorkloadKind::Job
+            | WorkloadKind::Bare => workload.tolerations.clone(),
         },
         node_selector: workload.node_selector.clone(),
         required_nodes: workload.required_nodes.clone(),
@@ -197,7 +199,7 @@ fn template_facts(workload: &Workload) -> Pod {
 }
 
 /// Computes the scoring requests as for one container with all requests of the workload.
-fn presumed(workload: &Workload) -> Presumed {
+fn presumed(workload: &ScenarioWorkload) -> Presumed {
     let of = |name: &str| {
         workload
             .requests
@@ -225,7 +227,7 @@ fn spread(evenness: &super::scenario::Evenness, pods: Selector) -> Spread {
 }
 
 /// Returns the creation time of a workload's initial objects.
-pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
+pub(super) fn made_at(cluster: &SimulatedCluster, work: usize) -> Timestamp {
     let long_ago = cluster.start.saturating_sub(AGE).unwrap_or(cluster.start);
     if cluster.works[work].from.is_none() && !cluster.begun {
         long_ago
@@ -235,7 +237,7 @@ pub(super) fn made_at(cluster: &Cluster, work: usize) -> Timestamp {
 }
 
 /// Loads a recorded cluster. Measured usage stays constant, and unmeasured objects stay unmeasured.
-fn take_over(cluster: &mut Cluster, given: &Given) {
+fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
     cluster.objects = given.objects.clone();
     let snapshot = Snapshot::join(&given.objects, []);
     for node in &snapshot.nodes {
@@ -288,7 +290,7 @@ fn take_over(cluster: &mut Cluster, given: &Given) {
     }
 }
 
-fn measured(given: &Given, pod: &Pod) -> Option<Measure> {
+fn measured(given: &Given, pod: &PodFacts) -> Option<Measure> {
     given
         .readings
         .pods
@@ -296,12 +298,12 @@ fn measured(given: &Given, pod: &Pod) -> Option<Measure> {
         .map(|s| s.used)
 }
 
-fn found(cluster: &mut Cluster, key: OwnerKey) -> usize {
+fn found(cluster: &mut SimulatedCluster, key: OwnerKey) -> usize {
     let kind = match key.kind.as_str() {
-        "StatefulSet" => Kind::StatefulSet,
-        "DaemonSet" => Kind::DaemonSet,
-        "Job" | "CronJob" => Kind::Job,
-        _ => Kind::Deployment,
+        "StatefulSet" => WorkloadKind::StatefulSet,
+        "DaemonSet" => WorkloadKind::DaemonSet,
+        "Job" | "CronJob" => WorkloadKind::Job,
+        _ => WorkloadKind::Deployment,
     };
     let none = VecDeque::new();
     let (templates, vacant, on) = (Vec::new(), none, Vec::new());

@@ -29,7 +29,7 @@ pub struct Trace {
     pub basis: Basis,
     /// The band of each resource, if the strategy has one: a node is idle below `low` and hot above
     /// `high`.
-    pub bands: BTreeMap<String, Band>,
+    pub bands: BTreeMap<String, TraceBand>,
     /// Every node that existed at any time, by name.
     pub nodes: Vec<NodeTrace>,
     /// Every eviction, in order.
@@ -46,7 +46,7 @@ pub struct Trace {
 
 /// The ratios between which a node is neither idle nor hot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Band {
+pub struct TraceBand {
     /// Idle at or below this ratio.
     pub low: Ratio,
     /// Hot above this ratio.

@@ -422,19 +422,27 @@ mod tests {
             sign in "[-+]?", whole in "0{0,3}[0-9]{0,22}", fraction in "0{0,20}[0-9]{0,30}",
             point in any::<bool>(), (suffix, power, doublings) in suffixes(),
         ) {
-            let whole = if whole.is_empty() && fraction.is_empty() { "0".to_owned() } else { whole };
+            let is_empty = whole.is_empty() && fraction.is_empty();
+            let whole = if is_empty { "0".to_owned() } else { whole };
             let dot = if point || !fraction.is_empty() { "." } else { "" };
             let nanos = slowly(&whole, &fraction, power, doublings);
             let expected = if sign == "-" { -nanos } else { nanos };
-            prop_assert_eq!(Quantity::parse(&format!("{sign}{whole}{dot}{fraction}{suffix}")), Ok(Quantity(expected)));
+            prop_assert_eq!(Quantity::parse(&format!("{sign}{whole}{dot}{fraction}{suffix}")),
+                Ok(Quantity(expected)));
         }
 
         #[test]
-        fn a_formatted_amount_parses_to_itself(units in any::<u64>(), zeros in 0_u32..16, resource in select(vec!["cpu", "memory"])) {
-            for of in [Amount::new(units), Amount::new(units / 1_000_u64.pow(zeros % 4) * 1_000_u64.pow(zeros % 4)), Amount::new(units >> zeros << zeros)] {
+        fn a_formatted_amount_parses_to_itself(
+            units in any::<u64>(), zeros in 0_u32..16,
+            resource in select(vec!["cpu", "memory"]),
+        ) {
+            let thousands = 1_000_u64.pow(zeros % 4);
+            for units in [units, units / thousands * thousands, units >> zeros << zeros] {
+                let of = Amount::new(units);
                 // Parsing caps amounts above the largest quantity.
                 let most = if resource == "cpu" { u64::MAX } else { u64::MAX / 2 };
-                prop_assert_eq!(amount(resource, &text(resource, of)), Ok(of.min(Amount::new(most))));
+                prop_assert_eq!(amount(resource, &text(resource, of)),
+                    Ok(of.min(Amount::new(most))));
             }
         }
 

@@ -9,7 +9,7 @@ use evenkeel::daemon::telemetry::status::facts::{
     Truncated,
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
-use evenkeel::model::plan::{Band, Halt, Move, NodePicture, Outcome, Reason};
+use evenkeel::model::plan::{Halt, Move, NodePicture, Outcome, Reason, TargetBand};
 use evenkeel::model::snapshot::facts::{Owner, OwnerKey, Skipped};
 use evenkeel::policy::Basis;
 use evenkeel::values::Ratio;
@@ -46,7 +46,7 @@ fn picture(name: String) -> NodePicture {
         ("cpu".to_owned(), Ratio::percent(80.0)),
         (name.clone(), Ratio::percent(80.0)),
     ]);
-    let band = Band {
+    let band = TargetBand {
         low: Ratio::percent(30.0),
         high: Ratio::percent(50.0),
     };

@@ -186,7 +186,7 @@ fn the_workload_limit_bounds_the_pods_being_replaced() {
     watch.engine.intend(&snapshot, &plan.moves, watch.now);
     watch.engine.resolve(&plan.moves[0], &Outcome::Evicted);
     watch.cluster.objects.delete(
-        evenkeel::model::snapshot::objects::Kind::Pod,
+        evenkeel::model::snapshot::objects::ObjectKind::Pod,
         &(plan.moves[0].namespace.clone(), plan.moves[0].pod.clone()),
     );
     watch.pass(60);
@@ -306,7 +306,7 @@ fn evicting_a_failed_pod_does_not_delay_its_workload() {
     watch
         .cluster
         .objects
-        .delete(evenkeel::model::snapshot::objects::Kind::Pod, &key);
+        .delete(evenkeel::model::snapshot::objects::ObjectKind::Pod, &key);
     let new = watch.cluster.replace("default", "web-2", "n2", after(301));
     watch.pass(15);
     assert_eq!(watch.ending(), ["Settled(NotReplaced)"]);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use evenkeel::model::snapshot::facts::Phase;
+use evenkeel::model::snapshot::facts::PodPhase;
 use evenkeel::model::snapshot::{Pod, Snapshot};
 use evenkeel::policy::{
     AffinityKind, ConditionTest, FailedPods, Names, NodeAffinity, NodeTaints, PodLifeTime, Policy,
@@ -1050,7 +1050,7 @@ fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
             pod.containers.iter().map(|c| c.restarts).sum::<u32>() >= 10
         }
         "PodLifeTime" => age > SignedDuration::from_hours(24),
-        "RemoveFailedPods" => pod.phase == Phase::Failed,
+        "RemoveFailedPods" => pod.phase == PodPhase::Failed,
         other => panic!("{other}"),
     }
 }

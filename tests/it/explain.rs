@@ -9,7 +9,7 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{PodVerdict, Refusal};
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::Skipped;
-use evenkeel::model::snapshot::objects::Kind;
+use evenkeel::model::snapshot::objects::ObjectKind;
 use evenkeel::values::Amount;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -202,7 +202,7 @@ impl Case {
                 node: Some("n1".to_owned()),
                 why: "spec: found 7".to_owned(),
             };
-            cluster.objects.skip(Kind::Pod, odd);
+            cluster.objects.skip(ObjectKind::Pod, odd);
         }
         let (engine, snapshot) = cluster.seen(policy, Ledger::parse(&self.ledger).unwrap());
         let plan = engine.decide(&snapshot, noon());

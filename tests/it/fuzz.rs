@@ -51,7 +51,7 @@ strategies:
   "RemovePodsViolatingTopologySpreadConstraint": {enabled: false, params: {includeSoftConstraints: true}}
 "#;
 
-/// What has a meaning in YAML.
+/// Characters with a meaning in YAML.
 const MARKS: &[u8] = b":-{}[]#&*!|>'\"%@`,?\n\t 0";
 
 /// One change to a text: a byte replaced, a piece moved elsewhere, doubled or cut out.

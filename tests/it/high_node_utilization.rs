@@ -237,7 +237,7 @@ mod cluster_autoscaler {
     fn with_node(
         mut cluster: Cluster,
         name: &str,
-        change: impl Fn(&mut evenkeel::model::snapshot::facts::Node),
+        change: impl Fn(&mut evenkeel::model::snapshot::facts::NodeFacts),
     ) -> Cluster {
         let snapshot = cluster.snapshot(&packing(BY_USAGE));
         let mut node = (**snapshot.node(snapshot.find_node(name).unwrap())).clone();

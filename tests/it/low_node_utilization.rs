@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use evenkeel::model::plan::{Halt, Plan};
 use evenkeel::model::snapshot::PodId;
-use evenkeel::model::snapshot::facts::{Phase, Pod};
+use evenkeel::model::snapshot::facts::{PodFacts, PodPhase};
 use evenkeel::model::snapshot::objects::Object;
 use evenkeel::values::Ratio;
 use insta::assert_snapshot;
@@ -285,14 +285,14 @@ fn gated_pods_do_not_count_as_pending() {
         for number in 0..6 {
             let name = format!("job-{number}");
             let node = node.map(str::to_owned);
-            let mut pod = Pod {
+            let mut pod = PodFacts {
                 uid: name.clone(),
                 name,
                 node,
                 gated,
                 ..(**snapshot.pod(PodId(0))).clone()
             };
-            (pod.phase, pod.ready, pod.started) = (Phase::Pending, false, None);
+            (pod.phase, pod.ready, pod.started) = (PodPhase::Pending, false, None);
             cluster.objects.apply(Object::Pod(Box::new(pod)));
         }
         cluster.plan(EVEN)

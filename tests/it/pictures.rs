@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use evenkeel::model::plan::{BalanceReport, Band};
+use evenkeel::model::plan::{BalanceReport, TargetBand};
 use evenkeel::values::Ratio;
 use insta::assert_snapshot;
 
@@ -41,9 +41,9 @@ fn show(report: &BalanceReport) -> String {
     out
 }
 
-fn band(band: &BTreeMap<String, Band>) -> String {
+fn band(band: &BTreeMap<String, TargetBand>) -> String {
     let bound = |ratio: Option<Ratio>| ratio.map_or("-".to_owned(), |ratio| ratio.to_string());
-    let each = |(resource, band): (&String, &Band)| {
+    let each = |(resource, band): (&String, &TargetBand)| {
         format!("{resource} {} to {}", bound(band.low), bound(band.high))
     };
     if band.is_empty() {

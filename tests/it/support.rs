@@ -22,9 +22,9 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, Budget, Node, Owner, Phase, Pod, Presumed, Qos, Volumes,
+    Annotations, BudgetFacts, NodeFacts, Owner, PodFacts, PodPhase, Presumed, Qos, Volumes,
 };
-use evenkeel::model::snapshot::objects::{Kind, Object, Objects};
+use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{Measure, Readings, Sample};
 use evenkeel::policy::{Policy, Rule, Strategy};
 use evenkeel::values::Amount;
@@ -102,7 +102,7 @@ impl Cluster {
             .into_iter()
             .flat_map(|t| t.split(','))
             .map(pod_options::taint);
-        self.objects.apply(Object::Node(Node {
+        self.objects.apply(Object::Node(NodeFacts {
             addresses: Vec::new(),
             name: name.clone(),
             labels,
@@ -122,7 +122,7 @@ impl Cluster {
 
     fn add_budget(&mut self, words: &Words<'_>) {
         let allowed = words.number("allows");
-        self.objects.apply(Object::Budget(Budget {
+        self.objects.apply(Object::Budget(BudgetFacts {
             namespace: words.get("namespace").unwrap_or("default").to_owned(),
             name: words.get("name").unwrap_or(words.second).to_owned(),
             selector: Some(Selector::parse(&format!("app={}", words.second)).unwrap()),
@@ -156,7 +156,7 @@ impl Cluster {
         };
         let set = (pod.namespace.clone(), app.to_owned());
         self.objects
-            .apply(Object::Owner(Kind::ReplicaSet, set, Some(above)));
+            .apply(Object::Owner(ObjectKind::ReplicaSet, set, Some(above)));
         self.objects.apply(Object::Pod(Box::new(pod)));
     }
 
@@ -220,13 +220,13 @@ impl Cluster {
         let snapshot = Snapshot::join(&self.objects, []);
         let old = snapshot.pod(snapshot.find_pod(namespace, name).unwrap());
         let from = old.node.map(|n| snapshot.node(n).name.clone()).unwrap();
-        let mut new: Pod = (**old).clone();
+        let mut new: PodFacts = (**old).clone();
         self.made += 1;
         new.name = format!("{name}+{}", self.made);
         new.uid = format!("uid-{}", new.name);
         new.node = Some(to.to_owned());
         (new.created, new.started) = (now, Some(now));
-        self.objects.delete(Kind::Pod, &key);
+        self.objects.delete(ObjectKind::Pod, &key);
         let used = self.pods.remove(&key).unwrap_or_default();
         self.pods
             .insert((namespace.to_owned(), new.name.clone()), used);
@@ -240,7 +240,7 @@ impl Cluster {
     }
 }
 
-fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
+fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     let namespace = words.get("namespace").unwrap_or("default").to_owned();
     let name = format!("{app}-{number}");
     let owner = if words.has("daemon") {
@@ -269,7 +269,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
         requests.push(("nvidia.com/gpu".to_owned(), amount("nvidia.com/gpu", gpus)));
     }
     let age: SignedDuration = words.get("age").unwrap_or("1h").parse().unwrap();
-    Pod {
+    PodFacts {
         uid: format!("uid-{namespace}-{name}"),
         namespace,
         name,
@@ -288,7 +288,7 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> Pod {
             owners
         },
         node: Some(node.to_owned()),
-        phase: Phase::Running,
+        phase: PodPhase::Running,
         ready: !words.has("unready"),
         terminating: words.has("terminating"),
         created: noon() - age,

@@ -19,21 +19,21 @@ impl ExplanationText<'_> {
         nodes: &[FittingNode],
     ) -> fmt::Result {
         let candidates = self.shown_candidates(nodes);
-        let scored = nodes.iter().any(|fit| fit.score != 0);
+        let has_scores = nodes.iter().any(|fit| fit.score != 0);
         let (deciding, equal) = plugins(nodes);
-        let rows = candidates.iter().map(|fit| candidate_row(fit, scored));
+        let rows = candidates.iter().map(|fit| candidate_row(fit, has_scores));
         let lines = Table::new(rows).lines();
         let mut previous = String::new();
         for (line, fit) in lines.iter().zip(&candidates) {
             let ink = (fit.chance > Ratio::ZERO).then_some(Ink::Bold);
             self.screen.line(f, line, ink)?;
             let scores = scores(fit, &deciding);
-            if scored && scores != previous {
+            if has_scores && scores != previous {
                 self.screen.beside(f, "      ", &scores, Some(Ink::Dim))?;
             }
             previous = scores;
         }
-        if scored && !equal.is_empty() && nodes.len() > 1 {
+        if has_scores && !equal.is_empty() && nodes.len() > 1 {
             let text = format!("equal on all nodes: {}", equal.join(", "));
             self.screen.line(f, &text, Some(Ink::Dim))?;
         }

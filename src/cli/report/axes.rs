@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use crate::render::scale::{Scale, count, number, time_ticks};
 use crate::render::words::{counted, percent, short, span};
-use crate::simulate::trace::{Band, Event, Trace};
+use crate::simulate::trace::{Event, Trace, TraceBand};
 
 /// The width of the inner picture, in its own units.
 pub(super) const WIDTH: f64 = 1000.0;
@@ -152,7 +152,7 @@ impl ShareAxis {
     }
 
     /// The band as a shaded area, and the area above it in the colour of hot nodes.
-    pub(super) fn band(&self, band: Option<Band>) -> Markup {
+    pub(super) fn band(&self, band: Option<TraceBand>) -> Markup {
         html! {
             @if let Some(band) = band {
                 @let (high, low) = (self.y(band.high.get()), self.y(band.low.get()));
@@ -163,7 +163,7 @@ impl ShareAxis {
     }
 
     /// The edges of the band, to be drawn below the lines.
-    pub(super) fn edges(&self, band: Option<Band>) -> Markup {
+    pub(super) fn edges(&self, band: Option<TraceBand>) -> Markup {
         html! {
             @if let Some(band) = band {
                 @for (ratio, class) in [(band.high, "edge hot"), (band.low, "edge idle")] {
@@ -176,7 +176,7 @@ impl ShareAxis {
 
     /// The names of the edges, to be drawn above the lines: on the left, or on the right if
     /// `at_end`.
-    pub(super) fn edge_names(&self, band: Option<Band>, at_end: bool) -> Markup {
+    pub(super) fn edge_names(&self, band: Option<TraceBand>, at_end: bool) -> Markup {
         let (x, dx, anchor) = if at_end {
             ("100%", "-6", "end")
         } else {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::render::bar::{Bar, ReferenceMark, Zone, place};
 use crate::render::scale::{count, number, share_ticks};
 use crate::render::words::{counted, node_labels, percent};
-use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 
 use super::axes::{ShareAxis, WIDTH, chart, inner};
@@ -19,7 +19,7 @@ pub(super) struct StartEndBars<'t> {
     pub(super) trace: &'t Trace,
     pub(super) resource: &'t str,
     pub(super) kind: ShareKind,
-    pub(super) band: Option<Band>,
+    pub(super) band: Option<TraceBand>,
     /// The share at the end of the axis.
     pub(super) top: f64,
     /// The names of the nodes, from the top.
@@ -63,7 +63,8 @@ impl StartEndBars<'_> {
         html! {
             svg.bar width="100%" height="14" {
                 @for (ratio, class) in [(band.low, "idle"), (band.high, "hot")] {
-                    text class={ "edge-name " (class) } x=(place(ratio, self.top)) y="11" text-anchor="middle" {
+                    text class={ "edge-name " (class) } x=(place(ratio, self.top)) y="11"
+                        text-anchor="middle" {
                         (percent(ratio.get()))
                     }
                 }
@@ -149,7 +150,8 @@ impl StartEndBars<'_> {
                 let (x, y) = (width * count(i), number(axis.y(ratio.get())));
                 format!("M{x:.2} 120V{y}h{:.2}V120Z", width * 0.86)
             })
-            .collect()
+            .collect::<Vec<_>>()
+            .concat()
     }
 }
 

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use crate::render::scale::{Scale, count, number};
 use crate::render::words::{counted, node_labels, percent};
-use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 
 use super::axes::{TimeAxis, chart};
@@ -29,7 +29,7 @@ pub(super) struct HeatMap<'t> {
     pub(super) resource: &'t str,
     pub(super) kind: ShareKind,
     pub(super) time: TimeAxis,
-    pub(super) band: Option<Band>,
+    pub(super) band: Option<TraceBand>,
     /// The names of the nodes, from the top.
     pub(super) rows: &'t [&'t str],
 }
@@ -185,7 +185,7 @@ impl HeatMap<'_> {
 }
 
 /// Explains the shades.
-pub(super) fn legend(band: Option<Band>) -> Markup {
+pub(super) fn legend(band: Option<TraceBand>) -> Markup {
     let Some(band) = band else {
         return html! { span.key { (swatches("shades plain", 0..SHADES)) "0 % to 100 %" } };
     };
@@ -214,8 +214,8 @@ const fn row_height(rows: usize) -> f64 {
 }
 
 /// Returns the shade of a share: the further from the band, the deeper.
-fn shade(ratio: Ratio, band: Option<Band>) -> usize {
-    let Some(Band { low, high }) = band else {
+fn shade(ratio: Ratio, band: Option<TraceBand>) -> usize {
+    let Some(TraceBand { low, high }) = band else {
         return step(ratio, (0.0, 1.0), SHADES);
     };
     let (low, high) = (low.get(), high.get());
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_shade_changes_at_the_edges_of_the_band() {
-        let band = Some(Band {
+        let band = Some(TraceBand {
             low: Ratio::percent(30.0).unwrap(),
             high: Ratio::percent(70.0).unwrap(),
         });

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use crate::render::bar::Zone;
 use crate::render::scale::{count, number, path};
 use crate::render::words::{node_labels, percent};
-use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 
 use super::axes::{ShareAxis, TimeAxis, chart, inner};
@@ -30,7 +30,7 @@ pub(super) struct LineChart<'t> {
     pub(super) time: TimeAxis,
     pub(super) share: ShareAxis,
     /// The band; `None` for a quantity that the policy does not balance by.
-    pub(super) band: Option<Band>,
+    pub(super) band: Option<TraceBand>,
     /// Whether evictions are marked.
     pub(super) marked: bool,
     pub(super) colours: &'t Colours<'t>,

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::render::scale::share_ticks;
-use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 
 use super::LabelledRun;
@@ -89,7 +89,7 @@ impl<'r> ResourceSection<'r> {
         }
     }
 
-    fn band(&self, run: &LabelledRun<'_>) -> Option<Band> {
+    fn band(&self, run: &LabelledRun<'_>) -> Option<TraceBand> {
         run.trace.bands.get(self.resource).copied()
     }
 

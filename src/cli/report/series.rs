@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::policy::Basis;
 use crate::render::bar::Zone;
 use crate::render::scale::count;
-use crate::simulate::trace::{Band, NodeTrace, Trace};
+use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
 
 /// One value per step; `None` while the node did not exist.
@@ -54,7 +54,7 @@ impl ShareKind {
 }
 
 /// Returns the zone of a share; [`Zone::Even`] without a band.
-pub(super) fn zone(ratio: Ratio, band: Option<Band>) -> Zone {
+pub(super) fn zone(ratio: Ratio, band: Option<TraceBand>) -> Zone {
     Zone::of(ratio, band.map(Into::into).unwrap_or_default())
 }
 

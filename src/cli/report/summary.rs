@@ -35,6 +35,10 @@ struct RunFigure {
 }
 
 impl RunFigure {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers pass temporary values"
+    )]
     fn new(name: impl Into<String>, value: impl ToString) -> Self {
         RunFigure {
             name: name.into(),

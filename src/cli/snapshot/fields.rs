@@ -34,11 +34,11 @@ pub(super) enum Keep {
     /// Owner references.
     Owners,
     /// These fields.
-    Fields(Fields),
+    Fields(KeptFields),
 }
 
 /// Fields by name.
-pub(super) type Fields = &'static [(&'static str, Keep)];
+pub(super) type KeptFields = &'static [(&'static str, Keep)];
 
 use Keep::{
     Amounts, Annotations, Expressions, Key, Labels, Name, NodeFields, OwnName, Owners, Plain,
@@ -167,7 +167,7 @@ const VOLUME: Keep = Keep::Fields(&[
     ),
 ]);
 
-const NODE: Fields = &[
+const NODE: KeptFields = &[
     ("metadata", META),
     (
         "spec",
@@ -212,7 +212,7 @@ const POD_SPEC: Keep = Keep::Fields(&[
     ("hostNetwork", Plain),
     ("volumes", VOLUME),
 ]);
-const POD: Fields = &[
+const POD: KeptFields = &[
     ("metadata", META),
     ("spec", POD_SPEC),
     (
@@ -229,7 +229,7 @@ const POD: Fields = &[
         ]),
     ),
 ];
-const BUDGET: Fields = &[
+const BUDGET: KeptFields = &[
     ("metadata", META),
     (
         "spec",
@@ -251,13 +251,13 @@ const BUDGET: Fields = &[
         ]),
     ),
 ];
-const CLASS: Fields = &[
+const CLASS: KeptFields = &[
     ("metadata", META),
     ("value", Plain),
     ("globalDefault", Plain),
     ("preemptionPolicy", Plain),
 ];
-const CLAIM: Fields = &[
+const CLAIM: KeptFields = &[
     ("metadata", META),
     (
         "spec",
@@ -268,7 +268,7 @@ const CLAIM: Fields = &[
         ]),
     ),
 ];
-const PERSISTENT_VOLUME: Fields = &[
+const PERSISTENT_VOLUME: KeptFields = &[
     ("metadata", META),
     (
         "spec",
@@ -278,18 +278,18 @@ const PERSISTENT_VOLUME: Fields = &[
         ]),
     ),
 ];
-const SERVICE: Fields = &[
+const SERVICE: KeptFields = &[
     ("metadata", META),
     ("spec", Keep::Fields(&[("selector", Labels)])),
 ];
-const META_ONLY: Fields = &[("metadata", META)];
-const NODE_METRICS: Fields = &[
+const META_ONLY: KeptFields = &[("metadata", META)];
+const NODE_METRICS: KeptFields = &[
     ("metadata", META),
     ("timestamp", Plain),
     ("window", Plain),
     ("usage", Amounts),
 ];
-const POD_METRICS: Fields = &[
+const POD_METRICS: KeptFields = &[
     ("metadata", META),
     ("timestamp", Plain),
     ("window", Plain),
@@ -300,7 +300,7 @@ const POD_METRICS: Fields = &[
 ];
 
 /// The kind of an object's name and the fields to keep; `None` for objects that are left out.
-pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, Fields)> {
+pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
     Some(match kind {
         "Node" => (NameKind::Node, NODE),
         "Pod" => (NameKind::Pod, POD),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{self, ANNOTATIONS, Fields, Keep, MIRROR, STORAGE_CLASS};
+use super::fields::{self, ANNOTATIONS, Keep, KeptFields, MIRROR, STORAGE_CLASS};
 use super::rename::{NameCollector, NameKind, RealNames, Renamer};
 
 /// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
@@ -48,7 +48,7 @@ struct Stripper<'w> {
     names: &'w mut dyn Renamer,
 }
 
-fn fields_of(value: &Value, fields: Fields, stripper: &mut Stripper<'_>) -> Map<String, Value> {
+fn fields_of(value: &Value, fields: KeptFields, stripper: &mut Stripper<'_>) -> Map<String, Value> {
     let mut kept = Map::new();
     for (name, keep) in fields {
         if let Some(found) = value.get(name).filter(|v| !v.is_null()) {

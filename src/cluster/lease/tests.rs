@@ -367,7 +367,10 @@ async fn a_holder_of_another_program_that_stops_renewing_is_replaced_after_its_o
     let lease_server = FakeLease::default();
     // Its clock is decades ahead, which must not matter.
     let time = MicroTime("2099-01-01T00:00:00Z".parse().unwrap());
-    lease_server.put(&json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time, "leaseTransitions": 7}));
+    lease_server.put(
+        &json!({"holderIdentity": "go", "leaseDurationSeconds": 30, "renewTime": time,
+        "leaseTransitions": 7}),
+    );
     let (client, _) = lease_server.serve().await;
     let (one, mut leadership) = elector(&client, "one");
     let start = Instant::now();

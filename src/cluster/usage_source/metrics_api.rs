@@ -118,10 +118,14 @@ mod tests {
     #[tokio::test]
     async fn nodes_and_pods_are_read_and_invalid_items_are_skipped() {
         let readings = read(|_, uri, _| {
-            let usage = r#""timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": "1", "memory": "1Ki"}"#;
+            let usage = "\"timestamp\": \"2026-01-01T00:00:00Z\", \"usage\": \
+                {\"cpu\": \"1\", \"memory\": \"1Ki\"}";
             let text = match uri {
                 "/apis/metrics.k8s.io/v1beta1/nodes" => {
-                    format!(r#"{{"items": [{{"metadata": {{"name": "n1"}}, {usage}}}, 7, {{"metadata": {{"name": "n2"}}}}, 1e999]}}"#)
+                    format!(
+                        "{{\"items\": [{{\"metadata\": {{\"name\": \"n1\"}}, {usage}}}, 7, \
+                        {{\"metadata\": {{\"name\": \"n2\"}}}}, 1e999]}}"
+                    )
                 }
                 _ => r#"{"items": null}"#.to_owned(),
             };

@@ -40,7 +40,7 @@ const TIME: &str = "time()";
 /// A Prometheus server, or a compatible one.
 #[derive(Clone)]
 pub struct Prometheus {
-    policy: Arc<policy::Prometheus>,
+    policy: Arc<policy::PrometheusPolicy>,
     client: PrometheusClient,
     /// The polling interval, which also limits a read of the present.
     poll: SignedDuration,
@@ -49,7 +49,7 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// Creates the source that a policy describes, without reading a file or sending a request.
-    pub fn new(policy: policy::Prometheus, usage: &UsagePolicy) -> Self {
+    pub fn new(policy: policy::PrometheusPolicy, usage: &UsagePolicy) -> Self {
         let policy = Arc::new(policy);
         Prometheus {
             client: PrometheusClient::new(Arc::clone(&policy)),

@@ -8,7 +8,8 @@ use serde_json::json;
 const PODS: WatchedKind = WATCHED_KINDS[1];
 
 fn pod(name: &str, node: &str, version: u32) -> serde_json::Value {
-    json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()}, "spec": {"nodeName": node}})
+    json!({"metadata": {"name": name, "namespace": "a", "resourceVersion": version.to_string()},
+        "spec": {"nodeName": node}})
 }
 
 fn page(version: &str, next: &str, items: &[serde_json::Value]) -> (u16, String) {
@@ -53,7 +54,7 @@ trait NodeName {
 impl NodeName for crate::model::snapshot::Pod {
     /// The node name in the facts, because the snapshot here has no nodes.
     fn node_name(&self) -> &str {
-        let facts: &crate::model::snapshot::facts::Pod = self;
+        let facts: &crate::model::snapshot::facts::PodFacts = self;
         facts.node.as_deref().unwrap_or("none")
     }
 }
@@ -74,7 +75,8 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
             page("7", "", &[pod("p3", "n3", 3)])
         } else {
             let broken =
-                json!({"metadata": {"name": "p2", "namespace": "a"}, "spec": {"nodeName": "n2", "containers": 1}});
+                json!({"metadata": {"name": "p2", "namespace": "a"}, "spec": {"nodeName": "n2",
+                    "containers": 1}});
             page("7", "a/b=", &[pod("p1", "n1", 1), broken])
         }
     })
@@ -86,7 +88,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
         [("p2".to_owned(), Some("n2".to_owned()))]
     );
     assert_eq!(watcher.position.as_deref(), Some("7"));
-    assert!(watcher.cluster.health()[&Kind::Pod].synced && !watcher.cluster.synced());
+    assert!(watcher.cluster.health()[&ObjectKind::Pod].synced && !watcher.cluster.synced());
     assert!(
         requests
             .lock()
@@ -99,7 +101,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
 #[tokio::test]
 async fn objects_missing_from_a_later_list_are_forgotten() {
     let (mut watcher, _) = watcher(PODS, |_, _, _| page("2", "", &[pod("p2", "n1", 2)])).await;
-    let old = import::text(Kind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
+    let old = import::text(ObjectKind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
     watcher.cluster.objects().apply(old);
     watcher.list().await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p2 on n1"]);
@@ -113,7 +115,11 @@ async fn events_are_applied_and_advance_the_position() {
             ("ADDED", pod("p2", "n1", 12)),
             ("MODIFIED", pod("p1", "n2", 13)),
             ("DELETED", pod("p2", "n1", 14)),
-            ("MODIFIED", json!({"metadata": {"name": "p3", "namespace": "a", "resourceVersion": "15"}, "spec": 1})),
+            (
+                "MODIFIED",
+                json!({"metadata": {"name": "p3", "namespace": "a",
+                "resourceVersion": "15"}, "spec": 1}),
+            ),
             ("BOOKMARK", json!({"metadata": {"resourceVersion": "20"}})),
         ])
     })
@@ -159,7 +165,7 @@ async fn only_the_metadata_of_owners_is_requested() {
     let client = crate::cluster::client::tests::serve(router).await;
     let mut watcher = Watcher::new(Cluster::new(client), WATCHED_KINDS[8]);
     watcher.list().await.unwrap();
-    assert_eq!(watcher.cluster.objects().count(Kind::ReplicaSet), 1);
+    assert_eq!(watcher.cluster.objects().count(ObjectKind::ReplicaSet), 1);
 }
 
 #[tokio::test]

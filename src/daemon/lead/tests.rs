@@ -21,7 +21,9 @@ use crate::model::ledger::Ledger;
 use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;
 
-const LEDGER: &str = r#"{"entries":[],"resting":{"shop/Deployment/web":{"attempt":"2026-11-21T12:00:00Z","until":"2026-11-21T13:00:00Z","useless":1}},"version":1}"#;
+const LEDGER: &str = "{\"entries\":[],\"resting\":{\"shop/Deployment/web\":\
+    {\"attempt\":\"2026-11-21T12:00:00Z\",\"until\":\"2026-11-21T13:00:00Z\",\"useless\":\
+    1}},\"version\":1}";
 
 type Response = (u16, String);
 
@@ -55,7 +57,8 @@ impl LeadFixture {
             (201, r#"{"kind": "Status", "status": "Success"}"#.to_owned())
         })
         .await;
-        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [{removePodsViolatingNodeTaints: {}}]}";
+        let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
+            [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
         let candidate = ElectionCandidate {
             leadership,
@@ -111,7 +114,12 @@ impl LeadFixture {
 }
 
 fn stored(ledger: &str) -> Response {
-    (200, json!({"metadata": {"name": "ledger", "resourceVersion": "7"}, "data": {"ledger.json": ledger}}).to_string())
+    (
+        200,
+        json!({"metadata": {"name": "ledger", "resourceVersion": "7"},
+        "data": {"ledger.json": ledger}})
+        .to_string(),
+    )
 }
 
 fn moves(count: usize) -> Vec<Move> {

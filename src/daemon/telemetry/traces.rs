@@ -110,7 +110,7 @@ impl Traces {
     /// runtime must still run.
     pub fn stop(&self) {
         self.shutdown.cancel();
-        // The exporter has logged what was lost.
+        // The exporter has already logged the lost spans.
         let _ = self.provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT);
     }
 }

@@ -7,7 +7,7 @@ use statrs::statistics::Statistics;
 
 use crate::decide::draft::Draft;
 use crate::decide::strategy::low_node_utilization;
-use crate::model::plan::{Balance, BalanceReport, Band, NodePicture, PoolPicture};
+use crate::model::plan::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, HighNodeUtilization, LowNodeUtilization, Rule, Thresholds};
@@ -191,8 +191,8 @@ impl WeighedPool {
     }
 
     /// The threshold and target of each resource.
-    fn band(&self, draft: &Draft<'_>) -> BTreeMap<String, Band> {
-        let mut band: BTreeMap<String, Band> = BTreeMap::new();
+    fn band(&self, draft: &Draft<'_>) -> BTreeMap<String, TargetBand> {
+        let mut band: BTreeMap<String, TargetBand> = BTreeMap::new();
         for (resource, low) in &self.low {
             band.entry(name(draft, *resource)).or_default().low = Some(*low);
         }

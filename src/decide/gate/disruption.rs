@@ -5,13 +5,13 @@
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::facts::Phase;
+use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Budget, BudgetId, Pod};
 
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let snapshot = draft.world.snapshot;
     let pod = snapshot.pod(candidate.pod);
-    if pod.finished() || pod.phase == Phase::Pending {
+    if pod.finished() || pod.phase == PodPhase::Pending {
         return Ok(());
     }
     match pod.budgets.as_slice() {

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::facts::Phase;
+use crate::model::snapshot::facts::PodPhase;
 use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
@@ -119,7 +119,7 @@ fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), 
     if rules.daemon_sets && pod.owners.iter().any(|o| o.kind == "DaemonSet") {
         return Err(Refusal::DaemonSet);
     }
-    if pod.owners.is_empty() && (rules.failed_bare || pod.phase != Phase::Failed) {
+    if pod.owners.is_empty() && (rules.failed_bare || pod.phase != PodPhase::Failed) {
         return Err(Refusal::Bare);
     }
     if rules.local_storage && pod.volumes.local {

@@ -3,7 +3,7 @@
 
 use crate::model::snapshot::NodeId;
 
-use super::node_resources::{ResourceLevel, ScoredResource};
+use super::node_resources::{ResourceRequests, ScoredResource};
 use super::question::Question;
 
 /// Scores the nodes. A pod without requests is not scored, because all such pods would go to one
@@ -25,7 +25,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
     Some(nodes.iter().map(|node| points(&levels(node))).collect())
 }
 
-fn points(levels: &[ResourceLevel]) -> i64 {
+fn points(levels: &[ResourceRequests]) -> i64 {
     let with = evenness(levels, |level| level.after);
     let without = evenness(levels, |level| level.before);
     50 + (50 + with - without) / 2
@@ -37,7 +37,7 @@ fn points(levels: &[ResourceLevel]) -> i64 {
     clippy::cast_precision_loss,
     reason = "as the scheduler rounds it"
 )]
-fn evenness(levels: &[ResourceLevel], taken: impl Fn(&ResourceLevel) -> i64) -> i64 {
+fn evenness(levels: &[ResourceRequests], taken: impl Fn(&ResourceRequests) -> i64) -> i64 {
     let shares: Vec<f64> = levels
         .iter()
         .map(|l| (taken(l) as f64 / l.whole as f64).min(1.0))
@@ -58,8 +58,8 @@ fn evenness(levels: &[ResourceLevel], taken: impl Fn(&ResourceLevel) -> i64) -> 
 mod tests {
     use super::*;
 
-    fn level(before: i64, after: i64) -> ResourceLevel {
-        ResourceLevel {
+    fn level(before: i64, after: i64) -> ResourceRequests {
+        ResourceRequests {
             whole: 100,
             before,
             after,

@@ -72,7 +72,7 @@ pub(super) struct ScoredResource {
 
 /// The allocatable amount of a node and the amount that would be requested.
 #[derive(Clone, Copy)]
-pub(super) struct ResourceLevel {
+pub(super) struct ResourceRequests {
     pub(super) whole: i64,
     pub(super) before: i64,
     pub(super) after: i64,
@@ -115,8 +115,12 @@ impl ScoredResource {
         self.takes != 0
     }
 
-    /// Returns `None` if the node has none of it.
-    pub(super) fn level(&self, question: &Question<'_, '_>, node: NodeId) -> Option<ResourceLevel> {
+    /// Returns `None` if the node does not have the resource.
+    pub(super) fn level(
+        &self,
+        question: &Question<'_, '_>,
+        node: NodeId,
+    ) -> Option<ResourceRequests> {
         let whole = units(self.id, question.node(node).allocatable[self.id]);
         let taken = match (self.presumed, self.id) {
             (true, ResourceId::CPU) => question.presumed(node).0,
@@ -124,7 +128,7 @@ impl ScoredResource {
             (false, id) => question.reserved(node, id),
         };
         let before = units(self.id, taken);
-        (whole > 0).then_some(ResourceLevel {
+        (whole > 0).then_some(ResourceRequests {
             whole,
             before,
             after: before + self.takes,
@@ -166,7 +170,7 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
         .collect()
 }
 
-fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, ResourceLevel)>) -> i64 {
+fn mean(strategy: &FitStrategy, levels: impl Iterator<Item = (i64, ResourceRequests)>) -> i64 {
     let (mut sum, mut weights) = (0, 0);
     for (weight, level) in levels {
         let points = points(strategy, level);
@@ -188,8 +192,8 @@ const fn rounded(sum: i64, by: i64) -> i64 {
     (2 * sum + by) / (2 * by)
 }
 
-fn points(strategy: &FitStrategy, level: ResourceLevel) -> i64 {
-    let ResourceLevel { whole, after, .. } = level;
+fn points(strategy: &FitStrategy, level: ResourceRequests) -> i64 {
+    let ResourceRequests { whole, after, .. } = level;
     match strategy {
         FitStrategy::LeastAllocated => percent((whole - after).max(0), whole),
         FitStrategy::MostAllocated => percent(after.min(whole), whole),
@@ -225,8 +229,8 @@ fn on_line(line: &[(i64, i64)], share: i64) -> i64 {
 mod tests {
     use super::*;
 
-    fn level(after: i64, whole: i64) -> ResourceLevel {
-        ResourceLevel {
+    fn level(after: i64, whole: i64) -> ResourceRequests {
+        ResourceRequests {
             whole,
             before: 0,
             after,

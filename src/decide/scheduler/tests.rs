@@ -130,7 +130,8 @@ fn a_pod_lands_where_its_volumes_are_accessible() {
 #[test]
 fn a_read_write_once_pod_claim_delays_the_replacement() {
     let claim = "- \
-        {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOncePod]}}\n";
+        {kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: \
+        [ReadWriteOncePod]}}\n";
     let user = |name: &str, on: &str| {
         claim.to_owned()
             + &pod(
@@ -210,7 +211,8 @@ fn a_replacement_may_land_before_or_after_the_pod_ends() {
     };
     // One half of one third, and for the other nodes one half of one half in addition.
     assert_eq!(chances(&pod("p", large)), "17% 42% 42%");
-    let set = "- {kind: Pod, metadata: {name: p, ownerReferences: [{kind: StatefulSet, name: s, controller: true}]},
+    let set = "- {kind: Pod, metadata: {name: p, ownerReferences: [{kind: StatefulSet, name: s, \
+        controller: true}]},
         spec: {nodeName: a, containers: [{name: c, resources: {requests: {cpu: 3}}}]}}\n";
     assert_eq!(
         chances(set),
@@ -283,7 +285,7 @@ fn pods_of_one_controller_or_service_are_spread_by_default() {
         [100, 200, 200]
     );
     let none = |policy: &mut Policy| {
-        policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new())
+        policy.scheduler.spread = crate::policy::DefaultSpread::List(Vec::new());
     };
     assert_eq!(
         points(&one, ScorePlugin::PodTopologySpread, none),

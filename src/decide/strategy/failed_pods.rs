@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::decide::draft::Draft;
 use crate::model::plan::{Finding, NotSelected, Reason};
-use crate::model::snapshot::facts::{Phase, Role};
+use crate::model::snapshot::facts::{PodPhase, Role};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::{FailedPods, Scope};
 
@@ -29,7 +29,7 @@ impl JudgePod for FailedPods {
 impl FailedPods {
     /// One finding for each condition of the policy, or the first condition that does not hold.
     fn findings(&self, pod: &Pod, now: Timestamp) -> Result<Vec<Finding>, NotSelected> {
-        if pod.phase != Phase::Failed {
+        if pod.phase != PodPhase::Failed {
             return Err(NotSelected::NotFailed);
         }
         let excluded = &self.exclude_owner_kinds;

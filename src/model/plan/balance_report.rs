@@ -39,7 +39,7 @@ pub struct NodePicture {
     /// unknown.
     pub pool: Option<String>,
     /// The thresholds and targets of the node in that pool, by resource.
-    pub band: BTreeMap<String, Band>,
+    pub band: BTreeMap<String, TargetBand>,
 }
 
 /// Nodes that are balanced together, without those of unknown usage.
@@ -54,7 +54,7 @@ pub struct PoolPicture {
     /// Nodes above a target, or at or below every threshold; `None` if there are neither.
     pub outside_band: Option<usize>,
     /// The threshold and target of each resource.
-    pub band: BTreeMap<String, Band>,
+    pub band: BTreeMap<String, TargetBand>,
     /// The number of nodes.
     pub nodes: usize,
 }
@@ -62,7 +62,7 @@ pub struct PoolPicture {
 /// The threshold and target in force for one resource. Deviation thresholds are already added to
 /// the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Band {
+pub struct TargetBand {
     /// The threshold.
     pub low: Option<Ratio>,
     /// The target, or the upper limit of usage.

@@ -141,7 +141,7 @@ pub enum Idle {
     /// This many nodes are above a target, but none for long enough.
     #[error("{}, but not for long enough yet", above(*.0))]
     NotForLong(usize),
-    /// This many nodes are hot, but none is below its thresholds.
+    /// This many nodes are hot, but no node is below its thresholds.
     #[error("{}, but no node below its thresholds can take pods", above(*.0))]
     NothingCold(usize),
     /// Every node is below its thresholds.
@@ -155,7 +155,7 @@ pub enum Idle {
         /// The value of `numberOfNodes`, which has to be exceeded.
         more_than: u32,
     },
-    /// No node is below its thresholds, so none is emptied.
+    /// No node is below its thresholds, so there is no node to empty.
     #[error("no node is below its thresholds, so none is emptied")]
     NothingUnderused,
     /// No other node can take pods.

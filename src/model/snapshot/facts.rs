@@ -14,7 +14,7 @@ pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread,
 
 /// The facts of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct NodeFacts {
     /// Its name, which pods and metrics use.
     pub name: String,
     /// Its addresses of type InternalIP, which metrics may use.
@@ -75,7 +75,7 @@ impl fmt::Display for Taint {
     clippy::struct_excessive_bools,
     reason = "each is one independent field of the object"
 )]
-pub struct Pod {
+pub struct PodFacts {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
@@ -91,7 +91,7 @@ pub struct Pod {
     /// The name of the node that it is bound to.
     pub node: Option<String>,
     /// Its phase.
-    pub phase: Phase,
+    pub phase: PodPhase,
     /// Whether its Ready condition is true.
     pub ready: bool,
     /// Whether it is being deleted.
@@ -220,7 +220,7 @@ impl TryFrom<String> for OwnerKey {
 
 /// The phase of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum PodPhase {
     /// Not all containers have started.
     Pending,
     /// At least one container is running.
@@ -233,15 +233,15 @@ pub enum Phase {
     Unknown,
 }
 
-impl Phase {
+impl PodPhase {
     /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
-            Phase::Pending => "Pending",
-            Phase::Running => "Running",
-            Phase::Succeeded => "Succeeded",
-            Phase::Failed => "Failed",
-            Phase::Unknown => "Unknown",
+            PodPhase::Pending => "Pending",
+            PodPhase::Running => "Running",
+            PodPhase::Succeeded => "Succeeded",
+            PodPhase::Failed => "Failed",
+            PodPhase::Unknown => "Unknown",
         }
     }
 }
@@ -333,7 +333,7 @@ pub struct Volumes {
 
 /// The facts of a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct BudgetFacts {
     /// Its namespace.
     pub namespace: String,
     /// Its name.

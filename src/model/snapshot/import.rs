@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::values::selector::{Labels, Selector};
 
-use super::facts::{Budget, Claim, Effect, Node, Owner, Pod, Skipped, Volume};
-use super::objects::{Kind, Name, Object};
+use super::facts::{BudgetFacts, Claim, Effect, NodeFacts, Owner, PodFacts, Skipped, Volume};
+use super::objects::{Name, Object, ObjectKind};
 
 mod affinity;
 mod containers;
@@ -36,12 +36,12 @@ struct ObjectName {
 }
 
 /// Converts a node.
-pub fn node(node: &core::Node) -> Result<Node, Skipped> {
-    node::read(node).map_err(|why| skipped(Kind::Node, &node.metadata, why))
+pub fn node(node: &core::Node) -> Result<NodeFacts, Skipped> {
+    node::read(node).map_err(|why| skipped(ObjectKind::Node, &node.metadata, why))
 }
 
 /// Converts a pod.
-pub fn pod(pod: &core::Pod) -> Result<Pod, Skipped> {
+pub fn pod(pod: &core::Pod) -> Result<PodFacts, Skipped> {
     pod::read(pod).map_err(|why| {
         let node = pod
             .spec
@@ -50,50 +50,50 @@ pub fn pod(pod: &core::Pod) -> Result<Pod, Skipped> {
             .filter(|n| !n.is_empty());
         Skipped {
             node,
-            ..skipped(Kind::Pod, &pod.metadata, why)
+            ..skipped(ObjectKind::Pod, &pod.metadata, why)
         }
     })
 }
 
 /// Converts a PodDisruptionBudget.
-pub fn budget(budget: &PodDisruptionBudget) -> Result<Budget, Skipped> {
-    read_budget(budget).map_err(|why| skipped(Kind::Budget, &budget.metadata, why))
+pub fn budget(budget: &PodDisruptionBudget) -> Result<BudgetFacts, Skipped> {
+    read_budget(budget).map_err(|why| skipped(ObjectKind::Budget, &budget.metadata, why))
 }
 
 /// Returns the name and labels of a namespace.
 pub fn namespace(namespace: &core::Namespace) -> Result<(String, Labels), Skipped> {
     let meta = &namespace.metadata;
-    let name = name_of(meta).map_err(|why| skipped(Kind::Namespace, meta, why))?;
+    let name = name_of(meta).map_err(|why| skipped(ObjectKind::Namespace, meta, why))?;
     Ok((name, meta.labels.clone().unwrap_or_default()))
 }
 
 /// Returns the name and value of a PriorityClass.
 pub fn class(class: &PriorityClass) -> Result<(String, i32), Skipped> {
     let name =
-        name_of(&class.metadata).map_err(|why| skipped(Kind::Class, &class.metadata, why))?;
+        name_of(&class.metadata).map_err(|why| skipped(ObjectKind::Class, &class.metadata, why))?;
     Ok((name, class.value.unwrap_or_default()))
 }
 
 /// Returns the name and facts of a PersistentVolumeClaim.
 pub fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Skipped> {
-    storage::claim(claim).map_err(|why| skipped(Kind::Claim, &claim.metadata, why))
+    storage::claim(claim).map_err(|why| skipped(ObjectKind::Claim, &claim.metadata, why))
 }
 
 /// Returns the name and facts of a PersistentVolume.
 pub fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Skipped> {
-    storage::volume(volume).map_err(|why| skipped(Kind::Volume, &volume.metadata, why))
+    storage::volume(volume).map_err(|why| skipped(ObjectKind::Volume, &volume.metadata, why))
 }
 
 /// Returns the name and pod selector of a service; the selector is empty if it selects no pods.
 pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
     let meta = &service.metadata;
-    let name = name_of(meta).map_err(|why| skipped(Kind::Service, meta, why))?;
+    let name = name_of(meta).map_err(|why| skipped(ObjectKind::Service, meta, why))?;
     let selector = service.spec.as_ref().and_then(|s| s.selector.clone());
     Ok(((namespace_of(meta), name), selector.unwrap_or_default()))
 }
 
 /// Returns the name and controller of an object between pods and their workload.
-pub fn owner(kind: Kind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Skipped> {
+pub fn owner(kind: ObjectKind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Skipped> {
     let name = name_of(meta).map_err(|why| skipped(kind, meta, why))?;
     let owners = owners_of(meta);
     let above = owners
@@ -110,7 +110,7 @@ pub fn owner(kind: Kind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Ski
     clippy::result_large_err,
     reason = "errors are rare and stored as they are"
 )]
-pub fn object(value: &Value) -> Result<Option<Object>, (Kind, Skipped)> {
+pub fn object(value: &Value) -> Result<Option<Object>, (ObjectKind, Skipped)> {
     let word = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();
     let Some(kind) = kind_of(word("apiVersion"), word("kind")) else {
         return Ok(None);
@@ -120,7 +120,7 @@ pub fn object(value: &Value) -> Result<Option<Object>, (Kind, Skipped)> {
 }
 
 /// Converts an object from its JSON text, as lists and watches deliver it.
-pub fn text(kind: Kind, json: &str) -> Result<Object, Skipped> {
+pub fn text(kind: ObjectKind, json: &str) -> Result<Object, Skipped> {
     decode(kind, &mut serde_json::Deserializer::from_str(json)).unwrap_or_else(|error| {
         let value: Value = serde_json::from_str(json).unwrap_or_default();
         Err(unreadable(kind, &value, &error))
@@ -129,19 +129,19 @@ pub fn text(kind: Kind, json: &str) -> Result<Object, Skipped> {
 
 /// Returns the kind for an apiVersion and kind; `None` if it is not kept. Only the watched version
 /// of each group is supported.
-fn kind_of(api_version: &str, kind: &str) -> Option<Kind> {
+fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
     Some(match (api_version, kind) {
-        ("v1", "Node") => Kind::Node,
-        ("v1", "Pod") => Kind::Pod,
-        ("policy/v1", "PodDisruptionBudget") => Kind::Budget,
-        ("v1", "Namespace") => Kind::Namespace,
-        ("scheduling.k8s.io/v1", "PriorityClass") => Kind::Class,
-        ("v1", "PersistentVolumeClaim") => Kind::Claim,
-        ("v1", "PersistentVolume") => Kind::Volume,
-        ("v1", "Service") => Kind::Service,
-        ("apps/v1", "ReplicaSet") => Kind::ReplicaSet,
-        ("v1", "ReplicationController") => Kind::ReplicationController,
-        ("batch/v1", "Job") => Kind::Job,
+        ("v1", "Node") => ObjectKind::Node,
+        ("v1", "Pod") => ObjectKind::Pod,
+        ("policy/v1", "PodDisruptionBudget") => ObjectKind::Budget,
+        ("v1", "Namespace") => ObjectKind::Namespace,
+        ("scheduling.k8s.io/v1", "PriorityClass") => ObjectKind::Class,
+        ("v1", "PersistentVolumeClaim") => ObjectKind::Claim,
+        ("v1", "PersistentVolume") => ObjectKind::Volume,
+        ("v1", "Service") => ObjectKind::Service,
+        ("apps/v1", "ReplicaSet") => ObjectKind::ReplicaSet,
+        ("v1", "ReplicationController") => ObjectKind::ReplicationController,
+        ("batch/v1", "Job") => ObjectKind::Job,
         _ => return None,
     })
 }
@@ -156,24 +156,26 @@ struct MetadataOnly {
 
 /// Parses an object. The outer error is a JSON type mismatch, the inner one an invalid value.
 fn decode<'de, D: Deserializer<'de>>(
-    kind: Kind,
+    kind: ObjectKind,
     from: D,
 ) -> Result<Result<Object, Skipped>, D::Error> {
     Ok(match kind {
-        Kind::Node => node(&core::Node::deserialize(from)?).map(Object::Node),
-        Kind::Pod => pod(&core::Pod::deserialize(from)?).map(|pod| Object::Pod(Box::new(pod))),
-        Kind::Budget => budget(&PodDisruptionBudget::deserialize(from)?).map(Object::Budget),
-        Kind::Namespace => namespace(&core::Namespace::deserialize(from)?)
+        ObjectKind::Node => node(&core::Node::deserialize(from)?).map(Object::Node),
+        ObjectKind::Pod => {
+            pod(&core::Pod::deserialize(from)?).map(|pod| Object::Pod(Box::new(pod)))
+        }
+        ObjectKind::Budget => budget(&PodDisruptionBudget::deserialize(from)?).map(Object::Budget),
+        ObjectKind::Namespace => namespace(&core::Namespace::deserialize(from)?)
             .map(|(name, labels)| Object::Namespace(name, labels)),
-        Kind::Class => class(&PriorityClass::deserialize(from)?)
+        ObjectKind::Class => class(&PriorityClass::deserialize(from)?)
             .map(|(name, value)| Object::Class(name, value)),
-        Kind::Claim => claim(&core::PersistentVolumeClaim::deserialize(from)?)
+        ObjectKind::Claim => claim(&core::PersistentVolumeClaim::deserialize(from)?)
             .map(|(name, claim)| Object::Claim(name, claim)),
-        Kind::Volume => volume(&core::PersistentVolume::deserialize(from)?)
+        ObjectKind::Volume => volume(&core::PersistentVolume::deserialize(from)?)
             .map(|(name, volume)| Object::Volume(name, volume)),
-        Kind::Service => service(&core::Service::deserialize(from)?)
+        ObjectKind::Service => service(&core::Service::deserialize(from)?)
             .map(|(name, selector)| Object::Service(name, selector)),
-        Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
+        ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
             let meta = MetadataOnly::deserialize(from)?.metadata;
             owner(kind, &meta).map(|(name, above)| Object::Owner(kind, name, above))
         }
@@ -181,7 +183,7 @@ fn decode<'de, D: Deserializer<'de>>(
 }
 
 /// Reads kind, namespace and name from an object with unexpected types.
-fn unreadable(kind: Kind, value: &Value, error: &impl std::fmt::Display) -> Skipped {
+fn unreadable(kind: ObjectKind, value: &Value, error: &impl std::fmt::Display) -> Skipped {
     let word = |pointer| {
         value
             .pointer(pointer)
@@ -197,13 +199,13 @@ fn unreadable(kind: Kind, value: &Value, error: &impl std::fmt::Display) -> Skip
         namespace: namespace.to_owned(),
         name: word("/metadata/name").to_owned(),
         node: Some(word("/spec/nodeName"))
-            .filter(|n| kind == Kind::Pod && !n.is_empty())
+            .filter(|n| kind == ObjectKind::Pod && !n.is_empty())
             .map(str::to_owned),
     }
     .skipped(kind, error.to_string())
 }
 
-fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
+fn skipped(kind: ObjectKind, meta: &ObjectMeta, why: Wrong) -> Skipped {
     let namespace = if namespaced(kind) {
         namespace_of(meta)
     } else {
@@ -218,7 +220,7 @@ fn skipped(kind: Kind, meta: &ObjectMeta, why: Wrong) -> Skipped {
 }
 
 impl ObjectName {
-    fn skipped(self, kind: Kind, why: Wrong) -> Skipped {
+    fn skipped(self, kind: ObjectKind, why: Wrong) -> Skipped {
         Skipped {
             kind: kind.name().to_owned(),
             namespace: self.namespace,
@@ -229,10 +231,10 @@ impl ObjectName {
     }
 }
 
-const fn namespaced(kind: Kind) -> bool {
+const fn namespaced(kind: ObjectKind) -> bool {
     !matches!(
         kind,
-        Kind::Node | Kind::Namespace | Kind::Class | Kind::Volume
+        ObjectKind::Node | ObjectKind::Namespace | ObjectKind::Class | ObjectKind::Volume
     )
 }
 
@@ -276,13 +278,13 @@ fn effect(field: &str, found: &str) -> Result<Effect, Wrong> {
     }
 }
 
-fn read_budget(budget: &PodDisruptionBudget) -> Result<Budget, Wrong> {
+fn read_budget(budget: &PodDisruptionBudget) -> Result<BudgetFacts, Wrong> {
     let meta = &budget.metadata;
     let spec = budget.spec.as_ref();
     let status = budget.status.as_ref();
     let selector = spec.and_then(|s| s.selector.as_ref());
     let policy = spec.and_then(|s| s.unhealthy_pod_eviction_policy.as_deref());
-    Ok(Budget {
+    Ok(BudgetFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
         selector: selector
@@ -359,14 +361,14 @@ mod tests {
         object(&yaml(text)).unwrap_err().1
     }
 
-    fn node_of(text: &str) -> Node {
+    fn node_of(text: &str) -> NodeFacts {
         let Object::Node(node) = facts_of(text) else {
             panic!("{text}")
         };
         node
     }
 
-    fn budget_of(text: &str) -> Budget {
+    fn budget_of(text: &str) -> BudgetFacts {
         let Object::Budget(budget) = facts_of(text) else {
             panic!("{text}")
         };
@@ -379,14 +381,15 @@ mod tests {
             "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}},
               spec: {unschedulable: true, taints: [{key: gpu, value: t4, effect: NoSchedule}, {key: x, effect: NoExecute}]},
               status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki, pods: 110}, capacity: {cpu: 8},
-                       conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: 'False'}]}}",
+                       conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: \
+                'False'}]}}",
         );
         let taint = |key: &str, value: &str, effect| Taint {
             key: key.into(),
             value: value.into(),
             effect,
         };
-        let expected = Node {
+        let expected = NodeFacts {
             addresses: Vec::new(),
             name: "n1".into(),
             labels: [("zone".to_owned(), "a".to_owned())].into(),
@@ -429,7 +432,8 @@ mod tests {
     #[test]
     fn a_node_without_allocatable_uses_its_capacity() {
         let node = node_of(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, capacity: {pods: '9'}}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {}, \
+                capacity: {pods: '9'}}}",
         );
         assert_eq!(node.allocatable, [("pods".to_owned(), Amount::new(9))]);
         let bare = node_of("{apiVersion: v1, kind: Node, metadata: {name: n1}}");
@@ -462,7 +466,8 @@ mod tests {
             budget_of(&text("{selector: {}}")).selector,
             Some(Selector::default())
         );
-        let some = "{selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: In, values: [a, b]}]}}";
+        let some = "{selector: {matchLabels: {app: web}, matchExpressions: [{key: tier, operator: \
+            In, values: [a, b]}]}}";
         assert_eq!(
             budget_of(&text(some)).selector.unwrap().to_string(),
             "app=web,tier in (a,b)"
@@ -480,9 +485,10 @@ mod tests {
         let budget = budget_of(
             "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: shop, generation: 3},
               spec: {selector: {}, unhealthyPodEvictionPolicy: AlwaysAllow},
-              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}",
+              status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, \
+                desiredHealthy: 2}}",
         );
-        let expected = Budget {
+        let expected = BudgetFacts {
             namespace: "shop".into(),
             name: "b".into(),
             selector: Some(Selector::default()),
@@ -502,7 +508,8 @@ mod tests {
             shown("{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: a}}}");
         assert_eq!(namespace, r#"Namespace("shop", {"team": "a"})"#);
         let class = shown(
-            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
+            "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, \
+                value: 7}",
         );
         assert_eq!(class, r#"Class("high", 7)"#);
         let service = shown(
@@ -536,7 +543,8 @@ mod tests {
     #[test]
     fn an_invalid_object_is_skipped_with_its_name_and_field() {
         let skipped = why_not(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: many}}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: \
+                many}}}",
         );
         assert_eq!(
             (skipped.kind.as_str(), skipped.name.as_str(), skipped.node),
@@ -548,7 +556,8 @@ mod tests {
             skipped.why
         );
         let taint = why_not(
-            "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: a, effect: Never}]}}",
+            "{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {taints: [{key: a, effect: \
+                Never}]}}",
         );
         assert_eq!(
             taint.why,
@@ -563,8 +572,9 @@ mod tests {
 
     #[test]
     fn an_object_with_wrong_types_is_skipped_with_its_name() {
-        let broken = r#"{"metadata": {"name": "p", "namespace": "shop"}, "spec": {"nodeName": "n1", "containers": 7}}"#;
-        let skipped = text(Kind::Pod, broken).unwrap_err();
+        let broken = "{\"metadata\": {\"name\": \"p\", \"namespace\": \"shop\"}, \"spec\": \
+            {\"nodeName\": \"n1\", \"containers\": 7}}";
+        let skipped = text(ObjectKind::Pod, broken).unwrap_err();
         assert_eq!(
             skipped.to_string().split(": ").next(),
             Some("Pod shop/p cannot be read")
@@ -572,12 +582,17 @@ mod tests {
         assert_eq!(skipped.node.as_deref(), Some("n1"));
         let wrong_set = r#"{"metadata": {"name": "s", "ownerReferences": {}}}"#;
         assert_eq!(
-            text(Kind::ReplicaSet, wrong_set).unwrap_err().namespace,
+            text(ObjectKind::ReplicaSet, wrong_set)
+                .unwrap_err()
+                .namespace,
             "default"
         );
         let wrong_node = r#"{"metadata": {"name": "n1", "labels": []}}"#;
-        assert_eq!(text(Kind::Node, wrong_node).unwrap_err().namespace, "");
-        assert_eq!(text(Kind::Node, "no json").unwrap_err().name, "");
+        assert_eq!(
+            text(ObjectKind::Node, wrong_node).unwrap_err().namespace,
+            ""
+        );
+        assert_eq!(text(ObjectKind::Node, "no json").unwrap_err().name, "");
     }
 
     fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
@@ -585,7 +600,7 @@ mod tests {
         match value {
             Value::Object(map) => {
                 map.iter().for_each(|(k, v)| {
-                    pointers(v, &format!("{at}/{}", k.replace('/', "~1")), into)
+                    pointers(v, &format!("{at}/{}", k.replace('/', "~1")), into);
                 });
             }
             Value::Array(list) => list
@@ -610,7 +625,8 @@ mod tests {
             pointers(&value, "", &mut node_addresses);
             let place = &node_addresses[place.index(node_addresses.len())];
             *value.pointer_mut(place).unwrap() = match choice {
-                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]), 4 => json!({ text: number }),
+                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]),
+                    4 => json!({ text: number }),
                 _ => json!({}),
             };
             if let Err((kind, skipped)) = object(&value) {
@@ -618,8 +634,8 @@ mod tests {
                 prop_assert!(!skipped.why.is_empty());
             }
             let json = value.to_string();
-            let _ = super::text(Kind::Pod, &json);
-            let _ = super::text(Kind::Pod, &json[..json.floor_char_boundary(json.len() / 2)]);
+            let _ = super::text(ObjectKind::Pod, &json);
+            let _ = super::text(ObjectKind::Pod, &json[..json.floor_char_boundary(json.len() / 2)]);
         }
     }
 
@@ -628,7 +644,9 @@ mod tests {
         taints: [{key: gpu, value: t4, effect: NoSchedule}]}, status: {images: [{names: ['web:7'], sizeBytes: 9}], allocatable: {cpu: 7910m, memory: 4Ki},
         conditions: [{type: Ready, status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z'}]}}";
 
-    const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, generation: 3},
+    const BUDGET: &str = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, \
+        generation: 3},
         spec: {selector: {matchExpressions: [{key: a, operator: In, values: [b]}]}, minAvailable: 50%},
-        status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2}}";
+        status: {observedGeneration: 2, disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: \
+        2}}";
 }

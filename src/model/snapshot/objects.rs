@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::values::selector::Labels;
 
-use super::facts::{Budget, Claim, Node, Owner, OwnerKey, Pod, Skipped, Volume};
+use super::facts::{BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped, Volume};
 use super::node_addresses::NodeAddresses;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
@@ -14,21 +14,21 @@ pub type Name = (String, String);
 /// The newest facts of each object: plain data that is filled and then joined.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    pub(super) nodes: BTreeMap<String, Arc<Node>>,
-    pub(super) pods: BTreeMap<Name, Arc<Pod>>,
-    pub(super) budgets: BTreeMap<Name, Arc<Budget>>,
+    pub(super) nodes: BTreeMap<String, Arc<NodeFacts>>,
+    pub(super) pods: BTreeMap<Name, Arc<PodFacts>>,
+    pub(super) budgets: BTreeMap<Name, Arc<BudgetFacts>>,
     pub(super) namespaces: BTreeMap<String, Labels>,
     pub(super) classes: BTreeMap<String, i32>,
     pub(super) claims: BTreeMap<Name, Claim>,
     pub(super) volumes: BTreeMap<String, Volume>,
     pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
-    skipped: BTreeMap<(Kind, Name), Skipped>,
+    skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
 
 /// The object kinds that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ObjectKind {
     /// Node.
     Node,
     /// Pod.
@@ -53,21 +53,21 @@ pub enum Kind {
     Job,
 }
 
-impl Kind {
+impl ObjectKind {
     /// Returns the name in the API.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Node => "Node",
-            Kind::Pod => "Pod",
-            Kind::Budget => "PodDisruptionBudget",
-            Kind::Namespace => "Namespace",
-            Kind::Class => "PriorityClass",
-            Kind::Claim => "PersistentVolumeClaim",
-            Kind::Volume => "PersistentVolume",
-            Kind::Service => "Service",
-            Kind::ReplicaSet => "ReplicaSet",
-            Kind::ReplicationController => "ReplicationController",
-            Kind::Job => "Job",
+            ObjectKind::Node => "Node",
+            ObjectKind::Pod => "Pod",
+            ObjectKind::Budget => "PodDisruptionBudget",
+            ObjectKind::Namespace => "Namespace",
+            ObjectKind::Class => "PriorityClass",
+            ObjectKind::Claim => "PersistentVolumeClaim",
+            ObjectKind::Volume => "PersistentVolume",
+            ObjectKind::Service => "Service",
+            ObjectKind::ReplicaSet => "ReplicaSet",
+            ObjectKind::ReplicationController => "ReplicationController",
+            ObjectKind::Job => "Job",
         }
     }
 }
@@ -76,11 +76,11 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub enum Object {
     /// A node.
-    Node(Node),
+    Node(NodeFacts),
     /// A pod.
-    Pod(Box<Pod>),
+    Pod(Box<PodFacts>),
     /// A budget.
-    Budget(Budget),
+    Budget(BudgetFacts),
     /// A namespace and its labels.
     Namespace(String, Labels),
     /// A PriorityClass and its value.
@@ -92,25 +92,25 @@ pub enum Object {
     /// A service: its name and pod selector.
     Service(Name, Labels),
     /// An object between pods and their workload: its kind, name and controller.
-    Owner(Kind, Name, Option<Owner>),
+    Owner(ObjectKind, Name, Option<Owner>),
 }
 
 impl Object {
     /// Returns the kind, and the namespace and name.
-    pub fn key(&self) -> (Kind, Name) {
+    pub fn key(&self) -> (ObjectKind, Name) {
         let plain = |name: &String| (String::new(), name.clone());
         match self {
-            Object::Node(node) => (Kind::Node, plain(&node.name)),
-            Object::Pod(pod) => (Kind::Pod, (pod.namespace.clone(), pod.name.clone())),
+            Object::Node(node) => (ObjectKind::Node, plain(&node.name)),
+            Object::Pod(pod) => (ObjectKind::Pod, (pod.namespace.clone(), pod.name.clone())),
             Object::Budget(budget) => (
-                Kind::Budget,
+                ObjectKind::Budget,
                 (budget.namespace.clone(), budget.name.clone()),
             ),
-            Object::Namespace(name, _) => (Kind::Namespace, plain(name)),
-            Object::Class(name, _) => (Kind::Class, plain(name)),
-            Object::Claim(name, _) => (Kind::Claim, name.clone()),
-            Object::Volume(name, _) => (Kind::Volume, plain(name)),
-            Object::Service(name, _) => (Kind::Service, name.clone()),
+            Object::Namespace(name, _) => (ObjectKind::Namespace, plain(name)),
+            Object::Class(name, _) => (ObjectKind::Class, plain(name)),
+            Object::Claim(name, _) => (ObjectKind::Claim, name.clone()),
+            Object::Volume(name, _) => (ObjectKind::Volume, plain(name)),
+            Object::Service(name, _) => (ObjectKind::Service, name.clone()),
             Object::Owner(kind, name, _) => (*kind, name.clone()),
         }
     }
@@ -135,50 +135,50 @@ impl Objects {
     }
 
     /// Removes an object.
-    pub fn delete(&mut self, kind: Kind, name: &Name) {
+    pub fn delete(&mut self, kind: ObjectKind, name: &Name) {
         self.skipped.remove(&(kind, name.clone()));
         match kind {
-            Kind::Node => drop(self.nodes.remove(&name.1)),
-            Kind::Pod => drop(self.pods.remove(name)),
-            Kind::Budget => drop(self.budgets.remove(name)),
-            Kind::Namespace => drop(self.namespaces.remove(&name.1)),
-            Kind::Class => drop(self.classes.remove(&name.1)),
-            Kind::Claim => drop(self.claims.remove(name)),
-            Kind::Volume => drop(self.volumes.remove(&name.1)),
-            Kind::Service => drop(self.services.remove(name)),
-            Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
+            ObjectKind::Node => drop(self.nodes.remove(&name.1)),
+            ObjectKind::Pod => drop(self.pods.remove(name)),
+            ObjectKind::Budget => drop(self.budgets.remove(name)),
+            ObjectKind::Namespace => drop(self.namespaces.remove(&name.1)),
+            ObjectKind::Class => drop(self.classes.remove(&name.1)),
+            ObjectKind::Claim => drop(self.claims.remove(name)),
+            ObjectKind::Volume => drop(self.volumes.remove(&name.1)),
+            ObjectKind::Service => drop(self.services.remove(name)),
+            ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
                 self.owners.remove(&owner_key(kind, name.clone()));
             }
         }
     }
 
     /// Records an unreadable object. Its earlier facts are removed, because they no longer hold.
-    pub fn skip(&mut self, kind: Kind, skipped: Skipped) {
+    pub fn skip(&mut self, kind: ObjectKind, skipped: Skipped) {
         let name = (skipped.namespace.clone(), skipped.name.clone());
         self.delete(kind, &name);
         self.skipped.insert((kind, name), skipped);
     }
 
     /// Removes every object of a kind that a new list does not contain.
-    pub fn retain(&mut self, kind: Kind, listed: &std::collections::BTreeSet<Name>) {
+    pub fn retain(&mut self, kind: ObjectKind, listed: &std::collections::BTreeSet<Name>) {
         let known = self.names(kind);
         for name in known.iter().filter(|n| !listed.contains(*n)) {
             self.delete(kind, name);
         }
     }
 
-    fn names(&self, kind: Kind) -> Vec<Name> {
+    fn names(&self, kind: ObjectKind) -> Vec<Name> {
         let plain = |name: &String| (String::new(), name.clone());
         let mut names: Vec<Name> = match kind {
-            Kind::Node => self.nodes.keys().map(plain).collect(),
-            Kind::Pod => self.pods.keys().cloned().collect(),
-            Kind::Budget => self.budgets.keys().cloned().collect(),
-            Kind::Namespace => self.namespaces.keys().map(plain).collect(),
-            Kind::Class => self.classes.keys().map(plain).collect(),
-            Kind::Claim => self.claims.keys().cloned().collect(),
-            Kind::Volume => self.volumes.keys().map(plain).collect(),
-            Kind::Service => self.services.keys().cloned().collect(),
-            Kind::ReplicaSet | Kind::ReplicationController | Kind::Job => {
+            ObjectKind::Node => self.nodes.keys().map(plain).collect(),
+            ObjectKind::Pod => self.pods.keys().cloned().collect(),
+            ObjectKind::Budget => self.budgets.keys().cloned().collect(),
+            ObjectKind::Namespace => self.namespaces.keys().map(plain).collect(),
+            ObjectKind::Class => self.classes.keys().map(plain).collect(),
+            ObjectKind::Claim => self.claims.keys().cloned().collect(),
+            ObjectKind::Volume => self.volumes.keys().map(plain).collect(),
+            ObjectKind::Service => self.services.keys().cloned().collect(),
+            ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
                 let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());
                 of_kind
                     .map(|k| (k.namespace.clone(), k.name.clone()))
@@ -209,12 +209,12 @@ impl Objects {
     }
 
     /// Returns the number of objects of a kind.
-    pub fn count(&self, kind: Kind) -> usize {
+    pub fn count(&self, kind: ObjectKind) -> usize {
         self.names(kind).len()
     }
 
     /// Follows owners from a pod to its top-level controller.
-    pub(super) fn top_controller(&self, pod: &Pod) -> Option<OwnerKey> {
+    pub(super) fn top_controller(&self, pod: &PodFacts) -> Option<OwnerKey> {
         let controller = |owners: &[Owner]| {
             owners
                 .iter()
@@ -244,7 +244,7 @@ fn key_of(namespace: &str, owner: Owner) -> OwnerKey {
     }
 }
 
-fn owner_key(kind: Kind, (namespace, name): Name) -> OwnerKey {
+fn owner_key(kind: ObjectKind, (namespace, name): Name) -> OwnerKey {
     OwnerKey {
         namespace,
         kind: kind.name().to_owned(),

@@ -170,7 +170,8 @@ mod tests {
             .collect();
         json!({
             "apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetrics",
-            "metadata": {"name": "web", "namespace": "shop"}, "timestamp": at, "window": "15s", "containers": containers,
+            "metadata": {"name": "web", "namespace": "shop"}, "timestamp": at, "window": "15s",
+                "containers": containers,
         })
     }
 
@@ -198,7 +199,10 @@ mod tests {
 
     #[test]
     fn an_invalid_item_of_a_list_does_not_affect_the_others() {
-        let item = |name: &str, cpu: &str| json!({"metadata": {"name": name}, "timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": cpu, "memory": "1"}});
+        let item = |name: &str, cpu: &str| {
+            json!({"metadata": {"name": name},
+            "timestamp": "2026-01-01T00:00:00Z", "usage": {"cpu": cpu, "memory": "1"}})
+        };
         let readings = taken(&[json!({
             "apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetricsList",
             "items": [item("n1", "1"), item("n2", "-1"), item("", "1"), item("n4", "many"), 7],
@@ -281,7 +285,8 @@ mod tests {
         #[test]
         fn no_field_value_makes_the_import_panic(
             pointer in prop::sample::select(vec![
-                "/metadata", "/metadata/name", "/timestamp", "/containers", "/containers/0", "/containers/0/usage",
+                "/metadata", "/metadata/name", "/timestamp", "/containers", "/containers/0",
+                    "/containers/0/usage",
                 "/containers/0/usage/cpu", "/containers/0/usage/memory",
             ]),
             text in ".{0,12}",
@@ -290,7 +295,8 @@ mod tests {
         ) {
             let mut value = pod_metrics("2026-01-01T00:00:00Z", &["1"]);
             *value.pointer_mut(pointer).unwrap() = match choice {
-                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]), _ => json!({text: 1}),
+                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]),
+                    _ => json!({text: 1}),
             };
             let readings = taken(&[value]);
             prop_assert_eq!(readings.pods.len() + readings.skipped.len(), 1);

@@ -57,6 +57,7 @@ fn warnings(policy: &Policy) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one long policy and its translation")]
 fn a_policy_is_read_with_all_that_it_says() {
     let policy = parse(
         "apiVersion: descheduler/v1alpha2
@@ -136,7 +137,8 @@ profiles:
 
 #[test]
 fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
-    let args = "{thresholds: {cpu: 0.5, pods: 20}, targetThresholds: {cpu: 50, pods: 50}, evictionLimits: {node: 3},
+    let args = "{thresholds: {cpu: 0.5, pods: 20}, targetThresholds: {cpu: 50, pods: 50}, \
+        evictionLimits: {node: 3},
         metricsUtilization: {source: KubernetesMetrics}}";
     let text = |provider: &str| {
         format!(
@@ -152,12 +154,15 @@ fn thresholds_are_numbers_and_their_basis_is_the_source_of_usage() {
     assert!((rule.pools[0].thresholds[0].1.get() - 0.005).abs() < 1e-12);
     assert!(first(parse(&text(""))).contains("this needs `metricsProviders"));
     let old = parse(&text("metricsCollector: {enabled: true}")).unwrap();
-    assert!(
-        matches!(&old.strategies[0].rule, Rule::LowNodeUtilization(rule) if rule.basis == Basis::Actual)
-    );
+    assert!(matches!(&old.strategies[0].rule,
+            Rule::LowNodeUtilization(rule) if rule.basis == Basis::Actual));
     assert_eq!(old.warnings[0].code, Code::Deprecated);
-    assert_snapshot!(first(plugin("balance", "LowNodeUtilization", "{thresholds: {cpu: '20'}, targetThresholds: {cpu: 120}}")), @r#"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found "20", expected a percentage from 0 to 100, as a number"#);
-    let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
+    assert_snapshot!(first(plugin("balance", "LowNodeUtilization",
+        "{thresholds: {cpu: '20'}, targetThresholds: {cpu: 120}}")),
+            @"policy.yaml:4:70: profiles[0].pluginConfig[0].args.thresholds.cpu: found \"20\", \
+                expected a percentage from 0 to 100, as a number");
+    let prometheus = "{thresholds: {MetricResource: 20}, targetThresholds: {MetricResource: 50}, \
+        metricsUtilization: {source: Prometheus, prometheus: {query: q}}}";
     assert!(
         plugin("balance", "LowNodeUtilization", prometheus)
             .unwrap_err()
@@ -186,9 +191,11 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
             && old.persistent_volumes == Some(StorageClasses::Any)
             && old.prefer_no_eviction
     );
-    let new =
-        of("{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, PodsWithResourceClaims],
-        config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}");
+    let new = of(
+        "{podProtections: {defaultDisabled: [FailedBarePods], extraEnabled: [PodsWithPVC, \
+            PodsWithResourceClaims],
+        config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}}}",
+    );
     assert!(!new.failed_bare && new.local_storage && new.resource_claims);
     assert_eq!(
         new.persistent_volumes,
@@ -213,14 +220,29 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
 #[test]
 fn what_would_be_passed_over_in_silence_is_refused_with_a_suggestion() {
     assert_snapshot!(first(parse("apiVersion: descheduler/v1alpha2\nmaxNoOfPodsToEvictPerNod: \
-        1\nprofiles: []")), @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, metricsProviders, profiles");
+        1\nprofiles: []")),
+        @"policy.yaml:2:1: maxNoOfPodsToEvictPerNod: unknown field (did you mean \
+            `maxNoOfPodsToEvictPerNode`?); allowed here: kind, apiVersion, nodeSelector, \
+            maxNoOfPodsToEvictPerNode, maxNoOfPodsToEvictPerNamespace, maxNoOfPodsToEvictTotal, \
+            gracePeriodSeconds, evictionFailureEventNotification, metricsCollector, \
+            metricsProviders, profiles");
     assert!(
         first(profile("plugins: {Deschedule: {enabled: []}}"))
             .contains("did you mean `deschedule`?")
     );
-    assert_snapshot!(first(profile("pluginConfig: [{name: RemoveDuplicate}]")), @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
-    assert_snapshot!(first(plugin("deschedule", "RemoveDuplicates", "{}")), @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs in `balance`");
-    assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")), @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig; add `- name: RemoveDuplicates`, with args if it needs them");
+    assert_snapshot!(first(profile("pluginConfig: [{name: RemoveDuplicate}]")),
+        @"policy.yaml:4:25: profiles[0].pluginConfig[0].name: found RemoveDuplicate, expected the \
+            name of a plugin (did you mean `RemoveDuplicates`?); these are DefaultEvictor, \
+            LowNodeUtilization, HighNodeUtilization, RemoveDuplicates, \
+            RemovePodsViolatingTopologySpreadConstraint, RemovePodsViolatingInterPodAntiAffinity, \
+            RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints, \
+            RemovePodsHavingTooManyRestarts, PodLifeTime, RemoveFailedPods");
+    assert_snapshot!(first(plugin("deschedule", "RemoveDuplicates", "{}")),
+        @"policy.yaml:5:36: profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates belongs \
+            in `balance`");
+    assert_snapshot!(first(profile("plugins: {balance: {enabled: [RemoveDuplicates]}}")),
+        @"policy.yaml:4:33: profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry \
+            in pluginConfig; add `- name: RemoveDuplicates`, with args if it needs them");
     assert!(
         parse("apiVersion: descheduler/v1alpha2\nprofiles: []\nprofiles: []")
             .unwrap_err()
@@ -260,6 +282,7 @@ plugins:
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples")]
 fn arguments_are_checked_as_descheduler_checks_them() {
     let refused = [
         ("deschedule", "RemovePodsHavingTooManyRestarts", "{}"),
@@ -371,8 +394,13 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
         of("{nodeFit: on, labelSelector: {matchLabels: {a: 'y'}}}"),
         Ok(true)
     );
-    assert_snapshot!(first(evictor("{labelSelector: {matchLabels: {tier: y}}}")), @r#"policy.yaml:4:110: profiles[0].pluginConfig[1].args.labelSelector.matchLabels.tier: found y, expected text; write "y", with quotes"#);
-    assert_snapshot!(first(plugin("balance", "RemoveDuplicates", "{namespaces: {exclude: [1_000]}}")), @r#"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found 1_000, expected text; write "1_000", with quotes"#);
+    assert_snapshot!(first(evictor("{labelSelector: {matchLabels: {tier: y}}}")),
+        @"policy.yaml:4:110: profiles[0].pluginConfig[1].args.labelSelector.matchLabels.tier: \
+            found y, expected text; write \"y\", with quotes");
+    assert_snapshot!(first(plugin("balance", "RemoveDuplicates",
+        "{namespaces: {exclude: [1_000]}}")),
+            @"policy.yaml:4:73: profiles[0].pluginConfig[0].args.namespaces.exclude[0]: found \
+                1_000, expected text; write \"1_000\", with quotes");
     let replicas = evictor("{minReplicas: 010}").unwrap().profiles[0]
         .evictable
         .min_replicas;
@@ -382,7 +410,9 @@ fn words_that_yaml_1_1_takes_for_something_else_are_no_text() {
         "RemovePodsHavingTooManyRestarts",
         "{podRestartThreshold: 2147483648}",
     );
-    assert_snapshot!(first(restarts), @"policy.yaml:4:65: profiles[0].pluginConfig[0].args.podRestartThreshold: no container restarts more than 2147483647 times");
+    assert_snapshot!(first(restarts),
+        @"policy.yaml:4:65: profiles[0].pluginConfig[0].args.podRestartThreshold: no container \
+            restarts more than 2147483647 times");
 }
 
 #[test]
@@ -514,11 +544,13 @@ fn the_old_format_is_refused_where_it_makes_no_sense() {
 
 #[test]
 fn both_formats_come_out_the_same_in_the_native_one() {
-    for text in [OLD, "{apiVersion: descheduler/v1alpha2, profiles: [{name: 'a: b', pluginConfig: [{name: PodLifeTime, args: {
+    for text in [OLD,
+        "{apiVersion: descheduler/v1alpha2, profiles: [{name: 'a: b', pluginConfig: [{name: PodLifeTime, args: {
         conditions: [{type: 'true', minTimeSinceLastTransitionSeconds: 5}], exitCodes: [-1, 137], ownerKinds: {exclude: [Job]}}}],
         plugins: {deschedule: {enabled: [PodLifeTime]}}}]}"] {
         let policy = parse(text).unwrap();
-        let again = parse(&policy.to_native()).unwrap_or_else(|e| panic!("{e}\n{}", policy.to_native()));
+        let again = parse(&policy.to_native()).unwrap_or_else(|e| panic!("{e}\n{}",
+            policy.to_native()));
         assert_eq!(again, Policy { warnings: Vec::new(), ..policy });
     }
 }

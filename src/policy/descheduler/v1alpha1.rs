@@ -140,6 +140,7 @@ fn evictable(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Evi
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each strategy")]
 fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
     let unlabelled = [
         Plugin::RemoveDuplicates,

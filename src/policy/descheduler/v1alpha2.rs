@@ -137,7 +137,7 @@ fn config(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> Option<PluginCon
     match plugin? {
         KnownPlugin::Evictor => evictable = Some(args.section(|f| typed(f, evictor::evictable))),
         KnownPlugin::Strategy(plugin) => {
-            rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources)))
+            rule = args.section(|f| typed(f, |f| arguments_of(plugin, f, sources)));
         }
     }
     Some(PluginConfig {
@@ -198,7 +198,7 @@ fn plugins(f: &mut Fields<'_, '_>) -> Vec<(Plugin, Place)> {
         for (known, place) in set(f, name) {
             match known {
                 KnownPlugin::Strategy(plugin) if plugin.balances() == balances => {
-                    enabled.push((plugin, place))
+                    enabled.push((plugin, place));
                 }
                 KnownPlugin::Strategy(plugin) => {
                     let right = if balances { "deschedule" } else { "balance" };

@@ -3,8 +3,10 @@
 //! The text is assembled line by line, because settings that are commented out are no values that a
 //! YAML serialiser could write. Each value is written by the serialiser.
 
+use std::fmt::Write as _;
+
 use super::wrapped;
-use crate::policy::outline::{ChoiceOutline, FieldOutline, Form, Sample, ValueForm};
+use crate::policy::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
 
 const WIDTH: usize = 110;
 
@@ -49,25 +51,27 @@ impl ExamplePage {
     fn field(&mut self, field: &FieldOutline, indent: usize, off: bool) {
         self.comment(field.help, indent);
         match (&field.form, field.sample) {
-            (form, Sample::Off(value)) => {
+            (form, FieldSample::Off(value)) => {
                 self.choices(form, indent);
                 self.setting(field.name, value, indent, true);
             }
-            (form, Sample::On(value)) => {
+            (form, FieldSample::On(value)) => {
                 self.choices(form, indent);
                 self.setting(field.name, value, indent, off);
             }
-            (Form::Value(form), Sample::Default) => {
+            (Form::Value(form), FieldSample::Default) => {
                 self.choices(&field.form, indent);
                 self.setting(field.name, &default_of(field, form), indent, off);
             }
-            (Form::Section(fields) | Form::Sections(fields), Sample::Default) => {
+            (Form::Section(fields) | Form::Sections(fields), FieldSample::Default) => {
                 // A block that is absent by default is off as a whole.
                 let off = off || field.default.is_none() && fields.iter().any(|f| f.name == "url");
                 self.line("", &format!("{}:", field.name), indent, off);
-                fields.iter().for_each(|f| self.field(f, indent + 2, off));
+                for field in fields {
+                    self.field(field, indent + 2, off);
+                }
             }
-            (Form::Choices(choices), Sample::Default) => {
+            (Form::Choices(choices), FieldSample::Default) => {
                 self.line("", &format!("{}:", field.name), indent, off);
                 for (i, choice) in choices.iter().enumerate() {
                     if i > 0 {
@@ -118,8 +122,7 @@ impl ExamplePage {
 
     fn line(&mut self, mark: &str, text: &str, indent: usize, off: bool) {
         let off = if off { "#" } else { "" };
-        self.text
-            .push_str(&format!("{:indent$}{off}{mark}{text}\n", ""));
+        let _ = writeln!(self.text, "{:indent$}{off}{mark}{text}", "");
     }
 }
 

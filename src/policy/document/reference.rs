@@ -1,5 +1,7 @@
 //! The reference of all fields in Markdown.
 
+use std::fmt::Write as _;
+
 use crate::policy::item::Item;
 use crate::policy::outline::{ChoiceOutline, FieldOutline, Form, ValueForm};
 
@@ -34,16 +36,18 @@ fn section(field: &FieldOutline, path: &str, text: &mut String) {
         Form::Section(fields) => fields_of(field.help, path, fields, text),
         Form::Sections(fields) => fields_of(field.help, &format!("{path}[]"), fields, text),
         Form::Choices(choices) => {
-            text.push_str(&format!("\n## {path}\n\n{}\n", field.help));
-            choices.iter().for_each(|choice| strategy(choice, text));
+            let _ = writeln!(text, "\n## {path}\n\n{}", field.help);
+            for choice in choices {
+                strategy(choice, text);
+            }
         }
     }
 }
 
 fn fields_of(help: &str, path: &str, fields: &[FieldOutline], text: &mut String) {
-    text.push_str(&format!("\n## {path}\n\n"));
+    let _ = write!(text, "\n## {path}\n\n");
     if !help.is_empty() {
-        text.push_str(&format!("{}\n\n", paragraphs(help)));
+        let _ = write!(text, "{}\n\n", paragraphs(help));
     }
     // The same rules under another name are described once.
     if path == "profiles[].evictable" {
@@ -57,15 +61,16 @@ fn fields_of(help: &str, path: &str, fields: &[FieldOutline], text: &mut String)
 }
 
 fn strategy(choice: &ChoiceOutline, text: &mut String) {
-    text.push_str(&format!(
+    let _ = write!(
+        text,
         "\n### {}\n\n{}\n\n",
         choice.name,
         paragraphs(choice.help)
-    ));
+    );
     table(&choice.fields, text);
     for field in &choice.fields {
         if let Form::Section(fields) | Form::Sections(fields) = &field.form {
-            text.push_str(&format!("\nFields of `{}`:\n\n", field.name));
+            let _ = write!(text, "\nFields of `{}`:\n\n", field.name);
             table(fields, text);
         }
     }
@@ -80,10 +85,11 @@ fn table(fields: &[FieldOutline], text: &mut String) {
             default_of(field),
             meaning(field),
         ];
-        text.push_str(&format!(
-            "| {} |\n",
+        let _ = writeln!(
+            text,
+            "| {} |",
             cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
-        ));
+        );
     }
 }
 
@@ -116,7 +122,7 @@ fn meaning(field: &FieldOutline) -> String {
         .join(" ");
     if let Form::Value(ValueForm { choices, .. }) = &field.form {
         for (word, meaning) in choices {
-            help.push_str(&format!("<br>`{word}`: {meaning}"));
+            let _ = write!(help, "<br>`{word}`: {meaning}");
         }
     }
     help

@@ -26,7 +26,9 @@ fn definitions() -> Json {
             {"$ref": "#/$defs/percentText"}]},
         "thresholds": {
             "type": "object", "minProperties": 1,
-            "propertyNames": {"pattern": "^(cpu|memory|pods|ephemeral-storage|hugepages-.*|.+/.+)$"},
+            "propertyNames": {
+                "pattern": "^(cpu|memory|pods|ephemeral-storage|hugepages-.*|.+/.+)$"
+            },
             "additionalProperties": {"$ref": "#/$defs/percentage"}},
         "texts": {"type": "array", "items": {"type": "string", "minLength": 1}},
         "names": {

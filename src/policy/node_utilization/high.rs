@@ -69,9 +69,9 @@ pub(in crate::policy) fn high(basis: Basis) -> Section<HighNodeUtilization> {
         .always_written();
     let section = emptying(section).field(
         "ceilings",
-        "No node is filled above this by its actual usage, whatever `basis` is, nor above a target \
-            of \
-         lowNodeUtilization, which would empty it again. Only cpu and memory.",
+        "The highest actual usage to which nodes are filled, regardless of `basis`. A target of \
+         lowNodeUtilization is a ceiling too, because that strategy would empty the node again. \
+         Only cpu and memory.",
         thresholds(),
         |r| &mut r.ceilings,
     );

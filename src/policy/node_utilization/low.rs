@@ -146,8 +146,11 @@ fn low_pools(section: Section<LowArguments>) -> Section<LowArguments> {
             pool(),
             |r| &mut r.pools,
         )
-        .off("\n- \
-            {name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 50%}, targetThresholds: {nvidia.com/gpu: 90%}}")
+        .off(
+            "\n- \
+            {name: gpu, nodeSelector: pool=gpu, thresholds: {nvidia.com/gpu: 50%}, \
+            targetThresholds: {nvidia.com/gpu: 90%}}",
+        )
 }
 
 fn low_scope(section: Section<LowArguments>) -> Section<LowArguments> {

@@ -40,20 +40,24 @@ impl Default for Queries {
             node_cpu: one_of(&[
                 "max by (cluster, node, instance) \
                     (irate(node_cpu_usage_seconds_total{$matchers}[$range]))",
-                r#"max by (cluster, node, instance) (irate(container_cpu_usage_seconds_total{id="/",$matchers}[$range]))"#,
+                "max by (cluster, node, instance) \
+                    (irate(container_cpu_usage_seconds_total{id=\"/\",$matchers}[$range]))",
                 "sum by (cluster, node, instance) (max by (cluster, node, instance, cpu, mode) \
-                    (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",$matchers}[$range])))",
+                    (irate(node_cpu_seconds_total{mode!~\"idle|iowait|steal|guest|guest_nice\",\
+                    $matchers}[$range])))",
             ]),
             node_memory: one_of(&[
                 "max by (cluster, node, instance) (node_memory_working_set_bytes{$matchers})",
-                r#"max by (cluster, node, instance) (container_memory_working_set_bytes{id="/",$matchers})"#,
+                "max by (cluster, node, instance) \
+                    (container_memory_working_set_bytes{id=\"/\",$matchers})",
                 "max by (cluster, node, instance) (node_memory_MemTotal_bytes{$matchers} - \
                     node_memory_MemAvailable_bytes{$matchers})",
             ]),
             node_time: Some(one_of(&[
                 "max by (cluster, node, instance) \
                     (timestamp(node_cpu_usage_seconds_total{$matchers}))",
-                r#"max by (cluster, node, instance) (timestamp(container_cpu_usage_seconds_total{id="/",$matchers}))"#,
+                "max by (cluster, node, instance) \
+                    (timestamp(container_cpu_usage_seconds_total{id=\"/\",$matchers}))",
                 "max by (cluster, node, instance) \
                     (timestamp(node_memory_MemTotal_bytes{$matchers}))",
             ])),
@@ -167,6 +171,10 @@ fn query_or_none() -> Kind<Option<String>> {
     Kind::new("text or `none`", schema, read_query, write)
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "`none` is a value, unlike an invalid field"
+)]
 fn read_query(spot: Spot<'_, '_>) -> Option<Option<String>> {
     let query = spot.name()?;
     Some(Some(query).filter(|query| query != "none"))

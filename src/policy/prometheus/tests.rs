@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use super::super::{Login, Policy, Prometheus, Queries, SourceKind};
+use super::super::{Login, Policy, PrometheusPolicy, Queries, SourceKind};
 
 fn parse(usage: &str) -> Result<Policy, String> {
     let text = format!(
@@ -14,7 +14,7 @@ fn parse(usage: &str) -> Result<Policy, String> {
     Policy::parse("policy.yaml", &text).map_err(|e| e.to_string())
 }
 
-fn prometheus(fields: &str) -> Prometheus {
+fn prometheus(fields: &str) -> PrometheusPolicy {
     let usage = format!("{{source: prometheus, prometheus: {{url: 'http://p:9090', {fields}}}}}");
     parse(&usage)
         .unwrap_or_else(|e| panic!("{e}"))
@@ -42,10 +42,12 @@ fn refused_field(field: &str) -> String {
         .unwrap_or(text)
 }
 
-const ALL: &str = r#"{source: prometheus, fallback: metricsApi, prometheus: {url: "https://p.example/tenant/", scrapeInterval: 15s,
-    averagedOver: 1m, matchers: 'cluster="a"', nodeLabels: [instance], timeout: 3s, retries: 0, caFile: /ca,
+const ALL: &str = "{source: prometheus, fallback: metricsApi, prometheus: \
+    {url: \"https://p.example/tenant/\", scrapeInterval: 15s,
+    averagedOver: 1m, matchers: 'cluster=\"a\"', nodeLabels: [instance], timeout: 3s, retries: 0, caFile: /ca,
     clientCertificateFile: /crt, clientKeyFile: /key, basicAuth: {username: me, passwordFile: /word},
-    headers: {X-Scope-OrgID: "a|b"}, queries: {nodeCpu: 'sum(x{$matchers}[$range])', nodeMemory: m, nodeTime: none, podCpu: c, podMemory: n, podTime: t}}}"#;
+    headers: {X-Scope-OrgID: \"a|b\"}, queries: {nodeCpu: 'sum(x{$matchers}[$range])', \
+    nodeMemory: m, nodeTime: none, podCpu: c, podMemory: n, podTime: t}}}";
 
 #[test]
 fn the_url_is_enough() {
@@ -132,11 +134,20 @@ fn default_queries_have_all_placeholders_replaced() {
 
 #[test]
 fn a_prometheus_source_needs_its_section_and_vice_versa() {
-    assert_snapshot!(refused("{source: prometheus}"), @r#"policy.yaml:3:1: usage.prometheus: missing, expected the address of Prometheus: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
-    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"), @r#"policy.yaml:3:31: usage.prometheus: missing, expected the address of Prometheus: `prometheus: {url: "http://prometheus.monitoring:9090"}`"#);
-    assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"), @"policy.yaml:3:9: usage.prometheus: unused; write `source: prometheus` or `fallback: prometheus` beside it");
-    assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"), @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or remove the field");
-    assert_snapshot!(refused("{source: graphite}"), @"policy.yaml:3:17: usage.source: found graphite, expected metricsApi or prometheus");
+    assert_snapshot!(refused("{source: prometheus}"),
+        @"policy.yaml:3:1: usage.prometheus: missing, expected the address of Prometheus: \
+            `prometheus: {url: \"http://prometheus.monitoring:9090\"}`");
+    assert_snapshot!(refused("{fallback: prometheus, prometheus: {timeout: 1s}}"),
+        @"policy.yaml:3:31: usage.prometheus: missing, expected the address of Prometheus: \
+            `prometheus: {url: \"http://prometheus.monitoring:9090\"}`");
+    assert_snapshot!(refused("{prometheus: {url: 'http://p'}}"),
+        @"policy.yaml:3:9: usage.prometheus: unused; write `source: prometheus` or `fallback: \
+            prometheus` beside it");
+    assert_snapshot!(refused("{source: metricsApi, fallback: metricsApi}"),
+        @"policy.yaml:3:29: usage.fallback: this is the source already; name the other one, or \
+            remove the field");
+    assert_snapshot!(refused("{source: graphite}"),
+        @"policy.yaml:3:17: usage.source: found graphite, expected metricsApi or prometheus");
 }
 
 #[test]
@@ -152,24 +163,40 @@ fn invalid_urls_are_refused() {
     for url in ["prometheus:9090", "ftp://p", "http://", "/p", "http://p p"] {
         assert!(said(url).contains("not a url"), "{url}: {}", said(url));
     }
-    assert_snapshot!(said("https://me:word@p"), @"a policy must not contain a password; use basicAuth with a passwordFile");
-    assert_snapshot!(said("http://p/?x=y"), @"remove everything from the `?` or `#` on: evenkeel adds its own query");
+    assert_snapshot!(said("https://me:word@p"),
+        @"a policy must not contain a password; use basicAuth with a passwordFile");
+    assert_snapshot!(said("http://p/?x=y"),
+        @"remove everything from the `?` or `#` on: evenkeel adds its own query");
 }
 
 #[test]
 fn secrets_are_files_and_exclude_each_other() {
     assert_snapshot!(refused_field("bearerTokenFile: /t, basicAuth: \
-        {username: a, passwordFile: /p}"), @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one of them");
-    assert_snapshot!(refused_field("basicAuth: {username: a}"), @"usage.prometheus.basicAuth.passwordFile: missing; basicAuth needs both username and passwordFile");
-    assert_snapshot!(refused_field("clientKeyFile: /k"), @"usage.prometheus.clientCertificateFile: missing; clientKeyFile needs it");
-    assert_snapshot!(refused_field("headers: {authorization: x}"), @"usage.prometheus.headers.authorization: a policy must not contain a secret; use bearerTokenFile or basicAuth");
-    assert_snapshot!(refused_field("headers: {'a b': x}"), @r#"usage.prometheus.headers["a b"]: not the name of a header"#);
+        {username: a, passwordFile: /p}"),
+        @"usage.prometheus.basicAuth: basicAuth and bearerTokenFile exclude each other; keep one \
+            of them");
+    assert_snapshot!(refused_field("basicAuth: {username: a}"),
+        @"usage.prometheus.basicAuth.passwordFile: missing; basicAuth needs both username and \
+            passwordFile");
+    assert_snapshot!(refused_field("clientKeyFile: /k"),
+        @"usage.prometheus.clientCertificateFile: missing; clientKeyFile needs it");
+    assert_snapshot!(refused_field("headers: {authorization: x}"),
+        @"usage.prometheus.headers.authorization: a policy must not contain a secret; use \
+            bearerTokenFile or basicAuth");
+    assert_snapshot!(refused_field("headers: {'a b': x}"),
+        @r#"usage.prometheus.headers["a b"]: not the name of a header"#);
 }
 
 #[test]
 fn invalid_values_are_reported_with_the_expected_form() {
-    assert_snapshot!(refused_field("matchers: '{a=\"b\"}'"), @r#"usage.prometheus.matchers: label matchers without braces, such as cluster="prod""#);
-    assert_snapshot!(refused_field("nodeLabels: []"), @"usage.prometheus.nodeLabels: no label is named; name one, or remove the field");
-    assert_snapshot!(refused_field("queries: {nodeCPU: x}"), @"usage.prometheus.queries.nodeCPU: unknown field (did you mean `nodeCpu`?); allowed here: nodeCpu, nodeMemory, nodeTime, podCpu, podMemory, podTime");
-    assert_snapshot!(refused_field("scrapeInterval: 2m"), @"usage.prometheus: prometheus.scrapeInterval is 2m, but must be at most staleAfter, which is 1m 30s by default");
+    assert_snapshot!(refused_field("matchers: '{a=\"b\"}'"),
+        @r#"usage.prometheus.matchers: label matchers without braces, such as cluster="prod""#);
+    assert_snapshot!(refused_field("nodeLabels: []"),
+        @"usage.prometheus.nodeLabels: no label is named; name one, or remove the field");
+    assert_snapshot!(refused_field("queries: {nodeCPU: x}"),
+        @"usage.prometheus.queries.nodeCPU: unknown field (did you mean `nodeCpu`?); allowed \
+            here: nodeCpu, nodeMemory, nodeTime, podCpu, podMemory, podTime");
+    assert_snapshot!(refused_field("scrapeInterval: 2m"),
+        @"usage.prometheus: prometheus.scrapeInterval is 2m, but must be at most staleAfter, \
+            which is 1m 30s by default");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::policy::problem::{Code, Position, Problem};
-use crate::policy::tree::{Entry, Node, Value};
+use crate::policy::tree::{MapEntry, Value, YamlNode};
 use crate::policy::wording::{below, either, nearest, without_index};
 
 /// The problems found so far, and the fields that readers have asked for.
@@ -30,7 +30,7 @@ pub(super) struct Unknown {
 impl Unknown {
     pub(super) fn new(
         what: &'static str,
-        entry: &Entry,
+        entry: &MapEntry,
         parent: &str,
         allowed: Vec<&'static str>,
     ) -> Self {
@@ -78,7 +78,7 @@ impl Report {
         self.problems
     }
 
-    /// A guess at what an unknown field means: a field of another section, or one with a similar
+    /// The likely meaning of an unknown field: a field of another section, or one with a similar
     /// name.
     fn hint(&self, unknown: &Unknown) -> String {
         let parents = self
@@ -111,7 +111,7 @@ impl Report {
         self.asked.insert(parent);
     }
 
-    pub(super) fn find_repeats(&mut self, node: &Node, path: &str) {
+    pub(super) fn find_repeats(&mut self, node: &YamlNode, path: &str) {
         match &node.value {
             Value::Map(entries) => {
                 let mut seen = BTreeSet::new();

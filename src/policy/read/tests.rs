@@ -39,7 +39,8 @@ fn an_unknown_field_is_reported_with_the_nearest_name_or_its_right_place() {
     limits.name: unknown field (it belongs in the top level); allowed here: perNode, perCycle
     limits.perFortnight: unknown field; allowed here: perNode, perCycle
     ");
-    assert_snapshot!(problems("{limits: {}, perNode: 1}"), @"perNode: unknown field (it belongs in `limits`); allowed here: name, limits");
+    assert_snapshot!(problems("{limits: {}, perNode: 1}"),
+        @"perNode: unknown field (it belongs in `limits`); allowed here: name, limits");
 }
 
 #[test]
@@ -53,7 +54,8 @@ fn keys_with_special_characters_are_quoted_in_paths() {
 
 #[test]
 fn repeated_fields_are_found_below_unknown_fields() {
-    assert_snapshot!(problems("{limits: {}, what: [{a: 1, a: 2}]}").lines().next().unwrap(), @"what[0].a: this field is repeated; keep one of them");
+    assert_snapshot!(problems("{limits: {}, what: [{a: 1, a: 2}]}").lines().next().unwrap(),
+        @"what[0].a: this field is repeated; keep one of them");
 }
 
 #[test]

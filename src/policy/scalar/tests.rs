@@ -52,7 +52,8 @@ fn durations_are_read_in_the_notation_of_kubernetes() {
             "{text}"
         );
     }
-    assert_snapshot!(refusals(&["5", "-1m", "5 parsecs", "0s", "9000h", "", "99999999999h"], |s| s.duration(SignedDuration::from_secs(1))), @"
+    assert_snapshot!(refusals(&["5", "-1m", "5 parsecs", "0s", "9000h", "", "99999999999h"],
+        |s| s.duration(SignedDuration::from_secs(1))), @"
     f:1:1: found 5, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
     f:1:1: found -1m, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
     f:1:1: found 5 parsecs, expected a duration from 1s to 8760h, such as 90s, 5m or 1h30m
@@ -79,7 +80,8 @@ fn percentages_are_read_with_and_without_a_percent_sign() {
             "{text}"
         );
     }
-    assert_snapshot!(refusals(&["130%", "-5%", "-5", "0.3", "\"30\"", "thirty", "1e1", ".inf", "'%'", "1.2.3%", "true"], |s| s.percent()), @r#"
+    assert_snapshot!(refusals(&["130%", "-5%", "-5", "0.3", "\"30\"", "thirty", "1e1", ".inf",
+        "'%'", "1.2.3%", "true"], |s| s.percent()), @r#"
     f:1:1: found 130%, expected a percentage from 0% to 100%
     f:1:1: found -5%, expected a percentage from 0% to 100%
     f:1:1: found -5, expected a percentage from 0% to 100%
@@ -119,7 +121,8 @@ fn names_are_included_or_excluded() {
         read("{include: [a]}", |s| s.names_in_or_out()),
         Ok(Names::Only(vec!["a".into()]))
     );
-    assert_snapshot!(refusals(&["{include: [a], exclude: [b]}", "{include: []}", "[a]"], |s| s.names_in_or_out()), @"
+    assert_snapshot!(refusals(&["{include: [a], exclude: [b]}", "{include: []}", "[a]"],
+        |s| s.names_in_or_out()), @"
     f:1:2: include: include and exclude are both given; keep one of them
     f:1:2: include: nothing is included; name something, or remove the field
     f:1:1: found a list, expected a map of fields

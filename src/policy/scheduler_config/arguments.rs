@@ -24,7 +24,7 @@ pub(super) fn plugin_config(f: &mut Fields<'_, '_>, profile: &mut SchedulerProfi
                 match name.as_str() {
                     "NodeResourcesFit" => profile.fit = arguments(args, fit),
                     "NodeResourcesBalancedAllocation" => {
-                        profile.balanced = arguments(args, balanced)
+                        profile.balanced = arguments(args, balanced);
                     }
                     "PodTopologySpread" => profile.spread = arguments(args, spread),
                     "InterPodAffinity" => profile.pod_affinity = arguments(args, pod_affinity),

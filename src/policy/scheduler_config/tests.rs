@@ -98,6 +98,10 @@ fn a_scheduler_that_packs() {
 }
 
 #[test]
+#[expect(
+    clippy::too_many_lines,
+    reason = "one long configuration and its meaning"
+)]
 fn the_arguments_of_every_plugin_that_matters() {
     let config = parse(
         "
@@ -196,7 +200,7 @@ profiles:
 
 #[test]
 fn plugins_are_merged_as_kube_scheduler_does_it() {
-    // All scores off but one, whose weight is 1 where none is given, whatever its default.
+    // All scores but one are off. Its weight is 1 if the file sets none, regardless of its default.
     assert_eq!(
         weights(&with(
             "{score: {disabled: [{name: '*'}], enabled: [{name: TaintToleration}]}}"
@@ -214,11 +218,13 @@ fn plugins_are_merged_as_kube_scheduler_does_it() {
         [3, 9, 1, 2, 2, 1, 1]
     );
     // The extension point goes before multiPoint.
-    let both = "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: [{name: NodeAffinity, weight: 4}]}}";
+    let both = "{multiPoint: {enabled: [{name: NodeAffinity, weight: 9}]}, score: {enabled: \
+        [{name: NodeAffinity, weight: 4}]}}";
     assert_eq!(weights(&with(both)), [3, 4, 1, 2, 2, 1, 1]);
-    // Out of multiPoint, a plugin is at work only where it is named.
+    // A plugin outside multiPoint works only at the extension points that name it.
     let some = with(
-        "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: {enabled: [{name: NodeName}]}}",
+        "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit}]}, filter: \
+            {enabled: [{name: NodeName}]}}",
     );
     assert_eq!(weights(&some), [0, 0, 1, 0, 0, 0, 0]);
     let on: Vec<_> = FilterPlugin::ALL
@@ -241,7 +247,10 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     let trimaran =
         "profiles:\n- plugins:\n    score: {enabled: [{name: TargetLoadPacking, weight: 5}]}\n";
     assert!(parse(trimaran).unwrap().profiles[0].unknown_scores);
-    assert_snapshot!(warned(trimaran), @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is not a plugin of kube-scheduler and scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely");
+    assert_snapshot!(warned(trimaran),
+        @"profiles[0].plugins.score.enabled[0]: TargetLoadPacking is not a plugin of \
+            kube-scheduler and scores nodes; the forecast does not know how, so it treats all \
+            nodes that can take a pod as equally likely");
     let coscheduling = "profiles:\n- plugins:\n    multiPoint: {enabled: [{name: Coscheduling}]}\n";
     assert!(parse(coscheduling).unwrap().profiles[0].unknown_scores);
     assert!(
@@ -252,7 +261,9 @@ fn a_plugin_that_nobody_here_knows_makes_scores_unknown() {
     let filter = "profiles:\n- plugins: \
         {filter: {enabled: [{name: Mine}]}, permit: {enabled: [{name: Mine}]}}";
     assert!(!parse(filter).unwrap().profiles[0].unknown_scores);
-    assert_snapshot!(warned(filter), @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the forecast does not know which nodes it excludes");
+    assert_snapshot!(warned(filter),
+        @"profiles[0].plugins.filter.enabled[0]: Mine is not a plugin of kube-scheduler; the \
+            forecast does not know which nodes it excludes");
 }
 
 #[test]
@@ -265,7 +276,8 @@ fn an_extender_is_told_of() {
     extenders: an extender scores nodes; the forecast does not know how, so it treats all nodes that can take a pod as equally likely
     ");
     let some = "extenders: \
-        [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: a.b/c}]}]";
+        [{urlPrefix: http://here, prioritizeVerb: p, weight: 2, managedResources: [{name: \
+        a.b/c}]}]";
     assert!(!parse(some).unwrap().profiles[0].unknown_scores);
     assert!(warned(some).contains("for pods that request its managed resources"));
     assert_eq!(
@@ -304,12 +316,14 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
         ),
         (
             "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio,
-               requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, score: 2}]}}}}]}]",
+               requestedToCapacityRatio: {shape: [{utilization: 9, score: 1}, {utilization: 9, \
+                score: 2}]}}}}]}]",
             "the utilization of each point must be above",
         ),
         (
             "profiles: \
-                [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: RequestedToCapacityRatio}}}]}]",
+                [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: \
+                RequestedToCapacityRatio}}}]}]",
             "needs requestedToCapacityRatio with a shape",
         ),
         (
@@ -329,7 +343,9 @@ fn what_kube_scheduler_would_refuse_is_refused_with_its_place() {
     }
     let policy =
         SchedulerConfig::parse("sched.yaml", "apiVersion: v1\nkind: ConfigMap").unwrap_err();
-    assert_snapshot!(policy.to_string().lines().next().unwrap(), @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or kubescheduler.config.k8s.io/v1beta3");
+    assert_snapshot!(policy.to_string().lines().next().unwrap(),
+        @"sched.yaml:1:13: apiVersion: found v1, expected kubescheduler.config.k8s.io/v1 or \
+            kubescheduler.config.k8s.io/v1beta3");
 }
 
 #[test]

@@ -113,7 +113,12 @@ fn unknown_strategies_are_refused() {
       | - LowNodeUtilization: {}
       |   ^
     ");
-    assert_snapshot!(parse("- lowNodeUtilisation").unwrap_err().lines().next().unwrap(), @"policy.yaml:4:3: strategies[0]: found lowNodeUtilisation, expected a map with one strategy: lowNodeUtilization, highNodeUtilization, removeDuplicates, removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, removePodsHavingTooManyRestarts, podLifeTime or removeFailedPods");
+    assert_snapshot!(parse("- lowNodeUtilisation").unwrap_err().lines().next().unwrap(),
+        @"policy.yaml:4:3: strategies[0]: found lowNodeUtilisation, expected a map with one \
+            strategy: lowNodeUtilization, highNodeUtilization, removeDuplicates, \
+            removePodsViolatingTopologySpreadConstraint, removePodsViolatingInterPodAntiAffinity, \
+            removePodsViolatingNodeAffinity, removePodsViolatingNodeTaints, \
+            removePodsHavingTooManyRestarts, podLifeTime or removeFailedPods");
 }
 
 #[test]

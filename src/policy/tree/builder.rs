@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use granit_parser::Event;
 
 use super::scalars::node_of;
-use super::{Entry, MOST_DEPTH, MOST_NODES, Node, Value, refusal};
+use super::{MOST_DEPTH, MOST_NODES, MapEntry, Value, YamlNode, refusal};
 use crate::policy::problem::{Position, Problem, printable};
 
 /// The state between two events of the parser.
 #[derive(Default)]
 pub(super) struct Builder {
     open: Vec<Open>,
-    anchors: BTreeMap<usize, Node>,
+    anchors: BTreeMap<usize, YamlNode>,
     nodes: usize,
     documents: usize,
-    root: Option<Node>,
+    root: Option<YamlNode>,
 }
 
 /// A list or map that has begun but not ended.
@@ -26,16 +26,16 @@ struct Open {
 }
 
 enum Content {
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     Map {
-        entries: Vec<Entry>,
+        entries: Vec<MapEntry>,
         key: Option<(String, Position)>,
     },
 }
 
 impl Builder {
     /// The document, if there was one.
-    pub(super) fn finish(self) -> Option<Node> {
+    pub(super) fn finish(self) -> Option<YamlNode> {
         self.root
     }
 
@@ -116,7 +116,7 @@ impl Builder {
             Content::Map { entries, .. } => Value::Map(merged(entries)?),
         };
         self.place(
-            Node {
+            YamlNode {
                 at,
                 value,
                 plain: None,
@@ -148,7 +148,7 @@ impl Builder {
         self.place(node.clone(), 0)
     }
 
-    fn place(&mut self, node: Node, anchor: usize) -> Result<(), Problem> {
+    fn place(&mut self, node: YamlNode, anchor: usize) -> Result<(), Problem> {
         self.nodes += 1;
         if self.nodes > MOST_NODES {
             return Err(too_many(node.at));
@@ -160,7 +160,7 @@ impl Builder {
             None => self.root = Some(node),
             Some(Content::List(items)) => items.push(node),
             Some(Content::Map { entries, key }) => match key.take() {
-                Some((key, at)) => entries.push(Entry {
+                Some((key, at)) => entries.push(MapEntry {
                     key,
                     at,
                     value: node,
@@ -179,7 +179,7 @@ fn too_many(at: Position) -> Problem {
     )
 }
 
-fn key_text(node: &Node) -> Result<String, Problem> {
+fn key_text(node: &YamlNode) -> Result<String, Problem> {
     match (&node.value, &node.plain) {
         (_, Some(plain)) => Ok(plain.clone()),
         (Value::Text(text), None) => Ok(text.clone()),
@@ -191,11 +191,11 @@ fn key_text(node: &Node) -> Result<String, Problem> {
 }
 
 /// The fields of a map, with those of its merge keys (`<<: *base`) that it does not have itself.
-fn merged(entries: Vec<Entry>) -> Result<Vec<Entry>, Problem> {
+fn merged(entries: Vec<MapEntry>) -> Result<Vec<MapEntry>, Problem> {
     if entries.iter().all(|e| e.key != "<<") {
         return Ok(entries);
     }
-    let (merges, mut own): (Vec<Entry>, Vec<Entry>) =
+    let (merges, mut own): (Vec<MapEntry>, Vec<MapEntry>) =
         entries.into_iter().partition(|e| e.key == "<<");
     let mut names: BTreeSet<String> = own.iter().map(|e| e.key.clone()).collect();
     for merge in merges {

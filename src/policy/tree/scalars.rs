@@ -2,13 +2,13 @@
 
 use granit_parser::ScalarStyle;
 
-use super::{Node, Value};
+use super::{Value, YamlNode};
 use crate::policy::problem::Position;
 
 /// The value of a scalar.
-pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> Node {
+pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> YamlNode {
     if style != ScalarStyle::Plain {
-        return Node {
+        return YamlNode {
             at,
             value: Value::Text(text),
             plain: None,
@@ -20,7 +20,7 @@ pub(super) fn node_of(text: String, style: ScalarStyle, at: Position) -> Node {
         "false" | "False" | "FALSE" => Value::Bool(false),
         _ => number(&text).unwrap_or_else(|| Value::Text(text.clone())),
     };
-    Node {
+    YamlNode {
         at,
         value,
         plain: Some(text),

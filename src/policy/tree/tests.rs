@@ -3,12 +3,12 @@
 use insta::assert_snapshot;
 use proptest::prelude::{ProptestConfig, proptest};
 
-use super::{Node, Value, parse};
+use super::{Value, YamlNode, parse};
 use crate::policy::problem::Position;
 
 /// Every value with its position, one per line.
 fn show(text: &str) -> String {
-    fn walk(node: &Node, name: &str, lines: &mut Vec<String>) {
+    fn walk(node: &YamlNode, name: &str, lines: &mut Vec<String>) {
         let Position { line, column } = node.at;
         match &node.value {
             Value::List(items) => items
@@ -46,7 +46,10 @@ fn yaml_1_1_reads_some_words_and_digits_differently() {
         .iter()
         .map(|node| format!("{:?}", node.value))
         .collect();
-    assert_snapshot!(values.join(" "), @r#"Bool(true) Bool(false) Text("yes") Bool(true) Bool(true) Int(8) Int(-3) Int(15) Int(31) Int(1000) Float(10.5) Int(8) Int(0) Int(0) Text("x_1") Text("_1") Text("2h") Text("y_") Text("1:30") Text("30%")"#);
+    assert_snapshot!(values.join(" "),
+        @"Bool(true) Bool(false) Text(\"yes\") Bool(true) Bool(true) Int(8) Int(-3) Int(15) \
+            Int(31) Int(1000) Float(10.5) Int(8) Int(0) Int(0) Text(\"x_1\") Text(\"_1\") \
+            Text(\"2h\") Text(\"y_\") Text(\"1:30\") Text(\"30%\")");
     assert_eq!(parse("a: [{b: off}]").unwrap().in_yaml_1_1(), {
         let mut node = parse("a: [{b: off}]").unwrap();
         let Value::Map(entries) = &mut node.value else {
@@ -185,8 +188,10 @@ fn yaml_features_that_a_policy_must_not_use_are_refused() {
 
 #[test]
 fn deep_nesting_and_yaml_bombs_are_refused() {
-    assert_snapshot!(refused(&"[".repeat(10_000)), @"1:65: not valid YAML: recursion limit exceeded");
-    assert_snapshot!(refused(&"- ".repeat(10_000)), @"1:129: not valid YAML: recursion limit exceeded");
+    assert_snapshot!(refused(&"[".repeat(10_000)),
+        @"1:65: not valid YAML: recursion limit exceeded");
+    assert_snapshot!(refused(&"- ".repeat(10_000)),
+        @"1:129: not valid YAML: recursion limit exceeded");
     let row = |i: usize, times| {
         format!(
             "a{i}: &a{i} [{}]\n",
@@ -200,7 +205,8 @@ fn deep_nesting_and_yaml_bombs_are_refused() {
     let tower: String = std::iter::once("a0: &a0 [x]\n".to_owned())
         .chain((1..100).map(|i| row(i, 1)))
         .collect();
-    assert_snapshot!(refused(&tower), @"63:12: with this alias, values are nested more than 64 deep");
+    assert_snapshot!(refused(&tower),
+        @"63:12: with this alias, values are nested more than 64 deep");
 }
 
 proptest! {

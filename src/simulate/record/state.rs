@@ -6,7 +6,7 @@ use crate::model::snapshot::{Node, Snapshot};
 use crate::model::usage::Measure;
 use crate::policy::{Basis, LowNodeUtilization, Policy, Rule};
 use crate::simulate::metrics::Used;
-use crate::simulate::trace::Band;
+use crate::simulate::trace::TraceBand;
 use crate::values::{Amount, Ratio, ResourceId};
 
 /// A node at one time.
@@ -64,16 +64,16 @@ const fn memory(of: &Measure) -> Amount {
 
 /// Returns the basis of the first strategy that balances or packs, and its thresholds if they are
 /// the same for all nodes.
-pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
+pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, TraceBand>) {
     let rules = policy.strategies.iter().map(|s| &s.rule);
     if let Some(rule) = rules.clone().find_map(LowNodeUtilization::of) {
-        return (rule.basis, balancing_bands(&rule));
+        return (rule.basis, balancing_bands(rule));
     }
     for rule in rules {
         if let Rule::HighNodeUtilization(rule) = rule {
             let bands = rule.thresholds.iter().map(|(name, low)| {
                 let high = Ratio::ONE;
-                (name.clone(), Band { low: *low, high })
+                (name.clone(), TraceBand { low: *low, high })
             });
             return (rule.basis, bands.collect());
         }
@@ -81,7 +81,7 @@ pub(super) fn bands(policy: &Policy) -> (Basis, BTreeMap<String, Band>) {
     (Basis::Actual, BTreeMap::new())
 }
 
-fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, Band> {
+fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, TraceBand> {
     let [pool] = rule.pools.as_slice() else {
         return BTreeMap::new();
     };
@@ -91,12 +91,12 @@ fn balancing_bands(rule: &LowNodeUtilization) -> BTreeMap<String, Band> {
     let bands = pool.thresholds.iter().filter_map(|(name, low)| {
         let (_, high) = pool.targets.iter().find(|(n, _)| n == name)?;
         let (low, high) = (*low, *high);
-        Some((name.clone(), Band { low, high }))
+        Some((name.clone(), TraceBand { low, high }))
     });
     bands.collect()
 }
 
-impl Band {
+impl TraceBand {
     /// Returns the share of these nodes that are idle or hot.
     pub(super) fn outside(&self, ratios: &[Ratio]) -> Option<Ratio> {
         let outside = ratios

@@ -10,7 +10,7 @@ use crate::policy::tree::Value;
 use crate::policy::{FitStrategy, native};
 use crate::values::{Amount, quantity};
 
-use super::{Gap, Metrics, Placement, PolicySource, Scenario, nodes, workloads};
+use super::{Gap, MetricsSettings, Placement, PolicySource, Scenario, nodes, workloads};
 
 /// A value with its position in the file.
 pub(super) type Located = (Position, String);
@@ -150,13 +150,13 @@ fn scheduler(spot: Spot<'_, '_>) -> Option<FitStrategy> {
     })
 }
 
-fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Metrics {
-    let usual = Metrics::default();
+fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> MetricsSettings {
+    let usual = MetricsSettings::default();
     let resolution = f
         .field("resolution")
         .duration(ONE_SECOND)
         .unwrap_or(usual.resolution);
-    Metrics {
+    MetricsSettings {
         delay: f
             .field("delay")
             .duration(SignedDuration::ZERO)

@@ -14,28 +14,32 @@ use crate::values::selector::{NodeTerm, Selector};
 use super::nodes::effect;
 use super::read::{Mentioned, amounts, labels, object_name, placement};
 use super::usage::load;
-use super::{BudgetRule, Evenness, Kind, Part, Workload};
+use super::{BudgetRule, Evenness, Part, ScenarioWorkload, WorkloadKind};
 
-const KINDS: [(&str, Kind); 5] = [
-    ("Deployment", Kind::Deployment),
-    ("StatefulSet", Kind::StatefulSet),
-    ("DaemonSet", Kind::DaemonSet),
-    ("Job", Kind::Job),
-    ("Pod", Kind::Bare),
+const KINDS: [(&str, WorkloadKind); 5] = [
+    ("Deployment", WorkloadKind::Deployment),
+    ("StatefulSet", WorkloadKind::StatefulSet),
+    ("DaemonSet", WorkloadKind::DaemonSet),
+    ("Job", WorkloadKind::Job),
+    ("Pod", WorkloadKind::Bare),
 ];
 const STARTUP: SignedDuration = SignedDuration::from_secs(5);
 const ENDING: SignedDuration = SignedDuration::from_secs(5);
 
-pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<Workload> {
+pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<ScenarioWorkload> {
     spot.list("workloads", |item| {
         Some(item.section(|f| workload(f, mentioned)))
     })
     .unwrap_or_default()
 }
 
-fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
-    let kind = f.field("kind").one_of(&KINDS).unwrap_or(Kind::Deployment);
-    if kind == Kind::DaemonSet && f.has("replicas") {
+#[expect(clippy::too_many_lines, reason = "one entry for each field")]
+fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> ScenarioWorkload {
+    let kind = f
+        .field("kind")
+        .one_of(&KINDS)
+        .unwrap_or(WorkloadKind::Deployment);
+    if kind == WorkloadKind::DaemonSet && f.has("replicas") {
         f.complain(
             Code::Conflict,
             "replicas",
@@ -60,7 +64,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
     if until.is_some_and(|until| until <= from.unwrap_or_default()) {
         f.complain(Code::Conflict, "until", "must be later than from");
     }
-    if runs.is_some() && kind != Kind::Job {
+    if runs.is_some() && kind != WorkloadKind::Job {
         f.complain(
             Code::Conflict,
             "runs",
@@ -68,11 +72,15 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Workload {
         );
     }
     let (required_nodes, preferred_nodes) = f.field("nodeAffinity").section(affinity);
-    Workload {
+    ScenarioWorkload {
         namespace: object_name(f.field("namespace")).unwrap_or_else(|| "default".to_owned()),
         name: object_name(f.required("name", "a name")).unwrap_or_default(),
         kind,
-        replicas: if kind == Kind::DaemonSet { 0 } else { replicas },
+        replicas: if kind == WorkloadKind::DaemonSet {
+            0
+        } else {
+            replicas
+        },
         labels: labels(f.field("labels")),
         usage: load(f.field("usage"), requested),
         requests,

@@ -4,7 +4,7 @@ use evenkeel::model::snapshot::facts::{Effect, Tolerates, Toleration};
 use evenkeel::model::usage::Measure;
 use evenkeel::simulate::load::Moment;
 use evenkeel::simulate::scenario::{
-    BudgetRule, Evenness, Kind, NodeSpec, Part, Scenario, Workload,
+    BudgetRule, Evenness, NodeSpec, Part, Scenario, ScenarioWorkload, WorkloadKind,
 };
 use evenkeel::values::Amount;
 use evenkeel::values::selector::{NodeTerm, Requirement, Test};
@@ -64,7 +64,7 @@ pub fn setting(scenario: &Scenario) -> Vec<Value> {
 }
 
 /// A workload with its budget.
-pub fn workload(it: &Workload) -> Vec<Value> {
+pub fn workload(it: &ScenarioWorkload) -> Vec<Value> {
     let mut labels = it.labels.clone();
     labels.insert("app".to_owned(), it.name.clone());
     let annotations = usage(it.load().at(Moment::default()));
@@ -73,16 +73,18 @@ pub fn workload(it: &Workload) -> Vec<Value> {
     let metadata = json!({"name": it.name, "namespace": it.namespace});
     let selector = json!({"matchLabels": {"app": it.name}});
     let spec = match it.kind {
-        Kind::Deployment => {
+        WorkloadKind::Deployment => {
             json!({"replicas": it.replicas, "selector": selector, "template": template})
         }
         // The simulator creates all replicas at once.
-        Kind::StatefulSet => json!({
+        WorkloadKind::StatefulSet => json!({
             "replicas": it.replicas, "selector": selector, "template": template, "serviceName": it.name,
             "podManagementPolicy": "Parallel",
         }),
-        Kind::DaemonSet => json!({"selector": selector, "template": template}),
-        Kind::Job | Kind::Bare => panic!("{}: a {} is not played", it.name, it.kind.name()),
+        WorkloadKind::DaemonSet => json!({"selector": selector, "template": template}),
+        WorkloadKind::Job | WorkloadKind::Bare => {
+            panic!("{}: a {} is not played", it.name, it.kind.name())
+        }
     };
     let mut all = vec![
         json!({"apiVersion": "apps/v1", "kind": it.kind.name(), "metadata": metadata, "spec": spec}),
@@ -102,7 +104,7 @@ pub fn usage(used: Measure) -> Value {
     json!({CPU: format!("{}n", used.cpu.get()), MEMORY: used.memory.get().to_string()})
 }
 
-fn pod(it: &Workload) -> Value {
+fn pod(it: &ScenarioWorkload) -> Value {
     let requests = json!({"requests": amounts(&it.requests)});
     let apart = |key: &String| json!({"labelSelector": {"matchLabels": {"app": it.name}}, "topologyKey": key});
     let apart: Vec<Value> = it.apart.iter().map(apart).collect();
@@ -116,7 +118,7 @@ fn pod(it: &Workload) -> Value {
             json!({"nodeSelectorTerms": terms});
     }
     let everything = || vec![json!({"operator": "Exists"})];
-    let tolerations = if it.kind == Kind::DaemonSet {
+    let tolerations = if it.kind == WorkloadKind::DaemonSet {
         everything()
     } else {
         it.tolerations.iter().map(toleration).collect()
@@ -137,7 +139,7 @@ fn pod(it: &Workload) -> Value {
     })
 }
 
-fn spread(it: &Workload, evenness: &Evenness) -> Value {
+fn spread(it: &ScenarioWorkload, evenness: &Evenness) -> Value {
     json!({
         "maxSkew": evenness.max_skew, "topologyKey": evenness.topology_key,
         "whenUnsatisfiable": if evenness.hard { "DoNotSchedule" } else { "ScheduleAnyway" },

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use evenkeel::model::usage::Measure;
 use evenkeel::policy::FitStrategy;
 use evenkeel::simulate::load::{Curve, Moment, Shape};
-use evenkeel::simulate::scenario::{Kind, Placement, Scenario, Workload};
+use evenkeel::simulate::scenario::{Placement, Scenario, ScenarioWorkload, WorkloadKind};
 use evenkeel::values::Amount;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
@@ -72,8 +72,8 @@ impl Player<'_> {
                 .filter(|n| n.joins.is_none())
                 .count();
             let there = self.scenario.workloads.iter().filter(|w| w.from.is_none());
-            let of = |w: &Workload| {
-                if w.kind == Kind::DaemonSet {
+            let of = |w: &ScenarioWorkload| {
+                if w.kind == WorkloadKind::DaemonSet {
                     nodes
                 } else {
                     usize::try_from(w.replicas).unwrap()
@@ -132,7 +132,7 @@ impl Player<'_> {
         self.scenario
             .workloads
             .iter()
-            .map(Workload::load)
+            .map(ScenarioWorkload::load)
             .all(|load| steady(&load.cpu) && steady(&load.memory))
     }
 
@@ -191,7 +191,7 @@ impl Player<'_> {
     }
 
     /// Binds the pods of a workload to its nodes in turn, in place of the scheduler.
-    async fn place(&self, workload: &Workload) {
+    async fn place(&self, workload: &ScenarioWorkload) {
         let on = match &workload.on {
             Placement::Scheduled => return,
             Placement::On(nodes) => nodes.clone(),
@@ -312,7 +312,7 @@ impl Player<'_> {
                 .find(|n| n.name == node_of(pod))
                 .map(|n| n.base);
         }
-        let is_its = |w: &&Workload| {
+        let is_its = |w: &&ScenarioWorkload| {
             metadata["labels"]["app"] == w.name && metadata["namespace"] == w.namespace
         };
         let workload = self.scenario.workloads.iter().find(is_its)?;

@@ -3,7 +3,7 @@
 use evenkeel::model::usage::Measure;
 use evenkeel::policy::{Policy, Rule, Smoothing};
 use evenkeel::simulate::load::{Curve, Load, Shape};
-use evenkeel::simulate::scenario::{Metrics, PolicySource, Scenario, Workload};
+use evenkeel::simulate::scenario::{MetricsSettings, PolicySource, Scenario, ScenarioWorkload};
 use evenkeel::values::{Amount, Ratio};
 use jiff::SignedDuration;
 
@@ -57,7 +57,7 @@ impl Cut {
         (scenario, shortened(policy))
     }
 
-    fn hasten(self, workload: &mut Workload) {
+    fn hasten(self, workload: &mut ScenarioWorkload) {
         for at in [&mut workload.from, &mut workload.until, &mut workload.runs] {
             *at = at.map(|at| at / self.faster);
         }
@@ -128,7 +128,7 @@ fn shortened(mut policy: Policy) -> Policy {
 }
 
 /// The delay and resolution of the testbed's metrics-server.
-fn metrics() -> Metrics {
+fn metrics() -> MetricsSettings {
     let resolution = SignedDuration::from_secs(10);
     Metrics {
         delay: resolution,

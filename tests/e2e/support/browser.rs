@@ -1,5 +1,5 @@
-//! A headless browser, controlled by the DevTools protocol over pipes. That needs neither a port
-//! nor another crate.
+//! A headless browser, controlled by the DevTools protocol over pipes. It needs no port and
+//! no other crate.
 
 use std::cell::{Cell, RefCell};
 use std::io::{BufRead, BufReader, Write};

@@ -12,8 +12,8 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, Owner, Phase, Pod, Role, Spread, Taint, Tolerates,
-    Toleration,
+    Condition, Container, Effect, Neighbours, Owner, PodFacts, PodPhase, Role, Spread, Taint,
+    Tolerates, Toleration,
 };
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
@@ -31,10 +31,10 @@ pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
         .collect()
 }
 
-pub(super) fn dress(mut pod: Pod, words: &Words<'_>) -> Pod {
+pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
     if let Some(phase) = words.get("phase") {
         pod.phase = self::phase(phase);
-        pod.ready = pod.phase == Phase::Running;
+        pod.ready = pod.phase == PodPhase::Running;
     }
     if let Some(kind) = words.get("owner") {
         let name = pod.labels["app"].clone();
@@ -104,7 +104,7 @@ fn container(image: &str) -> Container {
     }
 }
 
-fn fare<'l>(pod: &mut Pod, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
+fn fare<'l>(pod: &mut PodFacts, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
     let (restarts, waits, exits) = (word("restarts"), word("waits"), word("exits"));
     if restarts.or(waits).or(exits).is_none() {
         return;
@@ -131,13 +131,13 @@ fn fare<'l>(pod: &mut Pod, role: Role, word: impl Fn(&str) -> Option<&'l str>) {
     }
 }
 
-fn phase(name: &str) -> Phase {
+fn phase(name: &str) -> PodPhase {
     let all = [
-        Phase::Pending,
-        Phase::Running,
-        Phase::Succeeded,
-        Phase::Failed,
-        Phase::Unknown,
+        PodPhase::Pending,
+        PodPhase::Running,
+        PodPhase::Succeeded,
+        PodPhase::Failed,
+        PodPhase::Unknown,
     ];
     all.into_iter().find(|p| p.name() == name).unwrap()
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use evenkeel::decide::draft::{Draft, HotSince, World};
 use evenkeel::decide::scheduler::{Forecast, Parts, forecast};
 use evenkeel::model::ledger::Ledger;
-use evenkeel::model::snapshot::objects::{Kind, Objects};
+use evenkeel::model::snapshot::objects::{ObjectKind, Objects};
 use evenkeel::model::snapshot::{Snapshot, import};
 use evenkeel::model::usage::Usage;
 use evenkeel::policy::{Policy, ScorePlugin};
@@ -97,7 +97,7 @@ impl Figures {
                 &Snapshot::join(&objects, policy.resources()),
                 &asked,
             );
-            objects.delete(Kind::Pod, &asked);
+            objects.delete(ObjectKind::Pod, &asked);
             if placement.asleep {
                 continue;
             }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::plan::Balance;
 use crate::policy::Basis;
-use crate::simulate::trace::{Band, Event, Eviction, NodeTrace, Refused, Summary, Trace};
+use crate::simulate::trace::{Event, Eviction, NodeTrace, Refused, Summary, Trace, TraceBand};
 use crate::values::Ratio;
 
 const STEPS: usize = 121;
@@ -123,6 +123,7 @@ pub(super) fn trace(shape: &TraceShape) -> Trace {
     finished(shape, nodes, evictions, balance)
 }
 
+#[expect(clippy::too_many_lines, reason = "one long trace")]
 fn finished(
     shape: &TraceShape,
     nodes: Vec<NodeTrace>,
@@ -177,14 +178,14 @@ fn finished(
         bands: [
             (
                 "cpu".to_owned(),
-                Band {
+                TraceBand {
                     low: ratio(30.0),
                     high: ratio(70.0),
                 },
             ),
             (
                 "memory".to_owned(),
-                Band {
+                TraceBand {
                     low: ratio(30.0),
                     high: ratio(80.0),
                 },

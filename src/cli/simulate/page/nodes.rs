@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cli::show::{Ink, columns};
 use crate::decide::engine::balance_report::balance;
-use crate::model::plan::Band;
+use crate::model::plan::TargetBand;
 use crate::policy::Basis;
 use crate::render::bar::{Bar, FIGURES_WIDTH, Zone};
 use crate::simulate::trace::{NodeTrace, Trace};
@@ -97,11 +97,11 @@ impl SimulationText<'_> {
 
     fn cell(&self, trace: &Trace, node: &NodeTrace, resource: &str, width: usize) -> String {
         let (before, after) = ends(trace.basis, node, resource);
-        let band: Band = trace
+        let band: TargetBand = trace
             .bands
             .get(resource)
             .copied()
-            .map(Band::from)
+            .map(TargetBand::from)
             .unwrap_or_default();
         let bar = Bar::change(before, after, band);
         if width == 0 {
@@ -149,7 +149,7 @@ fn column_head(trace: &Trace, resource: &str, bar_width: usize) -> String {
     format!("{:width$}", format!("{resource}{edges}"))
 }
 
-fn is_hot(ratio: Option<Ratio>, band: Band) -> bool {
+fn is_hot(ratio: Option<Ratio>, band: TargetBand) -> bool {
     ratio.is_some_and(|ratio| Zone::of(ratio, band) == Zone::Hot)
 }
 

@@ -101,14 +101,18 @@ fn others() -> Vec<Value> {
                    conditions: [{type: Ready, status: 'False'}]}}",
         "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b, namespace: d, generation: 3},
           spec: {selector: {matchExpressions: [{key: app, operator: NotIn, values: [a, b]}]}, unhealthyPodEvictionPolicy: AlwaysAllow},
-          status: {disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, observedGeneration: 2}}",
+          status: {disruptionsAllowed: 1, currentHealthy: 2, desiredHealthy: 1, \
+            observedGeneration: 2}}",
         "{apiVersion: v1, kind: Namespace, metadata: {name: d, labels: {team: a}}}",
         "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 7}",
         "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c, namespace: d,
-           annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: ssd, volumeName: v, accessModes: [ReadWriteOncePod]}}",
+           annotations: {volume.beta.kubernetes.io/storage-class: old}}, spec: {storageClassName: \
+            ssd, volumeName: v, accessModes: [ReadWriteOncePod]}}",
         "{apiVersion: v1, kind: PersistentVolume, metadata: {name: v, labels: {topology.kubernetes.io/zone: za__zb}},
-          spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}}",
-        "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: d}, spec: {selector: {app: a}, clusterIP: 10.0.0.1}}",
+          spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: \
+            kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}}",
+        "{apiVersion: v1, kind: Service, metadata: {name: s, namespace: d}, spec: {selector: \
+            {app: a}, clusterIP: 10.0.0.1}}",
         "{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: r, namespace: d, ownerReferences: [{kind: Deployment, name: w, controller: true}]},
           spec: {template: {spec: {containers: [{env: [{value: x}]}]}}}}",
     ]
@@ -179,7 +183,8 @@ fn scrambled_names_contain_nothing_of_the_real_ones() {
 fn references_between_objects_survive_scrambling() {
     let mut objects = others();
     objects.push(yaml(RICH));
-    objects.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "secret-rs", "namespace": "shop-secret"}}));
+    objects.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {"name": "secret-rs", "namespace": "shop-secret"}}));
     let all = scramble(&objects, 3);
     let of = |kind: &str, pointer: &str| -> Vec<Value> {
         all.iter()
@@ -224,7 +229,10 @@ fn references_between_objects_survive_scrambling() {
 #[test]
 fn another_seed_gives_other_names() {
     let nodes: Vec<Value> = (0..9)
-        .map(|i| json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{i}"), "generation": i}}))
+        .map(|i| {
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{i}"),
+            "generation": i}})
+        })
         .collect();
     let order = |seed| {
         scramble(&nodes, seed)

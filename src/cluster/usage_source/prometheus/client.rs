@@ -48,7 +48,7 @@ enum Method {
 }
 
 impl PrometheusClient {
-    pub(super) fn new(policy: Arc<policy::Prometheus>) -> Self {
+    pub(super) fn new(policy: Arc<policy::PrometheusPolicy>) -> Self {
         PrometheusClient {
             retries: policy.retries,
             connector: Connector::new(policy),

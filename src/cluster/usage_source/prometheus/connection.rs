@@ -19,7 +19,7 @@ use super::error::PrometheusError;
 /// Builds the HTTP client and the headers of each request. Clones share the client.
 #[derive(Clone)]
 pub(super) struct Connector {
-    policy: Arc<policy::Prometheus>,
+    policy: Arc<policy::PrometheusPolicy>,
     connection: Arc<Mutex<Option<Connection>>>,
 }
 
@@ -39,7 +39,7 @@ struct TlsFiles {
 }
 
 impl Connector {
-    pub(super) fn new(policy: Arc<policy::Prometheus>) -> Self {
+    pub(super) fn new(policy: Arc<policy::PrometheusPolicy>) -> Self {
         Connector {
             policy,
             connection: Arc::default(),

@@ -163,7 +163,7 @@ impl<'r> ReadingsBuilder<'r> {
     /// Fails if a second cluster appears: clusters may share node and pod names, and their series
     /// would mix.
     fn check_cluster(&mut self, labels: &SeriesLabels) -> Result<(), PrometheusError> {
-        const LABEL: &str = policy::Prometheus::CLUSTER_LABEL;
+        const LABEL: &str = policy::PrometheusPolicy::CLUSTER_LABEL;
         let Some(cluster) = labels.get(LABEL).filter(|name| !name.is_empty()) else {
             return Ok(());
         };
@@ -393,9 +393,7 @@ fn moment(seconds: f64) -> Option<Timestamp> {
 
 /// The first labels of a series, as in `{node="n1"}`.
 fn shown(labels: &SeriesLabels) -> String {
-    let labels = labels
-        .iter()
-        .take(4)
-        .map(|(name, value)| format!("{name}={value:?}"));
+    let first = labels.iter().take(4);
+    let labels = first.map(|(name, value)| format!("{name}={value:?}"));
     one_line(&format!("{{{}}}", labels.collect::<Vec<_>>().join(",")))
 }

@@ -217,7 +217,10 @@ async fn readings_have_the_time_of_measurement() {
 #[tokio::test]
 async fn of_duplicate_series_the_largest_usage_counts() {
     let twice = || {
-        let of = |instance: &str, value: &str| json!({"metric": {"node": "n1", "instance": instance}, "value": point(value)});
+        let of = |instance: &str, value: &str| {
+            json!({"metric": {"node": "n1",
+            "instance": instance}, "value": point(value)})
+        };
         vector(&json!([of("a:1", "1"), of("b:1", "3"), of("c:1", "2")]))
     };
     let readings = read_with("nodeCpu", twice).await.unwrap();
@@ -231,7 +234,10 @@ async fn of_duplicate_series_the_largest_usage_counts() {
 #[tokio::test]
 async fn of_two_pods_with_one_name_the_one_measured_last_counts() {
     let both = |query: &str| {
-        let of = |node: &str, value: &str| json!({"metric": {"node": node, "namespace": "shop", "pod": "web"}, "value": point(value)});
+        let of = |node: &str, value: &str| {
+            json!({"metric": {"node": node, "namespace": "shop",
+            "pod": "web"}, "value": point(value)})
+        };
         match query {
             "podCpu" | "podMemory" => vector(&json!([of("n1", "1"), of("n2", "2")])),
             "podTime" => vector(&json!([
@@ -275,7 +281,8 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
         };
         let values: Vec<Value> = moments.iter().map(|t| json!([t, value(*t)])).collect();
         json_of(
-            &json!({"status": "success", "data": {"resultType": "matrix", "result": [{"metric": labels, "values": values}]}}),
+            &json!({"status": "success", "data": {"resultType": "matrix",
+                "result": [{"metric": labels, "values": values}]}}),
         )
     });
     let prometheus = prometheus(&serve(router).await, "");
@@ -318,7 +325,8 @@ async fn the_past_is_read_by_one_range_query_per_figure() {
 #[tokio::test]
 async fn values_whose_times_do_not_increase_are_dropped() {
     let text = json!({"status": "success", "data": {"resultType": "matrix", "result": [
-        {"metric": {"node": "n1"}, "values": [[10, "1"], [30, "2"], [20, "3"], [30, "4"], [40, "NaN"], [50, "5"]]}]}});
+        {"metric": {"node": "n1"}, "values": [[10, "1"], [30, "2"], [20, "3"], [30, "4"], [40,
+            "NaN"], [50, "5"]]}]}});
     let result = response::series("nodeCpu", &text.to_string()).unwrap();
     assert_eq!(
         result.series[0].points,
@@ -365,7 +373,7 @@ async fn only_temporary_errors_are_retried() {
     for (status, expected) in [(503, 3), (429, 3), (400, 1), (403, 1)] {
         let (router, requests) = router(move |_| (status, "text/plain", String::new()));
         let mut usage = usage(&serve(router).await, "");
-        let policy = policy::Prometheus {
+        let policy = policy::PrometheusPolicy {
             retries: 2,
             ..usage.prometheus.take().unwrap()
         };
@@ -425,6 +433,7 @@ impl Drop for TempFile {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one server in several states")]
 async fn a_replaced_token_is_used_without_a_restart() {
     let accepted = Arc::new(Mutex::new("Bearer one".to_owned()));
     let expected = Arc::clone(&accepted);

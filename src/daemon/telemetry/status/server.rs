@@ -57,7 +57,10 @@ pub async fn serve(
     tokio::select! {
         done = server => done,
         // A browser that keeps its connection open must not delay the shutdown.
-        () = async { stop.cancelled().await; tokio::time::sleep(Duration::from_secs(1)).await } => Ok(()),
+        () = async {
+            stop.cancelled().await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        } => Ok(()),
     }
 }
 

@@ -108,7 +108,7 @@ async fn read(mut response: reqwest::Response) -> Result<Response<Bytes>, TraceE
     Ok(whole)
 }
 
-/// Returns why there is no response, with what to do about the most common reasons.
+/// Returns why there is no response, with advice for the most common reasons.
 fn request_error(error: &reqwest::Error) -> TraceError {
     let text = one_line(&causes(error));
     if text.contains("certificate expired") {

@@ -46,7 +46,7 @@ struct BatchSender {
     log: LossLog,
 }
 
-/// What the log says about lost spans.
+/// State for logging lost spans.
 #[derive(Debug)]
 struct LossLog {
     collector: String,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::Draft;
 use crate::model::plan::Idle;
-use crate::model::snapshot::facts::Node as NodeFacts;
+use crate::model::snapshot::facts::NodeFacts;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::model::usage::{Measure, PodUsage};
 use crate::policy::{Basis, Thresholds};

@@ -2,19 +2,19 @@
 
 use k8s_openapi::api::core::v1 as core;
 
-use crate::model::snapshot::facts::{Image, Node, Taint};
+use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
 
 use super::{Wrong, annotation, effect, name_of, requests};
 
 /// Converts a node.
-pub(super) fn read(node: &core::Node) -> Result<Node, Wrong> {
+pub(super) fn read(node: &core::Node) -> Result<NodeFacts, Wrong> {
     let spec = node.spec.as_ref();
     let status = node.status.as_ref();
     let conditions = status
         .and_then(|s| s.conditions.as_deref())
         .unwrap_or_default();
     let taints = spec.and_then(|s| s.taints.as_deref()).unwrap_or_default();
-    Ok(Node {
+    Ok(NodeFacts {
         name: name_of(&node.metadata)?,
         addresses: internal_addresses(status),
         labels: node.metadata.labels.clone().unwrap_or_default(),

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::model::snapshot::facts::{
-    Annotations, Condition, Phase, Pod, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, PodFacts, PodPhase, Qos, Tolerates, Toleration, Volumes,
 };
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Converts a pod.
-pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
+pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
     let no_spec = core::PodSpec::default();
     let no_status = core::PodStatus::default();
     let meta = &pod.metadata;
@@ -22,7 +22,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<Pod, Wrong> {
     let status = pod.status.as_ref().unwrap_or(&no_status);
     let labels = meta.labels.clone().unwrap_or_default();
     let ready = |c: &core::PodCondition| c.type_ == "Ready" && c.status == "True";
-    Ok(Pod {
+    Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
         uid: meta.uid.clone().unwrap_or_default(),
@@ -95,13 +95,13 @@ fn annotations(meta: &ObjectMeta) -> Annotations {
     }
 }
 
-fn phase(found: Option<&str>) -> Result<Phase, Wrong> {
+fn phase(found: Option<&str>) -> Result<PodPhase, Wrong> {
     match found {
-        None | Some("" | "Pending") => Ok(Phase::Pending),
-        Some("Running") => Ok(Phase::Running),
-        Some("Succeeded") => Ok(Phase::Succeeded),
-        Some("Failed") => Ok(Phase::Failed),
-        Some("Unknown") => Ok(Phase::Unknown),
+        None | Some("" | "Pending") => Ok(PodPhase::Pending),
+        Some("Running") => Ok(PodPhase::Running),
+        Some("Succeeded") => Ok(PodPhase::Succeeded),
+        Some("Failed") => Ok(PodPhase::Failed),
+        Some("Unknown") => Ok(PodPhase::Unknown),
         Some(other) => Err(format!(
             "status.phase: found {other:?}, expected Pending, Running, Succeeded, Failed or Unknown"
         )),
@@ -259,7 +259,7 @@ status:
   ephemeralContainerStatuses: [{name: look, state: {running: {}}}]
 ";
 
-    fn pod_of(text: &str) -> Pod {
+    fn pod_of(text: &str) -> PodFacts {
         let Object::Pod(pod) = facts_of(text) else {
             panic!("{text}")
         };
@@ -282,7 +282,7 @@ status:
         );
         assert_eq!(
             (pod.node.as_deref(), pod.priority, pod.phase),
-            (Some("n1"), Some(10), Phase::Running)
+            (Some("n1"), Some(10), PodPhase::Running)
         );
         assert!(pod.ready && pod.terminating && pod.resource_claims);
         assert_eq!(
@@ -476,7 +476,7 @@ status:
         let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
         assert_eq!(
             (pod.namespace.as_str(), pod.node, pod.phase, pod.ready),
-            ("default", None, Phase::Pending, false)
+            ("default", None, PodPhase::Pending, false)
         );
         assert_eq!(
             (pod.priority, pod.qos, pod.requests.len()),
@@ -554,7 +554,8 @@ status:
                 "spec.containers[0].resources.requests.cpu: ",
             ),
             (
-                "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{}]}}}",
+                "{affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: \
+                    [{}]}}}",
                 "{}",
                 "spec.affinity.podAntiAffinity.required[0].topologyKey: missing, expected ",
             ),

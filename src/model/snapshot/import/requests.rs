@@ -307,7 +307,8 @@ mod tests {
 
     #[test]
     fn requests_are_summed_and_a_limit_replaces_a_missing_request() {
-        let text = "{containers: [{name: a, resources: {requests: {cpu: 100m, gpu: 0}, limits: {cpu: 1, memory: 5}}},
+        let text = "{containers: [{name: a, resources: {requests: {cpu: 100m, gpu: 0}, limits: \
+            {cpu: 1, memory: 5}}},
                                   {name: b, resources: {requests: {cpu: 50m, memory: 6}}}]}";
         assert_eq!(requests(text, "{}"), "cpu=150m memory=11");
     }
@@ -354,7 +355,8 @@ mod tests {
     #[test]
     fn pod_level_requests_take_precedence_and_overhead_is_added() {
         let text = "{containers: [{name: c, resources: {requests: {cpu: 1, memory: 9, gpu: 1}}}],
-                     resources: {requests: {cpu: 2, gpu: 7}, limits: {memory: 99, hugepages-2Mi: 4}}, overhead: {cpu: 250m, memory: 1}}";
+                     resources: {requests: {cpu: 2, gpu: 7}, limits: {memory: 99, hugepages-2Mi: \
+            4}}, overhead: {cpu: 250m, memory: 1}}";
         assert_eq!(
             requests(text, "{}"),
             "cpu=2250m gpu=1 hugepages-2Mi=4 memory=10"
@@ -376,10 +378,12 @@ mod tests {
             presumed("{containers: [{name: a, resources: {requests: {cpu: 1, memory: 1Mi}}}]}"),
             (1000, 1)
         );
-        let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, restartPolicy: Always},
+        let init = "{containers: [{name: a}], overhead: {cpu: 10m}, initContainers: [{name: s, \
+            restartPolicy: Always},
                      {name: i, resources: {requests: {cpu: 1}}}]}";
         assert_eq!(presumed(init), (1110, 400));
-        let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, resources: {requests: {memory: 1Mi}}}]}";
+        let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, \
+            resources: {requests: {memory: 1Mi}}}]}";
         assert_eq!(presumed(whole), (5000, 1));
         let alone = presumed_of_containers(&spec(whole), &PodStatus::default()).unwrap();
         assert_eq!(

@@ -128,7 +128,8 @@ mod tests {
     fn every_field_is_converted() {
         let found = spread(
             "{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, minDomains: 3, nodeAffinityPolicy: Ignore,
-              nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: [rev, absent]}",
+              nodeTaintsPolicy: Honor, labelSelector: {matchLabels: {app: web}}, matchLabelKeys: \
+                [rev, absent]}",
         )
         .unwrap();
         assert_eq!(found.pods.unwrap().to_string(), "app=web,rev=7");

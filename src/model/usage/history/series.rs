@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::model::snapshot::Pod;
-use crate::model::snapshot::facts::Pod as PodFacts;
+use crate::model::snapshot::facts::PodFacts;
 use crate::model::usage::{Measure, Sample};
 
 use super::alignment::order;

@@ -8,10 +8,18 @@ use super::super::response;
 use super::{CannedResponse, NOW, healthy, json_of, point, read_with, vector};
 
 /// A series of the node n1.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers pass temporary values"
+)]
 fn n1(value: Value) -> Value {
     json!({"metric": {"node": "n1"}, "value": value})
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "callers pass temporary values"
+)]
 fn success(data: Value) -> CannedResponse {
     json_of(&json!({"status": "success", "data": data}))
 }
@@ -102,7 +110,8 @@ async fn no_invalid_response_becomes_usage() {
             "a partial result",
             "nodeCpu",
             json_of(
-                &json!({"status": "success", "data": {"resultType": "vector", "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]}),
+                &json!({"status": "success", "data": {"resultType": "vector",
+                    "result": [n1(point("5"))]}, "warnings": ["store b: deadline exceeded"]}),
             ),
         ),
         (
@@ -132,7 +141,8 @@ async fn no_invalid_response_becomes_usage() {
             "a truncated body",
             "nodeCpu",
             body(
-                r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1""#,
+                "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":\
+                    [{\"metric\":{\"node\":\"n1\"",
             ),
         ),
         ("control characters", "nodeCpu", body("\u{0}\u{1}")),
@@ -255,11 +265,14 @@ proptest! {
         text in ".{0,40}", number in any::<f64>(), label in "[a-z\"{}]{0,6}", choice in 0..6,
     ) {
         let value = match choice {
-            0 => json!([number, text]), 1 => json!([NOW, number.to_string()]), 2 => json!([NOW, text]),
+            0 => json!([number, text]), 1 => json!([NOW, number.to_string()]), 2 => json!([NOW,
+                text]),
             3 => json!([text, number]), 4 => json!(text), _ => json!([NOW, "1", number]),
         };
-        let item = json!({"metric": {label: text.clone()}, "value": value.clone(), "values": [value.clone(), value]});
-        let body = json!({"status": "success", "data": {"resultType": "vector", "result": [item, text.clone()]}});
+        let item = json!({"metric": {label: text.clone()}, "value": value.clone(),
+            "values": [value.clone(), value]});
+        let body = json!({"status": "success", "data": {"resultType": "vector", "result": [item,
+            text.clone()]}});
         for body in [body.to_string(), text] {
             let series = response::series("nodeCpu", &body).map(|r| r.series).unwrap_or_default();
             let mut points = series.iter().flat_map(|s| &s.points);

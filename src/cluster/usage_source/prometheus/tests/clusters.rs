@@ -45,7 +45,10 @@ async fn nodes_with_one_name_in_two_clusters_are_an_error() {
         ],
         &[],
     );
-    assert_snapshot!(alike.await, @r#"[clusters] returns nodes of several clusters that share the names of this cluster's nodes, cluster="dev" and cluster="prod": select this cluster by `matchers`, such as 'cluster="dev"'"#);
+    assert_snapshot!(alike.await,
+        @"[clusters] returns nodes of several clusters that share the names of this cluster's \
+            nodes, cluster=\"dev\" and cluster=\"prod\": select this cluster by `matchers`, such \
+            as 'cluster=\"dev\"'");
     // One cluster has n1 and the other n2: both names are ours, but one of the nodes is not.
     let apart = error_from(
         &[
@@ -107,7 +110,10 @@ async fn series_of_other_clusters_alone_are_not_reported_as_an_empty_result() {
         ],
         &[],
     );
-    assert_snapshot!(others.await, @r#"[foreign] returns no series of this cluster for the query nodeCpu, only others such as {cluster="dev",node="m1"} (not a node of this cluster): does it store this cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?"#);
+    assert_snapshot!(others.await,
+        @"[foreign] returns no series of this cluster for the query nodeCpu, only others such as \
+            {cluster=\"dev\",node=\"m1\"} (not a node of this cluster): does it store this \
+            cluster, do `matchers` select it, and do `nodeLabels` name the label of the node?");
 }
 
 #[tokio::test]

@@ -96,7 +96,9 @@ async fn get_is_used_where_a_proxy_rejects_post() {
 #[tokio::test]
 async fn a_query_that_fits_neither_post_nor_get_names_both_statuses() {
     let (result, _) = read_by(405, 414).await;
-    assert_snapshot!(result.unwrap_err(), @"cannot receive the query nodeCpu of 20728 bytes: POST is not allowed (405), and the URL of a GET is too long (414); allow POST or shorten the query");
+    assert_snapshot!(result.unwrap_err(),
+        @"cannot receive the query nodeCpu of 20728 bytes: POST is not allowed (405), and the URL \
+            of a GET is too long (414); allow POST or shorten the query");
     let (result, requests) = read_by(400, 200).await;
     assert_eq!(
         result.unwrap_err().kind(),

@@ -29,7 +29,10 @@ fn healthy_with(key: &str, value: serde_json::Value) -> CannedResponse {
 
 #[tokio::test]
 async fn a_missing_or_surplus_path_prefix_is_recognised() {
-    assert_snapshot!(error_from(plain(404, "404 page not found")).await, @"[absent] has no /api/v1/query (404): the url must be the address of Prometheus without /api/v1, but with its prefix if it has one, such as /prometheus for Mimir or /select/0/prometheus for a VictoriaMetrics cluster");
+    assert_snapshot!(error_from(plain(404, "404 page not found")).await,
+        @"[absent] has no /api/v1/query (404): the url must be the address of Prometheus without \
+            /api/v1, but with its prefix if it has one, such as /prometheus for Mimir or \
+            /select/0/prometheus for a VictoriaMetrics cluster");
     let single = error_from(plain(
         400,
         r#"unsupported path requested: "/select/0/prometheus/api/v1/query""#,
@@ -40,7 +43,8 @@ async fn a_missing_or_surplus_path_prefix_is_recognised() {
             .starts_with("[absent] has no /api/v1/query (400): ")
     );
     for why in [
-        r#"auth error: cannot parse accountID from "v1": strconv.ParseUint: parsing "v1": invalid syntax"#,
+        "auth error: cannot parse accountID from \"v1\": strconv.ParseUint: parsing \"v1\": \
+            invalid syntax",
         r#"unsupported path requested: "/select/0/api/v1/query""#,
     ] {
         let cluster = format!(
@@ -57,10 +61,17 @@ async fn a_missing_or_surplus_path_prefix_is_recognised() {
 
 #[tokio::test]
 async fn a_missing_tenant_is_not_reported_as_a_missing_password() {
-    assert_snapshot!(error_from(plain(401, "no org id")).await, @"[unauthorized] requires a valid tenant (401: no org id); set it by `headers: {X-Scope-OrgID: …}`");
-    assert_snapshot!(error_from(plain(401, "tenant ID 'a/b' contains unsupported character '/'")).await, @"[unauthorized] requires a valid tenant (401: tenant ID 'a/b' contains unsupported character '/'); set it by `headers: {X-Scope-OrgID: …}`");
+    assert_snapshot!(error_from(plain(401, "no org id")).await,
+        @"[unauthorized] requires a valid tenant (401: no org id); set it by `headers: \
+            {X-Scope-OrgID: …}`");
+    assert_snapshot!(error_from(plain(401,
+        "tenant ID 'a/b' contains unsupported character '/'")).await,
+            @"[unauthorized] requires a valid tenant (401: tenant ID 'a/b' contains unsupported \
+                character '/'); set it by `headers: {X-Scope-OrgID: …}`");
     assert_snapshot!(error_from(plain(422, "too many tenant IDs present in the request. max: 1 \
-        actual: 2")).await, @"[unauthorized] requires a valid tenant (422: too many tenant IDs present in the request. max: 1 actual: 2); set it by `headers: {X-Scope-OrgID: …}`");
+        actual: 2")).await,
+        @"[unauthorized] requires a valid tenant (422: too many tenant IDs present in the \
+            request. max: 1 actual: 2); set it by `headers: {X-Scope-OrgID: …}`");
 }
 
 #[tokio::test]
@@ -73,7 +84,10 @@ async fn an_empty_result_names_the_tenant() {
         &serve(router(empty).0).await,
         "headers: {x-scope-orgid: team-b},",
     );
-    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @r#"returns no data for the query nodeCpu: does it scrape the kubelets at least twice in 2m, and is "team-b" the right tenant (x-scope-orgid)? check `scrapeInterval`, `matchers` and `queries`"#);
+    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(),
+        @"returns no data for the query nodeCpu: does it scrape the kubelets at least twice in \
+            2m, and is \"team-b\" the right tenant (x-scope-orgid)? check `scrapeInterval`, \
+            `matchers` and `queries`");
 }
 
 /// VictoriaMetrics starts its message with the query, and a default query is longer than the part
@@ -99,7 +113,7 @@ async fn the_query_does_not_displace_the_reason() {
         )
     };
     let mut prometheus = prometheus(&serve(router(respond).0).await, "");
-    let policy = crate::policy::Prometheus {
+    let policy = crate::policy::PrometheusPolicy {
         queries: crate::policy::Queries {
             node_cpu: query,
             ..prometheus.policy.queries.clone()
@@ -107,17 +121,23 @@ async fn the_query_does_not_displace_the_reason() {
         ..(*prometheus.policy).clone()
     };
     prometheus.policy = std::sync::Arc::new(policy);
-    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(), @"rejects the query nodeCpu: error when executing query=… for (time=1767225600000, step=300000): unexpected end");
+    assert_snapshot!(prometheus.read(&node_addresses()).await.unwrap_err(),
+        @"rejects the query nodeCpu: error when executing query=… for (time=1767225600000, \
+            step=300000): unexpected end");
 }
 
 #[tokio::test]
 async fn a_partial_result_is_an_error() {
     let part = healthy_with("isPartial", json!(true));
-    assert_snapshot!(error_from(part).await, @"[partial] returns a partial result for the query nodeCpu, and missing usage would pass for idle: isPartial: true");
+    assert_snapshot!(error_from(part).await,
+        @"[partial] returns a partial result for the query nodeCpu, and missing usage would pass \
+            for idle: isPartial: true");
     let denied = "error occured during search: cannot fetch query results from vmstorage nodes: \
         cannot perform search on vmstorage 127.0.0.1:23113";
     let denied = json!({"status": "error", "errorType": "503", "error": denied}).to_string();
-    assert_snapshot!(error_from((503, "application/json", denied)).await, @"[broken] fails with status 503: error occured during search: cannot fetch query results from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113");
+    assert_snapshot!(error_from((503, "application/json", denied)).await,
+        @"[broken] fails with status 503: error occured during search: cannot fetch query results \
+            from vmstorage nodes: cannot perform search on vmstorage 127.0.0.1:23113");
     let whole = healthy_with("isPartial", json!(false));
     assert_eq!(
         read_with("nodeCpu", move || whole.clone())
@@ -141,11 +161,16 @@ async fn an_unavailable_store_is_named_by_thanos_and_by_its_frontend() {
         error_from((422, "application/json", said.clone())).await,
         error_from((422, "text/plain; charset=utf-8", said)).await,
     );
-    assert_snapshot!(thanos, @r#"[refused] rejects the query nodeCpu: expanding series: proxy Series(): fetch series for {cluster="a", prometheus_replica="r2"} Addr: 127.0.0.1:23043: rpc error: code = Unavailable"#);
+    assert_snapshot!(thanos,
+        @"[refused] rejects the query nodeCpu: expanding series: proxy Series(): fetch series for \
+            {cluster=\"a\", prometheus_replica=\"r2\"} Addr: 127.0.0.1:23043: rpc error: code = \
+            Unavailable");
     assert_eq!(frontend, thanos);
     let limit = "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the \
         query resolution (?step=XX)";
-    assert_snapshot!(error_from(plain(400, limit)).await, @"[refused] rejects the query nodeCpu: exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)");
+    assert_snapshot!(error_from(plain(400, limit)).await,
+        @"[refused] rejects the query nodeCpu: exceeded maximum resolution of 11,000 points per \
+            timeseries. Try decreasing the query resolution (?step=XX)");
     let asleep = json!({"status": "error", "errorType": "execution", "error": "expanding series: \
         proxy Series(): No StoreAPIs available"});
     assert!(

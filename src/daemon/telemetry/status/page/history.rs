@@ -134,7 +134,8 @@ impl<'h> DeviationChart<'h> {
                 );
                 format!("{resource} from {first} to {last}. ")
             })
-            .collect()
+            .collect::<Vec<_>>()
+            .concat()
     }
 
     fn line(&self, resource: &str) -> String {

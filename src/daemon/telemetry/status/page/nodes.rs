@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use crate::model::plan::{Band, NodePicture};
+use crate::model::plan::{NodePicture, TargetBand};
 use crate::policy::Basis;
 use crate::render::bar::{Bar, ReferenceMark};
 use crate::render::words::percent;
@@ -37,7 +37,7 @@ struct NodeLoad {
     actual: Option<Ratio>,
     latest: Option<Ratio>,
     requests: Option<Ratio>,
-    band: Band,
+    band: TargetBand,
 }
 
 /// The section.
