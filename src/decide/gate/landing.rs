@@ -2,8 +2,8 @@
 //!
 //! kube-scheduler places pods by requests, taints, affinity and spread, not by usage. The forecast
 //! therefore follows those rules. Every node that may win then has to be an improvement: not the
-//! pod's own node, not hot by usage, and allowed by the strategy. The policy sets how likely a bad
-//! landing may be; by default, none is accepted.
+//! pod's own node, not hot by usage, and allowed by the strategy. The policy sets the accepted
+//! probability of a bad landing, which is zero by default.
 
 use std::collections::BTreeMap;
 

@@ -115,8 +115,8 @@ fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
 /// The chances if the scheduler walks the nodes in rotation order and scores the first `quota`
 /// feasible nodes. Each node is the start with the same probability.
 ///
-/// Nodes that joined late are neighbours in the rotation and often the emptiest. Many windows
-/// therefore contain none of them. The cost is O(n log n), whatever the quota.
+/// Nodes that joined late are neighbours in the rotation and often the emptiest, so many windows
+/// contain none of them. The cost is O(n log n) and does not depend on the quota.
 fn windows(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Vec<Winner> {
     let totals: BTreeMap<NodeId, i64> = scored.iter().map(|s| (s.node, s.total)).collect();
     let order: Vec<(NodeId, i64)> = rotation
