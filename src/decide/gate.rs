@@ -16,7 +16,7 @@ mod exact_landing;
 mod landing;
 mod limits;
 
-use landing::Flaw;
+use landing::LandingFlaw;
 
 /// A gate; the variants are in the order in which they decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) 
     let pod = Candidate::counted(pod, strategy);
     !matches!(
         landing::stays_cool(&pod, draft, node, &landing::targets(draft, node)),
-        Err(Flaw::Hot { .. })
+        Err(LandingFlaw::Hot(_))
     )
 }
 

@@ -238,7 +238,7 @@ fn cooling(
             let why = SteerReason::Cooling {
                 resource: resources.name(warm.resource).to_owned(),
                 ratio: warm.ratio,
-                cool: warm.mark,
+                cool: warm.target,
             };
             cooling.insert(node, (why, Ratio::ZERO));
         }

@@ -5,12 +5,13 @@ use std::fmt::Debug;
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::NotSelected;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::policy::{Basis, LowNodeUtilization, Names, Rule};
+use crate::policy::{Basis, Names, Rule};
 use crate::values::{Ratio, ResourceId};
 
 use exact_utilization::ExactUtilizationRun;
 use high_node_utilization::HighNodeUtilizationRun;
 use inter_pod_anti_affinity::InterPodAntiAffinityRun;
+use low_node_utilization::LowNodeUtilizationRun;
 use node_affinity::NodeAffinityRule;
 use per_pod::PerPodRun;
 use remove_duplicates::RemoveDuplicatesRun;
@@ -85,7 +86,7 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
             Box::new(ExactUtilizationRun::high(draft, position, rule))
         }
         Rule::LowNodeUtilization(rule) => {
-            Box::new(low_node_utilization::Running::start(draft, position, rule))
+            Box::new(LowNodeUtilizationRun::start(draft, position, rule))
         }
         Rule::HighNodeUtilization(rule) => {
             Box::new(HighNodeUtilizationRun::start(draft, position, rule))
@@ -109,27 +110,6 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
         }
         Rule::PodLifeTime(rule) => Box::new(PerPodRun::start(draft, position, rule)),
         Rule::RemoveFailedPods(rule) => Box::new(PerPodRun::start(draft, position, rule)),
-    }
-}
-
-impl SelectPods for low_node_utilization::Running {
-    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        self.next(draft)
-    }
-
-    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
-        match LowNodeUtilization::of(&run.before.strategy(run.position).rule) {
-            Some(rule) => self.not_selected(run, rule, pod),
-            None => run.late(pod),
-        }
-    }
-
-    fn candidate(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> Candidate {
-        self.candidate(run, pod)
-    }
-
-    fn levels(&self, run: &StrategyRun<'_, '_>, node: NodeId) -> Vec<ResourceLevel> {
-        self.levels(run, node)
     }
 }
 

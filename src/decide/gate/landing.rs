@@ -1,14 +1,13 @@
-//! Where the replacement will land: the scheduler is asked beforehand, and what it would answer is
-//! judged by usage.
+//! The landing gate: predicts where the replacement will land, and refuses moves that gain nothing.
 //!
-//! kube-scheduler goes by requests, taints, affinity and spread. So the landing is foreseen by
-//! those, and then the worst of the nodes that may win has to be an improvement: not the pod's own,
-//! not hot by usage, and one of those that the strategy has in mind. How likely a bad landing may
-//! be is up to the policy; by default it may not be at all.
+//! kube-scheduler places pods by requests, taints, affinity and spread, not by usage. The forecast
+//! therefore follows those rules. Every node that may win then has to be an improvement: not the
+//! pod's own node, not hot by usage, and allowed by the strategy. The policy sets the accepted
+//! probability of a bad landing, which is zero by default.
 
 use std::collections::BTreeMap;
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing};
 use crate::decide::scheduler::{self, Forecast, Scored};
 use crate::model::plan::{PlacementCause, Refusal};
 use crate::model::snapshot::NodeId;
@@ -16,113 +15,126 @@ use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
 use crate::values::{Amount, Ratio, ResourceId};
 
-/// Where the candidate's replacement would land, if that is good enough.
+/// The expected landing of the candidate's replacement, or why the move would gain nothing.
 pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
-    // Nothing has to land in the stead of a pod that has finished.
+    // A finished pod has no replacement that must land somewhere.
     let finished = draft.world.snapshot.pod(candidate.pod).finished();
     if candidate.room.is_none() && (finished || !rules(candidate, draft).node_fit) {
         return Ok(Landing::default());
     }
     let forecast = scheduler::forecast(draft, candidate.pod);
-    elsewhere(candidate, draft, &forecast)?;
-    let mut trial = Judged::default();
-    trial.take(candidate, draft, &forecast, None);
-    let worlds = if let Some(open) = draft.open() {
-        trial.take(
-            candidate,
-            open,
-            &scheduler::forecast(open, candidate.pod),
-            Some(&draft.tied_landings()),
-        );
-        2.0
-    } else {
-        1.0
-    };
-    match trial.worst {
-        Some(why) if trial.bad / worlds > draft.world.policy.forecast.tolerance.get() => Err(why),
-        Some(_) | None => Ok(trial.landing),
+    require_other_node(candidate, draft, &forecast)?;
+    let mut outcome = LandingOutcome::default();
+    outcome.add(candidate, draft, &forecast, None);
+    let mut forecasts = 1.0;
+    if let Some(open) = draft.open() {
+        let forecast = scheduler::forecast(open, candidate.pod);
+        outcome.add(candidate, open, &forecast, Some(&draft.tied_landings()));
+        forecasts = 2.0;
+    }
+    let tolerance = draft.world.policy.forecast.tolerance.get();
+    match outcome.likeliest_refusal {
+        Some(why) if outcome.bad / forecasts > tolerance => Err(why),
+        Some(_) | None => Ok(outcome.landing),
     }
 }
 
-/// What became of the nodes that may win.
+/// The judgement about all nodes that may win.
 #[derive(Default)]
-struct Judged {
+struct LandingOutcome {
     landing: Landing,
-    /// How full the node of the landing would be.
+    /// The ratio of the node of the landing after the move.
     fullest: Ratio,
-    /// How likely it is that nothing is gained, summed over the forecasts.
+    /// The probability that the move gains nothing, summed over the forecasts.
     bad: f64,
-    /// Why, in the likeliest case.
-    worst: Option<Refusal>,
+    /// The reason for that in the likeliest case.
+    likeliest_refusal: Option<Refusal>,
 }
 
-impl Judged {
-    /// With `lots` the draft is the open one, and they are the nodes for which lots were drawn: who
-    /// takes the place of an earlier pod there leaves that one the other place, so that as much is
-    /// gained.
-    fn take(
+impl LandingOutcome {
+    /// Adds the winners of one forecast.
+    ///
+    /// `tied` is given for the open draft: the nodes that earlier replacements may land on. If this
+    /// pod lands on such a node, the earlier replacement gets the other node. The gain is the same,
+    /// so the strategy's choice of destinations does not matter there.
+    fn add(
         &mut self,
         candidate: &Candidate,
         draft: &Draft<'_>,
         forecast: &Forecast,
-        lots: Option<&[NodeId]>,
+        tied: Option<&[NodeId]>,
     ) {
         for winner in &forecast.winners {
             if !self.landing.among.contains(&winner.node) {
                 self.landing.among.push(winner.node);
             }
             match judge(candidate, draft, winner.node) {
-                Ok(after)
-                    if lots.is_none() && (self.landing.on.is_none() || after > self.fullest) =>
-                {
-                    (self.landing.on, self.fullest) = (Some(winner.node), after);
-                }
+                Ok(ratio) if tied.is_none() => self.add_good(winner.node, ratio),
                 Ok(_) => {}
-                Err(Flaw::Elsewhere(node)) if lots.is_some_and(|lots| lots.contains(&node)) => {}
+                Err(LandingFlaw::NotADestination(node))
+                    if tied.is_some_and(|tied| tied.contains(&node)) => {}
                 Err(flaw) => {
                     self.bad += winner.chance.get();
-                    self.worst.get_or_insert_with(|| {
+                    self.likeliest_refusal.get_or_insert_with(|| {
                         flaw.refusal(candidate, draft, winner.chance, forecast)
                     });
                 }
             }
         }
     }
+
+    /// Adds a good landing. The draft adds the load to the node that would be fullest.
+    fn add_good(&mut self, node: NodeId, ratio: Ratio) {
+        if self.landing.on.is_none() || ratio > self.fullest {
+            (self.landing.on, self.fullest) = (Some(node), ratio);
+        }
+    }
 }
 
-/// Some other node must be able to take the pod, or it would return or wait.
-fn elsewhere(candidate: &Candidate, draft: &Draft<'_>, forecast: &Forecast) -> Result<(), Refusal> {
+/// Requires a feasible node other than the pod's own. Without one, the replacement would return or
+/// stay pending.
+fn require_other_node(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    forecast: &Forecast,
+) -> Result<(), Refusal> {
     let home = draft.world.snapshot.pod(candidate.pod).node;
     if forecast.scored.iter().any(|s| Some(s.node) != home) {
         return Ok(());
     }
     let mut misfits: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, why) in forecast
-        .misfits
-        .iter()
-        .filter(|(node, _)| Some(*node) != home)
-    {
-        *misfits.entry(why.to_string()).or_default() += 1;
+    for (node, why) in &forecast.misfits {
+        if Some(*node) != home {
+            *misfits.entry(why.to_string()).or_default() += 1;
+        }
     }
     Err(Refusal::NoRoom(summary(&misfits)))
 }
 
-/// Why a landing would be no good.
-pub(super) enum Flaw {
-    Home(NodeId),
-    Hot {
-        node: NodeId,
-        resource: ResourceId,
-        ratio: Ratio,
-        target: Ratio,
-        basis: Basis,
-    },
-    Unknown(NodeId),
-    Elsewhere(NodeId),
-    Excluded(NodeId),
+/// Why a landing on a node would gain nothing.
+pub(super) enum LandingFlaw {
+    /// The pod would return to its own node.
+    OwnNode(NodeId),
+    /// The node would be above a target.
+    Hot(HotLanding),
+    /// The usage of the node is unknown.
+    UnknownUsage(NodeId),
+    /// The strategy does not want the pod there.
+    NotADestination(NodeId),
+    /// The policy's selector for destinations excludes the node.
+    ExcludedByPolicy(NodeId),
 }
 
-impl Flaw {
+/// A node that would be above a target after the move.
+pub(super) struct HotLanding {
+    node: NodeId,
+    resource: ResourceId,
+    ratio: Ratio,
+    target: Ratio,
+    basis: Basis,
+}
+
+impl LandingFlaw {
     fn refusal(
         self,
         candidate: &Candidate,
@@ -130,113 +142,113 @@ impl Flaw {
         chance: Ratio,
         forecast: &Forecast,
     ) -> Refusal {
-        let name = |n: NodeId| draft.world.snapshot.node(n).name.clone();
+        let snapshot = draft.world.snapshot;
+        let name = |node: NodeId| snapshot.node(node).name.clone();
         match self {
-            Flaw::Home(home) => {
-                let pull = pull(candidate, draft, home, forecast);
-                Refusal::WouldReturn {
-                    node: name(home),
-                    chance,
-                    cause: pull,
-                }
-            }
-            Flaw::Hot {
-                node,
-                resource,
-                ratio,
-                target,
-                basis,
-            } => {
-                let resource = draft.world.snapshot.resources.name(resource).to_owned();
-                Refusal::WouldBeHot {
-                    node: name(node),
-                    resource,
-                    ratio,
-                    target,
-                    basis,
-                }
-            }
-            Flaw::Unknown(node) => Refusal::WouldBeUnknown(name(node)),
-            Flaw::Elsewhere(node) => Refusal::WouldNotHelp(name(node)),
-            Flaw::Excluded(node) => Refusal::WouldBeExcluded(name(node)),
+            LandingFlaw::OwnNode(home) => Refusal::WouldReturn {
+                node: name(home),
+                chance,
+                cause: pull(candidate, draft, home, forecast),
+            },
+            LandingFlaw::Hot(hot) => Refusal::WouldBeHot {
+                node: name(hot.node),
+                resource: snapshot.resources.name(hot.resource).to_owned(),
+                ratio: hot.ratio,
+                target: hot.target,
+                basis: hot.basis,
+            },
+            LandingFlaw::UnknownUsage(node) => Refusal::WouldBeUnknown(name(node)),
+            LandingFlaw::NotADestination(node) => Refusal::WouldNotHelp(name(node)),
+            LandingFlaw::ExcludedByPolicy(node) => Refusal::WouldBeExcluded(name(node)),
         }
     }
 }
 
-/// How full the node would be, in the resource that counts most; or why it is not to land there.
-fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, Flaw> {
+/// The largest ratio of a node after the move, or why the pod should not land there.
+fn judge(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Result<Ratio, LandingFlaw> {
     let home = draft.world.snapshot.pod(candidate.pod).node == Some(node);
     if home && !candidate.reason.lies_in_the_pod() {
-        return Err(Flaw::Home(node));
+        return Err(LandingFlaw::OwnNode(node));
     }
     let destinations = rules(candidate, draft).destinations.as_ref();
     if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
-        return Err(Flaw::Excluded(node));
+        return Err(LandingFlaw::ExcludedByPolicy(node));
     }
     if candidate.reason.is_a_preference() {
         stays_cool(candidate, draft, node, &targets(draft, node))?;
     }
-    let Some(room) = &candidate.room else {
-        return Ok(requested_after(candidate, draft, node));
-    };
+    let requested = requested_after(candidate, draft, node);
+    match &candidate.room {
+        Some(room) => judge_limits(candidate, draft, node, room, requested),
+        None => Ok(requested),
+    }
+}
+
+/// Applies the limits of the strategy. `requested` is the largest ratio so far.
+fn judge_limits(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    room: &DestinationLimits,
+    requested: Ratio,
+) -> Result<Ratio, LandingFlaw> {
     stays_cool(candidate, draft, node, &room.cool)?;
-    let mut most = requested_after(candidate, draft, node);
+    let mut largest = requested;
     for &(resource, target) in room.ceiling.iter() {
-        let ratio =
-            after(candidate, draft, node, resource, room.basis).ok_or(Flaw::Unknown(node))?;
+        let ratio = ratio_after(candidate, draft, node, resource, room.basis)
+            .ok_or(LandingFlaw::UnknownUsage(node))?;
         if ratio > target {
-            return Err(Flaw::Hot {
+            return Err(LandingFlaw::Hot(HotLanding {
                 node,
                 resource,
                 ratio,
                 target,
                 basis: room.basis,
-            });
+            }));
         }
-        most = if ratio > most { ratio } else { most };
+        largest = if ratio > largest { ratio } else { largest };
     }
-    // Last, so that who overlooks this flaw overlooks no other.
+    // This check is the last one: a caller that ignores this flaw must not miss another.
     if room.nodes.contains(&node) {
-        Ok(most)
+        Ok(largest)
     } else {
-        Err(Flaw::Elsewhere(node))
+        Err(LandingFlaw::NotADestination(node))
     }
 }
 
-/// A node that is, or would be, hot by usage would only give the pod away again. One whose usage is
-/// not known may take pods all the same, unless it will be known in a moment: what has just been
-/// started does not act blindly.
+/// Requires that the node stays at or below these usage targets. A hot node would soon lose the pod
+/// again.
+///
+/// A node of unknown usage is accepted, unless its usage is about to become known: after a start,
+/// evenkeel waits for the first samples.
 pub(super) fn stays_cool(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
     targets: &[(ResourceId, Ratio)],
-) -> Result<(), Flaw> {
+) -> Result<(), LandingFlaw> {
     for &(resource, target) in targets {
-        let Some(ratio) = after(candidate, draft, node, resource, Basis::Actual) else {
-            if matches!(
-                draft.world.usage.unmeasured(node),
-                Some(Unmeasured::Few { .. })
-            ) {
-                return Err(Flaw::Unknown(node));
+        let Some(ratio) = ratio_after(candidate, draft, node, resource, Basis::Actual) else {
+            let unmeasured = draft.world.usage.unmeasured(node);
+            if matches!(unmeasured, Some(Unmeasured::Few { .. })) {
+                return Err(LandingFlaw::UnknownUsage(node));
             }
             continue;
         };
         if ratio > target {
-            return Err(Flaw::Hot {
+            return Err(LandingFlaw::Hot(HotLanding {
                 node,
                 resource,
                 ratio,
                 target,
                 basis: Basis::Actual,
-            });
+            }));
         }
     }
     Ok(())
 }
 
-/// Above what the policy holds a node to be hot by usage. Targets that are distances from a mean
-/// are left out.
+/// The usage targets of the policy for a node. Deviation thresholds are omitted.
 pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
     let snapshot = draft.world.snapshot;
     let rules = draft
@@ -259,9 +271,11 @@ pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio
         .collect()
 }
 
-/// By usage, what is on its way out goes on using the node until it has ended, and what is on its
-/// way here is yet to come.
-fn after(
+/// The ratio of a node after the move; `None` if its usage is unknown.
+///
+/// Terminating pods use their node until they have ended, and replacements expected on the node do
+/// not run yet. Usage therefore includes both.
+fn ratio_after(
     candidate: &Candidate,
     draft: &Draft<'_>,
     node: NodeId,
@@ -273,30 +287,26 @@ fn after(
         .unwrap_or(Amount::ZERO);
     if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
         let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
-        let there = snapshot.node(node);
-        let ending = there
-            .pods
-            .iter()
-            .copied()
-            .filter(|p| snapshot.pod(*p).terminating);
-        let uncounted = ending.chain(ledger.pending_replacements(snapshot, &there.name));
-        more = more.plus(
-            uncounted
-                .filter_map(|p| draft.weight(p, resource, basis))
-                .sum(),
-        );
+        let facts = snapshot.node(node);
+        let pods = facts.pods.iter().copied();
+        let terminating = pods.filter(|p| snapshot.pod(*p).terminating);
+        let uncounted = terminating.chain(ledger.pending_replacements(snapshot, &facts.name));
+        let weights = uncounted.filter_map(|p| draft.weight(p, resource, basis));
+        more = more.plus(weights.sum());
     }
     draft.ratio_with(node, resource, basis, more)
 }
 
+/// The larger of the cpu and memory requests of a node after the move, as a ratio.
 fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
-    let requested =
-        |r: ResourceId| after(candidate, draft, node, r, Basis::Requests).unwrap_or(Ratio::ONE);
+    let requested = |r: ResourceId| {
+        ratio_after(candidate, draft, node, r, Basis::Requests).unwrap_or(Ratio::ONE)
+    };
     let (cpu, memory) = (requested(ResourceId::CPU), requested(ResourceId::MEMORY));
     if cpu > memory { cpu } else { memory }
 }
 
-/// What every node that could take the replacement would come to.
+/// For each feasible node: its largest ratio after the move, or why the move would gain nothing.
 pub(super) fn each(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -320,7 +330,7 @@ pub(super) fn each(
         .collect()
 }
 
-/// What draws the replacement home rather than to the best of the nodes where it is wanted.
+/// Why the scheduler prefers the pod's own node to the best other node, if possible a good landing.
 pub(super) fn pull(
     candidate: &Candidate,
     draft: &Draft<'_>,
@@ -330,24 +340,21 @@ pub(super) fn pull(
     if !scheduler::is_known(draft, candidate.pod) {
         return PlacementCause::Unscored;
     }
-    let of = |node: NodeId| forecast.scored.iter().find(|s| s.node == node);
     let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
-    let best = forecast
-        .scored
-        .iter()
-        .find(wanted)
-        .or(forecast.scored.iter().find(|s| s.node != home));
-    let Some((home, best)) = of(home).zip(best) else {
+    let scored = || forecast.scored.iter();
+    let best = scored().find(wanted).or(scored().find(|s| s.node != home));
+    let Some((home, best)) = scored().find(|s| s.node == home).zip(best) else {
         return PlacementCause::Tie;
     };
     scheduler::pull(home, best)
 }
 
+/// The rules of the candidate's profile about which pods may be evicted.
 pub(super) fn rules<'w>(candidate: &Candidate, draft: &Draft<'w>) -> &'w Evictable {
     &draft.world.policy.profiles[draft.strategy(candidate.strategy).profile].evictable
 }
 
-/// Why other nodes cannot take a pod, counted.
+/// Counts the reasons why other nodes cannot take a pod, as one phrase.
 pub(super) fn summary(misfits: &BTreeMap<String, usize>) -> String {
     if misfits.is_empty() {
         return "there is no other".to_owned();

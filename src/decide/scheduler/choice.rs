@@ -1,7 +1,8 @@
-//! Who wins: of the nodes that the scheduler looks at, one of those that score best.
+//! The winners of a forecast: the scheduler picks one of the best among the nodes that it scores.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
 
 use crate::model::snapshot::NodeId;
 use crate::values::Ratio;
@@ -10,15 +11,16 @@ use super::filters::Filters;
 use super::question::Question;
 use super::{Forecast, Scored, Winner, scores};
 
-/// From so many nodes on the scheduler looks at a part of them, and at no fewer than these
-/// (`minFeasibleNodesToFind`).
+/// In larger clusters the scheduler scores only a part of the nodes, but at least this many
+/// (`minFeasibleNodesToFind` in kube-scheduler).
 const LEAST: usize = 100;
-/// The least percentage where the size of the cluster decides (`minFeasibleNodesPercentageToFind`).
+/// The smallest percentage of nodes to score if the policy sets none
+/// (`minFeasibleNodesPercentageToFind` in kube-scheduler).
 const LEAST_PERCENTAGE: usize = 5;
-/// What is less likely than this together is left out.
+/// Nodes that together are less likely than this are omitted.
 const UNLIKELY: f64 = 0.01;
 
-/// Filters, scores and chances of all nodes.
+/// Filters and scores all nodes, and computes their chances.
 pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     let filters = Filters::new(question);
     let (mut feasible, mut misfits) = (Vec::new(), Vec::new());
@@ -45,7 +47,7 @@ pub(super) fn forecast(question: &Question<'_, '_>) -> Forecast {
     }
 }
 
-/// Of two forecasts, one of which comes true.
+/// Combines two forecasts, each of which comes true with a probability of one half.
 pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     if first.winners.is_empty() || second.winners.is_empty() || first.winners == second.winners {
         return if first.winners.is_empty() {
@@ -55,7 +57,7 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
         };
     }
     let winners = join(&first.winners, &second.winners);
-    // What fits only in the second case is told as fitting, with the score that it has then.
+    // A node that fits only in the second case counts as fitting, with its score in that case.
     let Forecast {
         mut scored,
         mut misfits,
@@ -79,7 +81,7 @@ pub(super) fn either(first: Forecast, second: Forecast) -> Forecast {
     }
 }
 
-/// Of two lists of chances, one of which holds.
+/// Averages two lists of chances.
 fn join(first: &[Winner], second: &[Winner]) -> Vec<Winner> {
     let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
     for winner in first.iter().chain(second) {
@@ -96,7 +98,7 @@ fn join(first: &[Winner], second: &[Winner]) -> Vec<Winner> {
     winners
 }
 
-/// All but the unlikeliest, which together are less likely than [`UNLIKELY`].
+/// Omits the least likely winners, which together are less likely than [`UNLIKELY`].
 fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
     let (mut covered, mut kept) = (0.0, 0);
     while kept < winners.len() && covered < 1.0 - UNLIKELY {
@@ -110,36 +112,140 @@ fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
     winners
 }
 
-/// The chances where the scheduler goes through the nodes in this order, begins anywhere, and looks
-/// at so many that could take the pod. Nodes that joined late stand together in it, and mostly are
-/// the emptiest: whole stretches are without one.
+/// The chances if the scheduler walks the nodes in rotation order and scores the first `quota`
+/// feasible nodes. Each node is the start with the same probability.
+///
+/// Nodes that joined late are neighbours in the rotation and often the emptiest, so many windows
+/// contain none of them. The cost is O(n log n) and does not depend on the quota.
 fn windows(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Vec<Winner> {
     let totals: BTreeMap<NodeId, i64> = scored.iter().map(|s| (s.node, s.total)).collect();
     let order: Vec<(NodeId, i64)> = rotation
         .iter()
         .filter_map(|n| Some((*n, *totals.get(n)?)))
         .collect();
-    let all = order.len();
-    let mut chances: BTreeMap<NodeId, f64> = BTreeMap::new();
-    for start in 0..all {
-        let window = || (start..start + quota).map(|i| order[i % all]);
-        let best = window().map(|(_, total)| total).max();
-        let ties = || window().filter(|(_, total)| Some(*total) == best);
-        let share = 1.0 / count(ties().count()) / count(all);
-        for (node, _) in ties() {
-            *chances.entry(node).or_default() += share;
-        }
+    let circle = Circle::new(&order, quota);
+    let mut credit = Credit::new(&circle);
+    for (start, best) in circle.maxima().into_iter().enumerate() {
+        credit.add(best, start..start + circle.quota);
     }
-    chances
-        .into_iter()
-        .map(|(node, chance)| Winner {
+    let mut credits: BTreeMap<NodeId, i128> = BTreeMap::new();
+    for (position, credit) in credit.by_position() {
+        *credits.entry(order[position % order.len()].0).or_default() += credit;
+    }
+    let winners = credits.into_iter().filter(|(_, credit)| *credit > 0);
+    winners
+        .map(|(node, credit)| Winner {
             node,
-            chance: ratio(chance),
+            chance: ratio(windows_won(credit) / count(order.len())),
         })
         .collect()
 }
 
-/// The best of the nodes that are looked at from a position on, and the position for the next time.
+/// The scores in rotation order. The first window is repeated at the end, so that windows can cross
+/// the end of the rotation.
+struct Circle {
+    totals: Vec<i64>,
+    nodes: usize,
+    quota: usize,
+}
+
+impl Circle {
+    fn new(order: &[(NodeId, i64)], quota: usize) -> Self {
+        let totals = order.iter().chain(order.iter().take(quota));
+        Circle {
+            totals: totals.map(|(_, total)| *total).collect(),
+            nodes: order.len(),
+            quota: quota.min(order.len()),
+        }
+    }
+
+    /// The best score of the window that starts at each node (sliding-window maximum).
+    fn maxima(&self) -> Vec<i64> {
+        // Positions with falling scores: the first one is the best of the window.
+        let mut falling: VecDeque<usize> = VecDeque::new();
+        let mut maxima = Vec::with_capacity(self.nodes);
+        for (position, total) in self.totals.iter().enumerate() {
+            while falling.back().is_some_and(|p| self.totals[*p] < *total) {
+                falling.pop_back();
+            }
+            falling.push_back(position);
+            let Some(start) = (position + 1).checked_sub(self.quota) else {
+                continue;
+            };
+            while falling.front().is_some_and(|p| *p < start) {
+                falling.pop_front();
+            }
+            if start < self.nodes {
+                maxima.extend(falling.front().map(|p| self.totals[*p]));
+            }
+        }
+        maxima
+    }
+}
+
+/// The windows that each position of a circle wins, in units of [`WINDOW`].
+///
+/// Positions are grouped by score. The positions of a window that have its best score are
+/// consecutive in their group, so a difference array credits all of them in two steps.
+struct Credit {
+    positions: BTreeMap<i64, Vec<usize>>,
+    /// By score, the difference between the credit of each position and the one before.
+    changes: BTreeMap<i64, Vec<i128>>,
+}
+
+/// The credit for one window. An integer, so that differences cancel exactly and nodes in the same
+/// situation get the same chance.
+const WINDOW: i128 = 1 << 64;
+
+impl Credit {
+    fn new(circle: &Circle) -> Self {
+        let mut positions: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
+        for (position, total) in circle.totals.iter().enumerate() {
+            positions.entry(*total).or_default().push(position);
+        }
+        let groups = positions.iter();
+        Credit {
+            changes: groups
+                .map(|(total, at)| (*total, vec![0; at.len() + 1]))
+                .collect(),
+            positions,
+        }
+    }
+
+    /// Divides one window among its positions with the best score.
+    fn add(&mut self, best: i64, window: Range<usize>) {
+        let (Some(at), Some(changes)) = (self.positions.get(&best), self.changes.get_mut(&best))
+        else {
+            return;
+        };
+        let first = at.partition_point(|p| *p < window.start);
+        let end = at.partition_point(|p| *p < window.end);
+        let share = i128::try_from(end - first).map_or(0, |ties| WINDOW / ties.max(1));
+        changes[first] += share;
+        changes[end] -= share;
+    }
+
+    fn by_position(&self) -> impl Iterator<Item = (usize, i128)> {
+        let groups = self.positions.values().zip(self.changes.values());
+        groups.flat_map(|(at, changes)| {
+            let credits = changes.iter().scan(0, |credit, change| {
+                *credit += change;
+                Some(*credit)
+            });
+            at.iter().copied().zip(credits)
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a chance does not need more digits than a float has"
+)]
+fn windows_won(credit: i128) -> f64 {
+    credit as f64 / WINDOW as f64
+}
+
+/// The best nodes if the scheduler starts at this position, and the position where it starts next.
 pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>, usize) {
     let filters = Filters::new(question);
     let rotation = question.index().rotation();
@@ -169,8 +275,8 @@ pub(super) fn choose(question: &Question<'_, '_>, start: usize) -> (Vec<NodeId>,
     )
 }
 
-/// How many nodes that could take the pod are enough for the scheduler (`numFeasibleNodesToFind` in
-/// its source).
+/// The number of feasible nodes after which the scheduler stops searching
+/// (`numFeasibleNodesToFind` in kube-scheduler).
 fn quota(question: &Question<'_, '_>) -> usize {
     let nodes = question.draft.world.snapshot.nodes.len();
     let percentage = question.profile.percentage_of_nodes_to_score;
@@ -182,6 +288,7 @@ fn quota(question: &Question<'_, '_>) -> usize {
     )
 }
 
+/// [`quota`] in a cluster of this size; a percentage of zero means that the size decides.
 fn enough(nodes: usize, percentage: usize) -> usize {
     if nodes < LEAST {
         return nodes;
@@ -197,8 +304,9 @@ fn enough(nodes: usize, percentage: usize) -> usize {
         .max(LEAST)
 }
 
-/// The chances where so many nodes are looked at, which ones being a matter of chance: nodes that
-/// score alike win where no better one is looked at.
+/// The chances if the scheduler scores `quota` random nodes.
+///
+/// A node wins if no better one is scored. Nodes with the same score have the same chance.
 fn winners(scored: &[Scored], quota: usize) -> Vec<Winner> {
     let all = scored.len();
     let mut winners = Vec::new();
@@ -229,7 +337,7 @@ fn share(part: usize, whole: usize) -> f64 {
     count(part) / count(whole)
 }
 
-/// Exact for any number of nodes.
+/// Converts a number of nodes exactly.
 fn count(n: usize) -> f64 {
     f64::from(u32::try_from(n).unwrap_or(u32::MAX))
 }
@@ -240,28 +348,73 @@ fn ratio(share: f64) -> Ratio {
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::{any, prop_assert, proptest};
+
     use super::*;
     use crate::decide::scheduler::Parts;
 
-    #[test]
-    fn where_nodes_that_score_alike_stand_together_whole_stretches_are_without_them() {
-        let scored = |i: usize| Scored {
+    fn scored(totals: &[i64]) -> Vec<Scored> {
+        let scored = |(i, total): (usize, &i64)| Scored {
             node: NodeId(i),
-            total: if i == 0 { 2 } else { 1 },
+            total: *total,
             parts: Parts::default(),
         };
-        let scored: Vec<Scored> = (0..4).map(scored).collect();
+        totals.iter().enumerate().map(scored).collect()
+    }
+
+    /// The definition of [`windows`]: visits every node of every window.
+    fn chances_by_definition(totals: &[i64], rotation: &[NodeId], quota: usize) -> Vec<f64> {
+        let all = rotation.len();
+        let mut chances = vec![0.0; all];
+        for start in 0..all {
+            let window = || (start..start + quota).map(|i| rotation[i % all].0);
+            let best = window().map(|node| totals[node]).max();
+            let ties: Vec<usize> = window().filter(|n| Some(totals[*n]) == best).collect();
+            for node in &ties {
+                chances[*node] += 1.0 / count(ties.len()) / count(all);
+            }
+        }
+        chances
+    }
+
+    proptest! {
+        #[test]
+        fn windows_follow_their_definition(
+            totals in vec(0_i64..6, 1..60),
+            seeds in vec(any::<u32>(), 60),
+            part in 0.0..1.0_f64,
+        ) {
+            let quota = (1..=totals.len()).rfind(|q| count(*q) <= part * count(totals.len()));
+            let quota = quota.unwrap_or(1);
+            let mut rotation: Vec<NodeId> = (0..totals.len()).map(NodeId).collect();
+            rotation.sort_by_key(|n| seeds[n.0]);
+            let mut chances = vec![0.0; totals.len()];
+            for winner in windows(&scored(&totals), &rotation, quota) {
+                prop_assert!(winner.chance > Ratio::ZERO);
+                chances[winner.node.0] = winner.chance.get();
+            }
+            let expected = chances_by_definition(&totals, &rotation, quota);
+            for (chance, expected) in chances.iter().zip(&expected) {
+                prop_assert!((chance - expected).abs() < 1e-12, "{chances:?}, not {expected:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_in_the_rotation_share_the_windows_without_a_better_node() {
+        let scored = scored(&[2, 1, 1, 1]);
         let rotation: Vec<NodeId> = (0..4).map(NodeId).collect();
         let chances: Vec<(usize, f64)> = windows(&scored, &rotation, 2)
             .iter()
             .map(|w| (w.node.0, w.chance.get()))
             .collect();
-        // Of the stretches 01, 12, 23 and 30 two hold the best.
+        // Two of the windows 01, 12, 23 and 30 contain the best node.
         assert_eq!(chances, [(0, 0.5), (1, 0.125), (2, 0.25), (3, 0.125)]);
     }
 
     #[test]
-    fn small_clusters_are_looked_at_whole() {
+    fn only_large_clusters_are_scored_in_part() {
         let expected = [
             (99, 99),
             (100, 100),
@@ -280,30 +433,24 @@ mod tests {
     }
 
     fn chances(totals: &[i64], quota: usize) -> Vec<f64> {
-        let scored = |(i, total): (usize, &i64)| Scored {
-            node: NodeId(i),
-            total: *total,
-            parts: Parts::default(),
-        };
-        let scored: Vec<_> = totals.iter().enumerate().map(scored).collect();
-        winners(&scored, quota)
+        winners(&scored(totals), quota)
             .iter()
             .map(|w| (w.chance.get() * 1000.0).round() / 1000.0)
             .collect()
     }
 
     #[test]
-    fn those_that_score_best_win_alike() {
+    fn the_best_nodes_have_equal_chances() {
         assert_eq!(chances(&[9, 9, 8], 3), [0.5, 0.5]);
         assert_eq!(chances(&[], 3), [0.0; 0]);
     }
 
     #[test]
-    fn a_node_wins_where_no_better_one_is_looked_at() {
-        // Two of four are looked at: the best is among them in 3 of 6 cases, the second alone with
-        // a worse one in 2.
+    fn a_node_wins_if_no_better_one_is_scored() {
+        // Two of four are scored: the best is one of them in 3 of 6 cases. The second best is
+        // scored with a worse one in 2 cases.
         assert_eq!(chances(&[9, 8, 7, 6], 2), [0.5, 0.333, 0.167]);
-        // One of the best two is looked at in 5 of 6 cases.
+        // One of the best two is scored in 5 of 6 cases.
         assert_eq!(chances(&[9, 9, 7, 6], 2), [0.417, 0.417, 0.167]);
     }
 }

@@ -19,8 +19,8 @@ mod series;
 mod typical;
 mod window;
 
-use alignment::{departed_pods, samples, since};
-use series::{NodeSeries, PodName, PodSeries};
+use alignment::{PodName, departed_pods, samples, since};
+use series::{NodeSeries, PodSeries};
 
 /// The samples of the last window by node and by pod.
 #[derive(Clone, Debug)]

@@ -1,5 +1,4 @@
-//! Joins the results of all queries into readings: usage by node and pod, with the time of
-//! measurement.
+//! Joins the results of all queries into readings: usage and its time, by node and pod.
 //!
 //! A reading needs cpu, memory and time. Of duplicate values, the larger usage and the earlier time
 //! count. Series of several clusters are an error.

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use crate::model::snapshot::{Pod, Snapshot};
 use crate::model::usage::{Readings, Sample};
 
-use super::series::PodName;
+/// Namespace and name.
+pub(super) type PodName = (String, String);
 
 /// Compares a namespace and name with those of a pod. Usually they are equal, which is checked
 /// first.

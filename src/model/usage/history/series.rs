@@ -10,10 +10,7 @@ use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
 use crate::model::usage::{Measure, Sample};
 
-use super::alignment::order;
-
-/// Namespace and name.
-pub(super) type PodName = (String, String);
+use super::alignment::{PodName, order};
 
 /// The samples of one node.
 #[derive(Clone, Debug, Default)]
