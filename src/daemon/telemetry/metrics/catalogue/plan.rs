@@ -11,10 +11,7 @@ const RESOURCE: MetricLabel = MetricLabel(
     LabelValues::Names("`cpu`, `memory` and the resources with thresholds in the policy"),
 );
 const BASIS: MetricLabel = MetricLabel("basis", LabelValues::Fixed(&["requests", "actual"]));
-const CLASS: MetricLabel = MetricLabel(
-    "class",
-    LabelValues::Codes("reasons.md#classes-of-nodes"),
-);
+const CLASS: MetricLabel = MetricLabel("class", LabelValues::Codes("reasons.md#classes-of-nodes"));
 const CPU_OR_MEMORY: MetricLabel = MetricLabel("resource", LabelValues::Fixed(&["cpu", "memory"]));
 const TOP: LabelValues = LabelValues::Names("at most `rightsizing.top` workloads of the policy");
 const WORKLOAD: &[MetricLabel] = &[
