@@ -130,7 +130,7 @@ fn shortened(mut policy: Policy) -> Policy {
 /// The delay and resolution of the testbed's metrics-server.
 fn metrics() -> MetricsSettings {
     let resolution = SignedDuration::from_secs(10);
-    Metrics {
+    MetricsSettings {
         delay: resolution,
         resolution,
         gaps: Vec::new(),
