@@ -1,5 +1,5 @@
-//! Log lines of the loop: one line with the outcome of each cycle, and lines for nodes whose
-//! state changes.
+//! Log lines of the loop: one line with the outcome of each cycle, and lines for changes of
+//! the excluded nodes.
 
 use std::collections::BTreeMap;
 

@@ -8,6 +8,7 @@ use crate::e2e::support::wait::say;
 
 /// The dead loop: seven heavy pods prefer the hot node, so their replacements would return to it.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn a_pod_that_would_return_is_explained_with_its_remedy() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);

@@ -81,6 +81,7 @@ async fn leads(process: &Process) -> bool {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn when_the_leader_dies_the_other_continues_from_the_ledger() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);

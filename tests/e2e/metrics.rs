@@ -25,6 +25,7 @@ const STEERS: Policy = Policy {
 const UNSEEN: [&str; 1] = ["evenkeel_source_errors_total"];
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn prometheus_and_promtool_accept_every_metric() {
     with_control_plane(async |control_plane| {
         scene::rights_to_steer(control_plane);

@@ -11,6 +11,7 @@ use crate::e2e::support::wait::{say, that};
 use crate::shared::otlp_collector::{Collector, Response};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn each_eviction_of_late_nodes_is_a_span_below_its_cycle() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);

@@ -73,6 +73,7 @@ fn late_nodes_are_filled_as_by_metrics_server_without_any_request_to_it() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn both_sources_agree_and_a_restarted_process_acts_in_its_first_cycle() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);

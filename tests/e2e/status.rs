@@ -62,6 +62,7 @@ fn picture(name: String) -> NodePicture {
 }
 
 /// Returns a board on which every name is hostile.
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn hostile(at: Timestamp) -> Board {
     let evil = |i: usize| EVIL[i % EVIL.len()].to_owned();
     let board = Board::new(InstanceInfo {
@@ -230,6 +231,7 @@ async fn hostile_prometheus(port: u16) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn the_page_follows_a_run_from_hot_to_even() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);

@@ -418,6 +418,7 @@ fn panels_do_not_overlap_and_each_has_a_description() {
 /// Every column of a table must come from a query, and renamed columns must be used by their new
 /// name.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn the_columns_of_tables_exist() {
     let dashboard = dashboard();
     for table in dashboard["panels"]

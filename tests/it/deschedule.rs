@@ -111,6 +111,7 @@ const LIMPING: &str = "
 ";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn too_many_restarts() {
     let rule = Rule::RemovePodsHavingTooManyRestarts;
     let scope = |namespaces, pods| Scope { namespaces, pods };
@@ -194,6 +195,7 @@ const AGEING: &str = "
 ";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn pod_life_time() {
     let rule = Rule::PodLifeTime;
     let week = PodLifeTime {

@@ -547,7 +547,7 @@ fn the_page_of_a_node() {
     cpu     ▃▄▆▇█  min 2.52   now 6.3    max 6.3    smoothed 5.11   requests 500m  of 8
     memory  █████  min 3.4Gi  now 3.4Gi  max 3.4Gi  smoothed 3.4Gi  requests 1Gi   of 32Gi
 
-    Strategies  those that balance nodes; before → after the moves of this cycle
+    Strategies  balancing strategies; before → after the moves of this cycle
     LowNodeUtilization  hot: cpu 64% is above the target 50%
       cpu  ███████┊████│██            64%  ┊ threshold 30%  │ target 50%  over by 1.11
 

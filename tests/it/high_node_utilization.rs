@@ -279,7 +279,7 @@ mod cluster_autoscaler {
     fn a_node_that_it_is_about_to_remove_is_emptied_first_and_receives_no_pods() {
         let candidate = |name: &str| {
             with_node(three(), name, |n| {
-                n.taints.push(soft("DeletionCandidateOfClusterAutoscaler"))
+                n.taints.push(soft("DeletionCandidateOfClusterAutoscaler"));
             })
         };
         let plan = candidate("n2").plan_by(packing(BY_USAGE));

@@ -17,6 +17,7 @@ use evenkeel::values::Ratio;
 use jiff::SignedDuration;
 
 /// Returns one refusal of each kind.
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 pub(crate) fn refusals() -> Vec<Refusal> {
     let minutes = SignedDuration::from_mins;
     let of_n5 = |basis| Refusal::WouldBeHot {
@@ -220,6 +221,7 @@ fn is_listed_idle(idle: &Idle) {
 }
 
 /// Returns one reason of each kind for not selecting a pod.
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn not_selected() -> Vec<NotSelected> {
     let (hours, late) = (SignedDuration::from_hours, Box::new(Refusal::NodeLimit(5)));
     vec![
@@ -536,6 +538,7 @@ const fn is_listed_ending(ending: Ending) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn document() -> String {
     let mut doc = String::from(
         "# Reasons\n\nEvery code that a plan, a log line, a metric or a policy check may show. \

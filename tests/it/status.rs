@@ -126,6 +126,7 @@ fn keep_sample(name: &str, page: &str) {
 // ---- headline ----
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn the_headline_describes_the_cluster() {
     let headline = |text: &str, policy: &str, outcome: Option<&Outcome>| {
         let mut status = PublishedStatus::new(parse(policy));
@@ -514,6 +515,7 @@ fn the_page_keeps_the_last_120_cycles() {
 const EVIL: &str = "<script>alert(1)</script>\"'&\u{202e}\u{0}\u{200f}";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn no_name_and_no_message_becomes_markup() {
     let text = "node <script>n1\n web*7 cpu=100m uses=1 labels=a:<script>alert(1)</script>\nnode \
         n2\nnode n3\nbudget web allows=2";

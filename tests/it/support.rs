@@ -240,6 +240,7 @@ impl Cluster {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of examples or of fields")]
 fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     let namespace = words.get("namespace").unwrap_or("default").to_owned();
     let name = format!("{app}-{number}");

@@ -75,7 +75,7 @@ impl ExplanationText<'_> {
         if views.is_empty() {
             return Ok(());
         }
-        let note = "those that balance nodes; before → after the moves of this cycle";
+        let note = "balancing strategies; before → after the moves of this cycle";
         self.screen.title(f, "Strategies", note)?;
         for view in views {
             self.view(f, view)?;

@@ -127,8 +127,8 @@ impl<'r> ResourceSection<'r> {
             colours: &self.colours,
         });
         let note = match kind {
-            ShareKind::Requests => "what the scheduler sees",
-            ShareKind::Usage => "what the scheduler does not see",
+            ShareKind::Requests => "visible to the scheduler",
+            ShareKind::Usage => "not visible to the scheduler",
         };
         let legend = html! { span.key { (note) } };
         self.figure(run, &format!("{} over time", kind.words()), &legend, &chart)
