@@ -604,8 +604,8 @@ fn conflicting_fields_are_reported() {
       |                                              ^
     ");
     assert_snapshot!(refused("workloads: []\nmetrics: \
-        {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @"
-    s.yaml:6:42: metrics.gaps[0].until: it must be later than from
+        {gaps: [{nodes: [n9], from: 2m, until: 1m}]}"), @r"
+    s.yaml:6:42: metrics.gaps[0].until: must be later than from
       | metrics: {gaps: [{nodes: [n9], from: 2m, until: 1m}]}
       |                                          ^
     ");
