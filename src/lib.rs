@@ -79,23 +79,23 @@
 //! file, environment, clock or randomness, and takes the time as an argument.
 
 // ── core ───────────────────────────────────────────────────────────────────────────────────────
-/// Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
+// Amounts, ratios, quantities and selectors: the values that Kubernetes objects are written in.
 pub mod values;
-/// The policy: its fields and defaults, the file formats it is read from, the format it is written
-/// in.
+// The policy: its fields and defaults, the file formats it is read from, the format it is written
+// in.
 pub mod policy;
-/// Snapshot, usage, ledger and plan: the data that decisions are made from, and their result.
+// Snapshot, usage, ledger and plan: the data that decisions are made from, and their result.
 pub mod model;
-/// Strategies propose moves, gates admit or refuse them, the scheduler forecasts where they land.
+// Strategies propose moves, gates admit or refuse them, the scheduler forecasts where they land.
 pub mod decide;
-/// A cluster in memory, driven by the same engine and scheduler.
+// A cluster in memory, driven by the same engine and scheduler.
 pub mod simulate;
-/// HTML, tables and bars that several outputs share.
+// HTML, tables and bars that several outputs share.
 pub mod render;
 // ── edges ──────────────────────────────────────────────────────────────────────────────────────
-/// The API server and the usage sources: watches, evictions, the Lease, the stored ledger.
+// The API server and the usage sources: watches, evictions, the Lease, the stored ledger.
 pub mod cluster;
-/// The loop that observes, decides and acts, and its telemetry.
+// The loop that observes, decides and acts, and its telemetry.
 pub mod daemon;
-/// The commands.
+// The commands.
 pub mod cli;

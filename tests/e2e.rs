@@ -7,6 +7,7 @@
     reason = "nothing here is used from outside, and a test fails by panicking"
 )]
 
+#[expect(dead_code, reason = "the other test target uses the rest")]
 mod shared;
 
 /// One file per question about the program.

@@ -92,7 +92,7 @@ fn below_act_below_cycle(cycles: &str) -> usize {
             0 => phase = "",
             2 => phase = line.trim_start(),
             4 if line.trim_start().starts_with("evict ") => {
-                found += usize::from(phase.starts_with("act "))
+                found += usize::from(phase.starts_with("act "));
             }
             _ => {}
         }

@@ -610,11 +610,11 @@ fn conflicting_fields_are_reported() {
       |                                          ^
     ");
     assert_snapshot!(refused("workloads: []\npolicy: \
-        {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @"
+        {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}"), @r"
     s.yaml:6:1: policy.strategies: missing, expected a list with at least one strategy, such as lowNodeUtilization
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       | ^
-    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, evictable, profiles, dryRun, nodeSelector, usage, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
+    s.yaml:6:55: policy.strategy: unknown field (did you mean `strategies`?); allowed here: apiVersion, kind, interval, basis, dryRun, nodeSelector, usage, evictable, profiles, gracePeriod, limits, cooldown, safety, forecast, steering, rightsizing, strategies
       | policy: {apiVersion: evenkeel/v1alpha1, kind: Policy, strategy: []}
       |                                                       ^
     ");

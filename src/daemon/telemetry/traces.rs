@@ -106,7 +106,7 @@ impl Traces {
             .with_filter(filter)
     }
 
-    /// Sends the remaining spans, for at most [`SHUTDOWN_TIMEOUT`]. This call blocks, and the
+    /// Sends the remaining spans, for at most `SHUTDOWN_TIMEOUT`. This call blocks, and the
     /// runtime must still run.
     pub fn stop(&self) {
         self.shutdown.cancel();
