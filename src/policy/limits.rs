@@ -145,7 +145,7 @@ pub(super) fn forecast() -> Section<ForecastPolicy> {
     })
     .field(
         "tolerance",
-        "The accepted probability that the replacement lands where nothing is gained: back on its \
+        "The accepted probability that the replacement lands without any gain: back on its \
             node, or on a node \
          that would be hot. With 0%, every node that the scheduler may choose must be an \
          improvement.",

@@ -93,7 +93,7 @@ pub(super) const HELP: &str = "One PromQL query each for all nodes or all pods. 
      match:\n\
      \u{20} podCpu: 'max by (cluster, node, instance, namespace, pod) (quantile_over_time(0.95, \
      rate(pod_cpu_usage_seconds_total[5m])[1h:1m]))'\n\
-     Queries can also count what pods would use in addition to what they get, by the pressure \
+     Queries can also count the usage that pods would add to what they get, by the pressure \
      (PSI) that cAdvisor \
      reports. For pods and for nodes:\n\
      \u{20} nodeCpu: 'max by (cluster, node, instance) \
