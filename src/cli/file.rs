@@ -173,11 +173,6 @@ impl ClusterFile {
     }
 }
 
-/// `1 node`, `2 nodes`.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// All documents of a file, added while they are read.
 #[derive(Default)]
 struct Documents(ClusterFile);

@@ -10,8 +10,9 @@ use maud::{Markup, html};
 
 use crate::policy::Basis;
 use crate::render::html::{HtmlPage, content_security_policy};
-use crate::render::words::{counted, span};
+use crate::render::words::span;
 use crate::simulate::trace::Trace;
+use crate::values::text::count as counted;
 
 use self::axes::TimeAxis;
 use self::resource::ResourceSection;

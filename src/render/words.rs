@@ -64,15 +64,6 @@ fn domain(name: &str) -> Option<&str> {
     name.split_once('.').map(|(_, domain)| domain)
 }
 
-/// Formats a count with its noun: `1 node`, `2 nodes`.
-pub fn counted(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::cli::show::nodes::{Ticks, draw, figures};
 use crate::cli::show::{Ink, padded};
 use crate::decide::explain::{
     NodeExplanation, PodLine, ResourceStatus, StrategyView, WorkloadExplanation, foremost,
 };
-use crate::model::plan::{PodVerdict, Steer, SteerValue};
+use crate::model::plan::{PodVerdict, Steer, SteerValue, TargetBand};
+use crate::render::bar::Bar;
 use crate::render::table::Table;
 use crate::values::Amount;
 use crate::values::text::count;
@@ -184,24 +184,19 @@ fn pod_row(pod: &PodLine, with_node: bool) -> Vec<String> {
 
 /// `cpu  ██████┊███│░░  89% →  55%  ┊ threshold 30%  │ target 60%  over by 2.3`.
 fn standing_row(resource: &str, standing: &ResourceStatus) -> Vec<String> {
-    let ticks = Ticks {
+    let band = TargetBand {
         low: standing.low,
         high: standing.high,
     };
-    let before = standing.ratio.unwrap_or_default();
-    let after = standing.after.unwrap_or_default();
+    let bar = Bar::change(standing.ratio, standing.after, band);
     let over = standing.over.map(|over| amount(resource, over));
     vec![
         resource.to_owned(),
-        draw(before, after, ticks, BAR),
-        figures(standing.ratio, standing.after)
-            .trim_end()
-            .to_owned(),
-        ticks
-            .low
+        bar.text(BAR),
+        bar.figures().trim_end().to_owned(),
+        band.low
             .map_or(String::new(), |low| format!("┊ threshold {low}")),
-        ticks
-            .high
+        band.high
             .map_or(String::new(), |high| format!("│ target {high}")),
         over.map_or(String::new(), |over| format!("over by {over}")),
     ]

@@ -8,8 +8,9 @@ use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 
 use crate::render::scale::{Scale, count, number, time_ticks};
-use crate::render::words::{counted, percent, short, span};
+use crate::render::words::{percent, short, span};
 use crate::simulate::trace::{Event, Trace, TraceBand};
+use crate::values::text::count as counted;
 
 /// The width of the inner picture, in its own units.
 pub(super) const WIDTH: f64 = 1000.0;

@@ -4,9 +4,10 @@ use maud::{Markup, html};
 
 use crate::render::bar::{Bar, ReferenceMark, Zone, place};
 use crate::render::scale::{count, number, share_ticks};
-use crate::render::words::{counted, node_labels, percent};
+use crate::render::words::{node_labels, percent};
 use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
+use crate::values::text::count as counted;
 
 use super::axes::{ShareAxis, WIDTH, chart, inner};
 use super::series::{RatioSeries, ShareKind, first, last, zone};

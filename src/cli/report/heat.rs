@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use crate::render::scale::{Scale, count, number};
-use crate::render::words::{counted, node_labels, percent};
+use crate::render::words::{node_labels, percent};
 use crate::simulate::trace::{NodeTrace, Trace, TraceBand};
 use crate::values::Ratio;
+use crate::values::text::count as counted;
 
 use super::axes::{TimeAxis, chart};
 use super::lines::tooltip;

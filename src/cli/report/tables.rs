@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 use maud::{Markup, html};
 
-use crate::render::words::{counted, span};
+use crate::render::words::span;
 use crate::simulate::trace::{Event, Eviction, Trace};
+use crate::values::text::count as counted;
 
 use super::marks::{helped, landed_as_forecast};
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::model::plan::{Class, NodePicture};
+use crate::model::plan::{Class, NodePicture, TargetBand};
+use crate::render::bar::{Bar, FIGURES_WIDTH};
 use crate::render::table::display_width;
-use crate::values::Ratio;
 use crate::values::text::list;
 
 use super::{Ink, PlanText, Screen, shown};
@@ -15,8 +15,6 @@ const END: usize = 20;
 const MOST_NAMES: usize = 8;
 const SHORTEST_BAR: usize = 6;
 const LONGEST_BAR: usize = 30;
-/// The width of `figures`: ` 95% →  58%` and a space in front.
-pub(in crate::cli) const FIGURES: usize = 12;
 
 struct NodeRow<'p> {
     before: &'p NodePicture,
@@ -100,7 +98,7 @@ impl PlanText<'_> {
             .max()
             .unwrap_or(0);
         let each = self.screen.width.saturating_sub(name + class + 2) / resources.max(1);
-        let bar = each.saturating_sub(FIGURES + 2).min(LONGEST_BAR);
+        let bar = each.saturating_sub(FIGURES_WIDTH + 2).min(LONGEST_BAR);
         NodeWidths {
             name,
             class,
@@ -144,23 +142,23 @@ impl PlanText<'_> {
 
     /// `cpu  ┊ 30%  │ 60%`, as wide as the cells below.
     fn column_head(&self, resource: &str, bar: usize) -> String {
-        let ticks = if bar > 0 {
-            self.ticks(resource)
+        let band = if bar > 0 {
+            self.band(resource)
         } else {
-            Ticks::default()
+            TargetBand::default()
         };
         let parts = [
             Some(resource.to_owned()),
-            ticks.low.map(|ratio| format!("┊ {ratio}")),
-            ticks.high.map(|ratio| format!("│ {ratio}")),
+            band.low.map(|ratio| format!("┊ {ratio}")),
+            band.high.map(|ratio| format!("│ {ratio}")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        format!("{:w$}", parts.join("  "), w = bar + FIGURES)
+        format!("{:w$}", parts.join("  "), w = bar + FIGURES_WIDTH)
     }
 
-    fn ticks(&self, resource: &str) -> Ticks {
+    fn band(&self, resource: &str) -> TargetBand {
         let bounds = self.bounds();
-        Ticks {
+        TargetBand {
             low: bounds.and_then(|pool| pool.threshold(resource)),
             high: bounds.and_then(|pool| pool.target(resource)),
         }
@@ -169,12 +167,12 @@ impl PlanText<'_> {
     fn cell(&self, row: &NodeRow<'_>, resource: &str, bar: usize) -> String {
         let before = row.before.ratios.get(resource).copied().flatten();
         let after = row.after.ratios.get(resource).copied().flatten();
-        let figures = figures(before, after);
+        let change = Bar::change(before, after, self.band(resource));
+        let figures = change.figures();
         if bar == 0 {
             return figures;
         }
-        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let drawn = draw(before, after, self.ticks(resource), bar);
+        let drawn = change.text(bar);
         format!("{} {figures}", self.screen.paint_class(row.class, &drawn))
     }
 
@@ -265,53 +263,4 @@ const fn is_excluded(class: &Class) -> bool {
         | Class::NotReady
         | Class::NotSelected => true,
     }
-}
-
-/// `83% →  58%`, or one figure if both are equal.
-pub(in crate::cli) fn figures(before: Option<Ratio>, after: Option<Ratio>) -> String {
-    let [before, after] =
-        [before, after].map(|ratio| ratio.map_or("?".to_owned(), |ratio| ratio.to_string()));
-    let after = if after == before {
-        String::new()
-    } else {
-        format!(" → {after:>4}")
-    };
-    format!("{before:>4}{after:7}")
-}
-
-/// The bounds that a bar marks.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::cli) struct Ticks {
-    pub(in crate::cli) low: Option<Ratio>,
-    pub(in crate::cli) high: Option<Ratio>,
-}
-
-/// A bar that is full at 100 %: the share that stays, the share that leaves or arrives, and the
-/// bounds.
-pub(in crate::cli) fn draw(before: Ratio, after: Ratio, ticks: Ticks, width: usize) -> String {
-    let (before, after) = (cells(before, width), cells(after, width));
-    let changed = if after < before { '░' } else { '▒' };
-    let last = width.saturating_sub(1);
-    let low = ticks.low.map(|ratio| cells(ratio, width).min(last));
-    let high = ticks.high.map(|ratio| cells(ratio, width).min(last));
-    (0..width)
-        .map(|i| match i {
-            i if Some(i) == high => '│',
-            i if Some(i) == low => '┊',
-            i if i < before.min(after) => '█',
-            i if i < before.max(after) => changed,
-            _ => ' ',
-        })
-        .collect()
-}
-
-/// The number of cells of a bar that a ratio fills.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a bar is some tens of cells wide, and casts saturate"
-)]
-fn cells(ratio: Ratio, width: usize) -> usize {
-    ((ratio.get() * width as f64).round() as usize).min(width)
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::cli::file::counted;
 use crate::cli::show::{Ink, Screen, columns};
 use crate::model::plan::{Balance, short};
 use crate::simulate::trace::{Eviction, Trace};
 use crate::values::Ratio;
+use crate::values::text::count;
 
 mod nodes;
 
@@ -265,10 +265,9 @@ fn time_to_balance(trace: &Trace) -> String {
 /// Returns the run in one sentence.
 fn sentence(trace: &Trace) -> String {
     let summary = &trace.summary;
-    let evictions = counted(
+    let evictions = count(
         usize::try_from(summary.evictions).unwrap_or(usize::MAX),
         "eviction",
-        "evictions",
     );
     let helped = match (summary.evictions, summary.helped) {
         (0, _) => String::new(),

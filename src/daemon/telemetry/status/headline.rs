@@ -5,7 +5,8 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
-use crate::render::words::{counted, span};
+use crate::render::words::span;
+use crate::values::text::count as counted;
 
 use super::super::Health;
 use super::BoardState;

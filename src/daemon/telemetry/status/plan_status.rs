@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use crate::model::plan::{Class, Kept, NodePicture, Outcome, Plan, Verdict};
-use crate::render::words::counted;
 use crate::values::Ratio;
+use crate::values::text::count as counted;
 
 use super::facts::{
     BalanceChange, ClassCount, CycleSummary, MoveStatus, NodeStatus, PlanStatus, RefusalGroup,

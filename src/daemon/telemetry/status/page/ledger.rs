@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::render::words::{counted, span};
+use crate::render::words::span;
+use crate::values::text::count;
 
 use super::super::StatusView;
 use super::super::facts::{LedgerEviction, LedgerStatus, RestingWorkload, Truncated};
@@ -22,9 +23,9 @@ pub(super) fn section(view: &StatusView<'_>, ledger: &LedgerStatus) -> Markup {
                 p { "No recent evictions, and no workload in cooldown." }
             } @else {
                 p.facts {
-                    (counted(entries.total(), "recent eviction"))
-                    ", waiting for " (counted(ledger.open, "replacement")) ", "
-                    (counted(resting.total(), "workload"))
+                    (count(entries.total(), "recent eviction"))
+                    ", waiting for " (count(ledger.open, "replacement")) ", "
+                    (count(resting.total(), "workload"))
                     " in cooldown because moves did not help."
                 }
                 (folding(&entries.items, OPEN, "ledger", "older evictions", |entries, id| {

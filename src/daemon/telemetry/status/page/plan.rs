@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::model::plan::SteerValue;
-use crate::render::words::counted;
+use crate::values::text::count;
 
 use super::super::StatusView;
 use super::super::facts::{MoveStatus, PlanStatus, RefusalGroup, Truncated};
@@ -22,7 +22,7 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             p.facts {
                 "Decided " (ago(view, plan.at)) ", took " (plan.took_ms) " ms"
                 @if plan.moves.total() > 0 {
-                    ": " (counted(plan.moves.total(), "move"))
+                    ": " (count(plan.moves.total(), "move"))
                     @if plan.dry_run {
                         ", none made because this is a dry run"
                     } @else {
@@ -101,7 +101,7 @@ fn notes(plan: &PlanStatus) -> Markup {
             }
         }
         @if skipped.total() > 0 {
-            @let summary = html! { (counted(skipped.total(), "object")) " could not be read" };
+            @let summary = html! { (count(skipped.total(), "object")) " could not be read" };
             (fold("plan", "skipped", &summary, &html! {
                 ul { @for object in &skipped.items { li { (object) } } }
                 (left_out(skipped.more, "objects"))
