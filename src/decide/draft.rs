@@ -1,11 +1,11 @@
 //! The world as the input of a decision, and the draft of a plan: the world plus the decisions so
 //! far.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::model::plan::{Note, Refusal, Verdict};
+use crate::model::plan::{Note, Reason, Refusal, Verdict};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::model::usage::Measure;
@@ -18,7 +18,7 @@ mod finish;
 pub mod index;
 mod world;
 
-pub use world::{Candidate, DestinationLimits, HotSince, Landing, World};
+pub use world::{Candidate, DestinationLimits, HotSince, Landing, Prospect, World};
 
 /// The world plus the decisions so far. Loads are those after the moves.
 #[derive(Debug)]
@@ -33,6 +33,8 @@ pub struct Draft<'w> {
     places: Vec<Option<NodeId>>,
     index: Rc<OnceCell<Index<'w>>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
+    /// The requests of moved pods on the nodes that they leave, which they hold until they end.
+    lingering: BTreeMap<NodeId, (PerResource<Amount>, Presumed)>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
     /// The same draft, except that replacements with several possible nodes have not landed
@@ -41,7 +43,12 @@ pub struct Draft<'w> {
     kept: BTreeMap<(usize, PodId), Refusal>,
     verdicts: Vec<Verdict>,
     notes: Vec<Note>,
+    /// The last forecast for each candidate, with the number of moves before it.
+    remembered: RefCell<BTreeMap<(usize, PodId), RememberedForecast>>,
 }
+
+/// A forecast, and the number of accepted moves that it knew of.
+type RememberedForecast = (usize, Result<Prospect, Refusal>);
 
 impl<'w> Draft<'w> {
     /// Creates a draft without decisions.
@@ -76,12 +83,14 @@ impl<'w> Draft<'w> {
                 .collect(),
             index: Rc::default(),
             landed: BTreeMap::new(),
+            lingering: BTreeMap::new(),
             moves: BTreeMap::new(),
             accepted: Vec::new(),
             open: None,
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
+            remembered: RefCell::default(),
             world,
         }
     }
@@ -99,12 +108,14 @@ impl<'w> Draft<'w> {
             places: self.places.clone(),
             index: Rc::clone(&self.index),
             landed: self.landed.clone(),
+            lingering: self.lingering.clone(),
             moves: self.moves.clone(),
             accepted: self.accepted.clone(),
             open: self.open.as_ref().map(|open| Box::new(open.trial())),
             kept: BTreeMap::new(),
             verdicts: Vec::new(),
             notes: Vec::new(),
+            remembered: RefCell::default(),
         }
     }
 
@@ -302,6 +313,7 @@ impl<'w> Draft<'w> {
         let counted = !snapshot.pod(pod).finished();
         if let Some(from) = snapshot.pod(pod).node.filter(|_| counted) {
             self.shift(from, pod, |m| m.minus(used), Amount::minus);
+            self.linger(from, pod);
             self.places[pod.0] = None;
         }
         if let Some(to) = landing.on.filter(|_| counted) {
@@ -311,6 +323,28 @@ impl<'w> Draft<'w> {
         }
         self.moves.insert(pod, self.accepted.len());
         self.accepted.push((candidate, landing));
+    }
+
+    /// Remembers the requests of a moved pod on the node that it leaves.
+    fn linger(&mut self, from: NodeId, pod: PodId) {
+        let snapshot = self.world.snapshot;
+        let none = || {
+            let requests = PerResource::all(snapshot.resources.count(), Amount::ZERO);
+            (requests, Presumed::default())
+        };
+        let (requests, presumed) = self.lingering.entry(from).or_insert_with(none);
+        let pod = snapshot.pod(pod);
+        for r in snapshot.resources.ids() {
+            requests[r] = requests[r].plus(pod.requests[r]);
+        }
+        presumed.cpu = presumed.cpu.plus(pod.presumed.cpu);
+        presumed.memory = presumed.memory.plus(pod.presumed.memory);
+    }
+
+    /// Returns the requests that the moved pods of a node hold until they end: by resource, and as
+    /// the scheduler counts them for scores. `None` if no pod of the node moves.
+    pub fn lingering(&self, node: NodeId) -> Option<&(PerResource<Amount>, Presumed)> {
+        self.lingering.get(&node)
     }
 
     /// Records that the scheduler put a pending pod on a node.
@@ -346,6 +380,38 @@ impl<'w> Draft<'w> {
                 table[node.0][r] = by(table[node.0][r], request);
             }
         }
+    }
+
+    /// Returns the forecast for a candidate. It is made anew only after the draft has accepted
+    /// another move.
+    pub fn remembered(
+        &self,
+        candidate: &Candidate,
+        forecast: impl FnOnce() -> Result<Prospect, Refusal>,
+    ) -> Result<Prospect, Refusal> {
+        // Only these candidates are asked about more than once, always for the same reason.
+        if !matches!(candidate.reason, Reason::HotNode { .. }) {
+            return forecast();
+        }
+        let (key, moves) = ((candidate.strategy, candidate.pod), self.accepted.len());
+        let known = self.remembered.borrow().get(&key).cloned();
+        match known {
+            Some((at, answer)) if at == moves => answer,
+            _ => {
+                let answer = forecast();
+                let entry = (moves, answer.clone());
+                self.remembered.borrow_mut().insert(key, entry);
+                answer
+            }
+        }
+    }
+
+    /// Returns where the replacement of a candidate is expected, and the probability that the move
+    /// helps, as far as a forecast is remembered.
+    pub fn forecast_of(&self, strategy: usize, pod: PodId) -> Option<(Landing, Ratio)> {
+        let remembered = self.remembered.borrow();
+        let prospect = remembered.get(&(strategy, pod))?.1.as_ref().ok()?;
+        Some((prospect.landing.clone(), prospect.success))
     }
 
     /// Records the refusal of a candidate.

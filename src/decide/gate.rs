@@ -3,7 +3,7 @@
 //! Properties of the pod are checked first, limits of the moment last. So a refusal names the
 //! reason that lasts longest, and only pods that could be evicted use up a limit.
 
-use crate::decide::draft::{Candidate, Draft, Landing};
+use crate::decide::draft::{Candidate, Draft, Landing, Prospect};
 use crate::decide::scheduler::Forecast;
 use crate::model::plan::{PlacementCause, Refusal};
 use crate::model::snapshot::{NodeId, PodId};
@@ -91,11 +91,28 @@ pub fn disruption(pod: PodId, strategy: usize, draft: &Draft<'_>) -> Result<(), 
 
 /// Asks [`Gate::Landing`] only, for strategies that move several pods together or none of them.
 pub fn landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+    prospect(candidate, draft).map(|prospect| prospect.landing)
+}
+
+/// Like [`landing`], with the probability that the move helps. The draft remembers the answer until
+/// it accepts another move.
+pub fn prospect(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
     if draft.world.policy.exact {
-        exact_landing::find(candidate, draft)
-    } else {
-        landing::find(candidate, draft)
+        let landing = exact_landing::find(candidate, draft)?;
+        return Ok(Prospect {
+            landing,
+            success: Ratio::ONE,
+        });
     }
+    draft.remembered(candidate, || landing::find(candidate, draft))
+}
+
+/// Asks every gate before [`Gate::Landing`], none of which needs a forecast.
+pub fn admit_before_landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
+    for gate in [Gate::Evictable, Gate::Disruption, Gate::Cooldown] {
+        gate.ask(candidate, draft)?;
+    }
+    Ok(())
 }
 
 /// Whether a node stays below the policy's usage targets once the pod has landed there. Unknown

@@ -25,7 +25,7 @@ use entry::may_be_newer;
 pub const MOST_ENTRIES: usize = 1500;
 const MOST_STREAKS: usize = 1500;
 /// A forecast of more nodes than this is too vague to store.
-const MOST_FORESEEN: usize = 16;
+const MOST_FORESEEN: usize = 32;
 /// The most bytes of node names that all stored forecasts may have, like
 /// [`MOST_ENTRIES`].
 pub const MOST_FORESEEN_BYTES: usize = 128 * 1024;
@@ -56,7 +56,20 @@ struct Streak {
     until: Timestamp,
     /// The time of the last decision. Pods evicted together count as one attempt.
     attempt: Timestamp,
+    /// The number of these moves that do not make the rest longer, because the forecast had named
+    /// the bad landing as possible.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    foreseen: u32,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// The number of bad landings in a row that do not make the rest longer although the forecast named
+/// them. More of them mean that the probabilities are wrong.
+const MOST_UNLUCKY: u32 = 3;
 
 /// The reason why a pod rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,7 +246,13 @@ impl Ledger {
         (until > now).then(|| Rest::Replacement(until.duration_since(now)))
     }
 
-    fn remember(&mut self, entry: &Entry, ending: Ending, cooldown: &Cooldown, now: Timestamp) {
+    fn remember(
+        &mut self,
+        entry: &Entry,
+        (ending, landed): (Ending, Option<Landed>),
+        cooldown: &Cooldown,
+        now: Timestamp,
+    ) {
         if matches!(ending, Ending::Helped | Ending::Renewed) {
             self.streaks.remove(&entry.workload);
         }
@@ -242,8 +261,12 @@ impl Ledger {
             return;
         }
         let moves = streak.map_or(0, |s| s.moves).saturating_add(1);
+        let foreseen = streak.map_or(0, |s| s.foreseen);
+        // With one foreseen node the forecast was certain of a good landing, and wrong.
+        let unlucky = landed == Some(Landed::AsForeseen) && entry.foreseen.len() > 1;
+        let foreseen = (foreseen + u32::from(unlucky)).min(MOST_UNLUCKY);
         let until = now
-            .saturating_add(rest_after(moves, cooldown))
+            .saturating_add(rest_after(moves.saturating_sub(foreseen), cooldown))
             .unwrap_or(Timestamp::MAX);
         self.streaks.insert(
             entry.workload.clone(),
@@ -251,6 +274,7 @@ impl Ledger {
                 moves,
                 until,
                 attempt: entry.at,
+                foreseen,
             },
         );
     }
@@ -281,7 +305,8 @@ impl Ledger {
     }
 }
 
-/// Returns the rest after this many consecutive ineffective moves: each doubles it, up to the cap.
+/// Returns the rest after this many consecutive ineffective moves: each but the first doubles it, up
+/// to the cap.
 fn rest_after(moves: u32, cooldown: &Cooldown) -> SignedDuration {
     let doublings = moves.saturating_sub(1).min(30);
     cooldown

@@ -44,8 +44,26 @@ pub struct Safety {
 /// How certain it must be that a move helps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ForecastPolicy {
-    /// The accepted probability that the replacement lands where the move gains nothing.
-    pub tolerance: Ratio,
+    /// The accepted probability that the replacement lands where the move gains nothing; `None` for
+    /// the default of each strategy.
+    pub tolerance: Option<Ratio>,
+}
+
+impl ForecastPolicy {
+    /// The probability that LowNodeUtilization accepts by default. It moves the most promising pod
+    /// of all hot nodes first, so that few moves come close to this limit.
+    const OF_WEIGHED_MOVES: Ratio = Ratio::THREE_QUARTERS;
+
+    /// Returns the accepted probability of a useless move. `weighed` is true for a strategy that
+    /// weighs what a move gains, and so can compare it with what a bad landing costs.
+    pub fn accepted(&self, weighed: bool) -> Ratio {
+        let default = if weighed {
+            Self::OF_WEIGHED_MOVES
+        } else {
+            Ratio::ZERO
+        };
+        self.tolerance.unwrap_or(default)
+    }
 }
 
 /// Declares `limits`.
@@ -101,7 +119,8 @@ pub(super) fn cooldown() -> Section<Cooldown> {
         "rest",
         "How long a pod that replaces an evicted pod is left alone. A workload is left alone for \
             the same time after \
-         a move that did not help; each further useless move in a row doubles it.",
+         a move that did not help; each further useless move in a row doubles it. The first three \
+         bad landings that the forecast named as possible do not.",
         duration(ONE_SECOND),
         |c| &mut c.rest,
     )
@@ -141,15 +160,18 @@ pub(super) fn safety() -> Section<Safety> {
 /// Declares `forecast`.
 pub(super) fn forecast() -> Section<ForecastPolicy> {
     Section::new(ForecastPolicy {
-        tolerance: Ratio::ZERO,
+        tolerance: None,
     })
     .field(
         "tolerance",
         "The accepted probability that the replacement lands without any gain: back on its \
             node, or on a node \
          that would be hot. With 0%, every node that the scheduler may choose must be an \
-         improvement.",
-        percent(),
+         improvement. By default it is 75% for LowNodeUtilization, which moves the most promising \
+         pod first and never one that would add more usage above the targets than it removes, and \
+         0% for the other strategies.",
+        percent().optional(),
         |f| &mut f.tolerance,
     )
+    .off("30%")
 }

@@ -63,8 +63,9 @@ pub struct LowNodeUtilization {
     pub pools: Vec<Pool>,
     /// Thresholds are distances from the mean of the pool instead of shares.
     pub deviation: bool,
-    /// Act only when more nodes than this are below their threshold.
-    pub number_of_nodes: u32,
+    /// Act only when more nodes than this are below every threshold. With `None`, act whenever the
+    /// forecast finds a place for a pod.
+    pub number_of_nodes: Option<u32>,
     /// How long a node must be above a target before it is hot. Requests do not fluctuate, so they
     /// do not wait.
     pub sustained_for: SignedDuration,

@@ -50,7 +50,7 @@ fn high() -> HighNodeUtilization {
         basis: Basis::Requests,
         thresholds: shares(&[("cpu", 20.0)]),
         ceilings: HighNodeUtilization::default_ceilings(),
-        number_of_nodes: 0,
+        number_of_nodes: Some(0),
         only_thresholding_resources: false,
         evictable_namespaces: Names::ALL,
     }

@@ -243,10 +243,16 @@ fn not_selected() -> Vec<NotSelected> {
         },
         NotSelected::RelievesNothing(vec!["memory".to_owned()]),
         NotSelected::TooLight {
+            relief: Ratio::percent(0.2).unwrap(),
+            least: Ratio::percent(0.5).unwrap(),
+        },
+        NotSelected::OutOfReach {
             resource: "cpu".to_owned(),
             relief: Ratio::percent(3.0).unwrap(),
             least: Ratio::QUARTER,
         },
+        NotSelected::LeftForLater,
+        NotSelected::NotReached,
         NotSelected::GoesWithNode,
         NotSelected::RequestsNothing,
         NotSelected::Filled,
@@ -307,6 +313,9 @@ fn is_listed_not_selected(why: &NotSelected) {
         | NotSelected::Enough { .. } => {}
         NotSelected::RelievesNothing(_)
         | NotSelected::TooLight { .. }
+        | NotSelected::OutOfReach { .. }
+        | NotSelected::LeftForLater
+        | NotSelected::NotReached
         | NotSelected::GoesWithNode => {}
         NotSelected::RequestsNothing
         | NotSelected::Filled

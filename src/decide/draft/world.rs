@@ -71,6 +71,25 @@ pub struct DestinationLimits {
     pub cool: Rc<[(ResourceId, Ratio)]>,
 }
 
+/// The forecast of a move that the landing gate admits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prospect {
+    /// Where the replacement is expected.
+    pub landing: Landing,
+    /// The probability that the move helps.
+    pub success: Ratio,
+}
+
+impl Prospect {
+    /// Creates the forecast of a move whose landing does not matter.
+    pub fn certain() -> Self {
+        Prospect {
+            landing: Landing::default(),
+            success: Ratio::ONE,
+        }
+    }
+}
+
 /// The nodes where the forecast expects a replacement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landing {

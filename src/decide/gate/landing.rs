@@ -1,54 +1,117 @@
-//! The landing gate: predicts where the replacement will land, and refuses moves that gain nothing.
+//! The landing gate: predicts where the replacement will land, and refuses moves that gain too
+//! little.
 //!
 //! kube-scheduler places pods by requests, taints, affinity and spread, not by usage. The forecast
-//! therefore follows those rules. Every node that may win then has to be an improvement: not the
-//! pod's own node, not hot by usage, and allowed by the strategy. The policy sets the accepted
-//! probability of a bad landing, which is zero by default.
+//! therefore follows those rules and gives each node that may win a probability. A landing is bad on
+//! the pod's own node, on a node that is hot by usage, and where the strategy does not want the pod.
+//! The policy limits the probability of a bad landing. A move away from a hot node must also lower
+//! the expected usage above the targets, summed over the nodes. A node that the policy's selector
+//! excludes is never accepted, however unlikely it is.
 
 use std::collections::BTreeMap;
 
-use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing};
-use crate::decide::scheduler::{self, Forecast, Scored};
+use crate::decide::draft::{Candidate, DestinationLimits, Draft, Landing, Prospect};
+use crate::decide::scheduler::{self, Forecast, Scored, Winner};
 use crate::model::plan::{PlacementCause, Refusal};
 use crate::model::snapshot::NodeId;
 use crate::model::usage::Unmeasured;
 use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
 use crate::values::{Amount, Ratio, ResourceId};
 
-/// The expected landing of the candidate's replacement, or why the move would gain nothing.
-pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Landing, Refusal> {
+/// The expected landing of the candidate's replacement, or why the move would gain too little.
+pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect, Refusal> {
     // A finished pod has no replacement that must land somewhere.
     let finished = draft.world.snapshot.pod(candidate.pod).finished();
     if candidate.room.is_none() && (finished || !rules(candidate, draft).node_fit) {
-        return Ok(Landing::default());
+        return Ok(Prospect::certain());
     }
     let forecast = scheduler::forecast(draft, candidate.pod);
     require_other_node(candidate, draft, &forecast)?;
+    let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
-    outcome.add(candidate, draft, &forecast, None);
+    outcome.add(candidate, draft, &forecast, &relief, None);
     let mut forecasts = 1.0;
     if let Some(open) = draft.open() {
         let forecast = scheduler::forecast(open, candidate.pod);
-        outcome.add(candidate, open, &forecast, Some(&draft.tied_landings()));
+        let tied = draft.tied_landings();
+        outcome.add(candidate, open, &forecast, &relief, Some(&tied));
         forecasts = 2.0;
     }
-    let tolerance = draft.world.policy.forecast.tolerance.get();
-    match outcome.likeliest_refusal {
-        Some(why) if outcome.bad / forecasts > tolerance => Err(why),
-        Some(_) | None => Ok(outcome.landing),
+    let (bad, loss) = (outcome.bad / forecasts, outcome.loss / forecasts);
+    let weighed = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule).is_some();
+    let accepted = draft.world.policy.forecast.accepted(weighed).get();
+    let gains = relief.0 <= 0.0 || loss < relief.0;
+    match outcome.refusal {
+        Some((_, why)) if outcome.never || bad > accepted || !gains => Err(why),
+        Some(_) | None => Ok(Prospect {
+            landing: outcome.landing,
+            success: Ratio::new(1.0 - bad).unwrap_or_default(),
+        }),
     }
+}
+
+/// The usage above the targets that leaves the candidate's node, as a share of the node, summed over
+/// the resources. Zero if the candidate's strategy has no targets.
+#[derive(Clone, Copy)]
+struct Relief(f64);
+
+impl Relief {
+    fn of(candidate: &Candidate, draft: &Draft<'_>) -> Self {
+        let home = draft.world.snapshot.pod(candidate.pod).node;
+        let Some((room, home)) = candidate.room.as_ref().zip(home) else {
+            return Relief(0.0);
+        };
+        let of_resource = |&(resource, target): &(ResourceId, Ratio)| {
+            let load = draft.load(home, resource, room.basis)?;
+            let whole = draft.world.snapshot.node(home).allocatable[resource];
+            let weight = draft.weight(candidate.pod, resource, room.basis)?;
+            weight.min(load.minus(whole.times(target))).share_of(whole)
+        };
+        Relief(room.ceiling.iter().filter_map(of_resource).map(Ratio::get).sum())
+    }
+
+    /// The part of the benefit that a bad landing loses: all of it, or more if the move adds more
+    /// usage above the targets on the new node than it removes from the old one.
+    fn lost(self, candidate: &Candidate, draft: &Draft<'_>, flaw: &LandingFlaw) -> f64 {
+        match (flaw, &candidate.room) {
+            (LandingFlaw::Hot(hot), Some(room)) => {
+                self.0.max(added_excess(candidate, draft, hot.node, room))
+            }
+            _ => self.0,
+        }
+    }
+}
+
+/// The usage above the limits that the pod adds on a node, as a share of the node, summed over the
+/// resources.
+fn added_excess(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    room: &DestinationLimits,
+) -> f64 {
+    let added = |&(resource, target): &(ResourceId, Ratio)| {
+        let after = ratio_after(candidate, draft, node, resource, room.basis)?;
+        let before = draft.ratio(node, resource, room.basis)?;
+        Some(after.minus(target).get() - before.minus(target).get())
+    };
+    room.ceiling.iter().filter_map(added).sum()
 }
 
 /// The judgement about all nodes that may win.
 #[derive(Default)]
 struct LandingOutcome {
     landing: Landing,
-    /// The ratio of the node of the landing after the move.
-    fullest: Ratio,
+    /// The node of the landing: its probability, and its ratio after the move.
+    booked: (f64, Ratio),
     /// The probability that the move gains nothing, summed over the forecasts.
     bad: f64,
-    /// The reason for that in the likeliest case.
-    likeliest_refusal: Option<Refusal>,
+    /// The expected loss of benefit, summed over the forecasts.
+    loss: f64,
+    /// Whether a landing is possible that must never happen.
+    never: bool,
+    /// The reason for a bad landing in the likeliest case, with its probability.
+    refusal: Option<(f64, Refusal)>,
 }
 
 impl LandingOutcome {
@@ -62,6 +125,7 @@ impl LandingOutcome {
         candidate: &Candidate,
         draft: &Draft<'_>,
         forecast: &Forecast,
+        relief: &Relief,
         tied: Option<&[NodeId]>,
     ) {
         for winner in &forecast.winners {
@@ -69,24 +133,46 @@ impl LandingOutcome {
                 self.landing.among.push(winner.node);
             }
             match judge(candidate, draft, winner.node) {
-                Ok(ratio) if tied.is_none() => self.add_good(winner.node, ratio),
+                Ok(ratio) if tied.is_none() => self.book(winner.node, winner.chance, ratio),
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node))
                     if tied.is_some_and(|tied| tied.contains(&node)) => {}
-                Err(flaw) => {
-                    self.bad += winner.chance.get();
-                    self.likeliest_refusal.get_or_insert_with(|| {
-                        flaw.refusal(candidate, draft, winner.chance, forecast)
-                    });
-                }
+                Err(flaw) => self.add_bad(candidate, draft, forecast, relief, (winner, flaw)),
             }
         }
     }
 
-    /// Adds a good landing. The draft adds the load to the node that would be fullest.
-    fn add_good(&mut self, node: NodeId, ratio: Ratio) {
-        if self.landing.on.is_none() || ratio > self.fullest {
-            (self.landing.on, self.fullest) = (Some(node), ratio);
+    fn add_bad(
+        &mut self,
+        candidate: &Candidate,
+        draft: &Draft<'_>,
+        forecast: &Forecast,
+        relief: &Relief,
+        (winner, flaw): (&Winner, LandingFlaw),
+    ) {
+        let chance = winner.chance.get();
+        let never = matches!(flaw, LandingFlaw::ExcludedByPolicy(_));
+        self.bad += chance;
+        self.loss += chance * relief.lost(candidate, draft, &flaw);
+        let likelier = self.refusal.as_ref().is_none_or(|(of, _)| chance > *of);
+        if (never && !self.never) || (likelier && never == self.never) {
+            let why = flaw.refusal(candidate, draft, winner.chance, forecast);
+            self.refusal = Some((chance, why));
+        }
+        self.never |= never;
+    }
+
+    /// The draft adds the load to the likeliest good node, so that the next forecast sees the
+    /// cluster as it probably will be. Among equally likely nodes it is the fullest one.
+    fn book(&mut self, node: NodeId, chance: Ratio, ratio: Ratio) {
+        let (likeliest, fullest) = (self.booked.0, self.booked.1);
+        let equal = (chance.get() - likeliest).abs() < 1e-9;
+        if self.landing.on.is_none()
+            || (equal && ratio > fullest)
+            || (!equal && chance.get() > likeliest)
+        {
+            self.landing.on = Some(node);
+            self.booked = (chance.get(), ratio);
         }
     }
 }

@@ -118,27 +118,29 @@ fn likely(mut winners: Vec<Winner>) -> Vec<Winner> {
 /// Nodes that joined late are neighbours in the rotation and often the emptiest, so many windows
 /// contain none of them. The cost is O(n log n) and does not depend on the quota.
 fn windows(scored: &[Scored], rotation: &[NodeId], quota: usize) -> Vec<Winner> {
-    let totals: BTreeMap<NodeId, i64> = scored.iter().map(|s| (s.node, s.total)).collect();
+    let mut totals: Vec<Option<i64>> = vec![None; rotation.len()];
+    for one in scored {
+        totals[one.node.0] = Some(one.total);
+    }
     let order: Vec<(NodeId, i64)> = rotation
         .iter()
-        .filter_map(|n| Some((*n, *totals.get(n)?)))
+        .filter_map(|n| Some((*n, totals[n.0]?)))
         .collect();
     let circle = Circle::new(&order, quota);
     let mut credit = Credit::new(&circle);
     for (start, best) in circle.maxima().into_iter().enumerate() {
         credit.add(best, start..start + circle.quota);
     }
-    let mut credits: BTreeMap<NodeId, i128> = BTreeMap::new();
+    let mut credits: Vec<i128> = vec![0; order.len()];
     for (position, credit) in credit.by_position() {
-        *credits.entry(order[position % order.len()].0).or_default() += credit;
+        credits[position % order.len()] += credit;
     }
-    let winners = credits.into_iter().filter(|(_, credit)| *credit > 0);
-    winners
-        .map(|(node, credit)| Winner {
-            node,
-            chance: ratio(windows_won(credit) / count(order.len())),
-        })
-        .collect()
+    let won = order.iter().zip(credits).filter(|(_, credit)| *credit > 0);
+    won.map(|((node, _), credit)| Winner {
+        node: *node,
+        chance: ratio(windows_won(credit) / count(order.len())),
+    })
+    .collect()
 }
 
 /// The scores in rotation order. The first window is repeated at the end, so that windows can cross

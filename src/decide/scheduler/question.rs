@@ -2,9 +2,10 @@
 
 use crate::decide::draft::Draft;
 use crate::decide::draft::index::Index;
+use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
-use crate::values::{Amount, ResourceId};
+use crate::values::{Amount, PerResource, ResourceId};
 
 /// A pod to place, and the cluster as the scheduler sees it then.
 #[derive(Clone, Copy)]
@@ -28,7 +29,7 @@ pub(super) fn in_turn(pod: &Pod) -> bool {
 }
 
 impl<'q, 'w> Question<'q, 'w> {
-    /// The cluster while the replaced pod still terminates.
+    /// The cluster while the replaced pod still terminates, like all pods that are moved before it.
     pub(super) fn during(draft: &'q Draft<'w>, id: PodId) -> Self {
         Question {
             lingers: true,
@@ -88,7 +89,7 @@ impl<'q, 'w> Question<'q, 'w> {
         if self.left(node) {
             all.minus(self.pod.requests[resource])
         } else {
-            all
+            all.plus(self.lingering(node).map_or(Amount::ZERO, |(requests, _)| requests[resource]))
         }
     }
 
@@ -96,12 +97,21 @@ impl<'q, 'w> Question<'q, 'w> {
     /// scores.
     pub(super) fn presumed(&self, node: NodeId) -> (Amount, Amount) {
         let all = self.draft.presumed(node);
+        let held = self.lingering(node).map_or_else(Presumed::default, |(_, held)| *held);
         let own = if self.left(node) {
             self.pod.presumed
         } else {
-            crate::model::snapshot::facts::Presumed::default()
+            Presumed::default()
         };
-        (all.cpu.minus(own.cpu), all.memory.minus(own.memory))
+        (
+            all.cpu.plus(held.cpu).minus(own.cpu),
+            all.memory.plus(held.memory).minus(own.memory),
+        )
+    }
+
+    /// The requests of pods that were moved before. While this pod terminates, they do so as well.
+    fn lingering(&self, node: NodeId) -> Option<&'q (PerResource<Amount>, Presumed)> {
+        self.draft.lingering(node).filter(|_| self.lingers)
     }
 
     fn left(&self, node: NodeId) -> bool {

@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
+use jiff::Timestamp;
+
 use crate::model::snapshot::Pod;
+use crate::model::snapshot::facts::Qos;
 
 /// Sorts less important pods first: lower priority, weaker quality of service, no wish to stay.
 ///
@@ -21,4 +24,34 @@ pub(super) fn eviction_order(pod: &Pod) -> impl Ord + use<> {
         Reverse(pod.created),
         pod.annotations.deletion_cost,
     )
+}
+
+/// The importance of a pod among those that relieve a hot node about equally well. The least
+/// important pod, which is evicted first, is the smallest value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Importance {
+    priority: Option<i32>,
+    qos: Qos,
+    prefers_to_stay: bool,
+    deletion_cost: i32,
+    /// The newest pod goes first, because it has done the least work.
+    newest_first: Reverse<Timestamp>,
+}
+
+impl Importance {
+    pub(super) fn of(pod: &Pod) -> Self {
+        Importance {
+            priority: pod.priority,
+            qos: pod.qos,
+            prefers_to_stay: pod.annotations.prefer_no_eviction,
+            deletion_cost: pod.annotations.deletion_cost,
+            newest_first: Reverse(pod.created),
+        }
+    }
+
+    /// Returns true if users rank this pod lower than the other one, whichever is newer.
+    pub(super) fn is_lower_than(&self, other: &Self) -> bool {
+        let ranked = |i: &Self| (i.priority, i.qos, i.prefers_to_stay, i.deletion_cost);
+        ranked(self) < ranked(other)
+    }
 }

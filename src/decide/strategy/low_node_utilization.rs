@@ -1,32 +1,39 @@
-//! LowNodeUtilization: moves pods from nodes above a target to nodes below every threshold.
+//! LowNodeUtilization: moves pods from nodes above a target to nodes where they fit below it.
 //!
-//! The strategy always relieves the node that is furthest above a target. It selects the pods that
-//! bring the node below its targets with the fewest evictions: the smallest pod that suffices
-//! alone, or else the pod that relieves the node most. A pod that relieves nothing is never
-//! selected.
+//! The strategy compares the movable pods of all hot nodes and moves the most promising one first:
+//! the one that removes most of an excess and whose replacement most probably lands well. In a large
+//! cluster kube-scheduler chooses among few nodes, so this order matters more than which node is
+//! hottest. Among pods that each suffice, the least important one goes. A pod that relieves nothing
+//! is never selected.
 //!
-//! A pod that only has to wait for a limit counts as gone, so that no worse pod is moved instead.
-//! If the remaining pods cannot bring the node below its targets, only those move that relieve at
-//! least a quarter of an excess.
+//! A pod that only has to wait for a few intervals counts as gone, so that no worse pod is moved
+//! instead. Nothing is begun on a node whose movable pods together can remove less than a quarter of
+//! the excess.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::draft::{Candidate, Draft};
+use crate::decide::gate;
 use crate::model::plan::{Class, NotSelected, Note, Reach, Reason, Refusal, Verdict};
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::LowNodeUtilization;
-use crate::values::Amount;
+use crate::values::{Amount, Ratio};
 
+use super::importance::Importance;
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
+use benefit::Benefit;
 use hot_node::{HotNode, ResourceExcess, still_runs};
 use nodes::classify;
 use pool::BalancedPool;
+use queue::{CandidateQueue, QueuedPod};
 
+mod benefit;
 mod eligible;
 mod hot_node;
 mod nodes;
 mod pool;
+mod queue;
 
 pub use eligible::{fit, unfit};
 pub use nodes::{above_share, above_target};
@@ -44,9 +51,24 @@ pub(super) struct LowNodeUtilizationRun<'w> {
     pool_of: BTreeMap<NodeId, usize>,
     /// Pods that were candidates.
     asked: BTreeSet<PodId>,
-    /// Hot nodes without another pod to select.
-    exhausted: BTreeSet<NodeId>,
+    /// The last candidate. The excess of its node may have changed since.
+    last: Option<PodId>,
+    /// The hot nodes that still need relief.
+    hot: BTreeMap<NodeId, HotNode>,
+    queue: CandidateQueue,
+    started: bool,
+    /// The expected number of moves so far that do not help.
+    doubt: f64,
 }
+
+/// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
+/// cycle, which knows where the replacements have landed.
+const MOST_DOUBT: f64 = 1.0;
+
+/// The success of a less important pod may be this much less probable than that of the best pod.
+const ABOUT_EQUAL: f64 = 0.1;
+/// The number of intervals that a pod may have to wait and still counts as about to leave.
+const HORIZON: i32 = 3;
 
 impl<'w> LowNodeUtilizationRun<'w> {
     pub(super) fn start(
@@ -86,12 +108,16 @@ impl<'w> LowNodeUtilizationRun<'w> {
             classes,
             pools,
             asked: BTreeSet::new(),
-            exhausted: BTreeSet::new(),
+            last: None,
+            hot: BTreeMap::new(),
+            queue: CandidateQueue::default(),
+            started: false,
+            doubt: 0.0,
         }
     }
 
-    /// Decides about a pod: its rank among the pods of its node, or why it is not selected.
-    fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<impl Ord + use<>, NotSelected> {
+    /// Decides about a pod: the benefit of moving it, or why it is not selected.
+    fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Benefit, NotSelected> {
         let facts = draft.world.snapshot.pod(pod);
         let node = facts.node.ok_or(NotSelected::Nowhere)?;
         still_runs(facts)?;
@@ -99,16 +125,155 @@ impl<'w> LowNodeUtilizationRun<'w> {
         self.hot_node(draft, node, excess).judge(draft, pod)
     }
 
-    /// The hot node that is furthest above a target.
-    fn worst(&self, draft: &Draft<'_>) -> Option<HotNode> {
-        let hot = self.pools.iter().flat_map(|pool| &pool.hot).copied();
-        let open = hot.filter(|n| !self.exhausted.contains(n) && !self.is_closed(draft, *n));
-        let excesses = open.filter_map(|n| Some((n, self.excess(draft, n).ok()?)));
-        let (node, excess) = excesses.max_by(|(a, of_a), (b, of_b)| {
-            let (distance_a, distance_b) = (of_a[0].above.distance(), of_b[0].above.distance());
-            distance_a.order(distance_b).then(b.cmp(a))
-        })?;
-        Some(self.hot_node(draft, node, excess))
+    /// Whether so many moves are uncertain that the rest waits until they have landed.
+    fn waits_for_landings(&self) -> bool {
+        self.doubt >= MOST_DOUBT
+    }
+
+    /// Puts the pods of the hot nodes into the queue, first of all nodes, later of the node whose
+    /// excess the last candidate has changed.
+    fn refresh(&mut self, draft: &Draft<'_>) {
+        if !self.started {
+            self.started = true;
+            let hot = self.pools.iter().flat_map(|pool| pool.hot.clone());
+            hot.collect::<Vec<_>>().into_iter().for_each(|node| self.renew(draft, node));
+            return;
+        }
+        let Some(last) = self.last.take() else {
+            return;
+        };
+        if let Some((_, success)) = draft.forecast_of(self.position, last)
+            && draft.moves(last)
+        {
+            self.doubt += 1.0 - success.get();
+        }
+        if let Some(node) = draft.world.snapshot.pod(last).node
+            && self.has_changed(draft, last)
+        {
+            self.renew(draft, node);
+        }
+    }
+
+    /// Whether the decision about a candidate has changed what its node needs.
+    fn has_changed(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        let refusal = draft.refusal(self.position, pod);
+        refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why))
+    }
+
+    /// Computes the excess of a node anew, and queues its pods by what moving them would gain now.
+    fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
+        self.queue.renew(node);
+        self.hot.remove(&node);
+        let Ok(excess) = self.excess(draft, node) else {
+            return;
+        };
+        if self.is_closed(draft, node) {
+            return;
+        }
+        let hot = self.hot_node(draft, node, excess);
+        for pod in self.remaining(draft, node).collect::<Vec<_>>() {
+            if let Ok(benefit) = hot.judge(draft, pod) {
+                let score = benefit.score(Ratio::ONE);
+                self.queue.push(draft, node, pod, score);
+            }
+        }
+        self.hot.insert(node, hot);
+    }
+
+    /// The next pod that is worth asking the gates about. Pods that a gate other than the landing
+    /// gate refuses come in their turn as well, so that the plan says why they stay.
+    fn search(&mut self, draft: &Draft<'_>) -> Option<PodId> {
+        let moves = draft.accepted().count();
+        loop {
+            let Some(entry) = self.queue.pop() else {
+                if self.requeue_refused(draft, moves) {
+                    continue;
+                }
+                return self.queue.pop_refused();
+            };
+            if entry.forecast_after == Some(moves) {
+                return Some(self.least_important(draft, entry));
+            }
+            let Some(candidate) = self.candidate_of(draft, entry.pod()) else {
+                continue;
+            };
+            if gate::admit_before_landing(&candidate, draft).is_err() {
+                return Some(entry.pod());
+            }
+            if self.queue.is_spent() {
+                return self.queue.pop_refused();
+            }
+            self.queue.count(draft);
+            match (gate::prospect(&candidate, draft), self.benefit(draft, entry)) {
+                (Ok(prospect), Some(benefit)) => {
+                    let score = benefit.score(prospect.success);
+                    self.queue.push_forecast(entry, score, moves);
+                }
+                (Err(_), _) => self.queue.refuse(entry.pod(), moves),
+                (Ok(_), None) => {}
+            }
+        }
+    }
+
+    /// Gives pods that the forecast refused another chance if moves were accepted since.
+    fn requeue_refused(&mut self, draft: &Draft<'_>, moves: usize) -> bool {
+        if self.queue.is_spent() {
+            return false;
+        }
+        let outdated = self.queue.take_outdated(moves);
+        let mut queued = false;
+        for pod in outdated {
+            let node = draft.world.snapshot.pod(pod).node;
+            let hot = node.and_then(|node| self.hot.get(&node));
+            let benefit = hot.and_then(|hot| hot.judge(draft, pod).ok());
+            if let Some((node, benefit)) = node.zip(benefit) {
+                let score = benefit.score(Ratio::ONE);
+                self.queue.push(draft, node, pod, score);
+                queued = true;
+            }
+        }
+        queued
+    }
+
+    /// The least important pod that relieves the node like the best one does.
+    fn least_important(&mut self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
+        let snapshot = draft.world.snapshot;
+        let suffices = |pod: PodId| {
+            let hot = self.hot.get(&best.node);
+            hot.and_then(|hot| hot.judge(draft, pod).ok())
+                .is_some_and(|benefit| benefit.suffices)
+        };
+        let least = self.success(draft, best.pod()) - ABOUT_EQUAL;
+        let importance = Importance::of(snapshot.pod(best.pod()));
+        if !suffices(best.pod()) {
+            return best.pod();
+        }
+        let lower = |p: &PodId| Importance::of(snapshot.pod(*p)).is_lower_than(&importance);
+        let others = self.remaining(draft, best.node).filter(lower);
+        let mut others: Vec<PodId> = others.filter(|p| suffices(*p)).collect();
+        others.sort_by_key(|p| (Importance::of(snapshot.pod(*p)), *p));
+        let equal = |p: &PodId| self.success(draft, *p) >= least;
+        others.into_iter().find(equal).unwrap_or(best.pod())
+    }
+
+    /// The probability that moving a pod helps; zero if a gate refuses the move.
+    fn success(&self, draft: &Draft<'_>, pod: PodId) -> f64 {
+        let prospect = self.candidate_of(draft, pod).and_then(|candidate| {
+            gate::admit_before_landing(&candidate, draft).ok()?;
+            gate::prospect(&candidate, draft).ok()
+        });
+        prospect.map_or(0.0, |prospect| prospect.success.get())
+    }
+
+    fn benefit(&self, draft: &Draft<'_>, entry: QueuedPod) -> Option<Benefit> {
+        self.hot.get(&entry.node)?.judge(draft, entry.pod()).ok()
+    }
+
+    /// A pod of a hot node as a candidate.
+    fn candidate_of(&self, draft: &Draft<'_>, pod: PodId) -> Option<Candidate> {
+        let node = draft.world.snapshot.pod(pod).node?;
+        let reason = self.hot.get(&node)?.reason(draft)?;
+        Some(self.candidate_because(draft, pod, reason))
     }
 
     /// The resources in which a node exceeds its targets, the worst first. Pods that only have to
@@ -150,8 +315,9 @@ impl<'w> LowNodeUtilizationRun<'w> {
 
     /// A node with its excess, and whether its remaining pods can remove that excess.
     fn hot_node(&self, draft: &Draft<'_>, node: NodeId, excess: Vec<ResourceExcess>) -> HotNode {
-        let remaining: Vec<PodId> = self.remaining(draft, node).collect();
-        HotNode::new(draft, self.rule.basis, node, excess, &remaining)
+        let may_go = |p: &PodId| gate::evictable(*p, self.position, draft).is_ok();
+        let movable: Vec<PodId> = self.remaining(draft, node).filter(may_go).collect();
+        HotNode::new(draft, self.rule.basis, node, excess, &movable)
     }
 
     /// The pods of a node that are still to be judged.
@@ -169,10 +335,10 @@ impl<'w> LowNodeUtilizationRun<'w> {
             .any(|(_, why)| why.reach() != Reach::Pod)
     }
 
-    /// The pods of a node that only have to wait for a limit.
+    /// The pods of a node that only have to wait for a few intervals.
     fn waiting(&self, draft: &Draft<'_>, node: NodeId) -> Vec<PodId> {
         let refusals = self.refusals(draft, node);
-        let waiting = refusals.filter(|(_, why)| why.is_temporary());
+        let waiting = refusals.filter(|(_, why)| leaves_soon(draft, why));
         waiting.map(|(pod, _)| pod).collect()
     }
 
@@ -204,24 +370,29 @@ impl<'w> LowNodeUtilizationRun<'w> {
 
 impl SelectPods for LowNodeUtilizationRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
-        loop {
-            let hot = self.worst(draft)?;
-            let pods = self.remaining(draft, hot.node);
-            let ranked = pods.filter_map(|p| Some((hot.judge(draft, p).ok()?, p)));
-            let best = ranked.min_by(|(a, _), (b, _)| a.cmp(b));
-            let Some((_, pod)) = best else {
-                self.exhausted.insert(hot.node);
-                continue;
-            };
+        self.refresh(draft);
+        while !self.waits_for_landings() {
+            let pod = self.search(draft)?;
             self.asked.insert(pod);
-            return Some(self.candidate_because(draft, pod, hot.reason(draft)?));
+            self.last = Some(pod);
+            // A refused pod of a node that has been relieved since is no candidate.
+            if let Some(candidate) = self.candidate_of(draft, pod) {
+                return Some(candidate);
+            }
         }
+        None
     }
 
     fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
         match self.judge(run.after, pod) {
+            Ok(_) if self.waits_for_landings() => NotSelected::LeftForLater,
+            Ok(_) if self.queue.is_spent() && !run.is_late(pod) => NotSelected::NotReached,
             Ok(_) => run.late(pod),
-            Err(NotSelected::TooLight { .. }) if run.is_late(pod) => run.late(pod),
+            Err(NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })
+                if run.is_late(pod) =>
+            {
+                run.late(pod)
+            }
             Err(why) => why,
         }
     }
@@ -246,6 +417,16 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
                 high: Some(*high),
             })
             .collect()
+    }
+}
+
+/// Whether a refused pod may move within a few intervals, so that no worse pod should move instead
+/// of it now.
+fn leaves_soon(draft: &Draft<'_>, why: &Refusal) -> bool {
+    let horizon = draft.world.policy.interval * HORIZON;
+    match why.wait() {
+        Some(wait) => wait <= horizon,
+        None => why.is_temporary(),
     }
 }
 

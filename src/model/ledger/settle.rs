@@ -47,17 +47,18 @@ impl Ledger {
                 continue;
             };
             let to = to.map(|n| snapshot.node(n).name.clone());
+            let landed = to.as_deref().map(|to| self.landed(entry, to));
             settled.push(Settled {
                 workload: entry.workload.clone(),
                 pod: entry.pod.clone(),
                 from: entry.node.clone(),
-                landed: to.as_deref().map(|to| self.landed(entry, to)),
+                landed,
                 to,
                 ending,
             });
             let entry = entry.clone();
             self.entries[position].state = State::Settled(ending);
-            self.remember(&entry, ending, cooldown, now);
+            self.remember(&entry, (ending, landed), cooldown, now);
         }
         self.prune(cooldown, now);
         settled
@@ -160,8 +161,9 @@ impl Ledger {
         });
     }
 
-    /// Assigns to each open eviction, oldest first, the oldest new pod of its workload that is not
-    /// yet assigned.
+    /// Assigns to each open eviction, oldest first, a new pod of its workload that is not yet
+    /// assigned: one on a node that the forecast named, or else the oldest. An autoscaler may have
+    /// added pods at the same time, and these must not make a good move look useless.
     fn match_replacements(&mut self, snapshot: &Snapshot) {
         let mut taken: BTreeSet<String> = self
             .entries
@@ -177,13 +179,18 @@ impl Ledger {
             if entry.replacement.as_ref().is_some_and(here) {
                 continue;
             }
+            let foreseen = entry.foreseen.clone();
+            let lands_as_foreseen = |snapshot: &Snapshot, id: PodId| {
+                let node = snapshot.pod(id).node.map(|n| &snapshot.node(n).name);
+                node.is_some_and(|node| foreseen.contains(node))
+            };
             let mut newer: Vec<PodId> = pods_of(snapshot, &entry.workload)
                 .filter(|id| {
                     let pod = snapshot.pod(*id);
                     pod.stays() && entry.is_replaced_by(pod) && !taken.contains(&pod.uid)
                 })
                 .collect();
-            newer.sort_by_key(|id| (snapshot.pod(*id).created, *id));
+            newer.sort_by_key(|id| (!lands_as_foreseen(snapshot, *id), snapshot.pod(*id).created, *id));
             entry.replacement = newer.first().map(|id| snapshot.pod(*id).uid.clone());
             taken.extend(entry.replacement.clone());
         }

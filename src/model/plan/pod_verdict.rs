@@ -109,20 +109,38 @@ pub enum NotSelected {
     /// The pod uses none of the resources that its node has too much load in.
     #[error("moving it would not relieve its node: it uses no {}", .0.join(" and no "))]
     RelievesNothing(Vec<String>),
-    /// The remaining pods cannot bring the node below its target, and this pod is too light to be
-    /// worth an eviction.
+    /// The pod is too light to be worth an eviction.
     #[error(
-        "too light: moving it would remove {relief} of the {resource} excess, and at least \
-         {least} is required when the target is out of reach"
+        "too light: moving it would relieve its node by {relief} of the node's allocatable, and \
+         an eviction has to be worth {least}"
     )]
     TooLight {
-        /// The resource that moving the pod would relieve most.
-        resource: String,
-        /// The share of the excess that the pod accounts for.
+        /// The share of the node that would be relieved.
         relief: Ratio,
         /// The smallest share that is worth an eviction.
         least: Ratio,
     },
+    /// All movable pods of the node together can remove too little of an excess.
+    #[error(
+        "all movable pods of its node together can remove only {relief} of the {resource} excess, \
+         and at least {least} is required"
+    )]
+    OutOfReach {
+        /// The resource that exceeds its target most.
+        resource: String,
+        /// The share of the excess that the movable pods account for.
+        relief: Ratio,
+        /// The smallest share for which pods are evicted.
+        least: Ratio,
+    },
+    /// The landings of this cycle's moves are so uncertain that other pods wait for them.
+    #[error(
+        "it waits for the next cycle, which knows where the pods that move now have landed"
+    )]
+    LeftForLater,
+    /// The search for candidates ended before this pod was considered.
+    #[error("the search for candidates reached its limit before this pod was considered")]
+    NotReached,
     /// The pod does not keep its node from counting as empty.
     #[error("it does not keep its node from counting as empty")]
     GoesWithNode,
@@ -246,6 +264,9 @@ impl NotSelected {
             NotSelected::Enough { .. } => "others-are-enough",
             NotSelected::RelievesNothing(_) => "relieves-nothing",
             NotSelected::TooLight { .. } => "too-light",
+            NotSelected::OutOfReach { .. } => "out-of-reach",
+            NotSelected::LeftForLater => "left-for-later",
+            NotSelected::NotReached => "not-reached",
             NotSelected::GoesWithNode => "goes-with-node",
             NotSelected::RequestsNothing => "requests-nothing",
             NotSelected::Filled => "filled-node",
@@ -292,6 +313,9 @@ impl NotSelected {
             NotSelected::Enough { .. } => "nothing: its node is relieved without it",
             NotSelected::RelievesNothing(_) => "nothing: moving it would not help",
             NotSelected::TooLight { .. } => TOO_LIGHT,
+            NotSelected::OutOfReach { .. } => OUT_OF_REACH,
+            NotSelected::LeftForLater => "nothing: the next cycle considers it",
+            NotSelected::NotReached => "nothing: a later cycle considers it",
             NotSelected::GoesWithNode => "nothing: its node counts as empty anyway",
             NotSelected::RequestsNothing => REQUESTS_NOTHING,
             NotSelected::Filled => "nothing: other nodes are emptied instead",
@@ -321,8 +345,8 @@ impl NotSelected {
 }
 
 const FINISHED: &str = "nothing: it uses no resources; RemoveFailedPods evicts failed pods";
-const TOO_LIGHT: &str = "remove what keeps the heavier pods of its node; \
-                         light pods move only where they complete the relief";
+const TOO_LIGHT: &str = "nothing: a pod this light moves only where it completes the relief";
+const OUT_OF_REACH: &str = "remove what keeps the heavier pods of its node";
 const REQUESTS_NOTHING: &str = "request a resource that has a threshold, \
                                 or remove OnlyThresholdingResources from `evictionModes`";
 const NO_SPREAD: &str = "add a topology spread constraint that selects it, \

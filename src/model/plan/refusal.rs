@@ -271,6 +271,15 @@ impl Refusal {
         }
     }
 
+    /// Returns the time after which the reason no longer holds, if that is known.
+    pub fn wait(&self) -> Option<SignedDuration> {
+        match self {
+            Refusal::Young { age, least } => Some(*least - *age),
+            Refusal::Resting(left) | Refusal::Ineffective { left, .. } => Some(*left),
+            _ => None,
+        }
+    }
+
     /// Returns true if the pod can probably move in a later cycle, so no worse pod should move
     /// instead of it now.
     pub const fn is_temporary(&self) -> bool {

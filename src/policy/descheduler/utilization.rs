@@ -108,7 +108,7 @@ pub(super) fn low(
         basis,
         pools: only_pool(f, deviation),
         deviation,
-        number_of_nodes: f.field("numberOfNodes").whole(0).unwrap_or(0),
+        number_of_nodes: Some(f.field("numberOfNodes").whole(0).unwrap_or(0)),
         sustained_for: SUSTAINED,
         evictable_namespaces,
         per_node: None,

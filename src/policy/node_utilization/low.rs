@@ -27,7 +27,7 @@ pub(in crate::policy) struct LowArguments {
     basis: Basis,
     bounds: Bounds,
     deviation: bool,
-    number_of_nodes: u32,
+    number_of_nodes: Option<u32>,
     sustained_for: SignedDuration,
     selector: Option<Selector>,
     pools: Vec<PoolArguments>,
@@ -58,7 +58,7 @@ pub(in crate::policy) fn low(basis: Basis) -> Section<LowArguments> {
         basis,
         bounds: Bounds::default(),
         deviation: false,
-        number_of_nodes: 0,
+        number_of_nodes: None,
         sustained_for: SUSTAINED,
         selector: None,
         pools: Vec::new(),
@@ -112,10 +112,12 @@ fn low_conditions(section: Section<LowArguments>) -> Section<LowArguments> {
     section
         .field(
             "numberOfNodes",
-            "Act only if more nodes than this are underused.",
-            whole(0),
+            "Act only if more nodes than this are underused. By default no node has to be: a pod moves \
+             wherever the forecast finds a good place for it.",
+            whole(0).optional(),
             |r| &mut r.number_of_nodes,
         )
+        .off("0")
         .field(
             "sustainedFor",
             "A node is hot only after it has been above a target for this long. No effect on \

@@ -143,11 +143,16 @@ fn idle(
         (0, 1.., _) => Some(Idle::NotForLong(warming)),
         (0, _, _) if cold == nodes.len() => Some(Idle::AllCold),
         (0, _, _) => Some(Idle::NothingHot),
-        (_, _, 0) => Some(Idle::NothingCold(hot)),
-        _ => {
-            let more_than = rule.number_of_nodes;
-            let few = u32::try_from(cold).is_ok_and(|cold| cold <= more_than);
-            few.then_some(Idle::FewCold { cold, more_than })
-        }
+        _ => too_few_cold(hot, cold, rule.number_of_nodes?),
     }
+}
+
+/// Without `numberOfNodes` no node has to be cold, because the forecast knows which node takes a
+/// pod.
+fn too_few_cold(hot: usize, cold: usize, more_than: u32) -> Option<Idle> {
+    if cold == 0 {
+        return Some(Idle::NothingCold(hot));
+    }
+    let few = u32::try_from(cold).is_ok_and(|cold| cold <= more_than);
+    few.then_some(Idle::FewCold { cold, more_than })
 }

@@ -1,0 +1,108 @@
+//! What moving one pod does for its hot node, as one number by which candidates are compared.
+
+use crate::decide::draft::Draft;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Basis;
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::hot_node::ResourceExcess;
+
+/// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
+const LEAST: f64 = 0.005;
+/// The room below the target that a move should leave, as a share of the node. kube-scheduler soon
+/// sends other pods to a node that has lost requests, and without room they would make it hot again.
+const MARGIN: f64 = 0.10;
+/// The value of usage that leaves the node, relative to a certain and complete relief. It was
+/// measured on random clusters of 50 and 150 nodes.
+const USAGE_VALUE: f64 = 6.0;
+/// The value of usage beyond the margin: it makes the move harder and gains nothing.
+const SURPLUS_VALUE: f64 = -0.5;
+
+/// What moving a pod does for its node. All numbers are shares of the node, summed over the
+/// resources above their targets.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Benefit {
+    /// The part of the excess that leaves with the pod.
+    relief: f64,
+    excess: f64,
+    /// The usage of the pod.
+    usage: f64,
+    /// The cpu and memory requests of the pod.
+    requests: f64,
+    /// Whether this one move brings the node below its targets.
+    pub(super) suffices: bool,
+    /// Whether the usage of the pod is unknown.
+    unknown: bool,
+}
+
+impl Benefit {
+    pub(super) fn of(
+        draft: &Draft<'_>,
+        basis: Basis,
+        pod: PodId,
+        (node, excess): (NodeId, &[ResourceExcess]),
+    ) -> Self {
+        let whole = &draft.world.snapshot.node(node).allocatable;
+        let share = |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
+        let requests = &draft.world.snapshot.pod(pod).requests;
+        let mut benefit = Benefit {
+            suffices: true,
+            requests: share(requests[ResourceId::CPU], ResourceId::CPU)
+                + share(requests[ResourceId::MEMORY], ResourceId::MEMORY),
+            ..Benefit::default()
+        };
+        for one in excess {
+            let resource = one.above.resource;
+            let Some(weight) = draft.weight(pod, resource, basis) else {
+                benefit.unknown = true;
+                continue;
+            };
+            benefit.relief += share(weight.min(one.amount), resource);
+            benefit.excess += share(one.amount, resource);
+            benefit.usage += share(weight, resource);
+            benefit.suffices &= weight >= one.amount;
+        }
+        benefit
+    }
+
+    /// Returns true if the pod relieves nothing.
+    pub(super) fn is_none(&self) -> bool {
+        !self.unknown && self.relief <= 0.0
+    }
+
+    /// Returns true if the pod is too light to be worth an eviction.
+    pub(super) fn is_too_light(&self) -> bool {
+        !self.unknown && !self.suffices && self.relief < LEAST
+    }
+
+    /// Returns the part of the node's load that leaves with the pod and was above a target.
+    pub(super) fn relief(&self) -> Ratio {
+        Ratio::new(self.relief).unwrap_or_default()
+    }
+
+    /// Returns the smallest relief that is worth an eviction.
+    pub(super) fn least() -> Ratio {
+        Ratio::new(LEAST).unwrap_or_default()
+    }
+
+    /// Returns the value of the move in hundredths, if it helps with this probability. Whole numbers,
+    /// so that the less important of two pods goes if they are about equally good.
+    ///
+    /// A pod is better the more of the excess it takes along and the likelier that is to help. Its
+    /// requests count against it, because a node that loses requests attracts the next pods. A pod of
+    /// unknown usage comes last, so that the plan can say why it stays.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "shares of a node are far from the bounds, and casts saturate"
+    )]
+    pub(super) fn score(&self, success: Ratio) -> i64 {
+        if self.unknown {
+            return i64::MIN;
+        }
+        let enough = self.excess + MARGIN;
+        let relieved = success.get() * self.relief / self.excess;
+        let usage = USAGE_VALUE * self.usage.min(enough);
+        let surplus = SURPLUS_VALUE * (self.usage - enough).max(0.0);
+        ((relieved + usage + surplus - self.requests) * 100.0).round() as i64
+    }
+}
