@@ -12,7 +12,9 @@ use std::sync::Arc;
 use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
-use self::facts::{BudgetFacts, Claim, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped, Volume};
+use self::facts::{
+    BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped, Volume,
+};
 use self::objects::Objects;
 
 pub mod facts;
@@ -60,6 +62,8 @@ pub struct Snapshot {
     pub volumes: BTreeMap<String, Volume>,
     /// The pod selectors of services, by namespace and name.
     pub services: BTreeMap<(String, String), Labels>,
+    /// The number of pods that stay in each group of pods, by namespace and group.
+    gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -214,6 +218,10 @@ impl Snapshot {
             for budget in &budgets {
                 self.budgets[budget.0].pods.push(id);
             }
+            if let Some(gang) = facts.gang.as_ref().filter(|_| facts.stays()) {
+                let key = (facts.namespace.clone(), gang.clone());
+                *self.gangs.entry(key).or_default() += 1;
+            }
             let requests = requests_of(facts, &self.resources);
             self.pods.push(Pod {
                 facts: Arc::clone(facts),
@@ -298,6 +306,14 @@ impl Snapshot {
     /// Returns the positions of all pods.
     pub fn pod_ids(&self) -> impl Iterator<Item = PodId> + use<> {
         (0..self.pods.len()).map(PodId)
+    }
+
+    /// Returns the group that a pod belongs to, if other pods of the group stay too.
+    pub fn shared_gang<'p>(&self, pod: &'p Pod) -> Option<&'p Gang> {
+        let gang = pod.gang.as_ref()?;
+        let size = self.gangs.get(&(pod.namespace.clone(), gang.clone()));
+        let others = size.copied().unwrap_or_default() - usize::from(pod.stays());
+        (others > 0).then_some(gang)
     }
 
     /// Returns the number of a workload's pods that are neither finished nor terminating.

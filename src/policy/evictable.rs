@@ -85,6 +85,13 @@ pub struct Protections {
     pub resource_claims: bool,
     /// Pods with the annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`.
     pub prefer_no_eviction: bool,
+    /// Pods that start and stop together with other pods. The exact mode evicts them.
+    pub gangs: bool,
+    /// Pods with the annotation `karpenter.sh/do-not-disrupt`. The exact mode evicts them.
+    pub do_not_disrupt: bool,
+    /// Pods with the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"`. The
+    /// exact mode evicts them.
+    pub safe_to_evict: bool,
 }
 
 /// The persistent volumes that protect their pod.
@@ -217,9 +224,13 @@ enum Lift {
     SystemCritical,
     FailedBare,
     PreferNoEviction,
+    DoNotDisrupt,
+    NotSafeToEvict,
+    Gangs,
+    ResourceClaims,
 }
 
-const LIFTS: [Choice<Lift>; 5] = [
+const LIFTS: [Choice<Lift>; 9] = [
     (
         "localStorage",
         Lift::LocalStorage,
@@ -241,6 +252,26 @@ const LIFTS: [Choice<Lift>; 5] = [
         Lift::PreferNoEviction,
         "pods with the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction",
     ),
+    (
+        "doNotDisrupt",
+        Lift::DoNotDisrupt,
+        "pods with the annotation karpenter.sh/do-not-disrupt",
+    ),
+    (
+        "notSafeToEvict",
+        Lift::NotSafeToEvict,
+        "pods with the annotation cluster-autoscaler.kubernetes.io/safe-to-evict: false",
+    ),
+    (
+        "gangs",
+        Lift::Gangs,
+        "pods of a PodGroup, JobSet, LeaderWorkerSet, Kueue pod group or Volcano Job",
+    ),
+    (
+        "resourceClaims",
+        Lift::ResourceClaims,
+        "pods with dynamic resource claims",
+    ),
 ];
 
 /// A protection that `protect` adds.
@@ -248,10 +279,9 @@ const LIFTS: [Choice<Lift>; 5] = [
 enum Extra {
     PersistentVolumes,
     WithoutBudget,
-    ResourceClaims,
 }
 
-const EXTRAS: [Choice<Extra>; 3] = [
+const EXTRAS: [Choice<Extra>; 2] = [
     (
         "persistentVolumes",
         Extra::PersistentVolumes,
@@ -261,11 +291,6 @@ const EXTRAS: [Choice<Extra>; 3] = [
         "withoutBudget",
         Extra::WithoutBudget,
         "pods that no PodDisruptionBudget selects",
-    ),
-    (
-        "resourceClaims",
-        Extra::ResourceClaims,
-        "pods with dynamic resource claims",
     ),
 ];
 
@@ -278,8 +303,11 @@ impl Protections {
         failed_bare: true,
         persistent_volumes: None,
         without_budget: false,
-        resource_claims: false,
+        resource_claims: true,
         prefer_no_eviction: true,
+        gangs: true,
+        do_not_disrupt: true,
+        safe_to_evict: true,
     };
 
     const fn flag(&mut self, lift: Lift) -> &mut bool {
@@ -289,6 +317,10 @@ impl Protections {
             Lift::SystemCritical => &mut self.system_critical,
             Lift::FailedBare => &mut self.failed_bare,
             Lift::PreferNoEviction => &mut self.prefer_no_eviction,
+            Lift::DoNotDisrupt => &mut self.do_not_disrupt,
+            Lift::NotSafeToEvict => &mut self.safe_to_evict,
+            Lift::Gangs => &mut self.gangs,
+            Lift::ResourceClaims => &mut self.resource_claims,
         }
     }
 
@@ -306,7 +338,6 @@ impl Protections {
         match extra {
             Extra::PersistentVolumes => self.persistent_volumes = Some(StorageClasses::Any),
             Extra::WithoutBudget => self.without_budget = true,
-            Extra::ResourceClaims => self.resource_claims = true,
         }
     }
 
@@ -314,7 +345,6 @@ impl Protections {
         let has = |extra: &Extra| match extra {
             Extra::PersistentVolumes => self.persistent_volumes.is_some(),
             Extra::WithoutBudget => self.without_budget,
-            Extra::ResourceClaims => self.resource_claims,
         };
         let extras = EXTRAS.into_iter().map(|(_, extra, _)| extra);
         extras.filter(has).collect()

@@ -149,6 +149,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         uid: String::new(),
         labels,
         annotations: Annotations::default(),
+        gang: None,
         owners,
         node: None,
         phase: PodPhase::Pending,

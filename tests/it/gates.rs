@@ -1,5 +1,7 @@
 //! The gates: which pods stay, and the reason in the plan.
 
+use evenkeel::model::plan::Plan;
+use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
 use crate::it::support::{Cluster, EVEN, nodes, text};
@@ -64,6 +66,21 @@ fn properties_of_a_pod_protect_it() {
             "evictable: {allow: [preferNoEviction]}",
         ),
         (
+            "devices",
+            "resource-claims",
+            "evictable: {allow: [resourceClaims]}",
+        ),
+        (
+            "do-not-disrupt=true",
+            "do-not-disrupt",
+            "evictable: {allow: [doNotDisrupt]}",
+        ),
+        (
+            "safe-to-evict=false",
+            "not-safe-to-evict",
+            "evictable: {allow: [notSafeToEvict]}",
+        ),
+        (
             "priority=2000000000",
             "system-critical",
             "evictable: {allow: [systemCritical]}",
@@ -78,6 +95,72 @@ fn properties_of_a_pod_protect_it() {
         refused(pod, "", code);
         moved(pod, lifted_by);
     }
+}
+
+#[test]
+fn do_not_disrupt_with_a_time_counts_from_the_start_of_the_pod() {
+    refused("age=50m do-not-disrupt=1h", "", "do-not-disrupt");
+    let said = answer("age=50m do-not-disrupt=1h", EVEN);
+    assert!(said.ends_with("protects it for another 10m"), "{said}");
+    moved("age=70m do-not-disrupt=1h", "");
+    moved("safe-to-evict=true", "");
+}
+
+#[test]
+fn a_member_of_a_gang_stays_while_other_members_run() {
+    let answer = |others: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              web cpu=100m memory=100Mi uses=3 gang=train
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2
+              web cpu=100m uses=100m
+              helper cpu=100m uses=100m {others}
+            node n3
+            "
+        ));
+        text(&cluster.plan(&format!("{policy}{EVEN}")))
+    };
+    let moves = "move web-1 from n1 to n3: node usage: cpu 62% is above its target of 50%";
+    assert_snapshot!(answer("gang=train", ""), @"keep web-1 on n1: it belongs to PodGroup train, whose other pods would stop or wait without it");
+    assert_eq!(answer("gang=train", "evictable: {allow: [gangs]}\n"), moves);
+    // The pod is all that is left of its group.
+    assert_eq!(answer("gang=train phase=Succeeded", ""), moves);
+    assert_eq!(answer("gang=other", ""), moves);
+    // A group of the same name in another namespace is another group.
+    assert_eq!(answer("gang=train namespace=b", ""), moves);
+}
+
+#[test]
+fn descheduler_policies_keep_the_marks_of_other_tools_unless_the_mode_is_exact() {
+    let policy = "
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: p
+  pluginConfig:
+  - {name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60}}
+  plugins: {deschedule: {enabled: [PodLifeTime]}}
+";
+    let cluster = Cluster::parse(
+        "
+        node n1
+          train*2 cpu=100m gang=train
+          batch cpu=100m safe-to-evict=false
+          model cpu=100m do-not-disrupt=true
+          web cpu=100m devices
+        node n2
+        ",
+    );
+    let plan = |exact: bool| {
+        let mut policy = Policy::parse("policy.yaml", policy).unwrap();
+        policy.exact = exact;
+        cluster.plan_by(policy)
+    };
+    let moved = |plan: &Plan| plan.moves.iter().map(|m| m.pod.clone()).collect::<Vec<_>>();
+    assert_eq!(moved(&plan(false)), ["web-1"]);
+    assert_eq!(moved(&plan(true)).len(), 5);
 }
 
 #[test]

@@ -45,6 +45,9 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::ResourceClaims,
         Refusal::NoBudget,
         Refusal::PreferNoEviction,
+        Refusal::Gang("PodGroup train".to_owned()),
+        Refusal::DoNotDisrupt(None),
+        Refusal::NotSafeToEvict,
         Refusal::Namespace("kube-system".to_owned()),
         Refusal::PodSelector,
         Refusal::Young {
@@ -111,6 +114,7 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::ResourceClaims
         | Refusal::NoBudget
         | Refusal::PreferNoEviction => {}
+        Refusal::Gang(_) | Refusal::DoNotDisrupt(_) | Refusal::NotSafeToEvict => {}
         Refusal::Namespace(_)
         | Refusal::PodSelector
         | Refusal::Young { .. }

@@ -46,14 +46,22 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 7] = [
+pub(super) const ANNOTATIONS: [&str; 8] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "controller.kubernetes.io/pod-deletion-cost",
     "descheduler.alpha.kubernetes.io/evict",
     "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+    "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
     STORAGE_CLASS,
+];
+
+/// Annotations whose values name the group of a pod. Labels may name the same group.
+pub(super) const GANGS: [&str; 3] = [
+    "gang.scheduling.koordinator.sh/name",
+    "pod-group-name",
+    "scheduling.k8s.io/group-name",
 ];
 
 /// Its value is the name of a storage class.
@@ -207,6 +215,10 @@ const POD_SPEC: Keep = Keep::Fields(&[
     (
         "resourceClaims",
         Keep::Fields(&[("name", Name(NameKind::Part))]),
+    ),
+    (
+        "schedulingGroup",
+        Keep::Fields(&[("podGroupName", Name(NameKind::Value))]),
     ),
     ("restartPolicy", Plain),
     ("hostNetwork", Plain),

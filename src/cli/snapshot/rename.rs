@@ -105,8 +105,9 @@ impl NameKind {
 }
 
 /// Well-known keys of labels and taints:
-/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>.
-const KEYS: [&str; 30] = [
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>. Those that name the group of a
+/// pod are among them; see `model::snapshot::import`.
+const KEYS: [&str; 36] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
     "app.kubernetes.io/managed-by",
@@ -121,6 +122,10 @@ const KEYS: [&str; 30] = [
     "kubernetes.io/hostname",
     "kubernetes.io/metadata.name",
     "kubernetes.io/os",
+    "jobset.sigs.k8s.io/jobset-name",
+    "kueue.x-k8s.io/pod-group-name",
+    "leaderworkerset.sigs.k8s.io/group-index",
+    "leaderworkerset.sigs.k8s.io/name",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
     "node.kubernetes.io/disk-pressure",
@@ -133,10 +138,12 @@ const KEYS: [&str; 30] = [
     "node.kubernetes.io/unreachable",
     "node.kubernetes.io/unschedulable",
     "pod-template-hash",
+    "scheduling.x-k8s.io/pod-group",
     "statefulset.kubernetes.io/pod-name",
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
     "apps.kubernetes.io/pod-index",
+    "volcano.sh/job-name",
 ];
 
 /// Kinds of Kubernetes that own other objects.

@@ -13,7 +13,7 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::facts::PodPhase;
+use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
 use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
@@ -49,6 +49,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         selected(pod, rules)?;
     }
     protected(pod, &rules.protected, snapshot)?;
+    if !exact {
+        guarded(pod, &rules.protected, draft)?;
+    }
     priority(pod, rules, snapshot)?;
     age(pod, rules, draft)?;
     pod.workload.map_or(Ok(()), |workload| {
@@ -138,6 +141,40 @@ fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), 
     {
         Some(claim) => Err(Refusal::PersistentVolume(claim)),
         None => Ok(()),
+    }
+}
+
+/// Refuses pods by marks that descheduler does not know. A finished pod loses nothing.
+fn guarded(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refusal> {
+    if pod.finished() {
+        return Ok(());
+    }
+    if rules.do_not_disrupt {
+        do_not_disrupt(pod, draft)?;
+    }
+    if rules.safe_to_evict && pod.annotations.safe_to_evict == Some(false) {
+        return Err(Refusal::NotSafeToEvict);
+    }
+    match draft.world.snapshot.shared_gang(pod) {
+        // No API evicts a whole group, so a pod goes only if it is all that is left of its group.
+        Some(gang) if rules.gangs => Err(Refusal::Gang(gang.to_string())),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
+    match pod.annotations.do_not_disrupt {
+        None => Ok(()),
+        Some(DoNotDisrupt::Always) => Err(Refusal::DoNotDisrupt(None)),
+        Some(DoNotDisrupt::AfterStart(time)) => {
+            let start = pod.started.unwrap_or(draft.world.now);
+            let left = time.saturating_sub(draft.world.now.duration_since(start));
+            if left.is_positive() {
+                Err(Refusal::DoNotDisrupt(Some(left)))
+            } else {
+                Ok(())
+            }
+        }
     }
 }
 

@@ -58,6 +58,15 @@ pub enum Refusal {
     /// An annotation of the pod asks not to evict it.
     #[error("its annotation prefer-no-eviction asks not to evict it")]
     PreferNoEviction,
+    /// The pod belongs to this group of pods that start and stop together.
+    #[error("it belongs to {0}, whose other pods would stop or wait without it")]
+    Gang(String),
+    /// The annotation `karpenter.sh/do-not-disrupt` protects the pod, for this long or always.
+    #[error("its annotation karpenter.sh/do-not-disrupt protects it{}", for_another(*.0))]
+    DoNotDisrupt(Option<SignedDuration>),
+    /// The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` of the pod is `false`.
+    #[error("its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is false")]
+    NotSafeToEvict,
     /// The policy allows no evictions in the pod's namespace.
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
@@ -229,6 +238,9 @@ impl Refusal {
             Refusal::ResourceClaims => "resource-claims",
             Refusal::NoBudget => "no-budget",
             Refusal::PreferNoEviction => "prefer-no-eviction",
+            Refusal::Gang(_) => "gang",
+            Refusal::DoNotDisrupt(_) => "do-not-disrupt",
+            Refusal::NotSafeToEvict => "not-safe-to-evict",
             Refusal::Namespace(_) => "namespace",
             Refusal::PodSelector => "pod-selector",
             Refusal::Young { .. } => "too-young",
@@ -287,6 +299,10 @@ impl Refusal {
                 | Refusal::Terminating
         )
     }
+}
+
+fn for_another(left: Option<SignedDuration>) -> String {
+    left.map_or_else(String::new, |left| format!(" for another {}", short(left)))
 }
 
 fn pods_are(count: u32) -> String {

@@ -33,6 +33,10 @@ impl Refusal {
             Refusal::WouldNotHelp(node) => return elsewhere(node),
             Refusal::WouldBeExcluded(node) => return other_destination(node),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
+            Refusal::DoNotDisrupt(Some(left)) => return wait(*left, DO_NOT_DISRUPT),
+            Refusal::DoNotDisrupt(None) => DO_NOT_DISRUPT,
+            Refusal::NotSafeToEvict => SAFE_TO_EVICT,
+            Refusal::Gang(_) => GANG,
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
@@ -40,7 +44,7 @@ impl Refusal {
             Refusal::Bare => BARE,
             Refusal::LocalStorage => LOCAL_STORAGE,
             Refusal::PersistentVolume(_) => PERSISTENT_VOLUME,
-            Refusal::ResourceClaims => "remove `resourceClaims` from `evictable.protect`",
+            Refusal::ResourceClaims => RESOURCE_CLAIMS,
             Refusal::NoBudget => NO_BUDGET,
             Refusal::PreferNoEviction => PREFER_NO_EVICTION,
             Refusal::PodSelector => "change `evictable.podSelector` or the pod's labels",
@@ -70,6 +74,12 @@ const NO_BUDGET: &str =
     "give it a PodDisruptionBudget, or remove `withoutBudget` from `evictable.protect`";
 const PREFER_NO_EVICTION: &str =
     "remove the annotation, or set `evictable.allow: [preferNoEviction]`";
+const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]`; \
+                               the forecast does not know which nodes have a device for it";
+const GANG: &str = "set `evictable.allow: [gangs]`; \
+                    only where a group continues without one of its pods";
+const DO_NOT_DISRUPT: &str = "remove the annotation, or set `evictable.allow: [doNotDisrupt]`";
+const SAFE_TO_EVICT: &str = "remove the annotation, or set `evictable.allow: [notSafeToEvict]`";
 const READY_REPLICAS: &str =
     "wait until other replicas are Ready, or lower `evictable.minReplicas`";
 const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \

@@ -17,6 +17,7 @@ use super::objects::{Name, Object, ObjectKind};
 
 mod affinity;
 mod containers;
+mod gang;
 mod limits;
 mod node;
 mod pod;

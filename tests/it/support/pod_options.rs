@@ -1,7 +1,7 @@
 //! Options of a pod in a text cluster: its status, its constraints and its containers.
 //!
 //! - status: `not-started`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
-//! - owner: `owner=Job`
+//! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
 //! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
@@ -12,8 +12,8 @@
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, Owner, PodFacts, PodPhase, Role, Spread, Taint,
-    Tolerates, Toleration,
+    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, Neighbours, Owner, PodFacts,
+    PodPhase, Role, Spread, Taint, Tolerates, Toleration,
 };
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
@@ -29,6 +29,22 @@ pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
     each.filter(|(_, text)| *text != "-")
         .map(|(r, text)| (r.to_owned(), quantity::amount(r, text).unwrap()))
         .collect()
+}
+
+/// Parses `do-not-disrupt=true` or a time after the start.
+pub(super) fn do_not_disrupt(text: &str) -> DoNotDisrupt {
+    match text {
+        "true" => DoNotDisrupt::Always,
+        time => DoNotDisrupt::AfterStart(time.parse().unwrap()),
+    }
+}
+
+/// Parses `gang=train`: a PodGroup.
+pub(super) fn gang(name: &str) -> Gang {
+    Gang {
+        kind: GangKind::PodGroup,
+        name: name.to_owned(),
+    }
 }
 
 pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
