@@ -248,11 +248,7 @@ fn refusals_by_pod() -> Vec<Case> {
             "claim",
             "evictable: {protect: [persistentVolumes]}",
         ),
-        Case::of_pod(
-            "resource-claims",
-            "devices",
-            "evictable: {protect: [resourceClaims]}",
-        ),
+        Case::of_pod("resource-claims", "devices", ""),
         Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
         Case::of_pod("prefer-no-eviction", "stay", ""),
         Case::of_pod(

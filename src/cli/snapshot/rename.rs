@@ -105,8 +105,8 @@ impl NameKind {
 }
 
 /// Well-known keys of labels and taints:
-/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>. Those that name the group of a
-/// pod are among them; see `model::snapshot::import`.
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the labels that
+/// `model::snapshot::import` reads.
 const KEYS: [&str; 36] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
