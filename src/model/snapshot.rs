@@ -13,7 +13,8 @@ use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
-    BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped, Volume,
+    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped,
+    StorageClass, Volume,
 };
 use self::objects::Objects;
 
@@ -21,6 +22,9 @@ pub mod facts;
 pub mod import;
 pub mod objects;
 pub mod node_addresses;
+mod storage;
+
+pub use storage::{AttachedVolume, NewVolume};
 
 /// The position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,6 +64,8 @@ pub struct Snapshot {
     pub claims: BTreeMap<(String, String), Claim>,
     /// All PersistentVolumes, by name.
     pub volumes: BTreeMap<String, Volume>,
+    /// All StorageClasses, by name.
+    pub storage_classes: BTreeMap<String, StorageClass>,
     /// The pod selectors of services, by namespace and name.
     pub services: BTreeMap<(String, String), Labels>,
     /// The number of pods that stay in each group of pods, by namespace and group.
@@ -76,6 +82,8 @@ pub struct Node {
     pub allocatable: PerResource<Amount>,
     /// Pods bound to it that have not finished, including terminating ones.
     pub pods: Vec<PodId>,
+    /// The number of volumes that each CSI driver can attach, if the driver has a limit.
+    pub attach_limits: AttachLimits,
     /// An object on this node that could not be read, so data about the node may be wrong.
     pub doubt: Option<String>,
 }
@@ -162,7 +170,7 @@ impl Snapshot {
             nodes: objects
                 .nodes
                 .values()
-                .map(|n| Node::new(n, &resources))
+                .map(|n| Node::new(n, objects.attach_limits.get(&n.name), &resources))
                 .collect(),
             budgets: objects
                 .budgets
@@ -176,6 +184,7 @@ impl Snapshot {
             classes: objects.classes.clone(),
             claims: objects.claims.clone(),
             volumes: objects.volumes.clone(),
+            storage_classes: objects.storage_classes.clone(),
             services: objects.services.clone(),
             skipped: objects.skipped().cloned().collect(),
             resources,
@@ -335,7 +344,7 @@ impl Default for Resources {
 }
 
 impl Node {
-    fn new(facts: &Arc<NodeFacts>, resources: &Resources) -> Self {
+    fn new(facts: &Arc<NodeFacts>, limits: Option<&AttachLimits>, resources: &Resources) -> Self {
         let allocatable = PerResource::from_fn(resources.count(), |r| {
             let name = resources.name(r);
             facts
@@ -348,6 +357,7 @@ impl Node {
             facts: Arc::clone(facts),
             allocatable,
             pods: Vec::new(),
+            attach_limits: limits.cloned().unwrap_or_default(),
             doubt: None,
         }
     }

@@ -194,6 +194,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         volumes: Volumes {
             local: workload.empty_dir,
             claims: Vec::new(),
+            ephemeral: Vec::new(),
         },
         resource_claims: false,
     }

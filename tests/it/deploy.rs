@@ -301,6 +301,7 @@ fn rules() -> Vec<(String, Value)> {
 fn the_roles_grant_what_the_program_does() {
     let grants = grants();
     let expected = [
+        "ClusterRole csinodes.storage.k8s.io: list watch",
         "ClusterRole events.events.k8s.io: create",
         "ClusterRole jobs.batch: list watch",
         "ClusterRole namespaces: list watch",
@@ -316,6 +317,7 @@ fn the_roles_grant_what_the_program_does() {
         "ClusterRole replicasets.apps: list watch",
         "ClusterRole replicationcontrollers: list watch",
         "ClusterRole services: list watch",
+        "ClusterRole storageclasses.storage.k8s.io: list watch",
         "Role configmaps: create",
         "Role configmaps: get update only evenkeel-ledger",
         "Role leases.coordination.k8s.io: create",

@@ -133,6 +133,84 @@ fn a_member_of_a_gang_stays_while_other_members_run() {
 }
 
 #[test]
+fn a_pod_with_volumes_moves_only_within_the_attach_limits() {
+    let answer = |other: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2 attach=ebs:2
+              web cpu=100m memory=100Mi uses=3 volume=ebs
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2 attach=ebs:1
+              web cpu=100m uses=100m volume=ebs
+            {other}
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    let moves = "move web-1 from n1 to n3: node usage: cpu 62% is above its target of 50%";
+    assert_snapshot!(answer("node n3 attach=ebs:0"), @"keep web-1 on n1: no other node can take it: 2 are at the limit of volumes of ebs");
+    assert_eq!(answer("node n3 attach=ebs:1"), moves);
+    // A driver without a limit, and a limit of another driver.
+    assert_eq!(answer("node n3"), moves);
+    assert_eq!(answer("node n3 attach=nfs:0"), moves);
+    let finished = "node n3 attach=ebs:1\n job uses=0 volume=ebs phase=Succeeded";
+    assert_eq!(answer(finished), moves);
+}
+
+#[test]
+fn earlier_moves_of_a_plan_use_up_the_attach_limits() {
+    let cluster = Cluster::parse(
+        "
+        node n1 attach=ebs:3
+          web*3 cpu=100m memory=100Mi uses=2 volume=ebs
+          idle*4 cpu=500m memory=500Mi uses=0
+        node n2 attach=ebs:1
+        ",
+    );
+    let policy = EVEN.replace("{cpu: 50%}", "{cpu: 30%}");
+    let plan = cluster.plan(&policy);
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+    assert!(text(&plan).contains("1 is at the limit of volumes of ebs"));
+}
+
+#[test]
+fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
+    let answer = |class: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            {class}
+            node n1 system=2 labels=zone:a
+              web cpu=100m memory=100Mi uses=3 ephemeral=fast
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2 labels=zone:b
+              web cpu=100m uses=100m
+            node n3 labels=zone:c
+              busy cpu=500m uses=100m
+            node n4 labels=zone:d
+            "
+        ));
+        text(&cluster.plan(&format!("{policy}{EVEN}")))
+    };
+    let stays = "keep web-1 on n1: its replacement needs a new volume for claim web-1-scratch, which may be provisioned anywhere";
+    let to = |node: &str| {
+        format!("move web-1 from n1 to {node}: node usage: cpu 62% is above its target of 50%")
+    };
+    assert_eq!(answer("", ""), stays);
+    assert_eq!(answer("storage-class fast driver=ebs immediate", ""), stays);
+    assert_eq!(
+        answer("storage-class fast driver=kubernetes.io/no-provisioner", ""),
+        stays
+    );
+    assert_eq!(answer("", "evictable: {allow: [newVolumes]}\n"), to("n4"));
+    assert_eq!(answer("storage-class fast driver=ebs", ""), to("n4"));
+    assert_eq!(
+        answer("storage-class fast driver=ebs zones=a,c", ""),
+        to("n3")
+    );
+    assert_snapshot!(answer("storage-class fast driver=ebs zones=a", ""), @"keep web-1 on n1: no other node can take it: 3 are unable to reach its volumes");
+}
+
+#[test]
 fn descheduler_policies_keep_the_marks_of_other_tools_unless_the_mode_is_exact() {
     let policy = "
 apiVersion: descheduler/v1alpha2

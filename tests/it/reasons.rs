@@ -45,6 +45,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::ResourceClaims,
         Refusal::NoBudget,
         Refusal::PreferNoEviction,
+        Refusal::NewVolume("web-1-cache".to_owned()),
         Refusal::Gang("PodGroup train".to_owned()),
         Refusal::DoNotDisrupt(None),
         Refusal::NotSafeToEvict,
@@ -114,7 +115,10 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::ResourceClaims
         | Refusal::NoBudget
         | Refusal::PreferNoEviction => {}
-        Refusal::Gang(_) | Refusal::DoNotDisrupt(_) | Refusal::NotSafeToEvict => {}
+        Refusal::NewVolume(_)
+        | Refusal::Gang(_)
+        | Refusal::DoNotDisrupt(_)
+        | Refusal::NotSafeToEvict => {}
         Refusal::Namespace(_)
         | Refusal::PodSelector
         | Refusal::Young { .. }

@@ -46,7 +46,7 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 8] = [
+pub(super) const ANNOTATIONS: [&str; 9] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "controller.kubernetes.io/pod-deletion-cost",
@@ -54,6 +54,7 @@ pub(super) const ANNOTATIONS: [&str; 8] = [
     "descheduler.alpha.kubernetes.io/prefer-no-eviction",
     "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
+    "storageclass.kubernetes.io/is-default-class",
     STORAGE_CLASS,
 ];
 
@@ -168,7 +169,16 @@ const VOLUME: Keep = Keep::Fields(&[
     ("name", Name(NameKind::Part)),
     ("emptyDir", Presence),
     ("hostPath", Presence),
-    ("ephemeral", Presence),
+    (
+        "ephemeral",
+        Keep::Fields(&[(
+            "volumeClaimTemplate",
+            Keep::Fields(&[(
+                "spec",
+                Keep::Fields(&[("storageClassName", Name(NameKind::Storage))]),
+            )]),
+        )]),
+    ),
     (
         "persistentVolumeClaim",
         Keep::Fields(&[("claimName", Name(NameKind::Claim))]),
@@ -287,7 +297,37 @@ const PERSISTENT_VOLUME: KeptFields = &[
         Keep::Fields(&[
             ("storageClassName", Name(NameKind::Storage)),
             ("nodeAffinity", Keep::Fields(&[("required", NODE_SELECTOR)])),
+            (
+                "csi",
+                Keep::Fields(&[
+                    ("driver", Name(NameKind::Driver)),
+                    ("volumeHandle", Name(NameKind::Volume)),
+                ]),
+            ),
         ]),
+    ),
+];
+const STORAGE_CLASS_FIELDS: KeptFields = &[
+    ("metadata", META),
+    ("provisioner", Name(NameKind::Driver)),
+    ("volumeBindingMode", Plain),
+    (
+        "allowedTopologies",
+        Keep::Fields(&[("matchLabelExpressions", Expressions)]),
+    ),
+];
+const CSI_NODE: KeptFields = &[
+    ("metadata", META),
+    (
+        "spec",
+        Keep::Fields(&[(
+            "drivers",
+            Keep::Fields(&[
+                ("name", Name(NameKind::Driver)),
+                ("nodeID", Name(NameKind::Part)),
+                ("allocatable", Keep::Fields(&[("count", Plain)])),
+            ]),
+        )]),
     ),
 ];
 const SERVICE: KeptFields = &[
@@ -321,6 +361,8 @@ pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
         "PriorityClass" => (NameKind::Priority, CLASS),
         "PersistentVolumeClaim" => (NameKind::Claim, CLAIM),
         "PersistentVolume" => (NameKind::Volume, PERSISTENT_VOLUME),
+        "StorageClass" => (NameKind::Storage, STORAGE_CLASS_FIELDS),
+        "CSINode" => (NameKind::Node, CSI_NODE),
         "Service" => (NameKind::Service, SERVICE),
         "ReplicaSet" => (NameKind::ReplicaSet, META_ONLY),
         "ReplicationController" => (NameKind::ReplicationController, META_ONLY),

@@ -23,6 +23,8 @@ pub(super) enum NameKind {
     Storage,
     Claim,
     Volume,
+    /// CSI drivers, which are the provisioners of storage classes.
+    Driver,
     Container,
     Image,
     Key,
@@ -53,6 +55,7 @@ impl NameKind {
             NameKind::Storage => "storage-",
             NameKind::Claim => "claim-",
             NameKind::Volume => "volume-",
+            NameKind::Driver => "driver-",
             NameKind::Container => "container-",
             NameKind::Image => "image-",
             NameKind::Key => "label-",
@@ -78,6 +81,8 @@ impl NameKind {
             NameKind::Scheduler => name == "default-scheduler",
             NameKind::Address => ["0.0.0.0", "127.0.0.1", "::"].contains(&name),
             NameKind::Key => KEYS.contains(&name),
+            // Volumes without a provisioner are not provisioned where a pod lands.
+            NameKind::Driver => name == "kubernetes.io/no-provisioner",
             NameKind::Kind => KINDS.contains(&name),
             // Only custom resources and conditions have a domain.
             NameKind::Resource => {

@@ -155,7 +155,13 @@ fn guarded(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refu
     if rules.safe_to_evict && pod.annotations.safe_to_evict == Some(false) {
         return Err(Refusal::NotSafeToEvict);
     }
-    match draft.world.snapshot.shared_gang(pod) {
+    let snapshot = draft.world.snapshot;
+    if rules.new_volumes
+        && let Some(new) = snapshot.new_volumes(pod).iter().find(|v| !v.follows())
+    {
+        return Err(Refusal::NewVolume(new.claim.to_owned()));
+    }
+    match snapshot.shared_gang(pod) {
         // No API evicts a whole group, so a pod goes only if it is all that is left of its group.
         Some(gang) if rules.gangs => Err(Refusal::Gang(gang.to_string())),
         Some(_) | None => Ok(()),

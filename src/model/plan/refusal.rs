@@ -58,6 +58,10 @@ pub enum Refusal {
     /// An annotation of the pod asks not to evict it.
     #[error("its annotation prefer-no-eviction asks not to evict it")]
     PreferNoEviction,
+    /// The replacement of the pod needs a new volume for this claim, at a place that cannot be
+    /// foreseen.
+    #[error("its replacement needs a new volume for claim {0}, which may be provisioned anywhere")]
+    NewVolume(String),
     /// The pod belongs to this group of pods that start and stop together.
     #[error("it belongs to {0}, whose other pods would stop or wait without it")]
     Gang(String),
@@ -238,6 +242,7 @@ impl Refusal {
             Refusal::ResourceClaims => "resource-claims",
             Refusal::NoBudget => "no-budget",
             Refusal::PreferNoEviction => "prefer-no-eviction",
+            Refusal::NewVolume(_) => "new-volume",
             Refusal::Gang(_) => "gang",
             Refusal::DoNotDisrupt(_) => "do-not-disrupt",
             Refusal::NotSafeToEvict => "not-safe-to-evict",

@@ -37,6 +37,7 @@ impl Refusal {
             Refusal::DoNotDisrupt(None) => DO_NOT_DISRUPT,
             Refusal::NotSafeToEvict => SAFE_TO_EVICT,
             Refusal::Gang(_) => GANG,
+            Refusal::NewVolume(_) => NEW_VOLUME,
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
@@ -76,6 +77,8 @@ const PREFER_NO_EVICTION: &str =
     "remove the annotation, or set `evictable.allow: [preferNoEviction]`";
 const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]`; \
                                the forecast does not know which nodes have a device for it";
+const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
+                          WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
 const GANG: &str = "set `evictable.allow: [gangs]`; \
                     only where a group continues without one of its pods";
 const DO_NOT_DISRUPT: &str = "remove the annotation, or set `evictable.allow: [doNotDisrupt]`";

@@ -1,5 +1,6 @@
 //! Facts: the fields of each API object that decisions need.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -14,7 +15,10 @@ mod placement;
 
 pub use annotations::{Annotations, DoNotDisrupt};
 pub use gang::{Gang, GangKind};
-pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread, Volume};
+pub use placement::{
+    Claim, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed, Spread, StorageClass,
+    Volume,
+};
 
 /// The facts of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -314,7 +318,13 @@ pub struct Volumes {
     pub local: bool,
     /// Names of its PersistentVolumeClaims, in its namespace.
     pub claims: Vec<String>,
+    /// Claims that exist only for this pod. A replacement gets new ones.
+    pub ephemeral: Vec<EphemeralClaim>,
 }
+
+/// The facts of a CSINode: the number of volumes that each CSI driver can attach to the node. A
+/// driver without a limit is missing.
+pub type AttachLimits = BTreeMap<String, u32>;
 
 /// The facts of a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -160,6 +160,7 @@ impl DeprecatedFlags {
             gangs: true,
             do_not_disrupt: true,
             safe_to_evict: true,
+            new_volumes: true,
         }
     }
 }

@@ -32,6 +32,9 @@ pub struct Protections {
     /// Pods with the annotation `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"`. The
     /// exact mode evicts them.
     pub safe_to_evict: bool,
+    /// Pods whose replacement needs a new volume at a place that cannot be foreseen. The exact mode
+    /// evicts them.
+    pub new_volumes: bool,
 }
 
 /// The persistent volumes that protect their pod.
@@ -55,9 +58,10 @@ pub(super) enum Lift {
     NotSafeToEvict,
     Gangs,
     ResourceClaims,
+    NewVolumes,
 }
 
-pub(super) const LIFTS: [Choice<Lift>; 9] = [
+pub(super) const LIFTS: [Choice<Lift>; 10] = [
     (
         "localStorage",
         Lift::LocalStorage,
@@ -99,6 +103,11 @@ pub(super) const LIFTS: [Choice<Lift>; 9] = [
         Lift::ResourceClaims,
         "pods with dynamic resource claims",
     ),
+    (
+        "newVolumes",
+        Lift::NewVolumes,
+        "pods whose replacement needs a new volume, unless it is provisioned where the pod lands",
+    ),
 ];
 
 /// A protection that `protect` adds.
@@ -135,6 +144,7 @@ impl Protections {
         gangs: true,
         do_not_disrupt: true,
         safe_to_evict: true,
+        new_volumes: true,
     };
 
     const fn flag(&mut self, lift: Lift) -> &mut bool {
@@ -148,6 +158,7 @@ impl Protections {
             Lift::NotSafeToEvict => &mut self.safe_to_evict,
             Lift::Gangs => &mut self.gangs,
             Lift::ResourceClaims => &mut self.resource_claims,
+            Lift::NewVolumes => &mut self.new_volumes,
         }
     }
 

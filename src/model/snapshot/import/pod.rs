@@ -5,7 +5,8 @@ use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::model::snapshot::facts::{
-    Annotations, Condition, DoNotDisrupt, PodFacts, PodPhase, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, Qos, Tolerates,
+    Toleration, Volumes,
 };
 
 use super::{
@@ -72,7 +73,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
         avoids: affinity::avoids(spec, &labels)?,
         seeks: affinity::seeks(spec, &labels)?,
         likes: affinity::likes(spec, &labels)?,
-        volumes: volumes(spec),
+        volumes: volumes(meta, spec),
         resource_claims: spec.resource_claims.as_ref().is_some_and(|c| !c.is_empty()),
         labels,
     })
@@ -170,7 +171,7 @@ fn condition(condition: &core::PodCondition) -> Condition {
     }
 }
 
-fn volumes(spec: &core::PodSpec) -> Volumes {
+fn volumes(meta: &ObjectMeta, spec: &core::PodSpec) -> Volumes {
     let all = || spec.volumes.iter().flatten();
     Volumes {
         local: all().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
@@ -178,7 +179,21 @@ fn volumes(spec: &core::PodSpec) -> Volumes {
             .filter_map(|v| v.persistent_volume_claim.as_ref())
             .map(|c| c.claim_name.clone())
             .collect(),
+        ephemeral: all().filter_map(|v| ephemeral_claim(meta, v)).collect(),
     }
+}
+
+fn ephemeral_claim(meta: &ObjectMeta, volume: &core::Volume) -> Option<EphemeralClaim> {
+    let template = volume.ephemeral.as_ref()?.volume_claim_template.as_ref();
+    let class = template.and_then(|t| t.spec.storage_class_name.clone());
+    Some(EphemeralClaim {
+        name: format!(
+            "{}-{}",
+            meta.name.as_deref().unwrap_or_default(),
+            volume.name
+        ),
+        class: class.filter(|c| !c.is_empty()),
+    })
 }
 
 #[cfg(test)]
@@ -320,7 +335,11 @@ status:
             pod.volumes,
             Volumes {
                 local: true,
-                claims: vec!["data-0".into()]
+                claims: vec!["data-0".into()],
+                ephemeral: vec![EphemeralClaim {
+                    name: "web-1-scratch".into(),
+                    class: None,
+                }],
             }
         );
         assert_eq!(pod.node_selector["disk"], "ssd");
