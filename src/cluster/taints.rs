@@ -39,15 +39,14 @@ pub enum SteeringRight {
     Unlimited,
     /// It may not change the taint; holds the message of the API server.
     Denied(String),
-    /// There is no clear response.
-    Unknown,
 }
 
 /// Finds out whether evenkeel may change the taint of a node, by a dry run that changes nothing.
+/// Returns `None` if there is no clear response.
 ///
 /// A SelfSubjectAccessReview would only ask the roles. A dry run also asks admission policies and
 /// webhooks.
-pub async fn right(client: &Client, node: &str) -> SteeringRight {
+pub async fn right(client: &Client, node: &str) -> Option<SteeringRight> {
     let dry_run = PatchParams::default().dry_run();
     let mut outcome = SteerOutcome::Unneeded;
     // Unneeded means that the node has the taint, so its removal is tried.
@@ -57,12 +56,12 @@ pub async fn right(client: &Client, node: &str) -> SteeringRight {
         }
     }
     match outcome {
-        SteerOutcome::Done if changes_annotations(client, node).await => SteeringRight::Unlimited,
-        SteerOutcome::Done => SteeringRight::Granted,
-        SteerOutcome::Forbidden(reason) => SteeringRight::Denied(reason),
-        SteerOutcome::Unneeded | SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => {
-            SteeringRight::Unknown
+        SteerOutcome::Done if changes_annotations(client, node).await => {
+            Some(SteeringRight::Unlimited)
         }
+        SteerOutcome::Done => Some(SteeringRight::Granted),
+        SteerOutcome::Forbidden(reason) => Some(SteeringRight::Denied(reason)),
+        SteerOutcome::Unneeded | SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => None,
     }
 }
 
@@ -344,7 +343,10 @@ mod tests {
 
     /// The right, if patches of taints and patches of annotations get these status codes. Every
     /// patch has to be a dry run.
-    async fn right_with(taints: &[Value], (taint, annotation): (u16, u16)) -> SteeringRight {
+    async fn right_with(
+        taints: &[Value],
+        (taint, annotation): (u16, u16),
+    ) -> Option<SteeringRight> {
         let list = node(taints);
         let (client, _) = fake(move |method, uri, body| {
             if method == "GET" {
@@ -369,13 +371,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_dry_run_shows_the_right_to_steer() {
-        let denied = || SteeringRight::Denied("m".to_owned());
+        let denied = || Some(SteeringRight::Denied("m".to_owned()));
         for (answers, expected) in [
-            ((200, 403), SteeringRight::Granted),
-            ((200, 200), SteeringRight::Unlimited),
+            ((200, 403), Some(SteeringRight::Granted)),
+            ((200, 200), Some(SteeringRight::Unlimited)),
             ((403, 403), denied()),
             ((422, 200), denied()),
-            ((500, 200), SteeringRight::Unknown),
+            ((500, 200), None),
         ] {
             assert_eq!(right_with(&[foreign()], answers).await, expected);
             // The node has the taint, so the dry run removes it.

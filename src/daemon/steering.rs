@@ -43,51 +43,48 @@ impl Steered {
     pub(super) fn denied(&self) -> Option<&str> {
         match &self.right {
             Some(SteeringRight::Denied(reason)) => Some(reason),
-            Some(SteeringRight::Granted | SteeringRight::Unlimited | SteeringRight::Unknown)
-            | None => None,
+            Some(SteeringRight::Granted | SteeringRight::Unlimited) | None => None,
         }
     }
 
-    /// Records the right, and logs it if it has changed.
+    /// Records the right, and logs it unless that is done or nothing is wrong.
     fn record(&mut self, right: SteeringRight) {
-        let before = std::mem::replace(&mut self.right, Some(right));
-        let was_denied = matches!(before, Some(SteeringRight::Denied(_)));
-        match &self.right {
-            Some(SteeringRight::Denied(reason)) if !was_denied => warn!(
+        let was_denied = self.denied().is_some();
+        match &right {
+            SteeringRight::Denied(reason) if !was_denied => warn!(
                 reason,
                 "steering disabled: no permission to change the taint {STEERING_KEY}; \
                     replacements may return to hot nodes, so more pods stay; apply \
                     deploy/base/steering.yaml, or remove steering from the policy"
             ),
-            Some(SteeringRight::Granted | SteeringRight::Unlimited) if was_denied => {
+            SteeringRight::Granted | SteeringRight::Unlimited if was_denied => {
                 info!("steering enabled: permission to change the taint {STEERING_KEY} granted");
             }
-            _ => {}
+            SteeringRight::Denied(_) | SteeringRight::Granted | SteeringRight::Unlimited => {}
         }
-        if self.right == Some(SteeringRight::Unlimited) {
+        if right == SteeringRight::Unlimited {
             warn!(
                 "permission to patch nodes is not limited to the taint {STEERING_KEY}: no \
                     admission policy applies to this account; steering works, but apply \
                     deploy/base/steering.yaml"
             );
         }
+        self.right = Some(right);
     }
 }
 
 impl Daemon {
     /// Asks the API server whether taints may be changed, unless that is known. Nothing is changed.
     pub(super) async fn ask_steering_right(&mut self, snapshot: &Snapshot) {
-        let granted = [SteeringRight::Granted, SteeringRight::Unlimited].map(Some);
-        if granted.contains(&self.steered.right) {
+        if self.steered.right.is_some() && self.steered.denied().is_none() {
             return;
         }
         // Any node will do.
         let Some(node) = snapshot.nodes.first() else {
             return;
         };
-        match taints::right(self.cluster.client(), &node.name).await {
-            SteeringRight::Unknown => {}
-            right => self.steered.record(right),
+        if let Some(right) = taints::right(self.cluster.client(), &node.name).await {
+            self.steered.record(right);
         }
     }
 

@@ -1,5 +1,5 @@
-//! When the daemon tries what steering would achieve: in every tenth cycle at most, because a trial
-//! costs as much as a decision.
+//! The schedule of steering trials: in every tenth cycle at most, because a trial costs as much as
+//! a decision.
 
 use tracing::info;
 
@@ -34,8 +34,11 @@ impl SteeringTrials {
         if due {
             self.wait = EVERY - 1;
             let trial = run();
-            if trial != self.last {
-                trial.iter().for_each(|trial| info!("steering: {trial}"));
+            if let Some(trial) = trial
+                .as_ref()
+                .filter(|new| Some(*new) != self.last.as_ref())
+            {
+                info!("steering: {trial}");
             }
             self.last = trial;
         }

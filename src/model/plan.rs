@@ -56,8 +56,8 @@ pub struct Plan {
     /// Workloads whose requests differ widely from their usage, the largest share of the cluster
     /// first.
     pub rightsizing: Vec<Rightsizing>,
-    /// What steering would achieve; `None` unless steering is off or not in force, and a trial
-    /// decision shows that it would relieve more nodes.
+    /// The effect that steering would have; `None` unless steering is off or not in force, and a
+    /// trial decision shows that it would relieve more nodes.
     pub steering_trial: Option<SteeringTrial>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,

@@ -239,7 +239,7 @@ fn a_broken_admission_policy_affects_no_other_account() {
         set_taints(control_plane, USER, all).await.unwrap();
         set_taints(control_plane, OTHER, &[]).await.unwrap();
 
-        // Another account and the administrator change whatever their roles allow.
+        // The policy does not limit another account.
         let label = json!({"metadata": {"labels": {"a": "b"}}});
         send(control_plane, OTHER, Method::PATCH, NODE, &label)
             .await

@@ -415,7 +415,7 @@ fn a_taint_that_is_only_planned_changes_no_decision() {
     assert_eq!((off.moves, off.kept), (on.moves, on.kept));
 }
 
-/// What steering would achieve on a cluster, as a sentence; empty if there is nothing to say.
+/// The effect of steering on a cluster as a sentence; empty without a trial.
 fn trial(cluster: &str, policy: &str) -> String {
     let cluster = Cluster::parse(cluster);
     let mut engine = Engine::new(parse(policy), Ledger::default());

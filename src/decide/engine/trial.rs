@@ -1,4 +1,4 @@
-//! A trial decision with the steering taint on the hot nodes: what steering would achieve.
+//! A trial decision with the steering taint on the hot nodes, which shows the effect of steering.
 //!
 //! Where steering is off or not permitted, a plan may keep most candidates because their
 //! replacements could land on hot nodes. The trial decides once more, with the taints that

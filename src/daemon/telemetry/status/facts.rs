@@ -149,7 +149,7 @@ pub struct PlanStatus {
     pub steering: Truncated<Steer>,
     /// Why evenkeel may not change taints; `None` if it may.
     pub steering_denied: Option<String>,
-    /// What steering would achieve, if it is not in force and would relieve more nodes.
+    /// The effect that steering would have, if it is not in force and would relieve more nodes.
     pub steering_trial: Option<SteeringTrial>,
     /// Objects that could not be read.
     pub skipped: Truncated<Skipped>,
