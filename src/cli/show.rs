@@ -42,7 +42,11 @@ impl fmt::Display for PlanText<'_> {
         self.rightsizing(f)?;
         self.skipped(f)?;
         writeln!(f)?;
-        self.screen.line(f, &self.summary(), Some(Ink::Bold))
+        self.screen.line(f, &self.summary(), Some(Ink::Bold))?;
+        match &self.plan.steering_trial {
+            Some(trial) => self.screen.line(f, &trial.to_string(), None),
+            None => Ok(()),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod trial;
 
 /// The policy, and the memory between cycles.
 #[derive(Clone, Debug)]
@@ -160,6 +161,7 @@ impl Engine {
             before,
             after,
             rightsizing: self.rightsizing(world),
+            steering_trial: None,
             skipped: snapshot.skipped.clone(),
         }
     }

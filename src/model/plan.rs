@@ -17,6 +17,7 @@ mod placement_cause;
 mod refusal;
 mod remedy;
 mod steering;
+mod steering_trial;
 mod verdict;
 mod pod_verdict;
 
@@ -28,6 +29,7 @@ pub use pod_verdict::{NotSelected, PodVerdict};
 pub use refusal::{Reach, Refusal, short, whole};
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
+pub use steering_trial::SteeringTrial;
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
@@ -54,6 +56,9 @@ pub struct Plan {
     /// Workloads whose requests differ widely from their usage, the largest share of the cluster
     /// first.
     pub rightsizing: Vec<Rightsizing>,
+    /// The effect that steering would have; `None` unless steering is off or not in force, and a
+    /// trial decision shows that it would relieve more nodes.
+    pub steering_trial: Option<SteeringTrial>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -74,6 +79,21 @@ impl Plan {
             1 => "; 1 node is left alone".to_owned(),
             n => format!("; {n} nodes are left alone"),
         }
+    }
+}
+
+impl Plan {
+    /// Returns the number of candidates that stay because of where their replacements could land.
+    pub fn kept_for_landing(&self) -> usize {
+        let kept = self.kept.iter();
+        kept.filter(|kept| kept.refusal.lies_in_the_landing())
+            .count()
+    }
+
+    /// Returns true if most candidates that stay do so because of where their replacements could
+    /// land.
+    pub fn keeps_most_for_landing(&self) -> bool {
+        self.kept_for_landing() * 2 > self.kept.len()
     }
 }
 

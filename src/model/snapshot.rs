@@ -5,7 +5,7 @@
 //! workload and the budgets that select it. Tables are sorted by name, so that the same cluster
 //! gives the same positions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::values::{Amount, PerResource, Resources};
 
 use self::facts::{
     AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped,
-    StorageClass, Volume,
+    StorageClass, Taint, Volume,
 };
 use self::objects::Objects;
 
@@ -265,6 +265,17 @@ impl Snapshot {
             .filter(|(_, b)| b.selector.as_ref().is_some_and(|s| s.matches(&pod.labels)))
             .map(|(i, _)| BudgetId(first + i))
             .collect()
+    }
+
+    /// Returns the same snapshot with a taint on these nodes.
+    #[must_use]
+    pub fn with_taint(&self, nodes: &BTreeSet<NodeId>, taint: &Taint) -> Self {
+        let mut snapshot = self.clone();
+        for node in nodes {
+            let facts = Arc::make_mut(&mut snapshot.nodes[node.0].facts);
+            facts.taints.push(taint.clone());
+        }
+        snapshot
     }
 
     /// Returns the position of the node with this name.

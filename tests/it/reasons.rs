@@ -394,6 +394,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Cooled,
         SteerReason::NotEmptied,
         SteerReason::Unsure("left alone: no samples".to_owned()),
+        SteerReason::NotPermitted,
         SteerReason::NotAsked,
         SteerReason::Ending,
     ]
@@ -414,7 +415,7 @@ fn is_listed_steer_reason(why: &SteerReason) {
         | SteerReason::Cooled
         | SteerReason::NotEmptied
         | SteerReason::Unsure(_) => {}
-        SteerReason::NotAsked | SteerReason::Ending => {}
+        SteerReason::NotPermitted | SteerReason::NotAsked | SteerReason::Ending => {}
     }
 }
 

@@ -288,6 +288,15 @@ impl Refusal {
         }
     }
 
+    /// Returns true if the pod stays because its replacement could return, land on a hot node, or
+    /// land where the move would improve nothing. Steering can change that.
+    pub const fn lies_in_the_landing(&self) -> bool {
+        matches!(
+            self,
+            Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldNotHelp(_)
+        )
+    }
+
     /// Returns true if the pod can probably move in a later cycle, so no worse pod should move
     /// instead of it now.
     pub const fn is_temporary(&self) -> bool {

@@ -306,6 +306,9 @@ impl SteerReason {
         match self {
             SteerReason::Enough(most) => Some(format!("set `steering.maxNodes` above {most}")),
             SteerReason::NotAsked => Some("set `steering` in the policy".to_owned()),
+            SteerReason::NotPermitted => {
+                Some("apply deploy/base/steering.yaml, which grants the permission".to_owned())
+            }
             SteerReason::Cooling { resource, cool, .. } => {
                 Some(format!("bring {resource} to {cool} or below"))
             }
