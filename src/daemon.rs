@@ -22,7 +22,7 @@ pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
 pub use self::report::LogState;
 pub use self::steering::Steered;
-pub use self::trials::SteeringTrials;
+pub use self::trials::Trials;
 
 mod cycle;
 pub mod telemetry;
@@ -56,7 +56,7 @@ pub struct Daemon {
     /// Taints that this process has changed.
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
-    pub trials: SteeringTrials,
+    pub trials: Trials,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
 }

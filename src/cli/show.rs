@@ -43,10 +43,10 @@ impl fmt::Display for PlanText<'_> {
         self.skipped(f)?;
         writeln!(f)?;
         self.screen.line(f, &self.summary(), Some(Ink::Bold))?;
-        match &self.plan.steering_trial {
-            Some(trial) => self.screen.line(f, &trial.to_string(), None),
-            None => Ok(()),
+        for line in self.trials() {
+            self.screen.line(f, &line, None)?;
         }
+        Ok(())
     }
 }
 

@@ -73,6 +73,7 @@ impl<'d> Cycle<'d> {
         let mut plan = spans::decide().in_scope(|| self.decide(&observed));
         self.daemon.withhold_taints(&mut plan);
         self.try_steering(&observed, &mut plan);
+        self.try_replicas(&observed, &mut plan);
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.log_state.log_nodes(&plan);
         let outcomes = if self.dry() {
@@ -136,8 +137,20 @@ impl<'d> Cycle<'d> {
             plan.steering_trial = self
                 .daemon
                 .trials
+                .steering
                 .next(wanted, || engine.steering_trial(observed, plan));
         }
+    }
+
+    /// Adds to the plan what a lower `evictable.minReplicas` would achieve, if too few replicas keep
+    /// nodes hot.
+    fn try_replicas(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
+        let (engine, wanted) = (&*self.engine, plan.keeps_most_for_replicas());
+        plan.replica_trial = self
+            .daemon
+            .trials
+            .replicas
+            .next(wanted, || engine.replica_trial(observed, plan));
     }
 
     async fn steer(&mut self, plan: &Plan, selects: fn(SteerAction) -> bool) {

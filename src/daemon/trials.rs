@@ -1,31 +1,47 @@
-//! The schedule of steering trials: in every tenth cycle at most, because a trial costs as much as
-//! a decision.
+//! The schedule of trials: in every tenth cycle at most, because a trial costs as much as a
+//! decision.
+
+use std::fmt::Display;
 
 use tracing::info;
 
-use crate::model::plan::SteeringTrial;
+use crate::model::plan::{ReplicaTrial, SteeringTrial};
 
 /// Cycles from one trial to the next.
 const EVERY: u32 = 10;
 
-/// The last trial of steering, and when the next is due.
+/// The trials of a plan.
 #[derive(Clone, Debug, Default)]
-pub struct SteeringTrials {
-    /// Cycles until the next trial may run.
-    wait: u32,
-    last: Option<SteeringTrial>,
+pub struct Trials {
+    /// What steering would achieve.
+    pub(super) steering: TrialSchedule<SteeringTrial>,
+    /// What a lower `evictable.minReplicas` would achieve.
+    pub(super) replicas: TrialSchedule<ReplicaTrial>,
 }
 
-impl SteeringTrials {
+/// The last trial of one kind, and when the next is due.
+#[derive(Clone, Debug)]
+pub(super) struct TrialSchedule<T> {
+    /// Cycles until the next trial may run.
+    wait: u32,
+    last: Option<T>,
+}
+
+impl<T> Default for TrialSchedule<T> {
+    fn default() -> Self {
+        TrialSchedule {
+            wait: 0,
+            last: None,
+        }
+    }
+}
+
+impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
     /// Returns the result for this cycle: a new trial if one is due, otherwise the last one.
     ///
-    /// `wanted` is whether the plan keeps most candidates because of their landings. Logs each
-    /// result that differs from the last one.
-    pub(super) fn next(
-        &mut self,
-        wanted: bool,
-        run: impl FnOnce() -> Option<SteeringTrial>,
-    ) -> Option<SteeringTrial> {
+    /// `wanted` is whether the plan has a reason for a trial. Logs each result that differs from the
+    /// last one.
+    pub(super) fn next(&mut self, wanted: bool, run: impl FnOnce() -> Option<T>) -> Option<T> {
         let due = self.wait == 0;
         self.wait = self.wait.saturating_sub(1);
         if !wanted {
@@ -38,7 +54,7 @@ impl SteeringTrials {
                 .as_ref()
                 .filter(|new| Some(*new) != self.last.as_ref())
             {
-                info!("steering: {trial}");
+                info!("trial: {trial}");
             }
             self.last = trial;
         }
@@ -63,7 +79,7 @@ mod tests {
             more: false,
             relieved_with_taints: 1,
         };
-        let (mut trials, mut runs) = (SteeringTrials::default(), Vec::new());
+        let (mut trials, mut runs) = (TrialSchedule::default(), Vec::new());
         for cycle in 0..25 {
             // In cycles 3 to 6 the plan keeps no candidates because of their landings.
             let wanted = !(3..=6).contains(&cycle);

@@ -25,6 +25,7 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod replica_trial;
 mod trial;
 
 /// The policy, and the memory between cycles.
@@ -162,6 +163,7 @@ impl Engine {
             after,
             rightsizing: self.rightsizing(world),
             steering_trial: None,
+            replica_trial: None,
             skipped: snapshot.skipped.clone(),
         }
     }

@@ -16,6 +16,7 @@ mod balance_report;
 mod placement_cause;
 mod refusal;
 mod remedy;
+mod replica_trial;
 mod steering;
 mod steering_trial;
 mod verdict;
@@ -27,6 +28,7 @@ pub use outcome::Outcome;
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
 pub use refusal::{Reach, Refusal, short, whole};
+pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
 pub use steering_trial::SteeringTrial;
@@ -59,6 +61,9 @@ pub struct Plan {
     /// The effect that steering would have; `None` unless steering is off or not in force, and a
     /// trial decision shows that it would relieve more nodes.
     pub steering_trial: Option<SteeringTrial>,
+    /// The effect of a lower `evictable.minReplicas`; `None` unless too few replicas are the main
+    /// reason why nodes stay hot, and a trial decision shows that it would relieve more nodes.
+    pub replica_trial: Option<ReplicaTrial>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -94,6 +99,30 @@ impl Plan {
     /// land.
     pub fn keeps_most_for_landing(&self) -> bool {
         self.kept_for_landing() * 2 > self.kept.len()
+    }
+
+    /// Returns the rejected candidates on nodes that were hot and stay above a target.
+    pub fn kept_on_hot_nodes(&self) -> Vec<&Kept> {
+        let hot = |verdict: &&Verdict| matches!(verdict.class, Class::Hot { .. });
+        let mut hot: BTreeSet<&str> = self
+            .nodes
+            .iter()
+            .filter(hot)
+            .map(|v| v.node.as_str())
+            .collect();
+        for node in self.after.nodes.iter().filter(|node| node.is_at_target()) {
+            hot.remove(node.name.as_str());
+        }
+        let kept = self.kept.iter();
+        kept.filter(|kept| hot.contains(kept.node.as_str()))
+            .collect()
+    }
+
+    /// Returns true if most candidates on nodes that stay hot have too few replicas.
+    pub fn keeps_most_for_replicas(&self) -> bool {
+        let kept = self.kept_on_hot_nodes();
+        let few = |kept: &&&Kept| matches!(kept.refusal, Refusal::TooFewReplicas { .. });
+        kept.iter().filter(few).count() * 2 > kept.len()
     }
 }
 

@@ -132,6 +132,7 @@ fn hostile(at: Timestamp) -> Board {
         steering: Truncated::default(),
         steering_denied: None,
         steering_trial: None,
+        replica_trial: None,
         skipped: Truncated::first(10, (0..5).map(skipped)),
     };
     let summary = CycleSummary {

@@ -1,10 +1,11 @@
 //! The gates: which pods stay, and the reason in the plan.
 
+use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, nodes, text};
+use crate::it::support::{Cluster, EVEN, nodes, noon, parse, text};
 
 /// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold
 /// node.
@@ -299,6 +300,95 @@ fn the_last_ready_replica_stays() {
         text(&plan),
         "keep web-1 on n1: 0 other replicas would be Ready, and at least 1 must be"
     );
+}
+
+#[test]
+fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
+    let with_budget = "evictable: {allow: [singleReplicasWithBudget]}\n";
+    let answer = |pod: &str, budget: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            {budget}
+            node n1 system=2
+              db cpu=100m memory=100Mi uses=3 {pod}
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2
+            "
+        ));
+        let plan = cluster.plan(&format!("{policy}{EVEN}"));
+        let kept = plan.kept.first().map(|kept| kept.refusal.code());
+        kept.unwrap_or(if plan.moves.len() == 1 { "moved" } else { "" })
+    };
+    assert_eq!(answer("", "", ""), "too-few-replicas");
+    assert_eq!(answer("evict-single", "", ""), "moved");
+    assert_eq!(
+        answer("evict-single", "budget db allows=0", ""),
+        "disruption-budget"
+    );
+    assert_eq!(answer("", "budget db allows=1", ""), "too-few-replicas");
+    assert_eq!(answer("", "budget db allows=1", with_budget), "moved");
+    assert_eq!(
+        answer("", "budget db allows=0", with_budget),
+        "too-few-replicas"
+    );
+    assert_eq!(answer("", "", with_budget), "too-few-replicas");
+    let two = "budget db allows=1\nbudget db allows=1 name=second";
+    assert_eq!(answer("", two, with_budget), "too-few-replicas");
+}
+
+/// The effect of a lower `minReplicas` on a cluster as a sentence; empty without a trial.
+fn replica_trial(cluster: &str, policy: &str) -> String {
+    let cluster = Cluster::parse(cluster);
+    let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
+    let observed = engine.observed(&snapshot, noon());
+    let plan = engine.decide_observed(&observed);
+    let trial = engine.replica_trial(&observed, &plan);
+    trial.map(|trial| trial.to_string()).unwrap_or_default()
+}
+
+const SINGLES: &str = "
+node n1
+  a cpu=100m uses=1
+  b cpu=100m uses=1
+  c cpu=100m uses=1
+  d cpu=100m uses=1
+  e cpu=100m uses=1
+node n2
+  f cpu=100m uses=2
+  g cpu=100m uses=2
+  h cpu=100m uses=2
+node n3
+node n4
+";
+
+#[test]
+fn a_trial_shows_what_single_replicas_cost() {
+    assert_snapshot!(replica_trial(SINGLES, EVEN), @"");
+    // The limits of a cycle do not apply to the trial.
+    let limited = format!("limits: {{perCycle: 0}}\n{EVEN}");
+    assert_eq!(replica_trial(SINGLES, &limited), "");
+    let pairs = SINGLES.replace("node n4", "node n4\n a cpu=100m uses=0");
+    let three = format!("evictable: {{minReplicas: 3}}\n{EVEN}");
+    assert_snapshot!(replica_trial(&pairs, &three), @"");
+}
+
+#[test]
+fn without_single_replicas_or_without_a_gain_there_is_no_replica_trial() {
+    // The only pods that may move do so.
+    assert_eq!(
+        replica_trial(SINGLES, &format!("evictable: {{minReplicas: 1}}\n{EVEN}")),
+        ""
+    );
+    // Other nodes cannot take the pods.
+    let full = SINGLES
+        .replace("node n3", "")
+        .replace("node n4", "node n4 taint=a:NoSchedule");
+    assert_eq!(replica_trial(&full, EVEN), "");
+    // Most candidates stay for another reason.
+    let local = SINGLES
+        .replace("uses=1", "uses=1 emptydir")
+        .replace("uses=2", "uses=2 stay");
+    assert_eq!(replica_trial(&local, EVEN), "");
 }
 
 #[test]

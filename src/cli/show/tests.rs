@@ -120,6 +120,7 @@ fn quiet() -> Plan {
         halted: None,
         steering: Vec::new(),
         steering_trial: None,
+        replica_trial: None,
         moves: Vec::new(),
         kept: Vec::new(),
         nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],

@@ -46,12 +46,13 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 9] = [
+pub(super) const ANNOTATIONS: [&str; 10] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "controller.kubernetes.io/pod-deletion-cost",
     "descheduler.alpha.kubernetes.io/evict",
     "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+    "evenkeel.io/evict-single-replica",
     "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
     "storageclass.kubernetes.io/is-default-class",

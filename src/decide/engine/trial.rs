@@ -21,7 +21,7 @@ use super::balance_report::balance_report;
 use super::observed::Observed;
 
 /// The most evictions of a trial. It bounds the cost in a large cluster with many hot nodes.
-const MOST_MOVES: u32 = 100;
+pub(super) const MOST_MOVES: u32 = 100;
 
 impl Engine {
     /// Finds out what steering would achieve for a plan that keeps most candidates because of where
@@ -70,10 +70,16 @@ impl Engine {
     }
 }
 
-/// The policy with `taintHot`, and with no limits except one for the cost of the trial.
+/// The policy with `taintHot` and without limits.
 fn trial_policy(policy: &Policy) -> Policy {
-    let mut policy = policy.clone();
+    let mut policy = without_limits(policy);
     policy.steering.hot = true;
+    policy
+}
+
+/// The policy with no limits except one for the cost of a trial.
+pub(super) fn without_limits(policy: &Policy) -> Policy {
+    let mut policy = policy.clone();
     policy.limits = Limits {
         per_cycle: Some(MOST_MOVES),
         per_node: None,
@@ -104,14 +110,14 @@ fn hot_taint() -> Taint {
 }
 
 /// The names of the nodes that a strategy found hot.
-fn hot_nodes(plan: &Plan) -> BTreeSet<&str> {
+pub(super) fn hot_nodes(plan: &Plan) -> BTreeSet<&str> {
     let hot = |class: &Class| matches!(class, Class::Hot { .. });
     let verdicts = plan.nodes.iter().filter(|verdict| hot(&verdict.class));
     verdicts.map(|verdict| verdict.node.as_str()).collect()
 }
 
 /// The number of these nodes that are at or below each of their targets.
-fn relieved(hot: &BTreeSet<&str>, report: &BalanceReport) -> usize {
+pub(super) fn relieved(hot: &BTreeSet<&str>, report: &BalanceReport) -> usize {
     let nodes = report.nodes.iter();
     nodes
         .filter(|node| hot.contains(node.name.as_str()) && node.is_at_target())

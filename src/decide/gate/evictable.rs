@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
 use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
-use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::{BudgetId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
 /// The priority of `system-cluster-critical`; higher ones are the system's own as well.
@@ -259,6 +259,24 @@ fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     snapshot.pod(pod).finished() && draft.move_of(pod).is_some_and(|(by, _)| !listed_before(by))
 }
 
+/// Returns the replicas that the pod's workload needs. Its owner may admit a short downtime.
+///
+/// A budget admits one only if the policy says so: many charts contain a budget with
+/// `maxUnavailable: 1`, whether or not the workload has a second replica.
+fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
+    let allows_one = |budgets: &[BudgetId]| match budgets {
+        [only] => draft.world.snapshot.budgets[only.0].allowed > 0,
+        _ => false,
+    };
+    let by_budget = !rules.protected.single_replicas_with_budget && allows_one(&pod.budgets);
+    let admitted = pod.annotations.evict_single_replica || by_budget;
+    if admitted && !draft.world.policy.exact {
+        rules.min_replicas.min(1)
+    } else {
+        rules.min_replicas
+    }
+}
+
 /// Refuses a pod of a workload that has too few replicas, or too few that would stay Ready.
 fn replicas(
     candidate: &Candidate,
@@ -267,7 +285,7 @@ fn replicas(
     draft: &Draft<'_>,
 ) -> Result<(), Refusal> {
     let (snapshot, exact) = (draft.world.snapshot, draft.world.policy.exact);
-    let least = rules.min_replicas;
+    let least = least_replicas(snapshot.pod(candidate.pod), rules, draft);
     let have = match (snapshot.pod(candidate.pod).finished(), exact) {
         // The workload loses nothing with a finished pod.
         (true, false) => return Ok(()),

@@ -115,7 +115,10 @@ fn wait_for_age(age: SignedDuration, least: SignedDuration) -> String {
 }
 
 fn replicas(have: u32) -> String {
-    format!("add replicas, or set `evictable.minReplicas: {have}`")
+    format!(
+        "add replicas; or set `evictable.minReplicas: {have}`, or give the pod the annotation \
+         evenkeel.io/evict-single-replica: \"true\""
+    )
 }
 
 fn next_cycle(field: &str, most: u32) -> String {

@@ -161,6 +161,7 @@ impl DeprecatedFlags {
             do_not_disrupt: true,
             safe_to_evict: true,
             new_volumes: true,
+            single_replicas_with_budget: true,
         }
     }
 }

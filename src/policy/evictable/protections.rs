@@ -35,6 +35,9 @@ pub struct Protections {
     /// Pods whose replacement needs a new volume at a place that cannot be foreseen. The exact mode
     /// evicts them.
     pub new_volumes: bool,
+    /// Pods of a workload with fewer than `minReplicas`, even if a PodDisruptionBudget covers them
+    /// and allows a disruption.
+    pub single_replicas_with_budget: bool,
 }
 
 /// The persistent volumes that protect their pod.
@@ -59,9 +62,10 @@ pub(super) enum Lift {
     Gangs,
     ResourceClaims,
     NewVolumes,
+    SingleReplicasWithBudget,
 }
 
-pub(super) const LIFTS: [Choice<Lift>; 10] = [
+pub(super) const LIFTS: [Choice<Lift>; 11] = [
     (
         "localStorage",
         Lift::LocalStorage,
@@ -108,6 +112,12 @@ pub(super) const LIFTS: [Choice<Lift>; 10] = [
         Lift::NewVolumes,
         "pods whose replacement needs a new volume, unless it is provisioned where the pod lands",
     ),
+    (
+        "singleReplicasWithBudget",
+        Lift::SingleReplicasWithBudget,
+        "pods of a workload with fewer than `minReplicas`, if a PodDisruptionBudget covers them \
+            and allows a disruption",
+    ),
 ];
 
 /// A protection that `protect` adds.
@@ -145,6 +155,7 @@ impl Protections {
         do_not_disrupt: true,
         safe_to_evict: true,
         new_volumes: true,
+        single_replicas_with_budget: true,
     };
 
     const fn flag(&mut self, lift: Lift) -> &mut bool {
@@ -159,6 +170,7 @@ impl Protections {
             Lift::Gangs => &mut self.gangs,
             Lift::ResourceClaims => &mut self.resource_claims,
             Lift::NewVolumes => &mut self.new_volumes,
+            Lift::SingleReplicasWithBudget => &mut self.single_replicas_with_budget,
         }
     }
 

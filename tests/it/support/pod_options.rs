@@ -2,6 +2,7 @@
 //!
 //! - status: `not-started`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
 //! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
+//! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other

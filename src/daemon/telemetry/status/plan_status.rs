@@ -53,6 +53,7 @@ impl PlanStatus {
             steering: Truncated::first(MOST_STEERED, plan.steering.iter().cloned()),
             steering_denied: None,
             steering_trial: plan.steering_trial.clone(),
+            replica_trial: plan.replica_trial.clone(),
             skipped: Truncated::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
         }
     }

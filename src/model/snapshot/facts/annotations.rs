@@ -25,6 +25,9 @@ pub struct Annotations {
     ///
     /// <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
     pub do_not_disrupt: Option<DoNotDisrupt>,
+    /// `evenkeel.io/evict-single-replica: "true"`: the pod may be evicted although its workload has
+    /// too few replicas.
+    pub evict_single_replica: bool,
 }
 
 /// How long a pod with the annotation `karpenter.sh/do-not-disrupt` must not be disrupted.

@@ -37,6 +37,7 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             (moves(&plan.moves))
             (notes(plan))
         }
+        @if let Some(trial) = &plan.replica_trial { p.hint { (trial) "." } }
         @if !plan.kept.is_empty() { (kept(plan)) }
         @if shows_steering(plan) { (steering(plan)) }
     }
