@@ -13,9 +13,9 @@ const EVERY: u32 = 10;
 /// The trials of a plan.
 #[derive(Clone, Debug, Default)]
 pub struct Trials {
-    /// What steering would achieve.
+    /// Trials of steering.
     pub(super) steering: TrialSchedule<SteeringTrial>,
-    /// What a lower `evictable.minReplicas` would achieve.
+    /// Trials of a lower `evictable.minReplicas`.
     pub(super) replicas: TrialSchedule<ReplicaTrial>,
 }
 

@@ -307,6 +307,12 @@ pub fn preference(pod: &Pod, node: &Node) -> i64 {
     node_affinity::preference(&pod.preferred_nodes, node)
 }
 
+/// Returns for each node the sum of the weights of preferred anti-affinity that a pod would violate
+/// there: its own terms, and those of other pods against it.
+pub fn violated_preferences(draft: &Draft<'_>, pod: PodId, nodes: &[NodeId]) -> Vec<i64> {
+    pod_affinity::violated_preferences(&Question::after(draft, pod), nodes)
+}
+
 /// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.
 pub fn avoids(snapshot: &Snapshot, term: &Neighbours, of: &Pod, other: &Pod) -> bool {
     term.mean(

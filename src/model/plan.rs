@@ -223,6 +223,16 @@ pub enum Reason {
         /// The topology key that the two pods share.
         topology_key: String,
     },
+    /// Another node suits the preferred anti-affinity of the pod, or of others against it, better.
+    #[error(
+        "preferred anti-affinity counts {weight} against its node and only {best} against another"
+    )]
+    NearAvoided {
+        /// The sum of the weights of violated terms on its node.
+        weight: i64,
+        /// The smallest sum on another node.
+        best: i64,
+    },
     /// The node does not match the node selector or required node affinity of the pod.
     #[error("its node affinity no longer matches its node")]
     WrongNode,
@@ -264,7 +274,10 @@ impl Reason {
         balances
             || matches!(
                 self,
-                Reason::Duplicate { .. } | Reason::Skewed { .. } | Reason::LessPreferred { .. }
+                Reason::Duplicate { .. }
+                    | Reason::Skewed { .. }
+                    | Reason::LessPreferred { .. }
+                    | Reason::NearAvoided { .. }
             )
     }
 }

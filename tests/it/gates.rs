@@ -363,13 +363,20 @@ node n4
 
 #[test]
 fn a_trial_shows_what_single_replicas_cost() {
-    assert_snapshot!(replica_trial(SINGLES, EVEN), @"");
+    assert_snapshot!(replica_trial(SINGLES, EVEN), @"8 of 8 rejected candidates on hot nodes are single replicas; with `evictable.minReplicas: 1`, 1 eviction would bring 1 of 2 hot nodes to target; without it 0");
     // The limits of a cycle do not apply to the trial.
     let limited = format!("limits: {{perCycle: 0}}\n{EVEN}");
-    assert_eq!(replica_trial(SINGLES, &limited), "");
+    assert_eq!(
+        replica_trial(SINGLES, &limited),
+        replica_trial(SINGLES, EVEN)
+    );
     let pairs = SINGLES.replace("node n4", "node n4\n a cpu=100m uses=0");
     let three = format!("evictable: {{minReplicas: 3}}\n{EVEN}");
-    assert_snapshot!(replica_trial(&pairs, &three), @"");
+    let said = replica_trial(&pairs, &three);
+    assert!(
+        said.contains("belong to workloads with too few replicas; with"),
+        "{said}"
+    );
 }
 
 #[test]

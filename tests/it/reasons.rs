@@ -274,6 +274,7 @@ fn not_selected() -> Vec<NotSelected> {
         },
         NotSelected::NoAntiAffinity,
         NotSelected::NoNeighbour,
+        NotSelected::NoBetterNode,
         NotSelected::Parted,
         NotSelected::NoNodeAffinity,
         NotSelected::SuitableNode,
@@ -329,6 +330,7 @@ fn is_listed_not_selected(why: &NotSelected) {
         | NotSelected::WithinSkew { .. }
         | NotSelected::NoAntiAffinity => {}
         NotSelected::NoNeighbour
+        | NotSelected::NoBetterNode
         | NotSelected::Parted
         | NotSelected::NoNodeAffinity
         | NotSelected::SuitableNode => {}

@@ -97,7 +97,7 @@ impl PlanText<'_> {
         }
     }
 
-    /// What other settings would achieve, as trial decisions show.
+    /// Sentences about the effect of other settings, as trial decisions show it.
     pub(super) fn trials(&self) -> Vec<String> {
         let steering = self.plan.steering_trial.iter().map(ToString::to_string);
         let replicas = self.plan.replica_trial.iter().map(ToString::to_string);
