@@ -22,6 +22,7 @@ pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
 pub use self::report::LogState;
 pub use self::steering::Steered;
+pub use self::trials::Trials;
 
 mod cycle;
 pub mod telemetry;
@@ -30,6 +31,7 @@ mod lead;
 mod report;
 mod spans;
 mod steering;
+mod trials;
 
 /// State and connections of the loop.
 pub struct Daemon {
@@ -53,6 +55,8 @@ pub struct Daemon {
     pub log_state: LogState,
     /// Taints that this process has changed.
     pub steered: Steered,
+    /// The last trial of steering, and when the next is due.
+    pub trials: Trials,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
 }

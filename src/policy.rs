@@ -45,9 +45,9 @@ pub use names::Names;
 pub use prometheus::{ClientCertificate, Login, PrometheusPolicy, Queries};
 pub use rightsizing::RightsizingPolicy;
 pub use rule::{
-    AffinityKind, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization, NodeAffinity,
-    NodeTaints, PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds, TooManyRestarts,
-    TopologySpread,
+    AffinityKind, AntiAffinity, ConditionTest, FailedPods, HighNodeUtilization, LowNodeUtilization,
+    NodeAffinity, NodeTaints, PodLifeTime, Pool, RemoveDuplicates, Rule, Scope, Thresholds,
+    TooManyRestarts, TopologySpread,
 };
 pub use scheduler_config::{DEFAULT_SCHEDULER, SchedulerConfig};
 pub use scheduler_profile::{

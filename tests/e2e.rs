@@ -12,6 +12,7 @@ mod shared;
 
 /// One file per question about the program.
 mod e2e {
+    mod admission;
     mod agree;
     mod circles;
     mod crash;

@@ -28,6 +28,7 @@ mod it {
     mod past;
     mod pictures;
     mod placements;
+    mod preferred_anti_affinity;
     mod properties;
     mod reasons;
     mod relief;

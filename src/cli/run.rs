@@ -21,7 +21,7 @@ use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
-use crate::daemon::{self, Daemon, LeaderRole, LogState, Steered, UsagePoller};
+use crate::daemon::{self, Daemon, LeaderRole, LogState, Steered, Trials, UsagePoller};
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
@@ -218,6 +218,7 @@ impl RunArgs {
             instance: self.instance.clone(),
             log_state: LogState::default(),
             steered: Steered::default(),
+            trials: Trials::default(),
             lead: self.lead(timing, policy, &client),
         }
     }

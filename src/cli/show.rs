@@ -42,7 +42,11 @@ impl fmt::Display for PlanText<'_> {
         self.rightsizing(f)?;
         self.skipped(f)?;
         writeln!(f)?;
-        self.screen.line(f, &self.summary(), Some(Ink::Bold))
+        self.screen.line(f, &self.summary(), Some(Ink::Bold))?;
+        for line in self.trials() {
+            self.screen.line(f, &line, None)?;
+        }
+        Ok(())
     }
 }
 

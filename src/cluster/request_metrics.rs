@@ -24,7 +24,7 @@ pub struct RequestLabels {
 }
 
 /// Resources by API group and path. A subresource follows its resource.
-const RESOURCES: [(&str, &str, &str); 18] = [
+const RESOURCES: [(&str, &str, &str); 20] = [
     ("api/v1", "nodes", "nodes"),
     ("api/v1", "pods", "pods"),
     ("api/v1", "pods/eviction", "pods/eviction"),
@@ -47,6 +47,8 @@ const RESOURCES: [(&str, &str, &str); 18] = [
         "priorityclasses",
         "priorityclasses",
     ),
+    ("apis/storage.k8s.io/v1", "storageclasses", "storageclasses"),
+    ("apis/storage.k8s.io/v1", "csinodes", "csinodes"),
     ("apis/events.k8s.io/v1", "events", "events"),
     ("apis/coordination.k8s.io/v1", "leases", "leases"),
     (

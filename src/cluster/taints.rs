@@ -7,7 +7,7 @@ use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client, Error};
 use serde_json::{Value, json};
 
-use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome};
+use crate::model::plan::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerValue};
 
 use super::client::{error_message, status_code};
 
@@ -21,9 +21,72 @@ const ATTEMPTS: usize = 5;
 /// The patch contains all taints and the resource version, so that the API server rejects it if the
 /// node has changed since. It needs the verbs `list`, which the watch needs as well, and `patch`.
 pub async fn steer(client: &Client, planned: &Steer) -> SteerOutcome {
-    let nodes: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::erase::<Node>(&()));
+    change(
+        client,
+        &planned.node,
+        planned.action,
+        &PatchParams::default(),
+    )
+    .await
+}
+
+/// The right of this account to change the steering taint, as far as the API server tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SteeringRight {
+    /// It may change the taint and, as far as known, nothing else of a node.
+    Granted,
+    /// It may change the taint and other fields of nodes, because no admission policy limits it.
+    Unlimited,
+    /// It may not change the taint; holds the message of the API server.
+    Denied(String),
+}
+
+/// Finds out whether evenkeel may change the taint of a node, by a dry run that changes nothing.
+/// Returns `None` if there is no clear response.
+///
+/// A SelfSubjectAccessReview would only ask the roles. A dry run also asks admission policies and
+/// webhooks.
+pub async fn right(client: &Client, node: &str) -> Option<SteeringRight> {
+    let dry_run = PatchParams::default().dry_run();
+    let mut outcome = SteerOutcome::Unneeded;
+    // Unneeded means that the node has the taint, so its removal is tried.
+    for action in [SteerAction::Add(SteerValue::Hot), SteerAction::Remove] {
+        if outcome == SteerOutcome::Unneeded {
+            outcome = change(client, node, action, &dry_run).await;
+        }
+    }
+    match outcome {
+        SteerOutcome::Done if changes_annotations(client, node).await => {
+            Some(SteeringRight::Unlimited)
+        }
+        SteerOutcome::Done => Some(SteeringRight::Granted),
+        SteerOutcome::Forbidden(reason) => Some(SteeringRight::Denied(reason)),
+        SteerOutcome::Unneeded | SteerOutcome::Failed(_) | SteerOutcome::Unanswered(_) => None,
+    }
+}
+
+/// Whether evenkeel may change an annotation of a node, which it never needs to.
+async fn changes_annotations(client: &Client, node: &str) -> bool {
+    let patch = json!({"metadata": {"annotations": {STEERING_KEY: "dry-run"}}});
+    let dry_run = PatchParams::default().dry_run();
+    checked(nodes(client).patch(node, &dry_run, &Patch::Merge(patch)))
+        .await
+        .is_ok()
+}
+
+fn nodes(client: &Client) -> Api<DynamicObject> {
+    Api::all_with(client.clone(), &ApiResource::erase::<Node>(&()))
+}
+
+async fn change(
+    client: &Client,
+    node: &str,
+    action: SteerAction,
+    params: &PatchParams,
+) -> SteerOutcome {
+    let nodes = nodes(client);
     for _ in 0..ATTEMPTS {
-        match attempt(&nodes, planned).await {
+        match attempt(&nodes, node, action, params).await {
             Err(TaintError::Conflict) => {}
             Ok(outcome) | Err(TaintError::Final(outcome)) => return outcome,
         }
@@ -40,10 +103,15 @@ enum TaintError {
     Final(SteerOutcome),
 }
 
-async fn attempt(nodes: &Api<DynamicObject>, planned: &Steer) -> Result<SteerOutcome, TaintError> {
+async fn attempt(
+    nodes: &Api<DynamicObject>,
+    name: &str,
+    action: SteerAction,
+    params: &PatchParams,
+) -> Result<SteerOutcome, TaintError> {
     // A list instead of a get, which would need another verb in the role.
-    let params = ListParams::default().fields(&format!("metadata.name={}", planned.node));
-    let Some(node) = checked(nodes.list(&params)).await?.items.pop() else {
+    let only = ListParams::default().fields(&format!("metadata.name={name}"));
+    let Some(node) = checked(nodes.list(&only)).await?.items.pop() else {
         return Ok(SteerOutcome::Unneeded);
     };
     let current = node
@@ -52,14 +120,14 @@ async fn attempt(nodes: &Api<DynamicObject>, planned: &Steer) -> Result<SteerOut
         .and_then(Value::as_array)
         .cloned()
         .unwrap_or_default();
-    let Some(taints) = changed(&current, planned.action) else {
+    let Some(taints) = changed(&current, action) else {
         return Ok(SteerOutcome::Unneeded);
     };
     let patch = json!({
         "metadata": {"resourceVersion": node.metadata.resource_version},
         "spec": {"taints": if taints.is_empty() { Value::Null } else { Value::Array(taints) }},
     });
-    checked(nodes.patch(&planned.node, &PatchParams::default(), &Patch::Merge(patch))).await?;
+    checked(nodes.patch(name, params, &Patch::Merge(patch))).await?;
     Ok(SteerOutcome::Done)
 }
 
@@ -99,7 +167,8 @@ async fn checked<T>(request: impl Future<Output = Result<T, Error>>) -> Result<T
     Err(match status_code(&error) {
         Some(409) => TaintError::Conflict,
         Some(404) => TaintError::Final(SteerOutcome::Unneeded),
-        Some(403) => TaintError::Final(SteerOutcome::Forbidden(why)),
+        // 422 is the default of a ValidatingAdmissionPolicy.
+        Some(403 | 422) => TaintError::Final(SteerOutcome::Forbidden(why)),
         Some(_) => TaintError::Final(SteerOutcome::Failed(why)),
         None => TaintError::Final(SteerOutcome::Unanswered(why)),
     })
@@ -252,6 +321,7 @@ mod tests {
     async fn each_status_has_its_outcome() {
         for (code, expected) in [
             (403, SteerOutcome::Forbidden("m".to_owned())),
+            (422, SteerOutcome::Forbidden("m".to_owned())),
             (404, SteerOutcome::Unneeded),
             (500, SteerOutcome::Failed("m".to_owned())),
         ] {
@@ -269,5 +339,49 @@ mod tests {
             steer(&client_of("http://127.0.0.1:1"), &add()).await.code(),
             "unanswered"
         );
+    }
+
+    /// The right, if patches of taints and patches of annotations get these status codes. Every
+    /// patch has to be a dry run.
+    async fn right_with(
+        taints: &[Value],
+        (taint, annotation): (u16, u16),
+    ) -> Option<SteeringRight> {
+        let list = node(taints);
+        let (client, _) = fake(move |method, uri, body| {
+            if method == "GET" {
+                return (200, list.clone());
+            }
+            assert!(uri.contains("dryRun=All"), "{uri}");
+            let code = if body.contains("annotations") {
+                annotation
+            } else {
+                taint
+            };
+            let one = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}});
+            if code == 200 {
+                (200, one.to_string())
+            } else {
+                status(code, "m")
+            }
+        })
+        .await;
+        right(&client, "n1").await
+    }
+
+    #[tokio::test]
+    async fn a_dry_run_shows_the_right_to_steer() {
+        let denied = || Some(SteeringRight::Denied("m".to_owned()));
+        for (answers, expected) in [
+            ((200, 403), Some(SteeringRight::Granted)),
+            ((200, 200), Some(SteeringRight::Unlimited)),
+            ((403, 403), denied()),
+            ((422, 200), denied()),
+            ((500, 200), None),
+        ] {
+            assert_eq!(right_with(&[foreign()], answers).await, expected);
+            // The node has the taint, so the dry run removes it.
+            assert_eq!(right_with(&[ours("hot")], answers).await, expected);
+        }
     }
 }

@@ -58,7 +58,7 @@ pub(super) struct WatchedKind {
 }
 
 /// The kinds that are watched.
-pub(super) const WATCHED_KINDS: [WatchedKind; 11] = [
+pub(super) const WATCHED_KINDS: [WatchedKind; 13] = [
     whole(ObjectKind::Node, "/api/v1/nodes"),
     whole(ObjectKind::Pod, "/api/v1/pods"),
     whole(ObjectKind::Budget, "/apis/policy/v1/poddisruptionbudgets"),
@@ -69,6 +69,11 @@ pub(super) const WATCHED_KINDS: [WatchedKind; 11] = [
     ),
     whole(ObjectKind::Claim, "/api/v1/persistentvolumeclaims"),
     whole(ObjectKind::Volume, "/api/v1/persistentvolumes"),
+    whole(
+        ObjectKind::StorageClass,
+        "/apis/storage.k8s.io/v1/storageclasses",
+    ),
+    whole(ObjectKind::CsiNode, "/apis/storage.k8s.io/v1/csinodes"),
     whole(ObjectKind::Service, "/api/v1/services"),
     metadata(ObjectKind::ReplicaSet, "/apis/apps/v1/replicasets"),
     metadata(

@@ -67,7 +67,13 @@ impl<'d> Cycle<'d> {
         let before = self.engine.ledger().clone();
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
-        let plan = spans::decide().in_scope(|| self.decide(&observed));
+        if self.engine.policy().steering.is_on() {
+            self.daemon.ask_steering_right(&snapshot).await;
+        }
+        let mut plan = spans::decide().in_scope(|| self.decide(&observed));
+        self.daemon.withhold_taints(&mut plan);
+        self.try_steering(&observed, &mut plan);
+        self.try_replicas(&observed, &mut plan);
         self.daemon.metrics.plan(&plan, self.engine.policy());
         self.daemon.log_state.log_nodes(&plan);
         let outcomes = if self.dry() {
@@ -120,6 +126,31 @@ impl<'d> Cycle<'d> {
         });
         self.daemon.metrics.phase(Phase::Decide, since(begun));
         plan
+    }
+
+    /// Adds to the plan what steering would achieve, if steering is not in force.
+    fn try_steering(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
+        let (engine, steered) = (&*self.engine, &mut self.daemon.steered);
+        let in_force = engine.policy().steering.hot && steered.denied().is_none() && !self.dry();
+        if !in_force {
+            let wanted = plan.keeps_most_for_landing();
+            plan.steering_trial = self
+                .daemon
+                .trials
+                .steering
+                .next(wanted, || engine.steering_trial(observed, plan));
+        }
+    }
+
+    /// Adds to the plan what a lower `evictable.minReplicas` would achieve, if too few replicas keep
+    /// nodes hot.
+    fn try_replicas(&mut self, observed: &Observed<'_>, plan: &mut Plan) {
+        let (engine, wanted) = (&*self.engine, plan.keeps_most_for_replicas());
+        plan.replica_trial = self
+            .daemon
+            .trials
+            .replicas
+            .next(wanted, || engine.replica_trial(observed, plan));
     }
 
     async fn steer(&mut self, plan: &Plan, selects: fn(SteerAction) -> bool) {
@@ -277,7 +308,8 @@ impl<'d> Cycle<'d> {
         self.daemon.metrics.cycle(outcome, took);
         spans::cycle_finished(outcome, plan, outcomes);
         self.daemon.board.round(|| {
-            let round = PlanStatus::of(plan, outcomes, self.dry(), took);
+            let round = PlanStatus::of(plan, outcomes, self.dry(), took)
+                .with_steering_denied(self.daemon.steered.denied());
             let past = round.past(outcome, report::summary(plan, round.evicted));
             let rest = self.engine.policy().cooldown.rest;
             (

@@ -16,7 +16,7 @@ use crate::daemon::telemetry::status::ElectionRole;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
 
-use super::{Daemon, DaemonError, LoadError, Steered};
+use super::{Daemon, DaemonError, LoadError};
 
 /// Role of this instance. Without an election, the default, it always acts.
 #[derive(Default)]
@@ -158,7 +158,7 @@ impl Daemon {
         if term.is_none() {
             candidate.log_standby();
             // The new leader removes our taints, which it recognises by their key.
-            self.steered = Steered::default();
+            self.steered.forget_nodes();
             return Ok(false);
         }
         let loaded = self.load().await;

@@ -1,30 +1,100 @@
 //! Sets and removes the steering taints of a plan, and removes all of them at the end.
+//!
+//! The roles may not grant the right to change taints, or an admission policy may refuse it. Before
+//! the first plan, and then until the right is granted, each cycle asks the API server by a dry
+//! run. Without the right no taint is planned, and decisions never count on a taint that a node
+//! does not have.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tracing::{info, warn};
 
-use crate::cluster::{events, taints};
+use crate::cluster::events;
+use crate::cluster::taints::{self, SteeringRight};
 use crate::decide::engine::Engine;
 use crate::decide::steering;
-use crate::model::plan::{Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
+use crate::model::plan::{
+    Plan, STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue,
+};
+use crate::model::snapshot::Snapshot;
 
 use super::{Daemon, clock};
 
 /// Time to remove taints at the end, within the 30 s that Kubernetes gives a pod by default.
 const LONGEST_RELEASE: Duration = Duration::from_secs(20);
 
-/// Taints that this process has changed.
+/// Taints that this process has changed, and its right to change them.
 #[derive(Clone, Debug, Default)]
 pub struct Steered {
     /// Nodes that may have the taint, even if no watch event shows it yet.
     nodes: BTreeSet<String>,
-    /// Whether the missing permission has been logged.
-    forbidden: bool,
+    /// `None` until the API server has given a clear response.
+    right: Option<SteeringRight>,
+}
+
+impl Steered {
+    /// Forgets the nodes, because another instance removes the taints from now on.
+    pub(super) fn forget_nodes(&mut self) {
+        self.nodes.clear();
+    }
+
+    /// Returns why this process may not change taints; `None` if it may or if that is unknown.
+    pub(super) fn denied(&self) -> Option<&str> {
+        match &self.right {
+            Some(SteeringRight::Denied(reason)) => Some(reason),
+            Some(SteeringRight::Granted | SteeringRight::Unlimited) | None => None,
+        }
+    }
+
+    /// Records the right, and logs it unless that is done or nothing is wrong.
+    fn record(&mut self, right: SteeringRight) {
+        let was_denied = self.denied().is_some();
+        match &right {
+            SteeringRight::Denied(reason) if !was_denied => warn!(
+                reason,
+                "steering disabled: no permission to change the taint {STEERING_KEY}; \
+                    replacements may return to hot nodes, so more pods stay; apply \
+                    deploy/base/steering.yaml, or remove steering from the policy"
+            ),
+            SteeringRight::Granted | SteeringRight::Unlimited if was_denied => {
+                info!("steering enabled: permission to change the taint {STEERING_KEY} granted");
+            }
+            SteeringRight::Denied(_) | SteeringRight::Granted | SteeringRight::Unlimited => {}
+        }
+        if right == SteeringRight::Unlimited {
+            warn!(
+                "permission to patch nodes is not limited to the taint {STEERING_KEY}: no \
+                    admission policy applies to this account; steering works, but apply \
+                    deploy/base/steering.yaml"
+            );
+        }
+        self.right = Some(right);
+    }
 }
 
 impl Daemon {
+    /// Asks the API server whether taints may be changed, unless that is known. Nothing is changed.
+    pub(super) async fn ask_steering_right(&mut self, snapshot: &Snapshot) {
+        if self.steered.right.is_some() && self.steered.denied().is_none() {
+            return;
+        }
+        // Any node will do.
+        let Some(node) = snapshot.nodes.first() else {
+            return;
+        };
+        if let Some(right) = taints::right(self.cluster.client(), &node.name).await {
+            self.steered.record(right);
+        }
+    }
+
+    /// Withholds the taints of a plan if this process may not set them.
+    pub(super) fn withhold_taints(&self, plan: &mut Plan) {
+        if self.steered.denied().is_some() {
+            plan.steering.iter_mut().for_each(Steer::withhold);
+        }
+    }
+
     /// Changes these taints and stops at the first error, because the next cycle tries again.
     pub(super) async fn steer(&mut self, steering: impl Iterator<Item = &Steer>) {
         for steer in steering {
@@ -34,10 +104,9 @@ impl Daemon {
             let outcome = taints::steer(self.cluster.client(), steer).await;
             self.metrics.taint(steer, &outcome);
             if let SteerOutcome::Forbidden(reason) = outcome {
-                self.log_forbidden(&reason);
+                self.steered.record(SteeringRight::Denied(reason));
                 return;
             }
-            self.steered.forbidden &= outcome != SteerOutcome::Done;
             if !matches!(steer.action, SteerAction::Remove)
                 || matches!(outcome, SteerOutcome::Unanswered(_))
             {
@@ -100,16 +169,6 @@ impl Daemon {
             .is_err()
         {
             warn!("cannot remove all steering taints in time; the next start removes the rest");
-        }
-    }
-
-    fn log_forbidden(&mut self, reason: &str) {
-        if !std::mem::replace(&mut self.steered.forbidden, true) {
-            warn!(
-                reason,
-                "steering does nothing: no permission to patch nodes; apply \
-                    deploy/components/steering, everything else continues"
-            );
         }
     }
 }

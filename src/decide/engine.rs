@@ -25,6 +25,8 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod replica_trial;
+mod trial;
 
 /// The policy, and the memory between cycles.
 #[derive(Clone, Debug)]
@@ -160,6 +162,8 @@ impl Engine {
             before,
             after,
             rightsizing: self.rightsizing(world),
+            steering_trial: None,
+            replica_trial: None,
             skipped: snapshot.skipped.clone(),
         }
     }

@@ -4,8 +4,8 @@
 //!
 //! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.36. See
 //! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
-//! preemption, dynamic resources, volume limits per node, and capacity for volumes that are not
-//! provisioned yet.
+//! preemption, dynamic resources, capacity for volumes that are not provisioned yet, and attach
+//! limits of volumes that are not of a CSI driver.
 //!
 //! # Examples
 //!
@@ -71,6 +71,7 @@ mod question;
 mod scores;
 mod taints;
 mod topology_spread;
+mod volume_limits;
 mod volumes;
 
 use filters::Filters;
@@ -93,6 +94,8 @@ pub enum Misfit {
     Full(String),
     /// Another pod uses a ReadWriteOncePod claim of this pod.
     Claim,
+    /// This CSI driver cannot attach all volumes of the pod to the node.
+    AttachLimit(String),
     /// A volume of the pod is not accessible from the node.
     Volume,
     /// The pod would exceed the maxSkew of a topology spread constraint.
@@ -117,6 +120,9 @@ impl fmt::Display for Misfit {
             Misfit::Port => "already using one of its host ports",
             Misfit::Full(resource) => return write!(f, "short of {resource} by requests"),
             Misfit::Claim => "blocked by another pod that uses its volume claim",
+            Misfit::AttachLimit(driver) => {
+                return write!(f, "at the limit of volumes of {driver}");
+            }
             Misfit::Volume => "unable to reach its volumes",
             Misfit::Spread => "excluded by its topology spread constraints",
             Misfit::Lonely => "without a pod that it must run near",
@@ -299,6 +305,12 @@ pub fn admits(pod: &Pod, node: &Node) -> bool {
 /// Returns how much a pod prefers a node: the sum of the weights of its matching preferred terms.
 pub fn preference(pod: &Pod, node: &Node) -> i64 {
     node_affinity::preference(&pod.preferred_nodes, node)
+}
+
+/// Returns for each node the sum of the weights of preferred anti-affinity that a pod would violate
+/// there: its own terms, and those of other pods against it.
+pub fn violated_preferences(draft: &Draft<'_>, pod: PodId, nodes: &[NodeId]) -> Vec<i64> {
+    pod_affinity::violated_preferences(&Question::after(draft, pod), nodes)
 }
 
 /// Returns true if a required anti-affinity term of one pod matches another pod, wherever both run.

@@ -28,6 +28,7 @@ mod node_affinity;
 mod node_taints;
 mod per_pod;
 mod pod_life_time;
+mod preferred_anti_affinity;
 mod remove_duplicates;
 mod too_many_restarts;
 mod topology_spread;
@@ -95,8 +96,8 @@ fn start<'w>(draft: &mut Draft<'w>, position: usize) -> Box<dyn SelectPods + 'w>
         Rule::RemovePodsViolatingTopologySpreadConstraint(rule) => {
             Box::new(TopologySpreadRun::start(draft, position, rule))
         }
-        Rule::RemovePodsViolatingInterPodAntiAffinity(scope) => {
-            Box::new(InterPodAntiAffinityRun::start(draft, position, scope))
+        Rule::RemovePodsViolatingInterPodAntiAffinity(rule) => {
+            Box::new(InterPodAntiAffinityRun::start(draft, position, rule))
         }
         Rule::RemovePodsViolatingNodeAffinity(rule) => {
             let rule = NodeAffinityRule::new(draft, rule);

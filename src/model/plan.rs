@@ -16,7 +16,9 @@ mod balance_report;
 mod placement_cause;
 mod refusal;
 mod remedy;
+mod replica_trial;
 mod steering;
+mod steering_trial;
 mod verdict;
 mod pod_verdict;
 
@@ -26,8 +28,10 @@ pub use outcome::Outcome;
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
 pub use refusal::{Reach, Refusal, short, whole};
+pub use replica_trial::ReplicaTrial;
 pub use rightsizing::{Direction, Rightsizing, Suggestion};
 pub use steering::{STEERING_KEY, Steer, SteerAction, SteerOutcome, SteerReason, SteerValue};
+pub use steering_trial::SteeringTrial;
 pub use verdict::{Class, Halt, Idle, Note, Verdict};
 
 /// A finished plan. The same world gives the same plan, byte for byte.
@@ -54,6 +58,12 @@ pub struct Plan {
     /// Workloads whose requests differ widely from their usage, the largest share of the cluster
     /// first.
     pub rightsizing: Vec<Rightsizing>,
+    /// The effect that steering would have; `None` unless steering is off or not in force, and a
+    /// trial decision shows that it would relieve more nodes.
+    pub steering_trial: Option<SteeringTrial>,
+    /// The effect of a lower `evictable.minReplicas`; `None` unless too few replicas are the main
+    /// reason why nodes stay hot, and a trial decision shows that it would relieve more nodes.
+    pub replica_trial: Option<ReplicaTrial>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -74,6 +84,45 @@ impl Plan {
             1 => "; 1 node is left alone".to_owned(),
             n => format!("; {n} nodes are left alone"),
         }
+    }
+}
+
+impl Plan {
+    /// Returns the number of candidates that stay because of where their replacements could land.
+    pub fn kept_for_landing(&self) -> usize {
+        let kept = self.kept.iter();
+        kept.filter(|kept| kept.refusal.lies_in_the_landing())
+            .count()
+    }
+
+    /// Returns true if most candidates that stay do so because of where their replacements could
+    /// land.
+    pub fn keeps_most_for_landing(&self) -> bool {
+        self.kept_for_landing() * 2 > self.kept.len()
+    }
+
+    /// Returns the rejected candidates on nodes that were hot and stay above a target.
+    pub fn kept_on_hot_nodes(&self) -> Vec<&Kept> {
+        let hot = |verdict: &&Verdict| matches!(verdict.class, Class::Hot { .. });
+        let mut hot: BTreeSet<&str> = self
+            .nodes
+            .iter()
+            .filter(hot)
+            .map(|v| v.node.as_str())
+            .collect();
+        for node in self.after.nodes.iter().filter(|node| node.is_at_target()) {
+            hot.remove(node.name.as_str());
+        }
+        let kept = self.kept.iter();
+        kept.filter(|kept| hot.contains(kept.node.as_str()))
+            .collect()
+    }
+
+    /// Returns true if most candidates on nodes that stay hot have too few replicas.
+    pub fn keeps_most_for_replicas(&self) -> bool {
+        let kept = self.kept_on_hot_nodes();
+        let few = |kept: &&&Kept| matches!(kept.refusal, Refusal::TooFewReplicas { .. });
+        kept.iter().filter(few).count() * 2 > kept.len()
     }
 }
 
@@ -174,6 +223,16 @@ pub enum Reason {
         /// The topology key that the two pods share.
         topology_key: String,
     },
+    /// Another node suits the preferred anti-affinity of the pod, or of others against it, better.
+    #[error(
+        "preferred anti-affinity counts {weight} against its node and only {best} against another"
+    )]
+    NearAvoided {
+        /// The sum of the weights of violated terms on its node.
+        weight: i64,
+        /// The smallest sum on another node.
+        best: i64,
+    },
     /// The node does not match the node selector or required node affinity of the pod.
     #[error("its node affinity no longer matches its node")]
     WrongNode,
@@ -215,7 +274,10 @@ impl Reason {
         balances
             || matches!(
                 self,
-                Reason::Duplicate { .. } | Reason::Skewed { .. } | Reason::LessPreferred { .. }
+                Reason::Duplicate { .. }
+                    | Reason::Skewed { .. }
+                    | Reason::LessPreferred { .. }
+                    | Reason::NearAvoided { .. }
             )
     }
 }

@@ -5,20 +5,26 @@
 //! workload and the budgets that select it. Tables are sorted by name, so that the same cluster
 //! gives the same positions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::values::selector::Labels;
 use crate::values::{Amount, PerResource, Resources};
 
-use self::facts::{BudgetFacts, Claim, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped, Volume};
+use self::facts::{
+    AttachLimits, BudgetFacts, Claim, Gang, NodeFacts, OwnerKey, PodFacts, PodPhase, Skipped,
+    StorageClass, Taint, Volume,
+};
 use self::objects::Objects;
 
 pub mod facts;
 pub mod import;
 pub mod objects;
 pub mod node_addresses;
+mod storage;
+
+pub use storage::{AttachedVolume, NewVolume};
 
 /// The position of a node in [`Snapshot::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,8 +64,12 @@ pub struct Snapshot {
     pub claims: BTreeMap<(String, String), Claim>,
     /// All PersistentVolumes, by name.
     pub volumes: BTreeMap<String, Volume>,
+    /// All StorageClasses, by name.
+    pub storage_classes: BTreeMap<String, StorageClass>,
     /// The pod selectors of services, by namespace and name.
     pub services: BTreeMap<(String, String), Labels>,
+    /// The number of pods that stay in each group of pods, by namespace and group.
+    gangs: BTreeMap<(String, Gang), usize>,
     /// Objects that could not be read.
     pub skipped: Vec<Skipped>,
 }
@@ -72,6 +82,8 @@ pub struct Node {
     pub allocatable: PerResource<Amount>,
     /// Pods bound to it that have not finished, including terminating ones.
     pub pods: Vec<PodId>,
+    /// The number of volumes that each CSI driver can attach, if the driver has a limit.
+    pub attach_limits: AttachLimits,
     /// An object on this node that could not be read, so data about the node may be wrong.
     pub doubt: Option<String>,
 }
@@ -158,7 +170,7 @@ impl Snapshot {
             nodes: objects
                 .nodes
                 .values()
-                .map(|n| Node::new(n, &resources))
+                .map(|n| Node::new(n, objects.attach_limits.get(&n.name), &resources))
                 .collect(),
             budgets: objects
                 .budgets
@@ -172,6 +184,7 @@ impl Snapshot {
             classes: objects.classes.clone(),
             claims: objects.claims.clone(),
             volumes: objects.volumes.clone(),
+            storage_classes: objects.storage_classes.clone(),
             services: objects.services.clone(),
             skipped: objects.skipped().cloned().collect(),
             resources,
@@ -214,6 +227,10 @@ impl Snapshot {
             for budget in &budgets {
                 self.budgets[budget.0].pods.push(id);
             }
+            if let Some(gang) = facts.gang.as_ref().filter(|_| facts.stays()) {
+                let key = (facts.namespace.clone(), gang.clone());
+                *self.gangs.entry(key).or_default() += 1;
+            }
             let requests = requests_of(facts, &self.resources);
             self.pods.push(Pod {
                 facts: Arc::clone(facts),
@@ -248,6 +265,17 @@ impl Snapshot {
             .filter(|(_, b)| b.selector.as_ref().is_some_and(|s| s.matches(&pod.labels)))
             .map(|(i, _)| BudgetId(first + i))
             .collect()
+    }
+
+    /// Returns the same snapshot with a taint on these nodes.
+    #[must_use]
+    pub fn with_taint(&self, nodes: &BTreeSet<NodeId>, taint: &Taint) -> Self {
+        let mut snapshot = self.clone();
+        for node in nodes {
+            let facts = Arc::make_mut(&mut snapshot.nodes[node.0].facts);
+            facts.taints.push(taint.clone());
+        }
+        snapshot
     }
 
     /// Returns the position of the node with this name.
@@ -300,6 +328,14 @@ impl Snapshot {
         (0..self.pods.len()).map(PodId)
     }
 
+    /// Returns the group that a pod belongs to, if other pods of the group stay too.
+    pub fn shared_gang<'p>(&self, pod: &'p Pod) -> Option<&'p Gang> {
+        let gang = pod.gang.as_ref()?;
+        let size = self.gangs.get(&(pod.namespace.clone(), gang.clone()));
+        let others = size.copied().unwrap_or_default() - usize::from(pod.stays());
+        (others > 0).then_some(gang)
+    }
+
     /// Returns the number of a workload's pods that are neither finished nor terminating.
     pub fn replicas(&self, workload: WorkloadId) -> u32 {
         let staying = self
@@ -319,7 +355,7 @@ impl Default for Resources {
 }
 
 impl Node {
-    fn new(facts: &Arc<NodeFacts>, resources: &Resources) -> Self {
+    fn new(facts: &Arc<NodeFacts>, limits: Option<&AttachLimits>, resources: &Resources) -> Self {
         let allocatable = PerResource::from_fn(resources.count(), |r| {
             let name = resources.name(r);
             facts
@@ -332,6 +368,7 @@ impl Node {
             facts: Arc::clone(facts),
             allocatable,
             pods: Vec::new(),
+            attach_limits: limits.cloned().unwrap_or_default(),
             doubt: None,
         }
     }

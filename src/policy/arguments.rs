@@ -7,7 +7,8 @@ use super::problem::Code;
 use super::read::Fields;
 use super::section::Section;
 use super::{
-    AffinityKind, Names, NodeAffinity, NodeTaints, RemoveDuplicates, Scope, TopologySpread,
+    AffinityKind, AntiAffinity, Names, NodeAffinity, NodeTaints, RemoveDuplicates, Scope,
+    TopologySpread,
 };
 
 /// Adds the fields that choose the pods of a strategy.
@@ -131,6 +132,31 @@ pub(super) fn affinity() -> Section<NodeAffinity> {
             f.complain(Code::OutOfRange, "nodeAffinityType", sentence);
         }
     })
+}
+
+/// Declares the arguments of removePodsViolatingInterPodAntiAffinity, without its scope.
+pub(super) fn anti_affinity() -> Section<AntiAffinity> {
+    Section::new(AntiAffinity::from(Scope::ALL)).computed(
+        "podAntiAffinityType",
+        "requiredDuringSchedulingIgnoredDuringExecution, \
+            preferredDuringSchedulingIgnoredDuringExecution, or both. With the preferred kind, a \
+            pod moves if the forecast places it where fewer preferred anti-affinity terms are \
+            violated: its own, and those of other pods against it.",
+        choices("kinds of anti-affinity", &AFFINITY_KINDS),
+        |r| {
+            let kinds = [
+                (r.required, AffinityKind::Required),
+                (r.preferred, AffinityKind::Preferred),
+            ];
+            kinds.into_iter().filter(|k| k.0).map(|k| k.1).collect()
+        },
+        |r, kinds| {
+            if !kinds.is_empty() {
+                r.required = kinds.contains(&AffinityKind::Required);
+                r.preferred = kinds.contains(&AffinityKind::Preferred);
+            }
+        },
+    )
 }
 
 /// Declares the arguments of removePodsViolatingNodeTaints, without its scope.

@@ -4,15 +4,18 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::item::Item;
-use super::kind::{
-    Choice, Kind, boolean, choices, duration, names_in_or_out, selector, texts, whole,
-};
+use super::kind::{Kind, boolean, choices, duration, names_in_or_out, selector, texts, whole};
 use super::names::Names;
 use super::problem::Code;
 use super::read::{Fields, Spot};
 use super::section::Section;
 use super::tree::Value;
 use crate::values::selector::Selector;
+
+mod protections;
+
+use protections::{EXTRAS, LIFTS};
+pub use protections::{Protections, StorageClasses};
 
 /// The name of the profile that `evictable` makes.
 pub(super) const DEFAULT_PROFILE: &str = "default";
@@ -60,40 +63,6 @@ pub enum PriorityThreshold {
     Value(i32),
     /// The value of this PriorityClass in the cluster.
     Class(String),
-}
-
-/// Pods that are protected from eviction. Mirror and static pods always are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one independent protection of the policy file"
-)]
-pub struct Protections {
-    /// Pods with an emptyDir or hostPath volume.
-    pub local_storage: bool,
-    /// Pods of a DaemonSet.
-    pub daemon_sets: bool,
-    /// Pods with a priority of 2,000,000,000 or more.
-    pub system_critical: bool,
-    /// Failed pods without an owner; other pods without an owner are always protected.
-    pub failed_bare: bool,
-    /// Pods with a persistentVolumeClaim.
-    pub persistent_volumes: Option<StorageClasses>,
-    /// Pods that no PodDisruptionBudget selects.
-    pub without_budget: bool,
-    /// Pods with dynamic resource claims.
-    pub resource_claims: bool,
-    /// Pods with the annotation `descheduler.alpha.kubernetes.io/prefer-no-eviction`.
-    pub prefer_no_eviction: bool,
-}
-
-/// The persistent volumes that protect their pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StorageClasses {
-    /// All of them.
-    Any,
-    /// Those of these classes, and those whose class is unknown.
-    Named(Vec<String>),
 }
 
 /// Declares `evictable`.
@@ -149,7 +118,9 @@ fn ages(section: Section<Evictable>) -> Section<Evictable> {
         )
         .field(
             "minReplicas",
-            "A workload with fewer replicas is left alone.",
+            "A workload with fewer replicas is left alone, because it would not serve until the \
+                replacement is Ready. The annotation evenkeel.io/evict-single-replica: \"true\" of \
+                a pod admits it.",
             whole(0),
             |e| &mut e.min_replicas,
         )
@@ -207,132 +178,6 @@ fn destinations(section: Section<Evictable>) -> Section<Evictable> {
             boolean(),
             |e| &mut e.node_fit,
         )
-}
-
-/// A protection that `allow` lifts.
-#[derive(Clone, Copy, PartialEq)]
-enum Lift {
-    LocalStorage,
-    DaemonSets,
-    SystemCritical,
-    FailedBare,
-    PreferNoEviction,
-}
-
-const LIFTS: [Choice<Lift>; 5] = [
-    (
-        "localStorage",
-        Lift::LocalStorage,
-        "pods with an emptyDir or hostPath volume",
-    ),
-    ("daemonSets", Lift::DaemonSets, "pods of a DaemonSet"),
-    (
-        "systemCritical",
-        Lift::SystemCritical,
-        "pods with a priority of 2000000000 or more",
-    ),
-    (
-        "failedBare",
-        Lift::FailedBare,
-        "failed pods without an owner (other pods without an owner are always protected)",
-    ),
-    (
-        "preferNoEviction",
-        Lift::PreferNoEviction,
-        "pods with the annotation descheduler.alpha.kubernetes.io/prefer-no-eviction",
-    ),
-];
-
-/// A protection that `protect` adds.
-#[derive(Clone, Copy, PartialEq)]
-enum Extra {
-    PersistentVolumes,
-    WithoutBudget,
-    ResourceClaims,
-}
-
-const EXTRAS: [Choice<Extra>; 3] = [
-    (
-        "persistentVolumes",
-        Extra::PersistentVolumes,
-        "pods with a persistentVolumeClaim",
-    ),
-    (
-        "withoutBudget",
-        Extra::WithoutBudget,
-        "pods that no PodDisruptionBudget selects",
-    ),
-    (
-        "resourceClaims",
-        Extra::ResourceClaims,
-        "pods with dynamic resource claims",
-    ),
-];
-
-impl Protections {
-    /// The protections of a native policy that names none.
-    const USUAL: Protections = Protections {
-        local_storage: true,
-        daemon_sets: true,
-        system_critical: true,
-        failed_bare: true,
-        persistent_volumes: None,
-        without_budget: false,
-        resource_claims: false,
-        prefer_no_eviction: true,
-    };
-
-    const fn flag(&mut self, lift: Lift) -> &mut bool {
-        match lift {
-            Lift::LocalStorage => &mut self.local_storage,
-            Lift::DaemonSets => &mut self.daemon_sets,
-            Lift::SystemCritical => &mut self.system_critical,
-            Lift::FailedBare => &mut self.failed_bare,
-            Lift::PreferNoEviction => &mut self.prefer_no_eviction,
-        }
-    }
-
-    const fn lift(&mut self, lift: Lift) {
-        *self.flag(lift) = false;
-    }
-
-    fn lifted(&self) -> Vec<Lift> {
-        let mut protections = self.clone();
-        let lifts = LIFTS.into_iter().map(|(_, lift, _)| lift);
-        lifts.filter(|lift| !*protections.flag(*lift)).collect()
-    }
-
-    fn add(&mut self, extra: Extra) {
-        match extra {
-            Extra::PersistentVolumes => self.persistent_volumes = Some(StorageClasses::Any),
-            Extra::WithoutBudget => self.without_budget = true,
-            Extra::ResourceClaims => self.resource_claims = true,
-        }
-    }
-
-    fn added(&self) -> Vec<Extra> {
-        let has = |extra: &Extra| match extra {
-            Extra::PersistentVolumes => self.persistent_volumes.is_some(),
-            Extra::WithoutBudget => self.without_budget,
-            Extra::ResourceClaims => self.resource_claims,
-        };
-        let extras = EXTRAS.into_iter().map(|(_, extra, _)| extra);
-        extras.filter(has).collect()
-    }
-
-    fn storage_classes(&self) -> Vec<String> {
-        match &self.persistent_volumes {
-            Some(StorageClasses::Named(classes)) => classes.clone(),
-            Some(StorageClasses::Any) | None => Vec::new(),
-        }
-    }
-
-    /// Protects only volumes of these classes, if volumes are protected at all.
-    fn narrow(&mut self, classes: Vec<String>) {
-        if self.persistent_volumes.is_some() && !classes.is_empty() {
-            self.persistent_volumes = Some(StorageClasses::Named(classes));
-        }
-    }
 }
 
 fn storage_classes_need_a_protection(f: &mut Fields<'_, '_>, protected: &Protections) {

@@ -248,13 +248,13 @@ fn sections(section: Section<Document>) -> Section<Document> {
         })
 }
 
-const STEERING: &str = "Steers the scheduler. The scheduler places pods by requests, and would put \
-    a pod straight back on \
-     a hot node. Such nodes get the taint evenkeel.io/steer with the effect PreferNoSchedule: the \
-     scheduler chooses them \
-     last, but they stay open. This needs permission to patch nodes: deploy/components/steering. \
-     It does not work with \
-     `run --once`, because nothing would remove the taints.";
+const STEERING: &str = "Steers the scheduler. The scheduler places pods by requests, and may put a \
+    replacement back on a hot node. Such nodes get the taint evenkeel.io/steer with the effect \
+    PreferNoSchedule: the scheduler chooses them last, but they stay open.\n\
+    Steering is off by default, because it changes nodes. The policy in deploy/base turns it on, and \
+    deploy/base grants the permission, limited to this taint by an admission policy. Without the \
+    permission, evenkeel says so once and decides without taints.\n\
+    A single run (`run --once`) sets no taints, because nothing would remove them.";
 
 const RIGHTSIZING: &str = "Reports workloads whose requests differ much from the usage of their \
     pods. The scheduler fills \

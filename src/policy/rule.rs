@@ -17,8 +17,8 @@ pub enum Rule {
     RemoveDuplicates(RemoveDuplicates),
     /// Restores topology spread constraints that are violated.
     RemovePodsViolatingTopologySpreadConstraint(TopologySpread),
-    /// Separates pods that required anti-affinity keeps apart.
-    RemovePodsViolatingInterPodAntiAffinity(Scope),
+    /// Separates pods that anti-affinity keeps apart.
+    RemovePodsViolatingInterPodAntiAffinity(AntiAffinity),
     /// Moves pods to nodes that match their node affinity.
     RemovePodsViolatingNodeAffinity(NodeAffinity),
     /// Moves pods from nodes with taints that they do not tolerate.
@@ -137,6 +137,28 @@ pub struct RemoveDuplicates {
     pub namespaces: Names,
     /// Pods with an owner of one of these kinds are left alone.
     pub exclude_owner_kinds: Vec<String>,
+}
+
+/// Arguments of RemovePodsViolatingInterPodAntiAffinity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AntiAffinity {
+    /// The pods that it looks at.
+    pub scope: Scope,
+    /// Whether it separates pods that required anti-affinity keeps apart.
+    pub required: bool,
+    /// Whether it also moves pods to nodes that suit preferred anti-affinity better.
+    pub preferred: bool,
+}
+
+impl From<Scope> for AntiAffinity {
+    /// The strategy of descheduler: required anti-affinity only.
+    fn from(scope: Scope) -> Self {
+        AntiAffinity {
+            scope,
+            required: true,
+            preferred: false,
+        }
+    }
 }
 
 /// Arguments of RemovePodsViolatingTopologySpreadConstraint.

@@ -95,6 +95,8 @@ pub enum FilterPlugin {
     NodePorts,
     /// `NodeResourcesFit`: the requested resources are free.
     NodeResourcesFit,
+    /// `NodeVolumeLimits`: the CSI drivers can attach the volumes to the node.
+    NodeVolumeLimits,
     /// `VolumeRestrictions`: a ReadWriteOncePod claim is not in use.
     VolumeRestrictions,
     /// `VolumeBinding`: the node can reach the volumes.
@@ -109,7 +111,7 @@ pub enum FilterPlugin {
 
 impl FilterPlugin {
     /// All of them, in the order of the default profile.
-    pub const ALL: [FilterPlugin; 11] = [
+    pub const ALL: [FilterPlugin; 12] = [
         FilterPlugin::NodeUnschedulable,
         FilterPlugin::NodeName,
         FilterPlugin::TaintToleration,
@@ -117,6 +119,7 @@ impl FilterPlugin {
         FilterPlugin::NodePorts,
         FilterPlugin::NodeResourcesFit,
         FilterPlugin::VolumeRestrictions,
+        FilterPlugin::NodeVolumeLimits,
         FilterPlugin::VolumeBinding,
         FilterPlugin::VolumeZone,
         FilterPlugin::PodTopologySpread,
@@ -133,6 +136,7 @@ impl FilterPlugin {
             FilterPlugin::NodePorts => "NodePorts",
             FilterPlugin::NodeResourcesFit => "NodeResourcesFit",
             FilterPlugin::VolumeRestrictions => "VolumeRestrictions",
+            FilterPlugin::NodeVolumeLimits => "NodeVolumeLimits",
             FilterPlugin::VolumeBinding => "VolumeBinding",
             FilterPlugin::VolumeZone => "VolumeZone",
             FilterPlugin::PodTopologySpread => "PodTopologySpread",

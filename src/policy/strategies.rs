@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::arguments::{affinity, duplicates, namespaced, scope, scoped, spread, taints};
+use super::arguments::{affinity, anti_affinity, duplicates, namespaced, scoped, spread, taints};
 use super::item::Item;
 use super::node_utilization::{LowArguments, high, low};
 use super::outline::{ChoiceOutline, FieldOutline, FieldSample, Form, ValueForm};
@@ -126,8 +126,8 @@ fn of_placement() -> Vec<StrategyDeclaration> {
         StrategyDeclaration::new(
             Plugin::AntiAffinity,
             "Separates pods that required anti-affinity keeps apart: evicts the pod that has the \
-                rule.",
-            scope(),
+                rule. On request, it also improves preferred anti-affinity.",
+            scoped(anti_affinity(), |r| &mut r.scope),
             Rule::RemovePodsViolatingInterPodAntiAffinity,
             |rule| {
                 if let Rule::RemovePodsViolatingInterPodAntiAffinity(arguments) = rule {

@@ -149,6 +149,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         uid: String::new(),
         labels,
         annotations: Annotations::default(),
+        gang: None,
         owners,
         node: None,
         phase: PodPhase::Pending,
@@ -193,6 +194,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         volumes: Volumes {
             local: workload.empty_dir,
             claims: Vec::new(),
+            ephemeral: Vec::new(),
         },
         resource_claims: false,
     }

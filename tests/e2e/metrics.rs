@@ -28,7 +28,7 @@ const UNSEEN: [&str; 1] = ["evenkeel_source_errors_total"];
 #[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn prometheus_and_promtool_accept_every_metric() {
     with_control_plane(async |control_plane| {
-        scene::rights_to_steer(control_plane);
+        scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         let launch = Launch::new(control_plane, &STEERS).await;
         let mut process = launch.run(&[]);

@@ -100,7 +100,7 @@ fn where_the_scheduler_packs_nodes_are_emptied_fully_or_not_at_all() {
 #[test]
 fn where_the_scheduler_spreads_soft_taints_let_nodes_be_emptied() {
     with_control_plane(async |control_plane| {
-        scene::rights_to_steer(control_plane);
+        scene::rights(control_plane);
         scene::nodes(control_plane, 6).await;
         light_pods(control_plane, 6).await;
         a_kept_pod(control_plane, "n4", 6).await;

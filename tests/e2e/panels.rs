@@ -45,7 +45,7 @@ const POINTS: u64 = 1000;
 #[test]
 fn every_query_of_the_dashboard_and_every_selector_of_the_alerts_returns_data() {
     with_control_plane(async |control_plane| {
-        scene::rights_to_steer(control_plane);
+        scene::rights(control_plane);
         scene::lopsided_beside_a_mute_node(control_plane).await;
         let rules = control_plane.write("alerts.yaml", &groups().to_string());
         let prometheus = Prometheus::of_the_program(control_plane, Some(&rules)).await;

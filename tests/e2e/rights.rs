@@ -30,6 +30,7 @@ fn every_right_of_the_role_is_used_and_none_is_missing() {
         .collect::<BTreeSet<Right>>();
         let policy = Policy {
             limits: "{perCycle: 1, perWorkload: 100%}",
+            steering: "{taintHot: true}",
             ..Policy::USUAL
         };
         let launch = Launch::new(control_plane, &policy).await;

@@ -130,6 +130,9 @@ fn hostile(at: Timestamp) -> Board {
         notes: Vec::new(),
         rightsizing: Truncated::default(),
         steering: Truncated::default(),
+        steering_denied: None,
+        steering_trial: None,
+        replica_trial: None,
         skipped: Truncated::first(10, (0..5).map(skipped)),
     };
     let summary = CycleSummary {

@@ -2,6 +2,7 @@
 //! again.
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
 
 use crate::e2e::support::audit::{evictions, requests};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
@@ -10,6 +11,26 @@ use crate::e2e::support::scene;
 use crate::e2e::support::usage::{in_words, used};
 use crate::e2e::support::wait::{say, that};
 
+const DISABLED: &[&str] = &["steering disabled", "deploy/base/steering.yaml"];
+/// An admission policy that refuses every change of a node by the program.
+const NO_TAINTS: &str = "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-taints}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [''], apiVersions: [v1], resources: [nodes], operations: [UPDATE]}
+  matchConditions:
+  - {name: by-evenkeel, expression: \"request.userInfo.username.startsWith('system:serviceaccount:kube-system:evenkeel')\"}
+  validations:
+  - {expression: 'false', message: no taints here}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-taints}
+spec: {policyName: no-taints, validationActions: [Deny]}
+";
 const HOT: &str = "evenkeel.io/steer=hot:PreferNoSchedule";
 
 /// Steers, and evicts with the default limits.
@@ -32,10 +53,21 @@ const STEERS_ALONE: Policy = Policy {
 #[test]
 fn the_dead_loop_is_balanced_and_stays_so() {
     with_control_plane(async |control_plane| {
-        scene::rights_to_steer(control_plane);
+        scene::rights(control_plane);
         scene::dead_loop(control_plane).await;
         let before = used(control_plane).await.percentages();
-        let mut process = Launch::new(control_plane, &STEERS).await.run(&[]);
+        let launch = Launch::new(control_plane, &STEERS).await;
+        let trial = launch.plan()["steering_trial"].take();
+        assert_eq!(
+            (&trial["hot"], &trial["relieved_with_taints"]),
+            (&json!(1), &json!(1)),
+            "{trial}"
+        );
+        say(&format!(
+            "dead loop, before the taint: {}",
+            trial["message"]
+        ));
+        let mut process = launch.run(&[]);
         tainted(control_plane, &mut process, true).await;
         process
             .eventually("every node at its target", 480, async |_| {
@@ -88,7 +120,7 @@ fn the_dead_loop_is_balanced_and_stays_so() {
 fn it_touches_no_other_taint_and_leaves_none_behind() {
     with_control_plane(async |control_plane| {
         const OTHER: &str = "dedicated=web:PreferNoSchedule";
-        scene::rights_to_steer(control_plane);
+        scene::rights(control_plane);
         scene::lopsided(control_plane).await;
         control_plane.kubectl(&["taint", "node", "n1", OTHER]);
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
@@ -103,7 +135,7 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
         );
         let patches = requests(control_plane)
             .into_iter()
-            .filter(|r| r.verb == "patch")
+            .filter(|r| r.verb == "patch" && !r.dry_run)
             .map(|r| (r.resource, r.name));
         let n1 = || ("nodes".to_owned(), "n1".to_owned());
         assert_eq!(
@@ -132,25 +164,87 @@ fn it_touches_no_other_taint_and_leaves_none_behind() {
 }
 
 #[test]
-fn without_the_right_it_says_so_once_and_goes_on() {
+fn without_the_right_to_steer_everything_else_goes_on() {
+    with_control_plane(async |control_plane| {
+        scene::rights_without_steering(control_plane);
+        scene::lopsided(control_plane).await;
+        let policy = Policy {
+            interval: "5s",
+            ..STEERS
+        };
+        let launch = Launch::new(control_plane, &policy).await.shown();
+        let mut process = launch.run(&[]);
+        process.says(DISABLED, 1, 180).await;
+        process
+            .eventually("n1 at its target", 240, async |_| {
+                let used = used(control_plane).await;
+                that(used.highest() <= 50.0, in_words(&used.percentages()))
+            })
+            .await;
+        process.cycles(2, 60).await;
+        let page = status(&launch).await;
+        let reason = page["plan"]["steering_denied"].as_str().unwrap();
+        assert!(
+            reason.contains("cannot patch resource \"nodes\""),
+            "{reason}"
+        );
+        assert_eq!((process.count(DISABLED), process.warnings()), (1, 1));
+        say(&format!(
+            "without the right to steer: {} evictions, one warning",
+            evictions(control_plane).len()
+        ));
+        scene::rights(control_plane);
+        process.says(&["steering enabled"], 1, 60).await;
+        process.cycles(1, 60).await;
+        assert!(status(&launch).await["plan"]["steering_denied"].is_null());
+        assert!(process.stop(10).await.success());
+    });
+}
+
+/// The role grants the patch, but a policy of the administrator refuses it with status 422.
+#[test]
+fn where_an_admission_policy_refuses_the_taint_steering_waits() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
+        control_plane.apply(NO_TAINTS);
         scene::lopsided(control_plane).await;
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
-        process.says(&["deploy/components/steering"], 1, 180).await;
+        process.says(DISABLED, 1, 180).await;
+        process
+            .eventually("the withheld taint", 120, async |process| {
+                let metrics = process.metrics().await;
+                let withheld =
+                    "evenkeel_steered_nodes{action=\"withhold\",code=\"not-permitted\"} 1";
+                that(metrics.contains(withheld), "not in the metrics")
+            })
+            .await;
         process.cycles(3, 60).await;
-        assert_eq!(
-            (
-                process.count(&["deploy/components/steering"]),
-                process.warnings()
-            ),
-            (1, 1)
-        );
-        scene::rights_to_steer(control_plane);
+        assert_eq!(process.count(&["no taints here"]), 1);
+        assert_eq!((process.count(DISABLED), process.warnings()), (1, 1));
+        let kind = "validatingadmissionpolicybinding";
+        control_plane.kubectl(&["delete", kind, "no-taints"]);
+        process.says(&["steering enabled"], 1, 60).await;
         tainted(control_plane, &mut process, true).await;
         assert!(process.stop(10).await.success());
         assert!(scene::taints(control_plane, "n1").await.is_empty());
+
+        // Without the policy of deploy/base, the right is wider than it should be.
+        control_plane.kubectl(&["delete", kind, "evenkeel-steering"]);
+        let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
+        let unlimited = ["permission to patch nodes is not limited to the taint"];
+        process.says(&unlimited, 1, 180).await;
+        tainted(control_plane, &mut process, true).await;
+        assert_eq!((process.count(&unlimited), process.warnings()), (1, 1));
+        assert!(process.stop(10).await.success());
     });
+}
+
+/// The response of `/status.json`.
+async fn status(launch: &Launch) -> Value {
+    let server = launch.status_url().parse().unwrap();
+    let client = kube::Client::try_from(kube::Config::new(server)).unwrap();
+    let request = http::Request::get("/status.json").body(Vec::new()).unwrap();
+    client.request(request).await.unwrap()
 }
 
 /// Waits until n1 has the taint, or has lost it.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use evenkeel::model::plan::{STEERING_KEY, SteerValue};
 use evenkeel::policy::{Policy, Rule};
 use serde_json::{Value, json};
 
 const DEPLOYMENT: &str = "deploy/base/deployment.yaml";
 const RBAC: &str = "deploy/base/rbac.yaml";
-const STEERING: &str = "deploy/components/steering/rbac.yaml";
+const STEERING: &str = "deploy/base/steering.yaml";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -301,6 +302,7 @@ fn rules() -> Vec<(String, Value)> {
 fn the_roles_grant_what_the_program_does() {
     let grants = grants();
     let expected = [
+        "ClusterRole csinodes.storage.k8s.io: list watch",
         "ClusterRole events.events.k8s.io: create",
         "ClusterRole jobs.batch: list watch",
         "ClusterRole namespaces: list watch",
@@ -316,6 +318,7 @@ fn the_roles_grant_what_the_program_does() {
         "ClusterRole replicasets.apps: list watch",
         "ClusterRole replicationcontrollers: list watch",
         "ClusterRole services: list watch",
+        "ClusterRole storageclasses.storage.k8s.io: list watch",
         "Role configmaps: create",
         "Role configmaps: get update only evenkeel-ledger",
         "Role leases.coordination.k8s.io: create",
@@ -415,12 +418,11 @@ fn the_roles_are_bound_only_to_its_own_account() {
     }
 }
 
-/// Patching nodes requires a separate component, which grants nothing else and to no other account.
+/// The admission policy limits the patch to one taint. tests/e2e/admission.rs tests that.
 #[test]
-fn only_the_steering_component_grants_patching_nodes() {
-    let base = read(RBAC);
-    assert!(!base.contains("patch"), "the base may patch something");
-    let [role, binding] = &documents(STEERING)[..] else {
+fn patching_nodes_is_granted_only_with_the_admission_policy() {
+    assert!(!read(RBAC).contains("patch"), "{RBAC} grants a patch");
+    let [role, binding, policy, policy_binding] = &documents(STEERING)[..] else {
         panic!("{STEERING} has other documents")
     };
     assert_eq!(
@@ -440,18 +442,67 @@ fn only_the_steering_component_grants_patching_nodes() {
         (&role["kind"], &binding["roleRef"]),
         (&json!("ClusterRole"), &reference)
     );
-    let component = document("deploy/components/steering/kustomization.yaml");
     assert_eq!(
-        (&component["kind"], strings(&component["resources"])),
-        (&json!("Component"), vec!["rbac.yaml"])
+        (&policy["kind"], &policy["spec"]["failurePolicy"]),
+        (&json!("ValidatingAdmissionPolicy"), &json!("Fail"))
     );
-    for (path, manifest) in manifests() {
-        let components = strings(&manifest["components"]);
-        assert!(
-            !components.iter().any(|c| c.contains("steering")),
-            "{path} asks for it not_selected"
-        );
-    }
+    assert_eq!(
+        policy_binding["spec"],
+        json!({"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]})
+    );
+    assert!(
+        strings(&document("deploy/base/kustomization.yaml")["resources"])
+            .contains(&"steering.yaml")
+    );
+}
+
+#[test]
+fn the_admission_policy_names_the_taint_and_the_account() {
+    let policy = documents(STEERING).swap_remove(2);
+    let key = &policy["spec"]["variables"][0];
+    assert_eq!(
+        (&key["name"], &key["expression"]),
+        (&json!("key"), &json!(format!("'{STEERING_KEY}'")))
+    );
+    let values = [SteerValue::Hot, SteerValue::Emptying].map(SteerValue::text);
+    let allowed = format!("in ['{}']", values.join("', '"));
+    let expressions = policy["spec"]["validations"].as_array().unwrap();
+    assert!(
+        expressions
+            .iter()
+            .any(|v| v["expression"].as_str().unwrap().contains(&allowed))
+    );
+    // 403 tells the program that a retry is useless.
+    assert!(expressions.iter().all(|v| v["reason"] == "Forbidden"));
+    let account = document("deploy/base/serviceaccount.yaml");
+    let name = account["metadata"]["name"].as_str().unwrap();
+    let conditions = policy["spec"]["matchConditions"].as_array().unwrap();
+    assert_eq!(conditions.len(), 1);
+    let condition = conditions[0]["expression"].as_str().unwrap();
+    assert!(condition.contains(&format!(":{name}$")), "{condition}");
+}
+
+#[test]
+fn one_component_removes_everything_for_steering() {
+    let component = document("deploy/components/without-steering/kustomization.yaml");
+    assert_eq!(component["kind"], "Component");
+    let kind_and_name = |manifest: &Value| {
+        (
+            manifest["kind"].to_string(),
+            manifest["metadata"]["name"].to_string(),
+        )
+    };
+    let removed = component["patches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            let patch: Value = serde_saphyr::from_str(entry["patch"].as_str().unwrap()).unwrap();
+            assert_eq!(patch["$patch"], "delete");
+            kind_and_name(&patch)
+        });
+    let present: Vec<_> = documents(STEERING).iter().map(kind_and_name).collect();
+    assert_eq!(removed.collect::<Vec<_>>(), present);
 }
 
 #[test]
@@ -581,6 +632,7 @@ fn the_installed_policy_starts_in_dry_run_and_evicts_few_pods() {
         policy.dry_run,
         "applying deploy/base without changes must not evict pods"
     );
+    assert!(policy.steering.hot && !policy.steering.emptying);
     let limits = &policy.limits;
     for (name, limit, most) in [
         ("perCycle", limits.per_cycle, 10),

@@ -714,7 +714,11 @@ fn a_pod_that_violates_several_rules_is_moved_once() {
 
 #[test]
 fn one_of_two_pods_that_avoid_each_other_goes() {
-    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()));
+    let rule = || {
+        only(Rule::RemovePodsViolatingInterPodAntiAffinity(
+            everywhere().into(),
+        ))
+    };
     let cluster = "
         node n1
           web priority=5 avoids=web
@@ -742,7 +746,11 @@ fn one_of_two_pods_that_avoid_each_other_goes() {
 
 #[test]
 fn neighbours_are_matched_by_domain_label_and_namespace() {
-    let rule = || only(Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()));
+    let rule = || {
+        only(Rule::RemovePodsViolatingInterPodAntiAffinity(
+            everywhere().into(),
+        ))
+    };
     let zones = |zone: &str| {
         format!(
             "
@@ -808,10 +816,7 @@ fn in_exact_mode_a_pod_that_another_strategy_evicts_is_still_a_neighbour() {
         states: names(&["Pending"]),
         ..life_time()
     }));
-    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(Scope {
-        namespaces: Names::ALL,
-        pods: None,
-    });
+    let apart = Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into());
     policy.strategies.push(evenkeel::policy::Strategy {
         profile: 0,
         rule: apart,
@@ -869,10 +874,10 @@ fn the_scope_of_anti_affinity_also_limits_the_neighbours() {
         pods: Selector::parse(pods).ok(),
     };
     let cluster = "node n1\n web avoids=db\n db\nnode n2";
-    let moved_by = |scope| {
+    let moved_by = |scope: Scope| {
         moved(
             cluster,
-            only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)),
+            only(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into())),
         )
     };
     assert_eq!(moved_by(scope(Names::ALL, "app in (web,db)")), "web-1");
@@ -992,7 +997,7 @@ fn everything(exact: bool, node_fit: bool) -> Policy {
         ..life_time()
     };
     let rules = [
-        Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere()),
+        Rule::RemovePodsViolatingInterPodAntiAffinity(everywhere().into()),
         affinity(&[AffinityKind::Required, AffinityKind::Preferred]),
         Rule::RemovePodsViolatingNodeTaints(taints()),
         Rule::RemovePodsHavingTooManyRestarts(TooManyRestarts {

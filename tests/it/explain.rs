@@ -248,10 +248,14 @@ fn refusals_by_pod() -> Vec<Case> {
             "claim",
             "evictable: {protect: [persistentVolumes]}",
         ),
-        Case::of_pod(
-            "resource-claims",
-            "devices",
-            "evictable: {protect: [resourceClaims]}",
+        Case::of_pod("resource-claims", "devices", ""),
+        Case::of_pod("do-not-disrupt", "do-not-disrupt=true", ""),
+        Case::of_pod("not-safe-to-evict", "safe-to-evict=false", ""),
+        Case::of_pod("new-volume", "ephemeral=absent", ""),
+        Case::new(
+            "gang",
+            "node n1 system=2\n web uses=3 gang=train\nnode n2\n web uses=100m gang=train",
+            "",
         ),
         Case::of_pod("no-budget", "", "evictable: {protect: [withoutBudget]}"),
         Case::of_pod("prefer-no-eviction", "stay", ""),

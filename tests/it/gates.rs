@@ -1,8 +1,11 @@
 //! The gates: which pods stay, and the reason in the plan.
 
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::plan::Plan;
+use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, nodes, text};
+use crate::it::support::{Cluster, EVEN, nodes, noon, parse, text};
 
 /// Plans for a hot node with one pod of the tested kind, a sibling on another node, and a cold
 /// node.
@@ -64,6 +67,21 @@ fn properties_of_a_pod_protect_it() {
             "evictable: {allow: [preferNoEviction]}",
         ),
         (
+            "devices",
+            "resource-claims",
+            "evictable: {allow: [resourceClaims]}",
+        ),
+        (
+            "do-not-disrupt=true",
+            "do-not-disrupt",
+            "evictable: {allow: [doNotDisrupt]}",
+        ),
+        (
+            "safe-to-evict=false",
+            "not-safe-to-evict",
+            "evictable: {allow: [notSafeToEvict]}",
+        ),
+        (
             "priority=2000000000",
             "system-critical",
             "evictable: {allow: [systemCritical]}",
@@ -78,6 +96,150 @@ fn properties_of_a_pod_protect_it() {
         refused(pod, "", code);
         moved(pod, lifted_by);
     }
+}
+
+#[test]
+fn do_not_disrupt_with_a_time_counts_from_the_start_of_the_pod() {
+    refused("age=50m do-not-disrupt=1h", "", "do-not-disrupt");
+    let said = answer("age=50m do-not-disrupt=1h", EVEN);
+    assert!(said.ends_with("protects it for another 10m"), "{said}");
+    moved("age=70m do-not-disrupt=1h", "");
+    moved("safe-to-evict=true", "");
+}
+
+#[test]
+fn a_member_of_a_gang_stays_while_other_members_run() {
+    let answer = |others: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2
+              web cpu=100m memory=100Mi uses=3 gang=train
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2
+              web cpu=100m uses=100m
+              helper cpu=100m uses=100m {others}
+            node n3
+            "
+        ));
+        text(&cluster.plan(&format!("{policy}{EVEN}")))
+    };
+    let moves = "move web-1 from n1 to n3: node usage: cpu 62% is above its target of 50%";
+    assert_snapshot!(answer("gang=train", ""), @"keep web-1 on n1: it belongs to PodGroup train, whose other pods would stop or wait without it");
+    assert_eq!(answer("gang=train", "evictable: {allow: [gangs]}\n"), moves);
+    // The pod is all that is left of its group.
+    assert_eq!(answer("gang=train phase=Succeeded", ""), moves);
+    assert_eq!(answer("gang=other", ""), moves);
+    // A group of the same name in another namespace is another group.
+    assert_eq!(answer("gang=train namespace=b", ""), moves);
+}
+
+#[test]
+fn a_pod_with_volumes_moves_only_within_the_attach_limits() {
+    let answer = |other: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            node n1 system=2 attach=ebs:2
+              web cpu=100m memory=100Mi uses=3 volume=ebs
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2 attach=ebs:1
+              web cpu=100m uses=100m volume=ebs
+            {other}
+            "
+        ));
+        text(&cluster.plan(EVEN))
+    };
+    let moves = "move web-1 from n1 to n3: node usage: cpu 62% is above its target of 50%";
+    assert_snapshot!(answer("node n3 attach=ebs:0"), @"keep web-1 on n1: no other node can take it: 2 are at the limit of volumes of ebs");
+    assert_eq!(answer("node n3 attach=ebs:1"), moves);
+    // A driver without a limit, and a limit of another driver.
+    assert_eq!(answer("node n3"), moves);
+    assert_eq!(answer("node n3 attach=nfs:0"), moves);
+    let finished = "node n3 attach=ebs:1\n job uses=0 volume=ebs phase=Succeeded";
+    assert_eq!(answer(finished), moves);
+}
+
+#[test]
+fn earlier_moves_of_a_plan_use_up_the_attach_limits() {
+    let cluster = Cluster::parse(
+        "
+        node n1 attach=ebs:3
+          web*3 cpu=100m memory=100Mi uses=2 volume=ebs
+          idle*4 cpu=500m memory=500Mi uses=0
+        node n2 attach=ebs:1
+        ",
+    );
+    let policy = EVEN.replace("{cpu: 50%}", "{cpu: 30%}");
+    let plan = cluster.plan(&policy);
+    assert_eq!(plan.moves.len(), 1, "{}", text(&plan));
+    assert!(text(&plan).contains("1 is at the limit of volumes of ebs"));
+}
+
+#[test]
+fn a_pod_moves_if_its_new_volume_is_provisioned_where_it_lands() {
+    let answer = |class: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            {class}
+            node n1 system=2 labels=zone:a
+              web cpu=100m memory=100Mi uses=3 ephemeral=fast
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2 labels=zone:b
+              web cpu=100m uses=100m
+            node n3 labels=zone:c
+              busy cpu=500m uses=100m
+            node n4 labels=zone:d
+            "
+        ));
+        text(&cluster.plan(&format!("{policy}{EVEN}")))
+    };
+    let stays = "keep web-1 on n1: its replacement needs a new volume for claim web-1-scratch, which may be provisioned anywhere";
+    let to = |node: &str| {
+        format!("move web-1 from n1 to {node}: node usage: cpu 62% is above its target of 50%")
+    };
+    assert_eq!(answer("", ""), stays);
+    assert_eq!(answer("storage-class fast driver=ebs immediate", ""), stays);
+    assert_eq!(
+        answer("storage-class fast driver=kubernetes.io/no-provisioner", ""),
+        stays
+    );
+    assert_eq!(answer("", "evictable: {allow: [newVolumes]}\n"), to("n4"));
+    assert_eq!(answer("storage-class fast driver=ebs", ""), to("n4"));
+    assert_eq!(
+        answer("storage-class fast driver=ebs zones=a,c", ""),
+        to("n3")
+    );
+    assert_snapshot!(answer("storage-class fast driver=ebs zones=a", ""), @"keep web-1 on n1: no other node can take it: 3 are unable to reach its volumes");
+}
+
+#[test]
+fn descheduler_policies_keep_the_marks_of_other_tools_unless_the_mode_is_exact() {
+    let policy = "
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: p
+  pluginConfig:
+  - {name: PodLifeTime, args: {maxPodLifeTimeSeconds: 60}}
+  plugins: {deschedule: {enabled: [PodLifeTime]}}
+";
+    let cluster = Cluster::parse(
+        "
+        node n1
+          train*2 cpu=100m gang=train
+          batch cpu=100m safe-to-evict=false
+          model cpu=100m do-not-disrupt=true
+          web cpu=100m devices
+        node n2
+        ",
+    );
+    let plan = |exact: bool| {
+        let mut policy = Policy::parse("policy.yaml", policy).unwrap();
+        policy.exact = exact;
+        cluster.plan_by(policy)
+    };
+    let moved = |plan: &Plan| plan.moves.iter().map(|m| m.pod.clone()).collect::<Vec<_>>();
+    assert_eq!(moved(&plan(false)), ["web-1"]);
+    assert_eq!(moved(&plan(true)).len(), 5);
 }
 
 #[test]
@@ -138,6 +300,102 @@ fn the_last_ready_replica_stays() {
         text(&plan),
         "keep web-1 on n1: 0 other replicas would be Ready, and at least 1 must be"
     );
+}
+
+#[test]
+fn a_single_replica_moves_if_its_owner_or_its_budget_admits_it() {
+    let with_budget = "evictable: {allow: [singleReplicasWithBudget]}\n";
+    let answer = |pod: &str, budget: &str, policy: &str| {
+        let cluster = Cluster::parse(&format!(
+            "
+            {budget}
+            node n1 system=2
+              db cpu=100m memory=100Mi uses=3 {pod}
+              idle*4 cpu=500m memory=500Mi uses=0
+            node n2
+            "
+        ));
+        let plan = cluster.plan(&format!("{policy}{EVEN}"));
+        let kept = plan.kept.first().map(|kept| kept.refusal.code());
+        kept.unwrap_or(if plan.moves.len() == 1 { "moved" } else { "" })
+    };
+    assert_eq!(answer("", "", ""), "too-few-replicas");
+    assert_eq!(answer("evict-single", "", ""), "moved");
+    assert_eq!(
+        answer("evict-single", "budget db allows=0", ""),
+        "disruption-budget"
+    );
+    assert_eq!(answer("", "budget db allows=1", ""), "too-few-replicas");
+    assert_eq!(answer("", "budget db allows=1", with_budget), "moved");
+    assert_eq!(
+        answer("", "budget db allows=0", with_budget),
+        "too-few-replicas"
+    );
+    assert_eq!(answer("", "", with_budget), "too-few-replicas");
+    let two = "budget db allows=1\nbudget db allows=1 name=second";
+    assert_eq!(answer("", two, with_budget), "too-few-replicas");
+}
+
+/// The effect of a lower `minReplicas` on a cluster as a sentence; empty without a trial.
+fn replica_trial(cluster: &str, policy: &str) -> String {
+    let cluster = Cluster::parse(cluster);
+    let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
+    let observed = engine.observed(&snapshot, noon());
+    let plan = engine.decide_observed(&observed);
+    let trial = engine.replica_trial(&observed, &plan);
+    trial.map(|trial| trial.to_string()).unwrap_or_default()
+}
+
+const SINGLES: &str = "
+node n1
+  a cpu=100m uses=1
+  b cpu=100m uses=1
+  c cpu=100m uses=1
+  d cpu=100m uses=1
+  e cpu=100m uses=1
+node n2
+  f cpu=100m uses=2
+  g cpu=100m uses=2
+  h cpu=100m uses=2
+node n3
+node n4
+";
+
+#[test]
+fn a_trial_shows_what_single_replicas_cost() {
+    assert_snapshot!(replica_trial(SINGLES, EVEN), @"8 of 8 rejected candidates on hot nodes are single replicas; with `evictable.minReplicas: 1`, 1 eviction would bring 1 of 2 hot nodes to target; without it 0");
+    // The limits of a cycle do not apply to the trial.
+    let limited = format!("limits: {{perCycle: 0}}\n{EVEN}");
+    assert_eq!(
+        replica_trial(SINGLES, &limited),
+        replica_trial(SINGLES, EVEN)
+    );
+    let pairs = SINGLES.replace("node n4", "node n4\n a cpu=100m uses=0");
+    let three = format!("evictable: {{minReplicas: 3}}\n{EVEN}");
+    let said = replica_trial(&pairs, &three);
+    assert!(
+        said.contains("belong to workloads with too few replicas; with"),
+        "{said}"
+    );
+}
+
+#[test]
+fn without_single_replicas_or_without_a_gain_there_is_no_replica_trial() {
+    // The only pods that may move do so.
+    assert_eq!(
+        replica_trial(SINGLES, &format!("evictable: {{minReplicas: 1}}\n{EVEN}")),
+        ""
+    );
+    // Other nodes cannot take the pods.
+    let full = SINGLES
+        .replace("node n3", "")
+        .replace("node n4", "node n4 taint=a:NoSchedule");
+    assert_eq!(replica_trial(&full, EVEN), "");
+    // Most candidates stay for another reason.
+    let local = SINGLES
+        .replace("uses=1", "uses=1 emptydir")
+        .replace("uses=2", "uses=2 stay");
+    assert_eq!(replica_trial(&local, EVEN), "");
 }
 
 #[test]

@@ -272,6 +272,13 @@ mod cluster_autoscaler {
         cluster.objects.apply(Object::Pod(Box::new(pod)));
         let plan = cluster.plan_by(packing(BY_USAGE));
         assert_eq!(moved(&plan), [("b-1", "n3")]);
+        // The policy may lift the protection for other strategies. The node stays useless to empty.
+        let lifted = BY_USAGE.replace(
+            "{minReplicas: 1}",
+            "{minReplicas: 1, allow: [notSafeToEvict]}",
+        );
+        let plan = cluster.plan_by(packing(&lifted));
+        assert_eq!(moved(&plan), [("b-1", "n3")]);
         assert_eq!(plan.kept[0].refusal.code(), "unremovable-node");
     }
 

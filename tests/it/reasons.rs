@@ -45,6 +45,10 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         Refusal::ResourceClaims,
         Refusal::NoBudget,
         Refusal::PreferNoEviction,
+        Refusal::NewVolume("web-1-cache".to_owned()),
+        Refusal::Gang("PodGroup train".to_owned()),
+        Refusal::DoNotDisrupt(None),
+        Refusal::NotSafeToEvict,
         Refusal::Namespace("kube-system".to_owned()),
         Refusal::PodSelector,
         Refusal::Young {
@@ -111,6 +115,10 @@ fn is_listed(refusal: &Refusal) {
         | Refusal::ResourceClaims
         | Refusal::NoBudget
         | Refusal::PreferNoEviction => {}
+        Refusal::NewVolume(_)
+        | Refusal::Gang(_)
+        | Refusal::DoNotDisrupt(_)
+        | Refusal::NotSafeToEvict => {}
         Refusal::Namespace(_)
         | Refusal::PodSelector
         | Refusal::Young { .. }
@@ -272,6 +280,7 @@ fn not_selected() -> Vec<NotSelected> {
         },
         NotSelected::NoAntiAffinity,
         NotSelected::NoNeighbour,
+        NotSelected::NoBetterNode,
         NotSelected::Parted,
         NotSelected::NoNodeAffinity,
         NotSelected::SuitableNode,
@@ -330,6 +339,7 @@ fn is_listed_not_selected(why: &NotSelected) {
         | NotSelected::WithinSkew { .. }
         | NotSelected::NoAntiAffinity => {}
         NotSelected::NoNeighbour
+        | NotSelected::NoBetterNode
         | NotSelected::Parted
         | NotSelected::NoNodeAffinity
         | NotSelected::SuitableNode => {}
@@ -395,6 +405,7 @@ fn steer_reasons() -> Vec<SteerReason> {
         SteerReason::Cooled,
         SteerReason::NotEmptied,
         SteerReason::Unsure("left alone: no samples".to_owned()),
+        SteerReason::NotPermitted,
         SteerReason::NotAsked,
         SteerReason::Ending,
     ]
@@ -415,7 +426,7 @@ fn is_listed_steer_reason(why: &SteerReason) {
         | SteerReason::Cooled
         | SteerReason::NotEmptied
         | SteerReason::Unsure(_) => {}
-        SteerReason::NotAsked | SteerReason::Ending => {}
+        SteerReason::NotPermitted | SteerReason::NotAsked | SteerReason::Ending => {}
     }
 }
 

@@ -10,7 +10,7 @@ use evenkeel::model::plan::{Plan, SteerValue};
 use evenkeel::policy::Policy;
 use insta::assert_snapshot;
 
-use crate::it::support::{Cluster, EVEN, after, parse, text};
+use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
 
 const HOT_TAINT: &str = "taint=evenkeel.io/steer=hot:PreferNoSchedule";
 const EMPTYING_TAINT: &str = "taint=evenkeel.io/steer=emptying:PreferNoSchedule";
@@ -379,10 +379,16 @@ fn number_of_nodes_applies_to_steering_as_well() {
 }
 
 /// Seven heavy pods on n1, which they prefer, and three idle nodes.
+const DEAD_LOOP: &str = "
+node n1
+  hot*7 cpu=100m uses=1 prefers=kubernetes.io/hostname:n1*100
+node n2
+node n3
+node n4
+";
+
 fn dead_loop(taint: &str) -> Plan {
-    let nodes = "node n2\nnode n3\nnode n4";
-    let pods = "hot*7 cpu=100m uses=1 prefers=kubernetes.io/hostname:n1*100";
-    Cluster::parse(&format!("node n1 {taint}\n {pods}\n{nodes}")).plan(&hot())
+    Cluster::parse(&DEAD_LOOP.replace("node n1", &format!("node n1 {taint}"))).plan(&hot())
 }
 
 #[test]
@@ -398,6 +404,49 @@ fn a_pod_that_would_return_moves_once_the_taint_is_set() {
     assert_eq!(before.steering.len(), 1);
     let after = dead_loop(HOT_TAINT);
     assert_eq!(after.moves.len(), 3, "{}", text(&after));
+}
+
+/// evenkeel may lack the permission to set taints, so a decision only counts on taints that exist.
+#[test]
+fn a_taint_that_is_only_planned_changes_no_decision() {
+    let off = Cluster::parse(DEAD_LOOP).plan(EVEN);
+    let on = Cluster::parse(DEAD_LOOP).plan(&hot());
+    assert_eq!(steering(&on).lines().count(), 1);
+    assert_eq!((off.moves, off.kept), (on.moves, on.kept));
+}
+
+/// The effect of steering on a cluster as a sentence; empty without a trial.
+fn trial(cluster: &str, policy: &str) -> String {
+    let cluster = Cluster::parse(cluster);
+    let mut engine = Engine::new(parse(policy), Ledger::default());
+    let snapshot = cluster.snapshot(engine.policy());
+    engine.observe_steady(&snapshot, &cluster.readings(noon()), noon());
+    let observed = engine.observed(&snapshot, noon());
+    let plan = engine.decide_observed(&observed);
+    let trial = engine.steering_trial(&observed, &plan);
+    trial.map(|trial| trial.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn a_trial_shows_what_steering_would_achieve() {
+    assert_snapshot!(trial(DEAD_LOOP, EVEN), @"7 of 7 rejected candidates stay because of where their replacements could land; with `steering: {taintHot: true}`, 3 evictions would bring 1 of 1 hot node to target; without it 0");
+    // The limit of one eviction per cycle does not apply to the trial.
+    let limited = format!("limits: {{perCycle: 1}}\n{}", hot());
+    assert_eq!(trial(DEAD_LOOP, &limited), trial(DEAD_LOOP, &hot()));
+    assert_snapshot!(trial(DEAD_LOOP, &hot()), @"7 of 7 rejected candidates stay because of where their replacements could land; once the taints of `steering` are set, 3 evictions would bring 1 of 1 hot node to target; without them 0");
+}
+
+#[test]
+fn without_anything_to_gain_there_is_no_trial() {
+    // The taint is already set.
+    let steered = DEAD_LOOP.replace("node n1", &format!("node n1 {HOT_TAINT}"));
+    assert_eq!(trial(&steered, &hot()), "");
+    // The candidates may not be evicted at all.
+    let protected = DEAD_LOOP.replace("uses=1", "uses=1 emptydir");
+    assert_eq!(trial(&protected, EVEN), "");
+    // No other node may run the pods.
+    let bound = "node n1\n web*6 cpu=100m uses=1 on=kubernetes.io/hostname:n1\nnode n2";
+    assert_eq!(trial(bound, EVEN), "");
 }
 
 #[test]

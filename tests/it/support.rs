@@ -10,9 +10,10 @@
 //! A line `namespace other labels=team:a` gives a namespace its labels. A pod takes `age=`,
 //! `priority=`, `namespace=`, `labels=`, `gpu=` (a request of nvidia.com/gpu), `safe-to-evict=`,
 //! and the words `bare`, `daemon`, `unready`, `emptydir`, `claim`, `devices`, `mirror`, `static`,
-//! `stay` and `no-metrics`. [`pod_options`] lists more options. Usage is cpu/memory.
+//! `stay` and `no-metrics`. [`pod_options`] and [`storage`] list more options. Usage is cpu/memory.
 
 mod pod_options;
+mod storage;
 pub(crate) mod random_cluster;
 
 use std::collections::BTreeMap;
@@ -65,6 +66,7 @@ impl Cluster {
             match words.first {
                 "node" => node = cluster.add_node(&words),
                 "budget" => cluster.add_budget(&words),
+                "storage-class" => cluster.objects.apply(storage::class(&words)),
                 "namespace" => cluster
                     .objects
                     .apply(Object::Namespace(words.second.to_owned(), words.labels())),
@@ -113,6 +115,7 @@ impl Cluster {
             scale_down_disabled: words.has("no-scale-down"),
             images: Vec::new(),
         }));
+        self.objects.apply(storage::csi_node(&words));
         if !words.has("no-metrics") {
             self.nodes
                 .insert(name.clone(), measure(words.get("system").unwrap_or("0")));
@@ -154,6 +157,9 @@ impl Cluster {
             name: app.to_owned(),
             controller: true,
         };
+        for object in storage::bound(words, &pod) {
+            self.objects.apply(object);
+        }
         let set = (pod.namespace.clone(), app.to_owned());
         self.objects
             .apply(Object::Owner(ObjectKind::ReplicaSet, set, Some(above)));
@@ -272,6 +278,11 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
     let age: SignedDuration = words.get("age").unwrap_or("1h").parse().unwrap();
     PodFacts {
         uid: format!("uid-{namespace}-{name}"),
+        volumes: Volumes {
+            local: words.has("emptydir"),
+            claims: storage::claims(words, &name),
+            ephemeral: storage::ephemeral(words, &name),
+        },
         namespace,
         name,
         labels,
@@ -282,7 +293,10 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             prefer_no_eviction: words.has("stay"),
             deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
             safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
+            evict_single_replica: words.has("evict-single"),
+            do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
         },
+        gang: words.get("gang").map(pod_options::gang),
         owners: if words.has("bare") {
             Vec::new()
         } else {
@@ -314,14 +328,6 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
         avoids: Vec::new(),
         seeks: Vec::new(),
         likes: Vec::new(),
-        volumes: Volumes {
-            local: words.has("emptydir"),
-            claims: if words.has("claim") {
-                vec!["data".to_owned()]
-            } else {
-                Vec::new()
-            },
-        },
         resource_claims: words.has("devices"),
     }
 }

@@ -130,6 +130,7 @@ fn short_reason(reason: &Reason) -> String {
         | Reason::Skewed { .. }
         | Reason::Counted
         | Reason::Neighbour { .. }
+        | Reason::NearAvoided { .. }
         | Reason::WrongNode
         | Reason::LessPreferred { .. }
         | Reason::Taint(_)

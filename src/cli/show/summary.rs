@@ -97,6 +97,13 @@ impl PlanText<'_> {
         }
     }
 
+    /// Sentences about the effect of other settings, as trial decisions show it.
+    pub(super) fn trials(&self) -> Vec<String> {
+        let steering = self.plan.steering_trial.iter().map(ToString::to_string);
+        let replicas = self.plan.replica_trial.iter().map(ToString::to_string);
+        steering.chain(replicas).collect()
+    }
+
     /// The reason why there is no move.
     fn without_moves(&self, hot: &[&str]) -> String {
         let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);

@@ -119,6 +119,8 @@ fn quiet() -> Plan {
         at: "2026-11-21T07:30:00Z".parse().unwrap(),
         halted: None,
         steering: Vec::new(),
+        steering_trial: None,
+        replica_trial: None,
         moves: Vec::new(),
         kept: Vec::new(),
         nodes: vec![verdict("n1", Class::Even), verdict("n2", Class::Even)],

@@ -46,14 +46,24 @@ use Keep::{
 };
 
 /// Annotations whose values decisions read; see `model::snapshot::import`.
-pub(super) const ANNOTATIONS: [&str; 7] = [
+pub(super) const ANNOTATIONS: [&str; 10] = [
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
     "cluster-autoscaler.kubernetes.io/scale-down-disabled",
     "controller.kubernetes.io/pod-deletion-cost",
     "descheduler.alpha.kubernetes.io/evict",
     "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+    "evenkeel.io/evict-single-replica",
+    "karpenter.sh/do-not-disrupt",
     "kubernetes.io/config.source",
+    "storageclass.kubernetes.io/is-default-class",
     STORAGE_CLASS,
+];
+
+/// Annotations whose values name the group of a pod. Labels may name the same group.
+pub(super) const GANGS: [&str; 3] = [
+    "gang.scheduling.koordinator.sh/name",
+    "pod-group-name",
+    "scheduling.k8s.io/group-name",
 ];
 
 /// Its value is the name of a storage class.
@@ -160,7 +170,16 @@ const VOLUME: Keep = Keep::Fields(&[
     ("name", Name(NameKind::Part)),
     ("emptyDir", Presence),
     ("hostPath", Presence),
-    ("ephemeral", Presence),
+    (
+        "ephemeral",
+        Keep::Fields(&[(
+            "volumeClaimTemplate",
+            Keep::Fields(&[(
+                "spec",
+                Keep::Fields(&[("storageClassName", Name(NameKind::Storage))]),
+            )]),
+        )]),
+    ),
     (
         "persistentVolumeClaim",
         Keep::Fields(&[("claimName", Name(NameKind::Claim))]),
@@ -207,6 +226,10 @@ const POD_SPEC: Keep = Keep::Fields(&[
     (
         "resourceClaims",
         Keep::Fields(&[("name", Name(NameKind::Part))]),
+    ),
+    (
+        "schedulingGroup",
+        Keep::Fields(&[("podGroupName", Name(NameKind::Value))]),
     ),
     ("restartPolicy", Plain),
     ("hostNetwork", Plain),
@@ -275,7 +298,37 @@ const PERSISTENT_VOLUME: KeptFields = &[
         Keep::Fields(&[
             ("storageClassName", Name(NameKind::Storage)),
             ("nodeAffinity", Keep::Fields(&[("required", NODE_SELECTOR)])),
+            (
+                "csi",
+                Keep::Fields(&[
+                    ("driver", Name(NameKind::Driver)),
+                    ("volumeHandle", Name(NameKind::Volume)),
+                ]),
+            ),
         ]),
+    ),
+];
+const STORAGE_CLASS_FIELDS: KeptFields = &[
+    ("metadata", META),
+    ("provisioner", Name(NameKind::Driver)),
+    ("volumeBindingMode", Plain),
+    (
+        "allowedTopologies",
+        Keep::Fields(&[("matchLabelExpressions", Expressions)]),
+    ),
+];
+const CSI_NODE: KeptFields = &[
+    ("metadata", META),
+    (
+        "spec",
+        Keep::Fields(&[(
+            "drivers",
+            Keep::Fields(&[
+                ("name", Name(NameKind::Driver)),
+                ("nodeID", Name(NameKind::Part)),
+                ("allocatable", Keep::Fields(&[("count", Plain)])),
+            ]),
+        )]),
     ),
 ];
 const SERVICE: KeptFields = &[
@@ -309,6 +362,8 @@ pub(super) fn fields_of_kind(kind: &str) -> Option<(NameKind, KeptFields)> {
         "PriorityClass" => (NameKind::Priority, CLASS),
         "PersistentVolumeClaim" => (NameKind::Claim, CLAIM),
         "PersistentVolume" => (NameKind::Volume, PERSISTENT_VOLUME),
+        "StorageClass" => (NameKind::Storage, STORAGE_CLASS_FIELDS),
+        "CSINode" => (NameKind::Node, CSI_NODE),
         "Service" => (NameKind::Service, SERVICE),
         "ReplicaSet" => (NameKind::ReplicaSet, META_ONLY),
         "ReplicationController" => (NameKind::ReplicationController, META_ONLY),

@@ -23,6 +23,8 @@ pub(super) enum NameKind {
     Storage,
     Claim,
     Volume,
+    /// CSI drivers, which are the provisioners of storage classes.
+    Driver,
     Container,
     Image,
     Key,
@@ -53,6 +55,7 @@ impl NameKind {
             NameKind::Storage => "storage-",
             NameKind::Claim => "claim-",
             NameKind::Volume => "volume-",
+            NameKind::Driver => "driver-",
             NameKind::Container => "container-",
             NameKind::Image => "image-",
             NameKind::Key => "label-",
@@ -78,6 +81,8 @@ impl NameKind {
             NameKind::Scheduler => name == "default-scheduler",
             NameKind::Address => ["0.0.0.0", "127.0.0.1", "::"].contains(&name),
             NameKind::Key => KEYS.contains(&name),
+            // Volumes without a provisioner are not provisioned where a pod lands.
+            NameKind::Driver => name == "kubernetes.io/no-provisioner",
             NameKind::Kind => KINDS.contains(&name),
             // Only custom resources and conditions have a domain.
             NameKind::Resource => {
@@ -105,8 +110,9 @@ impl NameKind {
 }
 
 /// Well-known keys of labels and taints:
-/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>.
-const KEYS: [&str; 30] = [
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/>, and the labels that
+/// `model::snapshot::import` reads.
+const KEYS: [&str; 36] = [
     "app.kubernetes.io/component",
     "app.kubernetes.io/instance",
     "app.kubernetes.io/managed-by",
@@ -121,6 +127,10 @@ const KEYS: [&str; 30] = [
     "kubernetes.io/hostname",
     "kubernetes.io/metadata.name",
     "kubernetes.io/os",
+    "jobset.sigs.k8s.io/jobset-name",
+    "kueue.x-k8s.io/pod-group-name",
+    "leaderworkerset.sigs.k8s.io/group-index",
+    "leaderworkerset.sigs.k8s.io/name",
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
     "node.kubernetes.io/disk-pressure",
@@ -133,10 +143,12 @@ const KEYS: [&str; 30] = [
     "node.kubernetes.io/unreachable",
     "node.kubernetes.io/unschedulable",
     "pod-template-hash",
+    "scheduling.x-k8s.io/pod-group",
     "statefulset.kubernetes.io/pod-name",
     "topology.kubernetes.io/region",
     "topology.kubernetes.io/zone",
     "apps.kubernetes.io/pod-index",
+    "volcano.sh/job-name",
 ];
 
 /// Kinds of Kubernetes that own other objects.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{self, ANNOTATIONS, Keep, KeptFields, MIRROR, STORAGE_CLASS};
+use super::fields::{self, ANNOTATIONS, GANGS, Keep, KeptFields, MIRROR, STORAGE_CLASS};
 use super::rename::{NameCollector, NameKind, RealNames, Renamer};
 
 /// The object with only the fields that a plan needs; `None` for a kind that no plan needs.
@@ -136,6 +136,7 @@ impl Stripper<'_> {
             let value = match name {
                 MIRROR => "mirror".to_owned(),
                 STORAGE_CLASS => self.names.name(NameKind::Storage, value),
+                _ if GANGS.contains(&name) => self.names.name(NameKind::Value, value),
                 _ if ANNOTATIONS.contains(&name) => value.to_owned(),
                 _ => continue,
             };

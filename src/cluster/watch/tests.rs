@@ -163,7 +163,10 @@ async fn only_the_metadata_of_owners_is_requested() {
         .1
     });
     let client = crate::cluster::client::tests::serve(router).await;
-    let mut watcher = Watcher::new(Cluster::new(client), WATCHED_KINDS[8]);
+    let replica_sets = WATCHED_KINDS
+        .into_iter()
+        .find(|watched| watched.kind == ObjectKind::ReplicaSet);
+    let mut watcher = Watcher::new(Cluster::new(client), replica_sets.unwrap());
     watcher.list().await.unwrap();
     assert_eq!(watcher.cluster.objects().count(ObjectKind::ReplicaSet), 1);
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole, Steered};
+use super::super::{Steered, Trials};
+use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::evict::tests::planned;
@@ -77,6 +78,7 @@ impl LeadFixture {
             instance: "evenkeel-0".to_owned(),
             log_state: LogState::default(),
             steered: Steered::default(),
+            trials: Trials::default(),
             board: Board::default(),
             lead: LeaderRole(Some(candidate)),
         };

@@ -10,12 +10,12 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::model::snapshot::facts::Neighbours;
-use crate::model::snapshot::{NodeId, PodId, Snapshot};
+use crate::model::snapshot::{AttachedVolume, NodeId, PodId, Snapshot};
 use crate::values::selector::{Labels, Requirement, Selector, Test};
 
 mod build;
 
-use build::{alike, images, rotation, siblings, terms};
+use build::{alike, attached, images, rotation, siblings, terms};
 
 /// Pods, shared between equal lookups.
 pub type Pods = Rc<[PodId]>;
@@ -33,6 +33,7 @@ pub struct Index<'w> {
     with_ports: Vec<PodId>,
     images: OnceCell<BTreeMap<&'w str, NodeImage>>,
     rotation: OnceCell<Vec<NodeId>>,
+    attached: OnceCell<Vec<(PodId, AttachedVolume<'w>)>>,
     topologies: RefCell<BTreeMap<String, Rc<Topology>>>,
     selected: RefCell<BTreeMap<&'w str, BTreeMap<Selector, Pods>>>,
 }
@@ -114,6 +115,7 @@ impl<'w> Index<'w> {
             terms_of,
             images: OnceCell::new(),
             rotation: OnceCell::new(),
+            attached: OnceCell::new(),
             topologies: RefCell::default(),
             selected: RefCell::default(),
         }
@@ -244,6 +246,11 @@ impl<'w> Index<'w> {
     /// Returns the pods that use host ports.
     pub fn with_ports(&self) -> &[PodId] {
         &self.with_ports
+    }
+
+    /// Returns the volumes that CSI drivers attach for pods that have not finished.
+    pub fn attached_volumes(&self) -> &[(PodId, AttachedVolume<'w>)] {
+        self.attached.get_or_init(|| attached(self.snapshot))
     }
 
     /// Returns an image by name, if any node has it.

@@ -13,8 +13,8 @@ use jiff::SignedDuration;
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::plan::Refusal;
-use crate::model::snapshot::facts::PodPhase;
-use crate::model::snapshot::{Pod, PodId, Snapshot, WorkloadId};
+use crate::model::snapshot::facts::{DoNotDisrupt, PodPhase};
+use crate::model::snapshot::{BudgetId, Pod, PodId, Snapshot, WorkloadId};
 use crate::policy::{Basis, Evictable, PriorityThreshold, Protections, Rule, StorageClasses};
 
 /// The priority of `system-cluster-critical`; higher ones are the system's own as well.
@@ -49,6 +49,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         selected(pod, rules)?;
     }
     protected(pod, &rules.protected, snapshot)?;
+    if !exact {
+        guarded(pod, &rules.protected, draft)?;
+    }
     priority(pod, rules, snapshot)?;
     age(pod, rules, draft)?;
     pod.workload.map_or(Ok(()), |workload| {
@@ -141,6 +144,46 @@ fn protected(pod: &Pod, rules: &Protections, snapshot: &Snapshot) -> Result<(), 
     }
 }
 
+/// Refuses pods by marks that descheduler does not know. A finished pod loses nothing.
+fn guarded(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refusal> {
+    if pod.finished() {
+        return Ok(());
+    }
+    if rules.do_not_disrupt {
+        do_not_disrupt(pod, draft)?;
+    }
+    if rules.safe_to_evict && pod.annotations.safe_to_evict == Some(false) {
+        return Err(Refusal::NotSafeToEvict);
+    }
+    let snapshot = draft.world.snapshot;
+    if rules.new_volumes
+        && let Some(new) = snapshot.new_volumes(pod).iter().find(|v| !v.follows())
+    {
+        return Err(Refusal::NewVolume(new.claim.to_owned()));
+    }
+    match snapshot.shared_gang(pod) {
+        // No API evicts a whole group, so a pod goes only if it is all that is left of its group.
+        Some(gang) if rules.gangs => Err(Refusal::Gang(gang.to_string())),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn do_not_disrupt(pod: &Pod, draft: &Draft<'_>) -> Result<(), Refusal> {
+    match pod.annotations.do_not_disrupt {
+        None => Ok(()),
+        Some(DoNotDisrupt::Always) => Err(Refusal::DoNotDisrupt(None)),
+        Some(DoNotDisrupt::AfterStart(time)) => {
+            let start = pod.started.unwrap_or(draft.world.now);
+            let left = time.saturating_sub(draft.world.now.duration_since(start));
+            if left.is_positive() {
+                Err(Refusal::DoNotDisrupt(Some(left)))
+            } else {
+                Ok(())
+            }
+        }
+    }
+}
+
 fn protecting_claim(pod: &Pod, classes: &StorageClasses, snapshot: &Snapshot) -> Option<String> {
     let protects = |claim: &&String| match classes {
         StorageClasses::Any => true,
@@ -216,6 +259,24 @@ fn gone(pod: PodId, candidate: &Candidate, draft: &Draft<'_>) -> bool {
     snapshot.pod(pod).finished() && draft.move_of(pod).is_some_and(|(by, _)| !listed_before(by))
 }
 
+/// Returns the replicas that the pod's workload needs. Its owner may admit a short downtime.
+///
+/// A budget admits one only if the policy says so: many charts contain a budget with
+/// `maxUnavailable: 1`, whether or not the workload has a second replica.
+fn least_replicas(pod: &Pod, rules: &Evictable, draft: &Draft<'_>) -> u32 {
+    let allows_one = |budgets: &[BudgetId]| match budgets {
+        [only] => draft.world.snapshot.budgets[only.0].allowed > 0,
+        _ => false,
+    };
+    let by_budget = !rules.protected.single_replicas_with_budget && allows_one(&pod.budgets);
+    let admitted = pod.annotations.evict_single_replica || by_budget;
+    if admitted && !draft.world.policy.exact {
+        rules.min_replicas.min(1)
+    } else {
+        rules.min_replicas
+    }
+}
+
 /// Refuses a pod of a workload that has too few replicas, or too few that would stay Ready.
 fn replicas(
     candidate: &Candidate,
@@ -224,7 +285,7 @@ fn replicas(
     draft: &Draft<'_>,
 ) -> Result<(), Refusal> {
     let (snapshot, exact) = (draft.world.snapshot, draft.world.policy.exact);
-    let least = rules.min_replicas;
+    let least = least_replicas(snapshot.pod(candidate.pod), rules, draft);
     let have = match (snapshot.pod(candidate.pod).finished(), exact) {
         // The workload loses nothing with a finished pod.
         (true, false) => return Ok(()),

@@ -6,6 +6,7 @@ use crate::policy::FilterPlugin;
 
 use super::question::Question;
 use super::topology_spread::SpreadLimits;
+use super::volume_limits::AttachedVolumes;
 use super::{Misfit, node_affinity, node_ports, node_resources, pod_affinity, taints, volumes};
 
 /// The filters for one pod.
@@ -16,6 +17,7 @@ pub(super) struct Filters<'q, 'w> {
     /// Nodes where a host port of the pod is in use.
     ports: Vec<NodeId>,
     requests: node_resources::Wanted,
+    attached: AttachedVolumes<'w>,
     volumes: volumes::VolumeAccess<'w>,
     spread: SpreadLimits,
     neighbours: pod_affinity::AffinityDomains,
@@ -27,6 +29,7 @@ impl<'q, 'w> Filters<'q, 'w> {
             barred: barred(question),
             ports: node_ports::taken(question),
             requests: node_resources::Wanted::new(question),
+            attached: AttachedVolumes::new(question),
             volumes: volumes::VolumeAccess::new(question),
             spread: SpreadLimits::new(question),
             neighbours: pod_affinity::AffinityDomains::new(question),
@@ -53,6 +56,9 @@ impl<'q, 'w> Filters<'q, 'w> {
                     .name(resource)
                     .to_owned(),
             ));
+        }
+        if let Some(driver) = self.attached.exceeded(&self.question, node) {
+            return Err(Misfit::AttachLimit(driver.to_owned()));
         }
         if !self.volumes.reach(self.question.node(node)) {
             return Err(Misfit::Volume);

@@ -210,6 +210,31 @@ fn preferences<'w>(question: &Question<'_, 'w>) -> Vec<(&'w str, DomainCounts)> 
     all
 }
 
+/// Returns for each node the sum of the weights of preferred anti-affinity that a pod would violate
+/// there: its own terms, and those of other pods against it. Terminating pods do not count.
+///
+/// Both directions count, so that a move that lowers the sum of one pod lowers the sum of all.
+/// Moves that only lower it come to an end.
+pub(super) fn violated_preferences(question: &Question<'_, '_>, nodes: &[NodeId]) -> Vec<i64> {
+    let (index, snapshot) = (question.index(), question.draft.world.snapshot);
+    let mut all = Vec::new();
+    let mut add = |term: usize, pods: &[PodId]| {
+        if let Want::Like(weight @ ..0) = index.term(term).want {
+            let staying = pods.iter().filter(|p| !snapshot.pod(**p).terminating);
+            let staying: Vec<PodId> = staying.copied().collect();
+            prefer(question, &mut all, term, &staying, -weight);
+        }
+    };
+    for term in index.terms_of(question.id) {
+        add(*term, &index.meant(*term));
+    }
+    for term in index.terms_meaning(question.id).iter() {
+        add(*term, &index.term(*term).carriers);
+    }
+    let sum = |node: &NodeId| all.iter().filter_map(|(_, counts)| counts.at(*node)).sum();
+    nodes.iter().map(sum).collect()
+}
+
 fn prefer<'w>(
     question: &Question<'_, 'w>,
     all: &mut Vec<(&'w str, DomainCounts)>,

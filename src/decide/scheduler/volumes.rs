@@ -1,13 +1,13 @@
 //! VolumeBinding, VolumeZone and VolumeRestrictions: the node must be able to access bound volumes,
-//! and a ReadWriteOncePod claim must not be in use. A claim that is unbound, or whose volume is
-//! unknown, adds no condition.
+//! the storage class of a new volume must allow the node, and a ReadWriteOncePod claim must not be
+//! in use. A claim that is unknown, or whose volume or class is unknown, adds no condition.
 
 use std::collections::BTreeMap;
 
 use crate::model::snapshot::Node;
 use crate::model::snapshot::facts::{Claim, Volume};
 use crate::policy::FilterPlugin;
-use crate::values::selector::{Labels, NodeTerm};
+use crate::values::selector::{Labels, NodeTerm, Selector};
 
 use super::question::Question;
 
@@ -18,6 +18,8 @@ const STABLE: &str = "topology.kubernetes.io/";
 pub(super) struct VolumeAccess<'w> {
     nodes: Vec<&'w [NodeTerm]>,
     zones: Vec<(&'w str, &'w str)>,
+    /// For each new volume, the topologies that its class allows.
+    topologies: Vec<&'w [Selector]>,
 }
 
 impl<'w> VolumeAccess<'w> {
@@ -32,7 +34,12 @@ impl<'w> VolumeAccess<'w> {
         let zones = volumes
             .iter()
             .filter(|_| question.runs(FilterPlugin::VolumeZone));
+        let binds = question.runs(FilterPlugin::VolumeBinding);
+        let classes = snapshot.new_volumes(question.pod);
+        let classes = classes.into_iter().filter_map(|new| new.class);
+        let topologies = classes.filter(|c| binds && !c.topologies.is_empty());
         VolumeAccess {
+            topologies: topologies.map(|c| c.topologies.as_slice()).collect(),
             nodes: nodes.filter_map(|v| v.nodes.as_deref()).collect(),
             zones: zones
                 .flat_map(|v| &v.zones)
@@ -43,7 +50,11 @@ impl<'w> VolumeAccess<'w> {
 
     pub(super) fn reach(&self, node: &Node) -> bool {
         let near = |terms: &&[NodeTerm]| terms.iter().any(|term| holds(term, &node.labels));
-        self.nodes.iter().all(near) && self.in_zone(&node.labels)
+        // A term without expressions matches no node.
+        let allows = |term: &Selector| !term.is_empty() && term.matches(&node.labels);
+        self.nodes.iter().all(near)
+            && self.in_zone(&node.labels)
+            && self.topologies.iter().all(|terms| terms.iter().any(allows))
     }
 
     /// Checks the zone of a node. A node without zone and region labels belongs to a cluster

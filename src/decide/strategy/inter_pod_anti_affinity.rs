@@ -1,5 +1,6 @@
 //! RemovePodsViolatingInterPodAntiAffinity: separates pods whose required anti-affinity forbids one
-//! topology domain.
+//! topology domain. On request it also improves preferred anti-affinity; see
+//! `preferred_anti_affinity`.
 //!
 //! The pod that carries the rule is evicted, and only while a pod that it avoids stays in the same
 //! topology domain. Of two pods that avoid each other only one is evicted. Descheduler's strategy
@@ -13,17 +14,56 @@ use crate::decide::scheduler;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::facts::Neighbours;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
-use crate::policy::Scope;
+use crate::policy::{AntiAffinity, Scope};
 use crate::values::selector::Selector;
 
 use super::importance::importance;
 use super::listing::{in_scope, ready_nodes};
 use super::per_pod::ClosedNodes;
+use super::preferred_anti_affinity::PreferredAntiAffinityRun;
 use super::{SelectPods, StrategyRun};
 
-/// One cycle of the strategy.
+/// One cycle of the strategy: first required, then preferred anti-affinity.
 #[derive(Debug)]
 pub(super) struct InterPodAntiAffinityRun<'w> {
+    required: Option<RequiredAntiAffinityRun<'w>>,
+    preferred: Option<PreferredAntiAffinityRun<'w>>,
+}
+
+impl<'w> InterPodAntiAffinityRun<'w> {
+    pub(super) fn start(draft: &Draft<'w>, position: usize, rule: &'w AntiAffinity) -> Self {
+        let scope = &rule.scope;
+        InterPodAntiAffinityRun {
+            required: rule
+                .required
+                .then(|| RequiredAntiAffinityRun::start(draft, position, scope)),
+            preferred: rule
+                .preferred
+                .then(|| PreferredAntiAffinityRun::start(draft, position, scope)),
+        }
+    }
+}
+
+impl SelectPods for InterPodAntiAffinityRun<'_> {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        let required = self.required.as_mut().and_then(|run| run.next(draft));
+        required.or_else(|| self.preferred.as_mut()?.next(draft))
+    }
+
+    /// A pod that has only one of the two kinds gets the reason of that kind.
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        let required = self.required.as_ref().map(|r| r.not_selected(run, pod));
+        let preferred = self.preferred.as_ref().map(|r| r.not_selected(run, pod));
+        match (required, preferred) {
+            (Some(NotSelected::NoAntiAffinity) | None, Some(why)) | (Some(why), _) => why,
+            (None, None) => NotSelected::NoAntiAffinity,
+        }
+    }
+}
+
+/// The part of the strategy for required anti-affinity.
+#[derive(Debug)]
+struct RequiredAntiAffinityRun<'w> {
     position: usize,
     scope: &'w Scope,
     /// Pods with required anti-affinity that are not asked for yet.
@@ -51,8 +91,8 @@ type TermKey<'w> = (
     &'w str,
 );
 
-impl<'w> InterPodAntiAffinityRun<'w> {
-    pub(super) fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
+impl<'w> RequiredAntiAffinityRun<'w> {
+    fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
         let snapshot = draft.world.snapshot;
         let neighbours = neighbours(draft, position, scope);
         let mut carriers = neighbours.clone();
@@ -64,7 +104,7 @@ impl<'w> InterPodAntiAffinityRun<'w> {
             let positions = terms.map(|term| groups.position(snapshot, term, pod, &neighbours));
             avoids.insert(pod, positions.collect());
         }
-        InterPodAntiAffinityRun {
+        RequiredAntiAffinityRun {
             position,
             scope,
             waiting: carriers.into(),
@@ -109,7 +149,7 @@ impl<'w> InterPodAntiAffinityRun<'w> {
     }
 }
 
-impl SelectPods for InterPodAntiAffinityRun<'_> {
+impl SelectPods for RequiredAntiAffinityRun<'_> {
     fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
         loop {
             let pod = self.waiting.pop_front()?;

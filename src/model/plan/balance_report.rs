@@ -42,6 +42,18 @@ pub struct NodePicture {
     pub band: BTreeMap<String, TargetBand>,
 }
 
+impl NodePicture {
+    /// Returns true if every ratio with a target is known and at or below its target.
+    pub fn is_at_target(&self) -> bool {
+        let mut targets = self.band.iter();
+        targets.all(|(resource, band)| {
+            let ratio = self.ratios.get(resource).copied().flatten();
+            band.high
+                .is_none_or(|high| ratio.is_some_and(|ratio| ratio <= high))
+        })
+    }
+}
+
 /// Nodes that are balanced together, without those of unknown usage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PoolPicture {

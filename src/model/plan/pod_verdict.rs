@@ -194,12 +194,15 @@ pub enum NotSelected {
         /// The allowed difference.
         max_skew: u32,
     },
-    /// The pod has no required anti-affinity.
-    #[error("it has no required anti-affinity")]
+    /// The pod has no anti-affinity of the kind that the strategy enforces.
+    #[error("it has no anti-affinity that the strategy enforces")]
     NoAntiAffinity,
     /// No pod that the pod avoids is in its topology domain.
     #[error("no pod that it avoids is nearby")]
     NoNeighbour,
+    /// No node suits the pod's preferred anti-affinity better than its own.
+    #[error("no node suits its preferred anti-affinity better")]
+    NoBetterNode,
     /// The pods that the pod avoids are moving.
     #[error("the nearby pod that it avoids is moving")]
     Parted,
@@ -281,6 +284,7 @@ impl NotSelected {
             NotSelected::WithinSkew { .. } => "within-skew",
             NotSelected::NoAntiAffinity => "no-anti-affinity",
             NotSelected::NoNeighbour => "no-neighbour",
+            NotSelected::NoBetterNode => "no-better-node",
             NotSelected::Parted => "parted",
             NotSelected::NoNodeAffinity => "no-node-affinity",
             NotSelected::SuitableNode => "suitable-node",
@@ -327,7 +331,8 @@ impl NotSelected {
             | NotSelected::WithinSkew { .. } => "nothing: it is well placed",
             NotSelected::OneNode => "provide another node that its pods may run on",
             NotSelected::NoSpread => NO_SPREAD,
-            NotSelected::NoAntiAffinity => "nothing, unless it needs a required anti-affinity",
+            NotSelected::NoAntiAffinity => "nothing, unless it needs an anti-affinity",
+            NotSelected::NoBetterNode => "provide a node without the pods that it avoids",
             NotSelected::NoNeighbour
             | NotSelected::SuitableNode
             | NotSelected::NoTaint

@@ -58,6 +58,19 @@ pub enum Refusal {
     /// An annotation of the pod asks not to evict it.
     #[error("its annotation prefer-no-eviction asks not to evict it")]
     PreferNoEviction,
+    /// The replacement of the pod needs a new volume for this claim, at a place that cannot be
+    /// foreseen.
+    #[error("its replacement needs a new volume for claim {0}, which may be provisioned anywhere")]
+    NewVolume(String),
+    /// The pod belongs to this group of pods that start and stop together.
+    #[error("it belongs to {0}, whose other pods would stop or wait without it")]
+    Gang(String),
+    /// The annotation `karpenter.sh/do-not-disrupt` protects the pod, for this long or always.
+    #[error("its annotation karpenter.sh/do-not-disrupt protects it{}", for_another(*.0))]
+    DoNotDisrupt(Option<SignedDuration>),
+    /// The annotation `cluster-autoscaler.kubernetes.io/safe-to-evict` of the pod is `false`.
+    #[error("its annotation cluster-autoscaler.kubernetes.io/safe-to-evict is false")]
+    NotSafeToEvict,
     /// The policy allows no evictions in the pod's namespace.
     #[error("the policy does not allow evictions in namespace {0}")]
     Namespace(String),
@@ -229,6 +242,10 @@ impl Refusal {
             Refusal::ResourceClaims => "resource-claims",
             Refusal::NoBudget => "no-budget",
             Refusal::PreferNoEviction => "prefer-no-eviction",
+            Refusal::NewVolume(_) => "new-volume",
+            Refusal::Gang(_) => "gang",
+            Refusal::DoNotDisrupt(_) => "do-not-disrupt",
+            Refusal::NotSafeToEvict => "not-safe-to-evict",
             Refusal::Namespace(_) => "namespace",
             Refusal::PodSelector => "pod-selector",
             Refusal::Young { .. } => "too-young",
@@ -280,6 +297,15 @@ impl Refusal {
         }
     }
 
+    /// Returns true if the pod stays because its replacement could return, land on a hot node, or
+    /// land where the move would improve nothing. Steering can change that.
+    pub const fn lies_in_the_landing(&self) -> bool {
+        matches!(
+            self,
+            Refusal::WouldReturn { .. } | Refusal::WouldBeHot { .. } | Refusal::WouldNotHelp(_)
+        )
+    }
+
     /// Returns true if the pod can probably move in a later cycle, so no worse pod should move
     /// instead of it now.
     pub const fn is_temporary(&self) -> bool {
@@ -296,6 +322,10 @@ impl Refusal {
                 | Refusal::Terminating
         )
     }
+}
+
+fn for_another(left: Option<SignedDuration>) -> String {
+    left.map_or_else(String::new, |left| format!(" for another {}", short(left)))
 }
 
 fn pods_are(count: u32) -> String {

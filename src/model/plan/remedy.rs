@@ -33,6 +33,11 @@ impl Refusal {
             Refusal::WouldNotHelp(node) => return elsewhere(node),
             Refusal::WouldBeExcluded(node) => return other_destination(node),
             Refusal::NotAlone(pod) => return free_other_pod(pod),
+            Refusal::DoNotDisrupt(Some(left)) => return wait(*left, DO_NOT_DISRUPT),
+            Refusal::DoNotDisrupt(None) => DO_NOT_DISRUPT,
+            Refusal::NotSafeToEvict => SAFE_TO_EVICT,
+            Refusal::Gang(_) => GANG,
+            Refusal::NewVolume(_) => NEW_VOLUME,
             Refusal::Mirror | Refusal::Static => MANIFEST,
             Refusal::Terminating => "nothing: it is leaving",
             Refusal::DaemonSet => "set `evictable.allow: [daemonSets]`; rarely useful",
@@ -40,7 +45,7 @@ impl Refusal {
             Refusal::Bare => BARE,
             Refusal::LocalStorage => LOCAL_STORAGE,
             Refusal::PersistentVolume(_) => PERSISTENT_VOLUME,
-            Refusal::ResourceClaims => "remove `resourceClaims` from `evictable.protect`",
+            Refusal::ResourceClaims => RESOURCE_CLAIMS,
             Refusal::NoBudget => NO_BUDGET,
             Refusal::PreferNoEviction => PREFER_NO_EVICTION,
             Refusal::PodSelector => "change `evictable.podSelector` or the pod's labels",
@@ -70,6 +75,14 @@ const NO_BUDGET: &str =
     "give it a PodDisruptionBudget, or remove `withoutBudget` from `evictable.protect`";
 const PREFER_NO_EVICTION: &str =
     "remove the annotation, or set `evictable.allow: [preferNoEviction]`";
+const RESOURCE_CLAIMS: &str = "set `evictable.allow: [resourceClaims]`; \
+                               the forecast does not know which nodes have a device for it";
+const NEW_VOLUME: &str = "give the claim a storage class with `volumeBindingMode: \
+                          WaitForFirstConsumer`, or set `evictable.allow: [newVolumes]`";
+const GANG: &str = "set `evictable.allow: [gangs]`; \
+                    only where a group continues without one of its pods";
+const DO_NOT_DISRUPT: &str = "remove the annotation, or set `evictable.allow: [doNotDisrupt]`";
+const SAFE_TO_EVICT: &str = "remove the annotation, or set `evictable.allow: [notSafeToEvict]`";
 const READY_REPLICAS: &str =
     "wait until other replicas are Ready, or lower `evictable.minReplicas`";
 const READY_REPLACEMENTS: &str = "wait until the replacements of the planned evictions are Ready, \
@@ -102,7 +115,10 @@ fn wait_for_age(age: SignedDuration, least: SignedDuration) -> String {
 }
 
 fn replicas(have: u32) -> String {
-    format!("add replicas, or set `evictable.minReplicas: {have}`")
+    format!(
+        "add replicas; or set `evictable.minReplicas: {have}`, or give the pod the annotation \
+         evenkeel.io/evict-single-replica: \"true\""
+    )
 }
 
 fn next_cycle(field: &str, most: u32) -> String {
@@ -293,6 +309,9 @@ impl SteerReason {
         match self {
             SteerReason::Enough(most) => Some(format!("set `steering.maxNodes` above {most}")),
             SteerReason::NotAsked => Some("set `steering` in the policy".to_owned()),
+            SteerReason::NotPermitted => {
+                Some("apply deploy/base/steering.yaml, which grants the permission".to_owned())
+            }
             SteerReason::Cooling { resource, cool, .. } => {
                 Some(format!("bring {resource} to {cool} or below"))
             }

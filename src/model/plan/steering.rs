@@ -134,6 +134,9 @@ pub enum SteerReason {
     /// A strategy does not know enough about the node; holds its verdict.
     #[error("no taint without reliable data: {0}")]
     Unsure(String),
+    /// The API server does not let evenkeel change taints.
+    #[error("evenkeel has no permission to change the taints of nodes")]
+    NotPermitted,
     /// The policy does not ask for steering.
     #[error("the policy does not ask for steering")]
     NotAsked,
@@ -155,8 +158,18 @@ impl SteerReason {
             SteerReason::Cooled => "cooled",
             SteerReason::NotEmptied => "not-emptied",
             SteerReason::Unsure(_) => "unsure",
+            SteerReason::NotPermitted => "not-permitted",
             SteerReason::NotAsked => "not-asked",
             SteerReason::Ending => "ending",
+        }
+    }
+}
+
+impl Steer {
+    /// Withholds a taint that would be added, because evenkeel may not change taints.
+    pub fn withhold(&mut self) {
+        if let SteerAction::Add(value) = self.action {
+            (self.action, self.why) = (SteerAction::Withhold(value), SteerReason::NotPermitted);
         }
     }
 }
@@ -183,7 +196,7 @@ pub enum SteerOutcome {
     /// The node had the desired taints already, or no longer exists.
     #[error("no change needed")]
     Unneeded,
-    /// HTTP 403: evenkeel lacks the permission to patch nodes.
+    /// HTTP 403 or 422: a role or an admission policy forbids the change.
     #[error("not allowed: {0}")]
     Forbidden(String),
     /// The API server returned another error, or every attempt conflicted with another writer.

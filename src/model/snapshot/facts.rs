@@ -1,5 +1,6 @@
 //! Facts: the fields of each API object that decisions need.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -8,9 +9,16 @@ use serde::{Deserialize, Serialize};
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm, Selector};
 
+mod annotations;
+mod gang;
 mod placement;
 
-pub use placement::{Claim, HostPort, Image, Likes, Neighbours, Presumed, Spread, Volume};
+pub use annotations::{Annotations, DoNotDisrupt};
+pub use gang::{Gang, GangKind};
+pub use placement::{
+    Claim, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed, Spread, StorageClass,
+    Volume,
+};
 
 /// The facts of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +94,8 @@ pub struct PodFacts {
     pub labels: Labels,
     /// The annotations that affect decisions.
     pub annotations: Annotations,
+    /// The group of pods that it starts and stops with.
+    pub gang: Option<Gang>,
     /// Its owners, in the order of the object.
     pub owners: Vec<Owner>,
     /// The name of the node that it is bound to.
@@ -145,27 +155,6 @@ pub struct PodFacts {
     pub volumes: Volumes,
     /// Whether it uses dynamic resource claims.
     pub resource_claims: bool,
-}
-
-/// The annotations of a pod that affect decisions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Annotations {
-    /// `kubernetes.io/config.mirror`: the pod mirrors a static pod.
-    pub mirror: bool,
-    /// `kubernetes.io/config.source` other than `api`: the pod does not come from the API server.
-    pub static_pod: bool,
-    /// The value of `descheduler.alpha.kubernetes.io/evict`.
-    pub evict: Option<String>,
-    /// `descheduler.alpha.kubernetes.io/prefer-no-eviction` with any value except `false`.
-    pub prefer_no_eviction: bool,
-    /// `controller.kubernetes.io/pod-deletion-cost`: pods with a lower cost leave first; 0 if
-    /// missing.
-    pub deletion_cost: i32,
-    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict the
-    /// pod to remove its node; `None` if the value is neither `true` nor `false`. See
-    ///
-    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
-    pub safe_to_evict: Option<bool>,
 }
 
 /// An owner reference of an object.
@@ -329,7 +318,13 @@ pub struct Volumes {
     pub local: bool,
     /// Names of its PersistentVolumeClaims, in its namespace.
     pub claims: Vec<String>,
+    /// Claims that exist only for this pod. A replacement gets new ones.
+    pub ephemeral: Vec<EphemeralClaim>,
 }
+
+/// The facts of a CSINode: the number of volumes that each CSI driver can attach to the node. A
+/// driver without a limit is missing.
+pub type AttachLimits = BTreeMap<String, u32>;
 
 /// The facts of a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,17 +6,22 @@
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::api::storage::v1 as storage_v1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::values::selector::{Labels, Selector};
 
-use super::facts::{BudgetFacts, Claim, Effect, NodeFacts, Owner, PodFacts, Skipped, Volume};
+use super::facts::{
+    AttachLimits, BudgetFacts, Claim, Effect, NodeFacts, Owner, PodFacts, Skipped, StorageClass,
+    Volume,
+};
 use super::objects::{Name, Object, ObjectKind};
 
 mod affinity;
 mod containers;
+mod gang;
 mod limits;
 mod node;
 mod pod;
@@ -84,6 +89,16 @@ pub fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Skipp
     storage::volume(volume).map_err(|why| skipped(ObjectKind::Volume, &volume.metadata, why))
 }
 
+/// Returns the name and facts of a StorageClass.
+pub fn storage_class(class: &storage_v1::StorageClass) -> Result<(String, StorageClass), Skipped> {
+    storage::class(class).map_err(|why| skipped(ObjectKind::StorageClass, &class.metadata, why))
+}
+
+/// Returns the name of a node and its attach limits.
+pub fn csi_node(node: &storage_v1::CSINode) -> Result<(String, AttachLimits), Skipped> {
+    storage::csi_node(node).map_err(|why| skipped(ObjectKind::CsiNode, &node.metadata, why))
+}
+
 /// Returns the name and pod selector of a service; the selector is empty if it selects no pods.
 pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
     let meta = &service.metadata;
@@ -138,6 +153,8 @@ fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
         ("scheduling.k8s.io/v1", "PriorityClass") => ObjectKind::Class,
         ("v1", "PersistentVolumeClaim") => ObjectKind::Claim,
         ("v1", "PersistentVolume") => ObjectKind::Volume,
+        ("storage.k8s.io/v1", "StorageClass") => ObjectKind::StorageClass,
+        ("storage.k8s.io/v1", "CSINode") => ObjectKind::CsiNode,
         ("v1", "Service") => ObjectKind::Service,
         ("apps/v1", "ReplicaSet") => ObjectKind::ReplicaSet,
         ("v1", "ReplicationController") => ObjectKind::ReplicationController,
@@ -173,6 +190,10 @@ fn decode<'de, D: Deserializer<'de>>(
             .map(|(name, claim)| Object::Claim(name, claim)),
         ObjectKind::Volume => volume(&core::PersistentVolume::deserialize(from)?)
             .map(|(name, volume)| Object::Volume(name, volume)),
+        ObjectKind::StorageClass => storage_class(&storage_v1::StorageClass::deserialize(from)?)
+            .map(|(name, class)| Object::StorageClass(name, class)),
+        ObjectKind::CsiNode => csi_node(&storage_v1::CSINode::deserialize(from)?)
+            .map(|(name, limits)| Object::CsiNode(name, limits)),
         ObjectKind::Service => service(&core::Service::deserialize(from)?)
             .map(|(name, selector)| Object::Service(name, selector)),
         ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
@@ -234,7 +255,12 @@ impl ObjectName {
 const fn namespaced(kind: ObjectKind) -> bool {
     !matches!(
         kind,
-        ObjectKind::Node | ObjectKind::Namespace | ObjectKind::Class | ObjectKind::Volume
+        ObjectKind::Node
+            | ObjectKind::Namespace
+            | ObjectKind::Class
+            | ObjectKind::Volume
+            | ObjectKind::StorageClass
+            | ObjectKind::CsiNode
     )
 }
 

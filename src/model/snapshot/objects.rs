@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::values::selector::Labels;
 
-use super::facts::{BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped, Volume};
+use super::facts::{
+    AttachLimits, BudgetFacts, Claim, NodeFacts, Owner, OwnerKey, PodFacts, Skipped, StorageClass,
+    Volume,
+};
 use super::node_addresses::NodeAddresses;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
@@ -21,6 +24,8 @@ pub struct Objects {
     pub(super) classes: BTreeMap<String, i32>,
     pub(super) claims: BTreeMap<Name, Claim>,
     pub(super) volumes: BTreeMap<String, Volume>,
+    pub(super) storage_classes: BTreeMap<String, StorageClass>,
+    pub(super) attach_limits: BTreeMap<String, AttachLimits>,
     pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
@@ -43,6 +48,10 @@ pub enum ObjectKind {
     Claim,
     /// PersistentVolume.
     Volume,
+    /// StorageClass.
+    StorageClass,
+    /// CSINode; only the attach limits are kept.
+    CsiNode,
     /// Service; only the selector is kept.
     Service,
     /// ReplicaSet; only the owner is kept.
@@ -64,6 +73,8 @@ impl ObjectKind {
             ObjectKind::Class => "PriorityClass",
             ObjectKind::Claim => "PersistentVolumeClaim",
             ObjectKind::Volume => "PersistentVolume",
+            ObjectKind::StorageClass => "StorageClass",
+            ObjectKind::CsiNode => "CSINode",
             ObjectKind::Service => "Service",
             ObjectKind::ReplicaSet => "ReplicaSet",
             ObjectKind::ReplicationController => "ReplicationController",
@@ -89,6 +100,10 @@ pub enum Object {
     Claim(Name, Claim),
     /// A volume.
     Volume(String, Volume),
+    /// A storage class.
+    StorageClass(String, StorageClass),
+    /// A node and its attach limits.
+    CsiNode(String, AttachLimits),
     /// A service: its name and pod selector.
     Service(Name, Labels),
     /// An object between pods and their workload: its kind, name and controller.
@@ -110,6 +125,8 @@ impl Object {
             Object::Class(name, _) => (ObjectKind::Class, plain(name)),
             Object::Claim(name, _) => (ObjectKind::Claim, name.clone()),
             Object::Volume(name, _) => (ObjectKind::Volume, plain(name)),
+            Object::StorageClass(name, _) => (ObjectKind::StorageClass, plain(name)),
+            Object::CsiNode(name, _) => (ObjectKind::CsiNode, plain(name)),
             Object::Service(name, _) => (ObjectKind::Service, name.clone()),
             Object::Owner(kind, name, _) => (*kind, name.clone()),
         }
@@ -129,6 +146,8 @@ impl Objects {
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
             Object::Claim(_, claim) => drop(self.claims.insert(name, claim)),
             Object::Volume(_, volume) => drop(self.volumes.insert(name.1, volume)),
+            Object::StorageClass(_, class) => drop(self.storage_classes.insert(name.1, class)),
+            Object::CsiNode(_, limits) => drop(self.attach_limits.insert(name.1, limits)),
             Object::Service(_, selector) => drop(self.services.insert(name, selector)),
             Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
         }
@@ -145,6 +164,8 @@ impl Objects {
             ObjectKind::Class => drop(self.classes.remove(&name.1)),
             ObjectKind::Claim => drop(self.claims.remove(name)),
             ObjectKind::Volume => drop(self.volumes.remove(&name.1)),
+            ObjectKind::StorageClass => drop(self.storage_classes.remove(&name.1)),
+            ObjectKind::CsiNode => drop(self.attach_limits.remove(&name.1)),
             ObjectKind::Service => drop(self.services.remove(name)),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
                 self.owners.remove(&owner_key(kind, name.clone()));
@@ -177,6 +198,8 @@ impl Objects {
             ObjectKind::Class => self.classes.keys().map(plain).collect(),
             ObjectKind::Claim => self.claims.keys().cloned().collect(),
             ObjectKind::Volume => self.volumes.keys().map(plain).collect(),
+            ObjectKind::StorageClass => self.storage_classes.keys().map(plain).collect(),
+            ObjectKind::CsiNode => self.attach_limits.keys().map(plain).collect(),
             ObjectKind::Service => self.services.keys().cloned().collect(),
             ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
                 let of_kind = self.owners.keys().filter(|k| k.kind == kind.name());

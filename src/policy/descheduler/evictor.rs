@@ -157,6 +157,11 @@ impl DeprecatedFlags {
             without_budget: self.keep_without_budget,
             resource_claims: false,
             prefer_no_eviction: false,
+            gangs: true,
+            do_not_disrupt: true,
+            safe_to_evict: true,
+            new_volumes: true,
+            single_replicas_with_budget: true,
         }
     }
 }
@@ -278,7 +283,7 @@ impl ProtectionLists {
             persistent_volumes: added(Protection::Volumes).then_some(classes),
             without_budget: added(Protection::WithoutBudget),
             resource_claims: added(Protection::ResourceClaims),
-            prefer_no_eviction: false,
+            ..DeprecatedFlags::NONE.protections()
         }
     }
 }

@@ -185,6 +185,8 @@ fn protections_are_lists_or_the_older_fields_and_not_both() {
     let none = of("{}");
     assert!(none.local_storage && none.daemon_sets && none.system_critical && none.failed_bare);
     assert!(!none.prefer_no_eviction && none.persistent_volumes.is_none());
+    // Descheduler has no setting for these, so they are guards of evenkeel.
+    assert!(none.gangs && none.do_not_disrupt && none.safe_to_evict && !none.resource_claims);
     let old = of("{evictLocalStoragePods: yes, ignorePvcPods: true, noEvictionPolicy: Mandatory}");
     assert!(
         !old.local_storage

@@ -189,7 +189,7 @@ fn rule(f: &mut Fields<'_, '_>, plugin: Plugin) -> Option<Rule> {
             };
             Some(Rule::RemovePodsViolatingTopologySpreadConstraint(spread))
         }
-        Plugin::AntiAffinity => Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope)),
+        Plugin::AntiAffinity => Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into())),
         Plugin::NodeAffinity => {
             let rule = arguments::affinity().read(f);
             Some(Rule::RemovePodsViolatingNodeAffinity(NodeAffinity {

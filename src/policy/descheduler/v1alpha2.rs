@@ -1,5 +1,6 @@
 //! `descheduler/v1alpha2`: profiles, each with arguments of plugins and lists of plugins to run.
 
+use super::super::arguments;
 use super::super::plugin::Plugin;
 use super::super::problem::Code;
 use super::super::read::{Fields, Place, Spot};
@@ -165,6 +166,11 @@ fn arguments_of(plugin: Plugin, f: &mut Fields<'_, '_>, sources: &[MetricsSource
     if plugin == Plugin::HighNodeUtilization {
         let namespaces = utilization::evictable_namespaces(f, "evictableNamespaces");
         return Some(utilization::high(f, namespaces));
+    }
+    if plugin == Plugin::AntiAffinity {
+        // Descheduler knows only required anti-affinity.
+        let scope = arguments::scope().read(f);
+        return Some(Rule::RemovePodsViolatingInterPodAntiAffinity(scope.into()));
     }
     strategies::rule(plugin, Basis::Requests, f)
 }

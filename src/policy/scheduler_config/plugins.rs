@@ -31,10 +31,9 @@ const OTHERS: [&str; 12] = [
 
 /// Plugins of kube-scheduler that neither filter nor score nodes, or only by facts that are the
 /// same for a replacement.
-const NEUTRAL: [&str; 15] = [
+const NEUTRAL: [&str; 14] = [
     "SchedulingGates",
     "PrioritySort",
-    "NodeVolumeLimits",
     "DefaultPreemption",
     "DefaultBinder",
     "DynamicResources",

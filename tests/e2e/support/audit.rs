@@ -25,6 +25,8 @@ pub struct Request {
     pub resource: String,
     pub name: String,
     pub code: u64,
+    /// Whether the API server was asked to change nothing.
+    pub dry_run: bool,
 }
 
 /// An audit log that is read as it grows. Tests poll it, and parsing all of it each time would cost
@@ -132,6 +134,7 @@ fn request(line: &Value) -> Request {
         group: word(&object["apiGroup"]),
         resource: word(&object["resource"]) + &subresource,
         name: word(&object["name"]),
+        dry_run: word(&line["requestURI"]).contains("dryRun=All"),
         code: line["responseStatus"]["code"].as_u64().unwrap_or_default(),
     }
 }

@@ -300,18 +300,13 @@ pub async fn snapshot(control_plane: &ControlPlane) -> (PathBuf, String) {
     )
 }
 
-/// Creates the program's ServiceAccount with the rights of `deploy/base`.
+/// Creates the program's ServiceAccount with the rights of `deploy/base`, including steering.
 pub fn rights(control_plane: &ControlPlane) {
-    let all = manifests("base");
-    let kept: Vec<&str> = all
-        .split("\n---\n")
-        .filter(|m| !m.contains("kind: Deployment\n"))
-        .collect();
-    control_plane.apply(&kept.join("\n---\n"));
+    apply_rights(control_plane, &manifests("base"));
 }
 
-/// Does the same with the steering component, combined by a kustomization as users write it.
-pub fn rights_to_steer(control_plane: &ControlPlane) {
+/// Does the same without the right to steer, by a kustomization as users write it.
+pub fn rights_without_steering(control_plane: &ControlPlane) {
     let folder = control_plane.dir.join("kustomization");
     std::fs::create_dir_all(&folder).unwrap();
     // kustomize accepts only relative paths.
@@ -322,11 +317,16 @@ pub fn rights_to_steer(control_plane: &ControlPlane) {
     );
     let text = format!(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
-         resources: [{deploy}/base]\ncomponents: [{deploy}/components/steering]\n"
+         resources: [{deploy}/base]\ncomponents: [{deploy}/components/without-steering]\n"
     );
     std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
     let all = control_plane::run(Command::new("kubectl").arg("kustomize").arg(&folder));
-    let kept: Vec<&str> = all
+    apply_rights(control_plane, &all);
+}
+
+/// Applies everything but the Deployment.
+fn apply_rights(control_plane: &ControlPlane, manifests: &str) {
+    let kept: Vec<&str> = manifests
         .split("\n---\n")
         .filter(|m| !m.contains("kind: Deployment\n"))
         .collect();

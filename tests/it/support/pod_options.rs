@@ -1,19 +1,21 @@
 //! Options of a pod in a text cluster: its status, its constraints and its containers.
 //!
 //! - status: `not-started`, `phase=Failed`, `reason=Evicted`, `condition=Ready:False:NoReason:5m`
-//! - owner: `owner=Job`
+//! - owner: `owner=Job`, `gang=train` (a member of PodGroup train), `do-not-disrupt=true` or a time
+//! - replicas: `evict-single` (the annotation that admits the eviction of a single replica)
 //! - nodes: `tolerates=key=value:NoSchedule`, `requires=disk:ssd`, `prefers=disk:ssd*60`
 //! - other pods: `avoids=web@zone` (app web in the same zone; without `@zone` on the same node),
 //!   `avoids-in=team:a` (in namespaces with that label), `spread=zone:1` (over zones with the other
 //!   pods of its app, maxSkew 1; with `soft` and `domains=3`)
+//!   `dislikes=web*100` (prefers another node than app web, with this weight)
 //! - scheduler: `scheduler=packer`
 //! - containers: `limit=1/1Gi` (cpu and memory, `-` for none), `image=a,b` (two containers, which
 //!   request cpu), `restarts=7`, `waits=CrashLoopBackOff` and `exits=Error:1`. The prefixes `init-`
 //!   and `ephemeral-` select other container roles.
 
 use evenkeel::model::snapshot::facts::{
-    Condition, Container, Effect, Neighbours, Owner, PodFacts, PodPhase, Role, Spread, Taint,
-    Tolerates, Toleration,
+    Condition, Container, DoNotDisrupt, Effect, Gang, GangKind, Likes, Neighbours, Owner, PodFacts,
+    PodPhase, Role, Spread, Taint, Tolerates, Toleration,
 };
 use evenkeel::values::selector::{Labels, NodeTerm, Requirement, Selector, Test};
 use evenkeel::values::{Amount, quantity};
@@ -29,6 +31,22 @@ pub(super) fn limits(words: &Words<'_>) -> Vec<(String, Amount)> {
     each.filter(|(_, text)| *text != "-")
         .map(|(r, text)| (r.to_owned(), quantity::amount(r, text).unwrap()))
         .collect()
+}
+
+/// Parses `do-not-disrupt=true` or a time after the start.
+pub(super) fn do_not_disrupt(text: &str) -> DoNotDisrupt {
+    match text {
+        "true" => DoNotDisrupt::Always,
+        time => DoNotDisrupt::AfterStart(time.parse().unwrap()),
+    }
+}
+
+/// Parses `gang=train`: a PodGroup.
+pub(super) fn gang(name: &str) -> Gang {
+    Gang {
+        kind: GangKind::PodGroup,
+        name: name.to_owned(),
+    }
 }
 
 pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
@@ -58,6 +76,7 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         .map(|text| avoids(text, words))
         .into_iter()
         .collect();
+    pod.likes = words.get("dislikes").map(dislikes).into_iter().collect();
     pod.spread = words
         .get("spread")
         .map(|text| spread(text, words))
@@ -75,6 +94,21 @@ pub(super) fn dress(mut pod: PodFacts, words: &Words<'_>) -> PodFacts {
         fare(&mut pod, role, |key| words.get(&format!("{prefix}{key}")));
     }
     pod
+}
+
+/// Parses `web*100`: prefers nodes without pods of app web, with this weight.
+fn dislikes(text: &str) -> Likes {
+    let (app, weight) = text.split_once('*').unwrap();
+    let weight: i64 = weight.parse().unwrap();
+    Likes {
+        weight: -weight,
+        whom: Neighbours {
+            pods: Some(Selector::parse(&format!("app={app}")).unwrap()),
+            namespaces: Vec::new(),
+            namespace_selector: None,
+            topology_key: "kubernetes.io/hostname".to_owned(),
+        },
+    }
 }
 
 /// Parses `zone:1`: spread over zones with the other pods of its app, maxSkew 1. `soft` makes it a

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::plan::{
-    Balance, Halt, Kept, Move, NodePicture, Note, Outcome, Rightsizing, Steer, Verdict,
+    Balance, Halt, Kept, Move, NodePicture, Note, Outcome, ReplicaTrial, Rightsizing, Steer,
+    SteeringTrial, Verdict,
 };
 use crate::model::snapshot::facts::Skipped;
 use crate::policy::Basis;
@@ -146,6 +147,12 @@ pub struct PlanStatus {
     pub rightsizing: Truncated<Rightsizing>,
     /// The soft taints that steer the scheduler.
     pub steering: Truncated<Steer>,
+    /// Why evenkeel may not change taints; `None` if it may.
+    pub steering_denied: Option<String>,
+    /// The effect that steering would have, if it is not in force and would relieve more nodes.
+    pub steering_trial: Option<SteeringTrial>,
+    /// The effect of a lower `evictable.minReplicas`, as a trial decision shows it.
+    pub replica_trial: Option<ReplicaTrial>,
     /// Objects that could not be read.
     pub skipped: Truncated<Skipped>,
 }

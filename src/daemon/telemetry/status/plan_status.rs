@@ -51,7 +51,19 @@ impl PlanStatus {
             notes: plan.notes.clone(),
             rightsizing: Truncated::first(MOST_RIGHTSIZING, plan.rightsizing.iter().cloned()),
             steering: Truncated::first(MOST_STEERED, plan.steering.iter().cloned()),
+            steering_denied: None,
+            steering_trial: plan.steering_trial.clone(),
+            replica_trial: plan.replica_trial.clone(),
             skipped: Truncated::first(MOST_SKIPPED, plan.skipped.iter().cloned()),
+        }
+    }
+
+    /// Adds why evenkeel may not change taints.
+    #[must_use]
+    pub fn with_steering_denied(self, reason: Option<&str>) -> Self {
+        PlanStatus {
+            steering_denied: reason.map(str::to_owned),
+            ..self
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::model::snapshot::facts::Role;
-use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
+use crate::model::snapshot::{AttachedVolume, NodeId, Pod, PodId, Snapshot};
 use crate::values::selector::Labels;
 
 use super::{AffinityTerm, LabelGroup, NodeImage, Pods, Want};
@@ -126,6 +126,16 @@ pub(super) fn images(snapshot: &Snapshot) -> BTreeMap<&str, NodeImage> {
         }
     }
     all
+}
+
+/// Collects the volumes that CSI drivers attach for pods that have not finished.
+pub(super) fn attached(snapshot: &Snapshot) -> Vec<(PodId, AttachedVolume<'_>)> {
+    let pods = snapshot.pod_ids().filter(|p| !snapshot.pod(*p).finished());
+    let volumes = |p: PodId| {
+        let volumes = snapshot.attached_volumes(snapshot.pod(p));
+        volumes.into_iter().map(move |volume| (p, volume))
+    };
+    pods.flat_map(volumes).collect()
 }
 
 /// Compares image names. A container may omit the tag `latest`.

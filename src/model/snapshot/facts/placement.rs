@@ -72,6 +72,32 @@ pub struct Volume {
     pub nodes: Option<Vec<NodeTerm>>,
     /// Its zone and region labels. Several values are joined by `__`.
     pub zones: Labels,
+    /// The CSI driver and the handle of the volume; `None` for other kinds of volumes.
+    pub csi: Option<(String, String)>,
+}
+
+/// The facts of a StorageClass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageClass {
+    /// The provisioner, which is the name of the CSI driver.
+    pub provisioner: String,
+    /// Whether a volume is provisioned only when the scheduler has chosen a node
+    /// (`WaitForFirstConsumer`).
+    pub waits: bool,
+    /// The topologies of its volumes (`allowedTopologies`), of which one must match the node; every
+    /// node may access them if empty.
+    pub topologies: Vec<Selector>,
+    /// Whether claims without a class get this one.
+    pub is_default: bool,
+}
+
+/// A claim that is created for one pod and deleted with it (a generic ephemeral volume).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EphemeralClaim {
+    /// The name of the claim: those of the pod and of the volume.
+    pub name: String,
+    /// The storage class of the template; `None` if it names none.
+    pub class: Option<String>,
 }
 
 /// An affinity or anti-affinity term: the pods that it matches.

@@ -1,16 +1,17 @@
 //! Conversion of pods.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::model::snapshot::facts::{
-    Annotations, Condition, PodFacts, PodPhase, Qos, Tolerates, Toleration, Volumes,
+    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, Qos, Tolerates,
+    Toleration, Volumes,
 };
 
 use super::{
-    Wrong, affinity, annotation, containers, effect, limits, name_of, namespace_of, owners_of,
-    requests, spread,
+    Wrong, affinity, annotation, containers, effect, gang, limits, name_of, namespace_of,
+    owners_of, requests, spread,
 };
 
 /// Converts a pod.
@@ -27,6 +28,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
         name: name_of(meta)?,
         uid: meta.uid.clone().unwrap_or_default(),
         annotations: annotations(meta),
+        gang: gang::of_pod(meta, spec),
         owners: owners_of(meta),
         node: spec.node_name.clone().filter(|n| !n.is_empty()),
         phase: phase(status.phase.as_deref())?,
@@ -71,7 +73,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
         avoids: affinity::avoids(spec, &labels)?,
         seeks: affinity::seeks(spec, &labels)?,
         likes: affinity::likes(spec, &labels)?,
-        volumes: volumes(spec),
+        volumes: volumes(meta, spec),
         resource_claims: spec.resource_claims.as_ref().is_some_and(|c| !c.is_empty()),
         labels,
     })
@@ -92,7 +94,18 @@ fn annotations(meta: &ObjectMeta) -> Annotations {
             .unwrap_or_default(),
         safe_to_evict: find("cluster-autoscaler.kubernetes.io/safe-to-evict")
             .and_then(|value| value.parse().ok()),
+        do_not_disrupt: find("karpenter.sh/do-not-disrupt").and_then(do_not_disrupt),
+        evict_single_replica: find("evenkeel.io/evict-single-replica") == Some("true"),
     }
+}
+
+/// Karpenter ignores an invalid value and a duration that is not positive.
+fn do_not_disrupt(value: &str) -> Option<DoNotDisrupt> {
+    if value == "true" {
+        return Some(DoNotDisrupt::Always);
+    }
+    let time: SignedDuration = value.parse().ok()?;
+    time.is_positive().then_some(DoNotDisrupt::AfterStart(time))
 }
 
 fn phase(found: Option<&str>) -> Result<PodPhase, Wrong> {
@@ -159,7 +172,7 @@ fn condition(condition: &core::PodCondition) -> Condition {
     }
 }
 
-fn volumes(spec: &core::PodSpec) -> Volumes {
+fn volumes(meta: &ObjectMeta, spec: &core::PodSpec) -> Volumes {
     let all = || spec.volumes.iter().flatten();
     Volumes {
         local: all().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
@@ -167,7 +180,21 @@ fn volumes(spec: &core::PodSpec) -> Volumes {
             .filter_map(|v| v.persistent_volume_claim.as_ref())
             .map(|c| c.claim_name.clone())
             .collect(),
+        ephemeral: all().filter_map(|v| ephemeral_claim(meta, v)).collect(),
     }
+}
+
+fn ephemeral_claim(meta: &ObjectMeta, volume: &core::Volume) -> Option<EphemeralClaim> {
+    let template = volume.ephemeral.as_ref()?.volume_claim_template.as_ref();
+    let class = template.and_then(|t| t.spec.storage_class_name.clone());
+    Some(EphemeralClaim {
+        name: format!(
+            "{}-{}",
+            meta.name.as_deref().unwrap_or_default(),
+            volume.name
+        ),
+        class: class.filter(|c| !c.is_empty()),
+    })
 }
 
 #[cfg(test)]
@@ -309,7 +336,11 @@ status:
             pod.volumes,
             Volumes {
                 local: true,
-                claims: vec!["data-0".into()]
+                claims: vec!["data-0".into()],
+                ephemeral: vec![EphemeralClaim {
+                    name: "web-1-scratch".into(),
+                    class: None,
+                }],
             }
         );
         assert_eq!(pod.node_selector["disk"], "ssd");
@@ -501,6 +532,20 @@ status:
             ["true", "false", "True", ""].map(may),
             [Some(true), Some(false), None, None]
         );
+    }
+
+    #[test]
+    fn the_do_not_disrupt_annotation_is_a_word_or_a_duration() {
+        let found = |value: &str| {
+            let pod = format!(
+                "{{apiVersion: v1, kind: Pod, metadata: {{name: p, annotations: {{karpenter.sh/do-not-disrupt: '{value}'}}}}}}"
+            );
+            pod_of(&pod).annotations.do_not_disrupt
+        };
+        let minutes = |n| Some(DoNotDisrupt::AfterStart(SignedDuration::from_mins(n)));
+        assert_eq!(found("true"), Some(DoNotDisrupt::Always));
+        assert_eq!(["5m", "1h0m0s"].map(found), [minutes(5), minutes(60)]);
+        assert_eq!(["false", "", "-5m", "0s", "soon"].map(found), [None; 5]);
     }
 
     #[test]

@@ -1,11 +1,14 @@
-//! Conversion of persistent volume claims and persistent volumes.
+//! Conversion of persistent volume claims, persistent volumes, storage classes and CSI nodes.
 
 use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::api::storage::v1 as storage;
 
-use crate::model::snapshot::facts::{Claim, Volume};
+use crate::model::snapshot::facts::{AttachLimits, Claim, StorageClass, Volume};
 use crate::model::snapshot::objects::Name;
 
-use super::{Wrong, affinity, name_of, namespace_of};
+use crate::values::selector::{Requirement, Selector, Test};
+
+use super::{Wrong, affinity, annotation, name_of, namespace_of};
 
 /// The labels that the scheduler's VolumeZone plugin uses.
 const ZONES: [&str; 4] = [
@@ -67,8 +70,51 @@ pub(super) fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume)
         Volume {
             nodes: nodes.transpose()?,
             zones,
+            csi: volume
+                .spec
+                .as_ref()
+                .and_then(|s| s.csi.as_ref())
+                .map(|csi| (csi.driver.clone(), csi.volume_handle.clone())),
         },
     ))
+}
+
+/// Returns the name and facts of a storage class.
+pub(super) fn class(class: &storage::StorageClass) -> Result<(String, StorageClass), Wrong> {
+    let default = annotation(
+        &class.metadata,
+        "storageclass.kubernetes.io/is-default-class",
+    );
+    let topologies = class.allowed_topologies.iter().flatten();
+    let facts = StorageClass {
+        provisioner: class.provisioner.clone(),
+        waits: class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"),
+        topologies: topologies.map(topology).collect(),
+        is_default: default == Some("true"),
+    };
+    Ok((name_of(&class.metadata)?, facts))
+}
+
+fn topology(term: &core::TopologySelectorTerm) -> Selector {
+    let expressions = term.match_label_expressions.iter().flatten();
+    let requirement = |e: &core::TopologySelectorLabelRequirement| Requirement {
+        key: e.key.clone(),
+        test: Test::In(e.values.clone()),
+    };
+    Selector::new(expressions.map(requirement).collect())
+}
+
+/// Returns the name of a node and its attach limits. Without a count, a driver has no limit.
+pub(super) fn csi_node(node: &storage::CSINode) -> Result<(String, AttachLimits), Wrong> {
+    let limit = |driver: &storage::CSINodeDriver| {
+        let count = driver.allocatable.as_ref()?.count?;
+        Some((
+            driver.name.clone(),
+            u32::try_from(count).unwrap_or_default(),
+        ))
+    };
+    let limits = node.spec.drivers.iter().filter_map(limit).collect();
+    Ok((name_of(&node.metadata)?, limits))
 }
 
 #[cfg(test)]
@@ -77,6 +123,44 @@ mod tests {
     use crate::model::snapshot::import::tests::facts_of;
     use crate::model::snapshot::objects::Object;
     use crate::values::selector::Labels;
+
+    #[test]
+    fn a_storage_class_is_converted() {
+        let class = |rest: &str| {
+            let found = facts_of(&format!(
+                "{{apiVersion: storage.k8s.io/v1, kind: StorageClass, provisioner: ebs, {rest}}}"
+            ));
+            let Object::StorageClass(_, class) = found else {
+                panic!("{rest}")
+            };
+            class
+        };
+        let full = class(
+            "metadata: {name: fast, annotations: {storageclass.kubernetes.io/is-default-class: 'true'}},
+             volumeBindingMode: WaitForFirstConsumer,
+             allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [a, b]}]}]",
+        );
+        let topologies: Vec<_> = full.topologies.iter().map(ToString::to_string).collect();
+        assert_eq!(topologies, ["zone in (a,b)"]);
+        assert!(full.waits && full.is_default && full.provisioner == "ebs");
+        let plain = class("metadata: {name: plain}");
+        assert!(!plain.waits && !plain.is_default && plain.topologies.is_empty());
+    }
+
+    #[test]
+    fn the_attach_limits_of_a_csi_node_are_converted() {
+        let found = facts_of(
+            "{apiVersion: storage.k8s.io/v1, kind: CSINode, metadata: {name: n1}, spec: {drivers: [
+                {name: ebs, nodeID: i-1, allocatable: {count: 25}}, {name: nfs, nodeID: i-1}]}}",
+        );
+        let Object::CsiNode(name, limits) = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (name.as_str(), limits),
+            ("n1", [("ebs".to_owned(), 25)].into())
+        );
+    }
 
     #[test]
     fn a_claim_is_converted() {
@@ -108,7 +192,7 @@ mod tests {
         let found = facts_of(
             "{apiVersion: v1, kind: PersistentVolume,
               metadata: {name: pv-1, labels: {topology.kubernetes.io/zone: a__b, other: x}},
-              spec: {nodeAffinity: {required: {nodeSelectorTerms: [
+              spec: {csi: {driver: ebs, volumeHandle: vol-1}, nodeAffinity: {required: {nodeSelectorTerms: [
                 {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}]}}}}",
         );
         let Object::Volume(name, volume) = found else {
@@ -124,6 +208,7 @@ mod tests {
             (name.as_str(), nodes),
             ("pv-1", vec!["disk=ssd".to_owned()])
         );
+        assert_eq!(volume.csi, Some(("ebs".into(), "vol-1".into())));
         assert_eq!(
             volume.zones,
             Labels::from([("topology.kubernetes.io/zone".into(), "a__b".into())])

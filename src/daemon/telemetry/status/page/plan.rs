@@ -37,8 +37,9 @@ pub(super) fn section(view: &StatusView<'_>, plan: &PlanStatus) -> Markup {
             (moves(&plan.moves))
             (notes(plan))
         }
+        @if let Some(trial) = &plan.replica_trial { p.hint { (trial) "." } }
         @if !plan.kept.is_empty() { (kept(plan)) }
-        @if plan.steering.total() > 0 { (steering(plan)) }
+        @if shows_steering(plan) { (steering(plan)) }
     }
 }
 
@@ -142,6 +143,10 @@ fn kept_table(group: &RefusalGroup) -> Markup {
     }
 }
 
+const fn shows_steering(plan: &PlanStatus) -> bool {
+    plan.steering.total() > 0 || plan.steering_denied.is_some() || plan.steering_trial.is_some()
+}
+
 fn steering(plan: &PlanStatus) -> Markup {
     let rows = html! {
         @for steer in &plan.steering.items {
@@ -161,7 +166,16 @@ fn steering(plan: &PlanStatus) -> Markup {
         section aria-labelledby="h-steering" {
             h2 #h-steering { "Steering" }
             p.hint { "PreferNoSchedule taints that make nodes the scheduler's last choice." }
-            (wide_table("w-steering", &STEERING_HEADS, &rows))
+            @if let Some(reason) = &plan.steering_denied {
+                p.notice {
+                    b { "Disabled:" } " no permission to change taints; replacements may return to \
+                    hot nodes, so more pods stay: " (reason)
+                }
+            }
+            @if let Some(trial) = &plan.steering_trial { p { (trial) "." } }
+            @if plan.steering.total() > 0 {
+                (wide_table("w-steering", &STEERING_HEADS, &rows))
+            }
             (left_out(plan.steering.more, "nodes"))
         }
     }

@@ -1,0 +1,94 @@
+//! The schedule of trials: in every tenth cycle at most, because a trial costs as much as a
+//! decision.
+
+use std::fmt::Display;
+
+use tracing::info;
+
+use crate::model::plan::{ReplicaTrial, SteeringTrial};
+
+/// Cycles from one trial to the next.
+const EVERY: u32 = 10;
+
+/// The trials of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct Trials {
+    /// Trials of steering.
+    pub(super) steering: TrialSchedule<SteeringTrial>,
+    /// Trials of a lower `evictable.minReplicas`.
+    pub(super) replicas: TrialSchedule<ReplicaTrial>,
+}
+
+/// The last trial of one kind, and when the next is due.
+#[derive(Clone, Debug)]
+pub(super) struct TrialSchedule<T> {
+    /// Cycles until the next trial may run.
+    wait: u32,
+    last: Option<T>,
+}
+
+impl<T> Default for TrialSchedule<T> {
+    fn default() -> Self {
+        TrialSchedule {
+            wait: 0,
+            last: None,
+        }
+    }
+}
+
+impl<T: Clone + PartialEq + Display> TrialSchedule<T> {
+    /// Returns the result for this cycle: a new trial if one is due, otherwise the last one.
+    ///
+    /// `wanted` is whether the plan has a reason for a trial. Logs each result that differs from the
+    /// last one.
+    pub(super) fn next(&mut self, wanted: bool, run: impl FnOnce() -> Option<T>) -> Option<T> {
+        let due = self.wait == 0;
+        self.wait = self.wait.saturating_sub(1);
+        if !wanted {
+            return None;
+        }
+        if due {
+            self.wait = EVERY - 1;
+            let trial = run();
+            if let Some(trial) = trial
+                .as_ref()
+                .filter(|new| Some(*new) != self.last.as_ref())
+            {
+                info!("trial: {trial}");
+            }
+            self.last = trial;
+        }
+        self.last.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_runs_in_every_tenth_cycle_that_wants_one() {
+        let trial = SteeringTrial {
+            asked: false,
+            refused: 2,
+            refused_for_landing: 2,
+            hot: 1,
+            relieved: 0,
+            tainted: 1,
+            moves: 3,
+            more: false,
+            relieved_with_taints: 1,
+        };
+        let (mut trials, mut runs) = (TrialSchedule::default(), Vec::new());
+        for cycle in 0..25 {
+            // In cycles 3 to 6 the plan keeps no candidates because of their landings.
+            let wanted = !(3..=6).contains(&cycle);
+            let result = trials.next(wanted, || {
+                runs.push(cycle);
+                Some(trial.clone())
+            });
+            assert_eq!(result.is_some(), wanted, "cycle {cycle}");
+        }
+        assert_eq!(runs, [0, 10, 20]);
+    }
+}

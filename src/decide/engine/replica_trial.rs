@@ -1,0 +1,78 @@
+//! A trial decision with a lower `evictable.minReplicas`, which shows what single replicas cost.
+//!
+//! Workloads with too few replicas stay. If most candidates on hot nodes belong to such workloads,
+//! the trial decides once more, with the number of replicas that they have as the minimum.
+
+use crate::decide::draft::{Draft, World};
+use crate::decide::strategy;
+use crate::model::plan::{Plan, Refusal, ReplicaTrial};
+use crate::policy::Policy;
+
+use super::Engine;
+use super::balance_report::balance_report;
+use super::observed::Observed;
+use super::trial::{MOST_MOVES, hot_nodes, relieved, without_limits};
+
+impl Engine {
+    /// Finds out what a lower `evictable.minReplicas` would achieve, for a plan that leaves nodes hot
+    /// mainly because of workloads with too few replicas. Returns `None` for any other plan, and if
+    /// no further node would be relieved.
+    ///
+    /// It costs about as much as the decision, and changes nothing.
+    pub fn replica_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<ReplicaTrial> {
+        if self.policy.exact || plan.halted.is_some() || !plan.keeps_most_for_replicas() {
+            return None;
+        }
+        let kept = plan.kept_on_hot_nodes();
+        let replicas: Vec<u32> = kept.iter().filter_map(|k| replicas(&k.refusal)).collect();
+        let min_replicas = replicas.iter().copied().min()?;
+        let policy = trial_policy(&self.policy, min_replicas);
+        let mut draft = Draft::new(World {
+            policy: &policy,
+            ..self.world(observed)
+        });
+        for position in 0..policy.strategies.len() {
+            strategy::run(&mut draft, position, |_, _| {});
+        }
+        let hot = hot_nodes(plan);
+        let after = balance_report(&draft);
+        let moves = draft.finish().0;
+        let trial = ReplicaTrial {
+            refused: kept.len(),
+            refused_for_replicas: replicas.len(),
+            single: replicas.iter().all(|have| *have == 1),
+            min_replicas,
+            hot: hot.len(),
+            relieved: relieved(&hot, &plan.after),
+            more: u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES),
+            moves: moves
+                .iter()
+                .filter(|m| hot.contains(m.node.as_str()))
+                .count(),
+            relieved_in_trial: relieved(&hot, &after),
+        };
+        (trial.relieved_in_trial > trial.relieved).then_some(trial)
+    }
+}
+
+/// The replicas of a workload that has too few.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "every other refusal has another cause"
+)]
+const fn replicas(refusal: &Refusal) -> Option<u32> {
+    match refusal {
+        Refusal::TooFewReplicas { have, .. } => Some(*have),
+        _ => None,
+    }
+}
+
+/// The policy with this minimum, and with no limits except one for the cost of the trial.
+fn trial_policy(policy: &Policy, min_replicas: u32) -> Policy {
+    let mut policy = without_limits(policy);
+    for profile in &mut policy.profiles {
+        let least = &mut profile.evictable.min_replicas;
+        *least = min_replicas.min(*least);
+    }
+    policy
+}

@@ -1,0 +1,125 @@
+//! A trial decision with the steering taint on the hot nodes, which shows the effect of steering.
+//!
+//! Where steering is off or not permitted, a plan may keep most candidates because their
+//! replacements could land on hot nodes. The trial decides once more, with the taints that
+//! steering would set already on the nodes.
+
+use std::collections::BTreeSet;
+
+use crate::decide::draft::{Draft, World};
+use crate::decide::steering;
+use crate::decide::strategy;
+use crate::model::plan::{
+    BalanceReport, Class, Plan, STEERING_KEY, SteerAction, SteerValue, SteeringTrial,
+};
+use crate::model::snapshot::NodeId;
+use crate::model::snapshot::facts::{Effect, Taint};
+use crate::policy::{Limits, Policy};
+
+use super::Engine;
+use super::balance_report::balance_report;
+use super::observed::Observed;
+
+/// The most evictions of a trial. It bounds the cost in a large cluster with many hot nodes.
+pub(super) const MOST_MOVES: u32 = 100;
+
+impl Engine {
+    /// Finds out what steering would achieve for a plan that keeps most candidates because of where
+    /// their replacements could land. Returns `None` for any other plan, and if steering would
+    /// relieve no further node.
+    ///
+    /// It costs about as much as the decision, and changes nothing.
+    pub fn steering_trial(&self, observed: &Observed<'_>, plan: &Plan) -> Option<SteeringTrial> {
+        if self.policy.exact || plan.halted.is_some() || !plan.keeps_most_for_landing() {
+            return None;
+        }
+        let policy = trial_policy(&self.policy);
+        let world = World {
+            policy: &policy,
+            ..self.world(observed)
+        };
+        let tainted = nodes_to_taint(world, plan);
+        if tainted.is_empty() {
+            return None;
+        }
+        let snapshot = observed.snapshot.with_taint(&tainted, &hot_taint());
+        let mut draft = Draft::new(World {
+            snapshot: &snapshot,
+            ..world
+        });
+        for position in 0..policy.strategies.len() {
+            strategy::run(&mut draft, position, |_, _| {});
+        }
+        let hot = hot_nodes(plan);
+        let with_taints = balance_report(&draft);
+        let moves = draft.finish().0;
+        let more = u32::try_from(moves.len()).is_ok_and(|number| number >= MOST_MOVES);
+        let from_hot = moves.iter().filter(|m| hot.contains(m.node.as_str()));
+        let trial = SteeringTrial {
+            asked: self.policy.steering.hot,
+            refused: plan.kept.len(),
+            refused_for_landing: plan.kept_for_landing(),
+            hot: hot.len(),
+            relieved: relieved(&hot, &plan.after),
+            tainted: tainted.len(),
+            moves: from_hot.count(),
+            more,
+            relieved_with_taints: relieved(&hot, &with_taints),
+        };
+        (trial.relieved_with_taints > trial.relieved).then_some(trial)
+    }
+}
+
+/// The policy with `taintHot` and without limits.
+fn trial_policy(policy: &Policy) -> Policy {
+    let mut policy = without_limits(policy);
+    policy.steering.hot = true;
+    policy
+}
+
+/// The policy with no limits except one for the cost of a trial.
+pub(super) fn without_limits(policy: &Policy) -> Policy {
+    let mut policy = policy.clone();
+    policy.limits = Limits {
+        per_cycle: Some(MOST_MOVES),
+        per_node: None,
+        per_namespace: None,
+        per_workload: None,
+        per_minute: None,
+    };
+    policy
+}
+
+/// The hot nodes that steering would taint and that have no taint yet.
+fn nodes_to_taint(world: World<'_>, plan: &Plan) -> BTreeSet<NodeId> {
+    // No landing is kept free, because this taint is only for hot nodes.
+    let changes = steering::steer(world, &plan.nodes, &BTreeSet::new(), None);
+    changes
+        .iter()
+        .filter(|change| change.action == SteerAction::Add(SteerValue::Hot))
+        .filter_map(|change| world.snapshot.find_node(&change.node))
+        .collect()
+}
+
+fn hot_taint() -> Taint {
+    Taint {
+        key: STEERING_KEY.to_owned(),
+        value: SteerValue::Hot.text().to_owned(),
+        effect: Effect::PreferNoSchedule,
+    }
+}
+
+/// The names of the nodes that a strategy found hot.
+pub(super) fn hot_nodes(plan: &Plan) -> BTreeSet<&str> {
+    let hot = |class: &Class| matches!(class, Class::Hot { .. });
+    let verdicts = plan.nodes.iter().filter(|verdict| hot(&verdict.class));
+    verdicts.map(|verdict| verdict.node.as_str()).collect()
+}
+
+/// The number of these nodes that are at or below each of their targets.
+pub(super) fn relieved(hot: &BTreeSet<&str>, report: &BalanceReport) -> usize {
+    let nodes = report.nodes.iter();
+    nodes
+        .filter(|node| hot.contains(node.name.as_str()) && node.is_at_target())
+        .count()
+}

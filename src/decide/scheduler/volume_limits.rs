@@ -1,0 +1,63 @@
+//! NodeVolumeLimits: the CSI drivers must be able to attach the pod's volumes to the node.
+//!
+//! A volume that several pods use on a node counts once. A driver without a limit in the CSINode of
+//! a node can attach any number of volumes.
+
+use crate::model::snapshot::{AttachedVolume, NodeId};
+use crate::policy::FilterPlugin;
+
+use super::question::Question;
+
+/// The volumes of the pod, and those of the same drivers that other pods use.
+pub(super) struct AttachedVolumes<'w> {
+    wanted: Vec<AttachedVolume<'w>>,
+    /// Sorted, each once.
+    in_use: Vec<(NodeId, AttachedVolume<'w>)>,
+}
+
+impl<'w> AttachedVolumes<'w> {
+    pub(super) fn new(question: &Question<'_, 'w>) -> Self {
+        let snapshot = question.draft.world.snapshot;
+        let runs = question.runs(FilterPlugin::NodeVolumeLimits);
+        let mut wanted = snapshot.attached_volumes(question.pod);
+        wanted.retain(|v| runs && snapshot.limits_driver(v.driver));
+        wanted.sort_unstable();
+        wanted.dedup();
+        if wanted.is_empty() {
+            let in_use = Vec::new();
+            return AttachedVolumes { wanted, in_use };
+        }
+        let same_driver =
+            |volume: &AttachedVolume<'_>| wanted.iter().any(|w| w.driver == volume.driver);
+        let attached = question.index().attached_volumes().iter();
+        let mut in_use: Vec<_> = attached
+            .filter(|(_, volume)| same_driver(volume))
+            .filter_map(|(pod, volume)| Some((question.place(*pod)?, *volume)))
+            .collect();
+        in_use.sort_unstable();
+        in_use.dedup();
+        AttachedVolumes { wanted, in_use }
+    }
+
+    /// Returns the first driver that cannot attach all volumes of the pod to a node.
+    pub(super) fn exceeded(&self, question: &Question<'_, '_>, node: NodeId) -> Option<&'w str> {
+        if self.wanted.is_empty() {
+            return None;
+        }
+        let first = self.in_use.partition_point(|(n, _)| *n < node);
+        let here = &self.in_use[first..];
+        let here = &here[..here.partition_point(|(n, _)| *n == node)];
+        let limits = &question.node(node).attach_limits;
+        let exceeds = |driver: &&str| {
+            let of_driver = |v: &AttachedVolume<'_>| v.driver == *driver;
+            let attached = here.iter().filter(|(_, v)| of_driver(v)).count();
+            let wanted = self.wanted.iter().filter(|v| of_driver(v));
+            let new = wanted
+                .filter(|v| !here.iter().any(|(_, h)| h == *v))
+                .count();
+            let limit = limits.get(*driver).map(|limit| *limit as usize);
+            new > 0 && limit.is_some_and(|limit| attached + new > limit)
+        };
+        self.wanted.iter().map(|v| v.driver).find(exceeds)
+    }
+}

@@ -1,0 +1,103 @@
+//! The preferred kind of RemovePodsViolatingInterPodAntiAffinity: moves pods to nodes where fewer
+//! preferred anti-affinity terms are violated.
+//!
+//! Only nodes with a smaller sum of weights count as destinations, and the gates check that the
+//! scheduler chooses one of them. The sum of all pods falls with each move, so the moves end.
+
+use std::collections::VecDeque;
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::decide::scheduler;
+use crate::model::plan::{NotSelected, Reason};
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Scope;
+
+use super::importance::importance;
+use super::listing::{in_scope, only_on, pods, ready_nodes};
+use super::per_pod::ClosedNodes;
+use super::{SelectPods, StrategyRun};
+
+/// One cycle of the strategy.
+#[derive(Debug)]
+pub(super) struct PreferredAntiAffinityRun<'w> {
+    position: usize,
+    scope: &'w Scope,
+    nodes: Vec<NodeId>,
+    /// Pods with preferred anti-affinity that are not asked for yet.
+    waiting: VecDeque<PodId>,
+    closed: ClosedNodes,
+}
+
+impl<'w> PreferredAntiAffinityRun<'w> {
+    pub(super) fn start(draft: &Draft<'w>, position: usize, scope: &'w Scope) -> Self {
+        let snapshot = draft.world.snapshot;
+        let mut waiting = pods(draft, scope);
+        waiting.retain(|pod| carrier(draft, scope, *pod).is_ok());
+        waiting.sort_by_key(|p| (snapshot.pod(*p).node, importance(snapshot.pod(*p)), *p));
+        PreferredAntiAffinityRun {
+            position,
+            scope,
+            nodes: ready_nodes(draft),
+            waiting: waiting.into(),
+            closed: ClosedNodes::default(),
+        }
+    }
+
+    /// The pod as a candidate, given the moves so far.
+    fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Candidate, NotSelected> {
+        let home = carrier(draft, self.scope, pod)?;
+        let weights = scheduler::violated_preferences(draft, pod, &self.nodes);
+        let weights: Vec<(NodeId, i64)> = self.nodes.iter().copied().zip(weights).collect();
+        let own = weights.iter().find(|(node, _)| *node == home);
+        let weight = own.map(|(_, weight)| *weight).unwrap_or_default();
+        if weight == 0 {
+            return Err(NotSelected::NoNeighbour);
+        }
+        let better = weights.iter().filter(|(_, other)| *other < weight);
+        let best = better.clone().map(|(_, other)| *other).min();
+        Ok(Candidate {
+            pod,
+            strategy: self.position,
+            reason: Reason::NearAvoided {
+                weight,
+                best: best.ok_or(NotSelected::NoBetterNode)?,
+            },
+            room: Some(only_on(better.map(|(node, _)| *node).collect())),
+        })
+    }
+}
+
+impl SelectPods for PreferredAntiAffinityRun<'_> {
+    fn next(&mut self, draft: &Draft<'_>) -> Option<Candidate> {
+        loop {
+            let pod = self.waiting.pop_front()?;
+            let Ok(candidate) = self.judge(draft, pod) else {
+                continue;
+            };
+            if self.closed.is_open_for(draft, self.position, pod) {
+                return Some(candidate);
+            }
+        }
+    }
+
+    fn not_selected(&self, run: &StrategyRun<'_, '_>, pod: PodId) -> NotSelected {
+        match (self.judge(run.before, pod), self.judge(run.after, pod)) {
+            (Err(why), _) => why,
+            (Ok(_), Err(_)) => NotSelected::Parted,
+            (Ok(_), Ok(_)) => run.late(pod),
+        }
+    }
+}
+
+/// The node of a pod with preferred anti-affinity, or why the strategy does not move the pod.
+fn carrier(draft: &Draft<'_>, scope: &Scope, pod: PodId) -> Result<NodeId, NotSelected> {
+    let node = in_scope(draft, scope, pod)?;
+    let facts = draft.world.snapshot.pod(pod);
+    if facts.finished() {
+        Err(NotSelected::Finished)
+    } else if facts.likes.iter().any(|likes| likes.weight < 0) {
+        Ok(node)
+    } else {
+        Err(NotSelected::NoAntiAffinity)
+    }
+}

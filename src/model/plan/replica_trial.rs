@@ -1,0 +1,79 @@
+//! The effect that a lower `evictable.minReplicas` would have on a plan.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::values::text::{agree, count};
+
+/// The result of a trial decision with a lower `evictable.minReplicas`.
+///
+/// The trial ignores the limits per cycle, node, namespace, minute and workload, so its evictions
+/// may take several cycles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaTrial {
+    /// Candidates on nodes that stay hot, and that a gate refused.
+    pub refused: usize,
+    /// Candidates among them whose workloads have too few replicas.
+    pub refused_for_replicas: usize,
+    /// Whether each of these is the only replica of its workload.
+    pub single: bool,
+    /// The value of `evictable.minReplicas` in the trial.
+    pub min_replicas: u32,
+    /// Hot nodes.
+    pub hot: usize,
+    /// Hot nodes that the plan brings to their targets.
+    pub relieved: usize,
+    /// Evictions of the trial from hot nodes.
+    pub moves: usize,
+    /// Whether the trial ended because it had planned as many evictions as a trial may.
+    pub more: bool,
+    /// Hot nodes that the evictions of the trial bring to their targets.
+    pub relieved_in_trial: usize,
+}
+
+impl fmt::Display for ReplicaTrial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.refused_for_replicas;
+        let candidates = count(self.refused, "rejected candidate");
+        let are = agree(number, "is", "are");
+        let which = if self.single {
+            let replicas = agree(number, "a single replica", "single replicas");
+            format!("{are} {replicas}")
+        } else {
+            format!(
+                "{} to workloads with too few replicas",
+                agree(number, "belongs", "belong")
+            )
+        };
+        let first = if self.more { "the first " } else { "" };
+        write!(
+            f,
+            "{number} of {candidates} on hot nodes {which}; with `evictable.minReplicas: {}`, \
+             {first}{} would bring {} of {} to target; without it {}",
+            self.min_replicas,
+            count(self.moves, "eviction"),
+            self.relieved_in_trial,
+            count(self.hot, "hot node"),
+            self.relieved,
+        )
+    }
+}
+
+impl Serialize for ReplicaTrial {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut out = serializer.serialize_struct("ReplicaTrial", 10)?;
+        out.serialize_field("refused", &self.refused)?;
+        out.serialize_field("refused_for_replicas", &self.refused_for_replicas)?;
+        out.serialize_field("single", &self.single)?;
+        out.serialize_field("min_replicas", &self.min_replicas)?;
+        out.serialize_field("hot", &self.hot)?;
+        out.serialize_field("relieved", &self.relieved)?;
+        out.serialize_field("moves", &self.moves)?;
+        out.serialize_field("more", &self.more)?;
+        out.serialize_field("relieved_in_trial", &self.relieved_in_trial)?;
+        out.serialize_field("message", &self.to_string())?;
+        out.end()
+    }
+}

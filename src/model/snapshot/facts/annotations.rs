@@ -1,0 +1,40 @@
+//! The annotations of a pod that affect decisions.
+
+use jiff::SignedDuration;
+
+/// The annotations of a pod that affect decisions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Annotations {
+    /// `kubernetes.io/config.mirror`: the pod mirrors a static pod.
+    pub mirror: bool,
+    /// `kubernetes.io/config.source` other than `api`: the pod does not come from the API server.
+    pub static_pod: bool,
+    /// The value of `descheduler.alpha.kubernetes.io/evict`.
+    pub evict: Option<String>,
+    /// `descheduler.alpha.kubernetes.io/prefer-no-eviction` with any value except `false`.
+    pub prefer_no_eviction: bool,
+    /// `controller.kubernetes.io/pod-deletion-cost`: pods with a lower cost leave first; 0 if
+    /// missing.
+    pub deletion_cost: i32,
+    /// `cluster-autoscaler.kubernetes.io/safe-to-evict`: whether cluster-autoscaler may evict the
+    /// pod to remove its node; `None` if the value is neither `true` nor `false`. See
+    ///
+    /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#what-types-of-pods-can-prevent-ca-from-removing-a-node>.
+    pub safe_to_evict: Option<bool>,
+    /// `karpenter.sh/do-not-disrupt`; `None` if the value is neither `true` nor a duration. See
+    ///
+    /// <https://karpenter.sh/docs/concepts/disruption/#pod-level-controls>.
+    pub do_not_disrupt: Option<DoNotDisrupt>,
+    /// `evenkeel.io/evict-single-replica: "true"`: the pod may be evicted although its workload has
+    /// too few replicas.
+    pub evict_single_replica: bool,
+}
+
+/// How long a pod with the annotation `karpenter.sh/do-not-disrupt` must not be disrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoNotDisrupt {
+    /// As long as it runs: the value `true`.
+    Always,
+    /// For this time after its start: a duration such as `5m`, since Karpenter 1.12.
+    AfterStart(SignedDuration),
+}

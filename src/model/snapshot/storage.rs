@@ -1,0 +1,127 @@
+//! The volumes of pods: those that are attached, and those that a replacement gets.
+
+use super::facts::{Claim, EphemeralClaim, StorageClass, Volume};
+use super::{Pod, Snapshot};
+
+/// The provisioner of classes whose volumes an administrator creates. See
+/// <https://kubernetes.io/docs/concepts/storage/storage-classes/#local>.
+const NO_PROVISIONER: &str = "kubernetes.io/no-provisioner";
+
+/// A volume that a CSI driver attaches to a node. Equal values mean the same volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttachedVolume<'w> {
+    /// The CSI driver.
+    pub driver: &'w str,
+    /// The handle of the volume, or namespace and name of a claim that has no volume yet.
+    handle: (&'w str, &'w str),
+}
+
+/// A volume that does not exist yet, for a claim of a replacement.
+#[derive(Clone, Copy, Debug)]
+pub struct NewVolume<'w> {
+    /// The name of the claim.
+    pub claim: &'w str,
+    /// Its storage class; `None` if the class is unknown.
+    pub class: Option<&'w StorageClass>,
+    /// The volume that the replaced pod has for this claim.
+    pub replaces: Option<&'w Volume>,
+}
+
+impl NewVolume<'_> {
+    /// Returns true if the volume is provisioned where the scheduler places the pod, or can be
+    /// accessed from every node, like the volume that it replaces.
+    pub fn follows(&self) -> bool {
+        let everywhere = |v: &Volume| v.nodes.is_none() && v.zones.is_empty();
+        self.class.is_some_and(|class| {
+            class.provisioner != NO_PROVISIONER
+                && (class.waits || self.replaces.is_some_and(everywhere))
+        })
+    }
+}
+
+impl Snapshot {
+    /// Returns the volumes that a replacement of the pod needs and that do not exist yet.
+    ///
+    /// A claim that is unknown is left out, because files often contain pods without their claims.
+    pub fn new_volumes<'w>(&'w self, pod: &'w Pod) -> Vec<NewVolume<'w>> {
+        let lasting = pod.volumes.claims.iter().filter_map(|name| {
+            let claim = self.claim(pod, name).filter(|c| c.volume.is_none())?;
+            Some(NewVolume {
+                claim: name,
+                class: self.storage_class(claim.class.as_deref()),
+                replaces: None,
+            })
+        });
+        let ephemeral = pod.volumes.ephemeral.iter().map(|own| NewVolume {
+            claim: &own.name,
+            class: self.class_of(pod, own),
+            replaces: self.claim(pod, &own.name).and_then(|c| self.volume_of(c)),
+        });
+        lasting.chain(ephemeral).collect()
+    }
+
+    /// Returns the volumes of a pod that CSI drivers attach to its node. See `filterAttachableVolumes`
+    /// in the source of the scheduler's NodeVolumeLimits plugin.
+    pub fn attached_volumes<'w>(&'w self, pod: &'w Pod) -> Vec<AttachedVolume<'w>> {
+        let lasting = pod.volumes.claims.iter().map(|name| {
+            let claim = self.claim(pod, name)?;
+            let class = self.storage_class(claim.class.as_deref());
+            self.attached(pod, name, Some(claim), class)
+        });
+        let ephemeral = pod.volumes.ephemeral.iter().map(|own| {
+            let claim = self.claim(pod, &own.name);
+            self.attached(pod, &own.name, claim, self.class_of(pod, own))
+        });
+        lasting.chain(ephemeral).flatten().collect()
+    }
+
+    /// Returns true if a node limits the number of volumes of this driver.
+    pub fn limits_driver(&self, driver: &str) -> bool {
+        self.nodes
+            .iter()
+            .any(|n| n.attach_limits.contains_key(driver))
+    }
+
+    fn attached<'w>(
+        &'w self,
+        pod: &'w Pod,
+        name: &'w str,
+        claim: Option<&'w Claim>,
+        class: Option<&'w StorageClass>,
+    ) -> Option<AttachedVolume<'w>> {
+        match claim.and_then(|c| self.volume_of(c)) {
+            Some(volume) => {
+                let (driver, handle) = volume.csi.as_ref()?;
+                let handle = (handle.as_str(), "");
+                Some(AttachedVolume { driver, handle })
+            }
+            None => Some(AttachedVolume {
+                driver: &class?.provisioner,
+                handle: (&pod.namespace, name),
+            }),
+        }
+    }
+
+    fn claim(&self, pod: &Pod, name: &str) -> Option<&Claim> {
+        self.claims.get(&(pod.namespace.clone(), name.to_owned()))
+    }
+
+    fn volume_of(&self, claim: &Claim) -> Option<&Volume> {
+        self.volumes.get(claim.volume.as_ref()?)
+    }
+
+    /// Returns the class of a claim that the pod's template describes.
+    fn class_of(&self, pod: &Pod, own: &EphemeralClaim) -> Option<&StorageClass> {
+        let existing = || self.claim(pod, &own.name)?.class.as_deref();
+        self.storage_class(own.class.as_deref().or_else(existing))
+    }
+
+    /// Returns a class by name, or the default class. If several are the default, the API server
+    /// takes the newest; this returns the first by name.
+    fn storage_class(&self, name: Option<&str>) -> Option<&StorageClass> {
+        match name {
+            Some(name) => self.storage_classes.get(name),
+            None => self.storage_classes.values().find(|c| c.is_default),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! The admission policy limits the program's right to patch nodes to the steering taint.
+
+use http::Method;
+use kube::Error;
+use serde_json::{Map, Value, json};
+
+use crate::e2e::support::audit::USER;
+use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, say, that};
+
+const NODE: &str = "/api/v1/nodes/n1";
+const STATUS: &str = "/api/v1/nodes/n1/status";
+/// A ServiceAccount with the same roles to which the admission policy does not apply.
+const OTHER: &str = "system:serviceaccount:kube-system:other";
+/// The messages of the policy.
+const ONLY_UPDATES: &str = "may only change the taint evenkeel.io/steer";
+const METADATA: &str = "may not change the labels, annotations or other metadata";
+const SPEC: &str = "may not cordon a node or change its spec";
+const OTHER_TAINT: &str = "may not add, change, reorder or remove a taint other than";
+const FORM: &str = "must have the effect PreferNoSchedule and the value hot or emptying";
+
+/// A role that grants everything on nodes, so that only the admission policy limits the account.
+const WIDE_ROLE: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: everything-on-nodes}
+rules: [{apiGroups: [''], resources: [nodes, nodes/status], verbs: ['*']}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: everything-on-nodes}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: everything-on-nodes}
+subjects:
+- {kind: ServiceAccount, name: evenkeel, namespace: kube-system}
+- {kind: ServiceAccount, name: other, namespace: kube-system}
+";
+
+/// The taints that n1 has while changes are attempted.
+fn taints() -> [Value; 3] {
+    [
+        json!({"key": "dedicated", "value": "web", "effect": "PreferNoSchedule"}),
+        json!({"key": "gpu", "effect": "PreferNoSchedule"}),
+        steering("hot", "PreferNoSchedule"),
+    ]
+}
+
+fn steering(value: &str, effect: &str) -> Value {
+    json!({"key": "evenkeel.io/steer", "value": value, "effect": effect})
+}
+
+/// Changes that the account must not make: the name, the merge patch, and the message.
+fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
+    let metadata = |fields: Value| json!({"metadata": fields});
+    let spec = |fields: Value| json!({"spec": fields});
+    let tainted = |taints: Vec<Value>| json!({"spec": {"taints": taints}});
+    let [dedicated, gpu, hot] = taints();
+    let owner = json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}]);
+    vec![
+        (
+            "a new label",
+            metadata(json!({"labels": {"a": "b"}})),
+            METADATA,
+        ),
+        (
+            "a changed label",
+            metadata(json!({"labels": {"kubernetes.io/hostname": "n2"}})),
+            METADATA,
+        ),
+        (
+            "a removed label",
+            metadata(json!({"labels": {"kubernetes.io/hostname": null}})),
+            METADATA,
+        ),
+        ("no labels", metadata(json!({"labels": null})), METADATA),
+        (
+            "an annotation",
+            metadata(json!({"annotations": {"a": "b"}})),
+            METADATA,
+        ),
+        (
+            "a finalizer",
+            metadata(json!({"finalizers": ["example.com/a"]})),
+            METADATA,
+        ),
+        (
+            "an owner",
+            metadata(json!({"ownerReferences": owner})),
+            METADATA,
+        ),
+        (
+            "a label beside the taint",
+            json!({"metadata": {"labels": {"a": "b"}}, "spec": {"taints": [dedicated, gpu]}}),
+            METADATA,
+        ),
+        ("a cordon", spec(json!({"unschedulable": true})), SPEC),
+        (
+            "a provider",
+            spec(json!({"providerID": "cloud://n1"})),
+            SPEC,
+        ),
+        (
+            "pod addresses",
+            spec(json!({"podCIDR": "10.0.0.0/24", "podCIDRs": ["10.0.0.0/24"]})),
+            SPEC,
+        ),
+        ("no taints", spec(json!({"taints": null})), OTHER_TAINT),
+        (
+            "another taint",
+            tainted(vec![
+                dedicated.clone(),
+                gpu.clone(),
+                hot.clone(),
+                json!({"key": "a", "effect": "NoExecute"}),
+            ]),
+            OTHER_TAINT,
+        ),
+        (
+            "another effect of another taint",
+            tainted(vec![
+                dedicated.clone(),
+                json!({"key": "gpu", "effect": "NoExecute"}),
+                hot.clone(),
+            ]),
+            OTHER_TAINT,
+        ),
+        (
+            "another value of another taint",
+            tainted(vec![
+                json!({"key": "dedicated", "value": "db", "effect": "PreferNoSchedule"}),
+                gpu.clone(),
+                hot.clone(),
+            ]),
+            OTHER_TAINT,
+        ),
+        (
+            "one taint less",
+            tainted(vec![gpu.clone(), hot.clone()]),
+            OTHER_TAINT,
+        ),
+        (
+            "another order",
+            tainted(vec![gpu.clone(), dedicated.clone(), hot.clone()]),
+            OTHER_TAINT,
+        ),
+        (
+            "a key that begins like ours",
+            tainted(vec![
+                dedicated.clone(),
+                gpu.clone(),
+                hot,
+                json!({"key": "evenkeel.io/steer2", "effect": "PreferNoSchedule"}),
+            ]),
+            OTHER_TAINT,
+        ),
+        (
+            "our taint with NoExecute",
+            tainted(vec![
+                dedicated.clone(),
+                gpu.clone(),
+                steering("hot", "NoExecute"),
+            ]),
+            FORM,
+        ),
+        (
+            "our taint with NoSchedule",
+            tainted(vec![
+                dedicated.clone(),
+                gpu.clone(),
+                steering("hot", "NoSchedule"),
+            ]),
+            FORM,
+        ),
+        (
+            "our taint with another value",
+            tainted(vec![dedicated, gpu, steering("cold", "PreferNoSchedule")]),
+            FORM,
+        ),
+    ]
+}
+
+#[test]
+fn the_account_can_change_the_steering_taint_and_nothing_else() {
+    with_control_plane(async |control_plane| {
+        prepare(control_plane).await;
+        let before = content(control_plane).await;
+        let patches = forbidden_patches();
+        for (name, patch, message) in &patches {
+            let refused = send(control_plane, USER, Method::PATCH, NODE, patch).await;
+            is_refused(name, &refused, message);
+        }
+        // Subresources, creation and deletion.
+        let busy = json!({"status": {"conditions": null}});
+        let options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
+        let new = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n3"}});
+        let others = [
+            ("its status", Method::PATCH, STATUS, &busy),
+            ("deletion", Method::DELETE, NODE, &options),
+            ("creation", Method::POST, "/api/v1/nodes", &new),
+        ];
+        let refusals = patches.len() + others.len();
+        for (name, method, path, body) in others {
+            let refused = send(control_plane, USER, method, path, body).await;
+            is_refused(name, &refused, ONLY_UPDATES);
+        }
+        assert_eq!(content(control_plane).await, before, "n1 has changed");
+
+        let [dedicated, gpu, hot] = taints();
+        let emptying = steering("emptying", "PreferNoSchedule");
+        let foreign = vec![dedicated, gpu];
+        let allowed = [
+            foreign.clone(),
+            [foreign.clone(), vec![hot.clone()]].concat(),
+            [foreign.clone(), vec![emptying]].concat(),
+            [vec![hot], foreign.clone()].concat(),
+            foreign,
+        ];
+        for taints in &allowed {
+            set_taints(control_plane, USER, taints).await.unwrap();
+            let now = control_plane.get(NODE).await;
+            assert_eq!(now["spec"]["taints"], json!(taints));
+        }
+        say(&format!(
+            "admission policy: {refusals} attempts refused, {} changes of the taint allowed",
+            allowed.len()
+        ));
+    });
+}
+
+#[test]
+fn a_broken_admission_policy_affects_no_other_account() {
+    with_control_plane(async |control_plane| {
+        prepare(control_plane).await;
+        // A large node costs no more than a policy may.
+        set_size(control_plane, 1000, 2000).await;
+        let mut taints = control_plane.get(NODE).await["spec"]["taints"].clone();
+        let all = taints.as_array_mut().unwrap();
+        all.push(steering("hot", "PreferNoSchedule"));
+        set_taints(control_plane, USER, all).await.unwrap();
+        set_taints(control_plane, OTHER, &[]).await.unwrap();
+
+        // The policy does not limit another account.
+        let label = json!({"metadata": {"labels": {"a": "b"}}});
+        send(control_plane, OTHER, Method::PATCH, NODE, &label)
+            .await
+            .unwrap();
+        // This field does not exist, so the expression fails.
+        let break_it = json!([{"op": "replace", "path": "/spec/validations/0/expression",
+            "value": "object.metadata.labels['missing'] == ''"}]);
+        control_plane.kubectl(&[
+            "patch",
+            "validatingadmissionpolicy",
+            "evenkeel-steering",
+            "--type=json",
+            &format!("--patch={break_it}"),
+        ]);
+        eventually("the broken policy to refuse our taint", 60, async || {
+            let hot = [steering("hot", "PreferNoSchedule")];
+            let removed = set_taints(control_plane, USER, &[]).await;
+            that(
+                removed.is_err() || set_taints(control_plane, USER, &hot).await.is_err(),
+                "still allowed",
+            )
+        })
+        .await;
+        let label = json!({"metadata": {"labels": {"a": "c"}}});
+        send(control_plane, OTHER, Method::PATCH, NODE, &label)
+            .await
+            .unwrap();
+        control_plane.kubectl(&["cordon", "n1"]);
+        control_plane.kubectl(&["uncordon", "n1"]);
+    });
+}
+
+/// Two nodes, the roles, and an admission policy that is in force.
+async fn prepare(control_plane: &ControlPlane) {
+    scene::rights(control_plane);
+    control_plane.apply(WIDE_ROLE);
+    scene::nodes(control_plane, 2).await;
+    let patch = json!({"spec": {"taints": taints()}});
+    control_plane.kubectl(&[
+        "patch",
+        "node",
+        "n1",
+        "--type=merge",
+        &format!("--patch={patch}"),
+    ]);
+    eventually("the admission policy", 60, async || {
+        let label = json!({"metadata": {"labels": {"probe": ""}}});
+        let refused = send(
+            control_plane,
+            USER,
+            Method::PATCH,
+            "/api/v1/nodes/n2",
+            &label,
+        )
+        .await;
+        that(
+            refused.is_err_and(|error| error.1.contains(METADATA)),
+            "not in force",
+        )
+    })
+    .await;
+}
+
+/// Gives n1 this many labels and other taints.
+async fn set_size(control_plane: &ControlPlane, labels: usize, taints: usize) {
+    let label = |i: usize| (format!("l{i}.example.com/a"), json!("v".repeat(60)));
+    let taint =
+        |i: usize| json!({"key": format!("t{i}.example.com/a"), "effect": "PreferNoSchedule"});
+    let labels: Map<String, Value> = (0..labels).map(label).collect();
+    let annotations = json!({"a": "v".repeat(200_000)});
+    let taints: Vec<Value> = (0..taints).map(taint).collect();
+    let patch = json!({"metadata": {"labels": labels, "annotations": annotations}, "spec": {"taints": taints}});
+    send(control_plane, OTHER, Method::PATCH, NODE, &patch)
+        .await
+        .unwrap();
+}
+
+async fn set_taints(
+    control_plane: &ControlPlane,
+    user: &str,
+    taints: &[Value],
+) -> Result<Value, (u16, String)> {
+    let patch = json!({"spec": {"taints": taints}});
+    send(control_plane, user, Method::PATCH, NODE, &patch).await
+}
+
+/// Sends a request as this ServiceAccount. Returns the status code and the message of an error.
+async fn send(
+    control_plane: &ControlPlane,
+    user: &str,
+    method: Method,
+    path: &str,
+    body: &Value,
+) -> Result<Value, (u16, String)> {
+    let kind = if method == Method::PATCH {
+        "application/merge-patch+json"
+    } else {
+        "application/json"
+    };
+    let request = http::Request::builder()
+        .method(method)
+        .uri(path)
+        .header("Content-Type", kind)
+        .header("Impersonate-User", user)
+        .body(body.to_string().into_bytes())
+        .unwrap();
+    match control_plane.client.request(request).await {
+        Ok(response) => Ok(response),
+        Err(Error::Api(status)) => Err((status.code, status.message)),
+        Err(error) => panic!("{path}: {error}"),
+    }
+}
+
+fn is_refused(name: &str, response: &Result<Value, (u16, String)>, message: &str) {
+    let Err((code, text)) = response else {
+        panic!("{name} is allowed")
+    };
+    assert_eq!(*code, 403, "{name}: {text}");
+    assert!(
+        text.contains("evenkeel-steering") && text.contains(message),
+        "{name}: {text}"
+    );
+}
+
+/// The parts of n1 that no controller changes.
+async fn content(control_plane: &ControlPlane) -> [Value; 3] {
+    let mut node = control_plane.get(NODE).await;
+    [
+        node["metadata"]["labels"].take(),
+        node["metadata"]["annotations"].take(),
+        node["spec"].take(),
+    ]
+}

@@ -1,0 +1,69 @@
+//! Volumes in a text cluster.
+//!
+//! - `storage-class fast driver=ebs`: a class whose volumes wait for a pod, with `zones=a,b` only in
+//!   these zones, and with `immediate` for volumes that do not wait
+//! - node: `attach=ebs:2` (driver ebs attaches at most two volumes)
+//! - pod: `volume=ebs` (a claim of its own, bound to a volume of this driver), `ephemeral=fast` (a
+//!   generic ephemeral volume of this class), `claim` (an unknown claim)
+
+use evenkeel::model::snapshot::facts::{Claim, EphemeralClaim, PodFacts, StorageClass, Volume};
+use evenkeel::model::snapshot::objects::Object;
+use evenkeel::values::selector::Selector;
+
+use super::Words;
+
+pub(super) fn class(words: &Words<'_>) -> Object {
+    let zone = |zone: &str| Selector::parse(&format!("zone={zone}")).unwrap();
+    let zones = words.get("zones").into_iter().flat_map(|z| z.split(','));
+    let class = StorageClass {
+        provisioner: words.get("driver").unwrap().to_owned(),
+        waits: !words.has("immediate"),
+        topologies: zones.map(zone).collect(),
+        is_default: false,
+    };
+    Object::StorageClass(words.second.to_owned(), class)
+}
+
+pub(super) fn csi_node(words: &Words<'_>) -> Object {
+    let limit = words.get("attach").and_then(|text| text.split_once(':'));
+    let limit = limit.map(|(driver, count)| (driver.to_owned(), count.parse().unwrap()));
+    Object::CsiNode(words.second.to_owned(), limit.into_iter().collect())
+}
+
+pub(super) fn claims(words: &Words<'_>, pod: &str) -> Vec<String> {
+    if words.has("claim") {
+        vec!["data".to_owned()]
+    } else {
+        let own = words.get("volume").map(|_| format!("{pod}-data"));
+        own.into_iter().collect()
+    }
+}
+
+pub(super) fn ephemeral(words: &Words<'_>, pod: &str) -> Vec<EphemeralClaim> {
+    let class = words.get("ephemeral");
+    let claim = class.map(|class| EphemeralClaim {
+        name: format!("{pod}-scratch"),
+        class: Some(class.to_owned()),
+    });
+    claim.into_iter().collect()
+}
+
+/// Returns the claim and the volume of `volume=`.
+pub(super) fn bound(words: &Words<'_>, pod: &PodFacts) -> Vec<Object> {
+    let Some(driver) = words.get("volume") else {
+        return Vec::new();
+    };
+    let name = format!("{}-data", pod.name);
+    let claim = Claim {
+        volume: Some(name.clone()),
+        ..Claim::default()
+    };
+    let volume = Volume {
+        csi: Some((driver.to_owned(), name.clone())),
+        ..Volume::default()
+    };
+    vec![
+        Object::Claim((pod.namespace.clone(), name.clone()), claim),
+        Object::Volume(name, volume),
+    ]
+}
