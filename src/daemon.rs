@@ -84,6 +84,8 @@ pub async fn run(
         return Ok(());
     };
     daemon.metrics.expect(&policy);
+    // After the first lists and the ledger, so that an instance that cannot act never holds the
+    // Lease.
     daemon.lead.enter();
     let ended = run_loop(&mut daemon, Engine::new(policy, ledger), &stop).await;
     daemon.lead.leave().await;
@@ -110,6 +112,7 @@ async fn run_loop(
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
         }
+        // Before the cycle, because a new leader decides by the ledger that the previous one wrote.
         if daemon.take_lead(&mut engine).await? {
             next_cycle = now;
         }
@@ -126,13 +129,17 @@ async fn run_loop(
             next_cycle = after(now, interval);
             daemon.board.due(next_cycle);
         }
+        // Polls and cycles share one task, so usage never changes while a plan is made.
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);
         tokio::select! {
             () = sleep_until(due, stop) => {}
+            // A change of leadership ends the pause, so that a handover does not wait for the next
+            // cycle.
             () = daemon.lead.changed() => {}
         }
     }
+    // A dry run has set no taints, so it removes none.
     if !(daemon.dry_run || engine.policy().dry_run) {
         daemon.release(&engine).await;
     }
@@ -165,6 +172,7 @@ pub async fn run_once(
         );
     }
     let give_up = after(clock(), wait.longest);
+    // One success is enough: later failures only let the samples age.
     let mut seen = false;
     while !stop.is_cancelled() {
         let now = clock();

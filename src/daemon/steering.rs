@@ -37,6 +37,7 @@ impl Daemon {
                 self.log_forbidden(&reason);
                 return;
             }
+            // A success shows that the permission exists now, so a later refusal is logged again.
             self.steered.forbidden &= outcome != SteerOutcome::Done;
             if !matches!(steer.action, SteerAction::Remove)
                 || matches!(outcome, SteerOutcome::Unanswered(_))
@@ -82,6 +83,7 @@ impl Daemon {
     /// Removes all our taints at the end of the program, because no other process would.
     pub(super) async fn release(&mut self, engine: &Engine) {
         let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
+        // A watch may not show a taint yet that was added moments ago.
         let unseen = self
             .steered
             .nodes

@@ -219,6 +219,8 @@ impl History {
         if !self.too_new(pod, now) {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
+        // Siblings are the best guess: a new pod starts under the same load. The request is the
+        // last resort.
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
         let request = Measure {
             cpu: pod.requests[ResourceId::CPU],
@@ -249,6 +251,7 @@ impl History {
             Some(Err(why)) => return NodeUsage::Unknown(why),
             None => return NodeUsage::Unknown(Unmeasured::Missing),
         };
+        // A terminating pod frees its share soon. The landing gate adds it where it still counts.
         let staying = node.pods.iter().filter(|p| snapshot.pod(**p).stays());
         let by_pods = staying
             .map(|p| pods[p.0].on_node())
@@ -273,6 +276,8 @@ impl History {
     /// Returns true if the samples cover the whole window, given the oldest one.
     fn is_covered(&self, oldest: Option<Sample>, now: Timestamp) -> bool {
         oldest.is_some_and(|oldest| {
+            // One poll less than the window is enough, because the next sample would push the
+            // oldest one out.
             let reach = now
                 .duration_since(oldest.at)
                 .saturating_add(self.rules.poll);
@@ -307,6 +312,7 @@ impl History {
     }
 
     fn enough(&self, samples: impl Iterator<Item = Sample>) -> Result<(), Unmeasured> {
+        // A steady record has one reading that stands for a whole window.
         let have = u32::try_from(samples.count()).unwrap_or(u32::MAX);
         let need = if self.steady {
             1

@@ -84,6 +84,8 @@ fn annotations(meta: &ObjectMeta) -> Annotations {
         static_pod: find("kubernetes.io/config.source").is_some_and(|source| source != "api"),
         evict: find("descheduler.alpha.kubernetes.io/evict").map(str::to_owned),
         prefer_no_eviction: find("descheduler.alpha.kubernetes.io/prefer-no-eviction")
+            // descheduler checks only that the annotation exists. "false" is accepted as a way to
+            // turn it off.
             .is_some_and(|v| v != "false"),
         // The ReplicaSet controller, which defines this annotation, also treats an invalid value as
         // zero.
