@@ -48,6 +48,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
         scheduler: spec
             .scheduler_name
             .clone()
+            // `None` means the default scheduler, however it is written.
             .filter(|n| !n.is_empty() && n != "default-scheduler"),
         gated: spec
             .scheduling_gates
@@ -112,6 +113,7 @@ fn phase(found: Option<&str>) -> Result<PodPhase, Wrong> {
 
 fn qos(spec: &core::PodSpec, status: &core::PodStatus) -> Result<Qos, Wrong> {
     match status.qos_class.as_deref() {
+        // The API server always sets it. An object from a file may lack the status.
         None | Some("") => requests::qos(spec),
         Some("BestEffort") => Ok(Qos::BestEffort),
         Some("Burstable") => Ok(Qos::Burstable),
@@ -164,6 +166,7 @@ fn condition(condition: &core::PodCondition) -> Condition {
 fn volumes(spec: &core::PodSpec) -> Volumes {
     let all = || spec.volumes.iter().flatten();
     Volumes {
+        // descheduler counts the same two kinds of volumes as local storage.
         local: all().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
         claims: all()
             .filter_map(|v| v.persistent_volume_claim.as_ref())
