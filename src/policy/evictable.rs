@@ -297,6 +297,7 @@ impl Protections {
     }
 
     fn lifted(&self) -> Vec<Lift> {
+        // `flag` returns a mutable reference, so reading needs a copy.
         let mut protections = self.clone();
         let lifts = LIFTS.into_iter().map(|(_, lift, _)| lift);
         lifts.filter(|lift| !*protections.flag(*lift)).collect()
@@ -337,6 +338,7 @@ impl Protections {
 
 fn storage_classes_need_a_protection(f: &mut Fields<'_, '_>, protected: &Protections) {
     const FIELD: &str = "protectedStorageClasses";
+    // An empty list means the same as no list.
     if protected.persistent_volumes.is_none() && f.has(FIELD) && !f.is_empty_list(FIELD) {
         let sentence =
             "this narrows persistentVolumes, so `protect` must list persistentVolumes too";
@@ -370,6 +372,7 @@ fn read_priority(spot: Spot<'_, '_>) -> Option<PriorityThreshold> {
             Ok(number) if number <= SYSTEM_CRITICAL => Ok(PriorityThreshold::Value(number)),
             _ => Err(Code::OutOfRange),
         },
+        // Text without a letter is more likely a mistyped number than the name of a class.
         Value::Text(name) if name.contains(|c: char| c.is_ascii_alphabetic()) => {
             Ok(PriorityThreshold::Class(name.clone()))
         }

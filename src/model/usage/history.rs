@@ -73,6 +73,7 @@ impl History {
         samples: &[Option<Sample>],
         now: Timestamp,
     ) -> Vec<bool> {
+        // Series and pods have the same order, so one pass joins them without a map of names.
         let mut known = std::mem::take(&mut self.pods).into_iter().peekable();
         let mut left: Vec<PodSeries> = Vec::new();
         let mut has = vec![false; snapshot.pods.len()];
@@ -81,6 +82,8 @@ impl History {
             if pod.finished() {
                 continue;
             }
+            // A pod of the same name but another uid starts a new series: the old series counts as
+            // left.
             let mut own = None;
             while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
                 if next.belongs_to(pod) {
@@ -102,6 +105,7 @@ impl History {
         left.extend(known);
         for series in left {
             if let Some(node) = self.nodes.get_mut(&series.node) {
+                // Samples that began before now may still include the departed pod.
                 node.left = node.left.max(Some(now));
             }
         }
@@ -136,6 +140,7 @@ impl History {
             let Some(sample) = readings.nodes.get(&node.name) else {
                 continue;
             };
+            // The node sample still includes pods that the watch has already removed.
             let guests = guests(departed.get(node.name.as_str()), sample);
             let accounted = present(snapshot, node, sample)
                 .filter_map(|id| samples[id.0])
@@ -177,6 +182,7 @@ impl History {
         let series = self.series(snapshot);
         let known: Vec<Result<Measure, Unmeasured>> =
             series.iter().map(|s| self.known_pod(*s, now)).collect();
+        // Measured pods first, because new pods get the typical usage of their siblings.
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(&known).zip(&series);
         let pods: Vec<PodUsage> = pods
