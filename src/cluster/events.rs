@@ -51,7 +51,7 @@ async fn write(client: &Client, event: Event, instance: &str, at: Timestamp) -> 
         ..event
     };
     let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
-    // A limit of our own: an event must not delay the next eviction.
+    // The deadline is short, because an event must not delay the next eviction.
     match tokio::time::timeout(TIMEOUT, events.create(&PostParams::default(), &event)).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(error_message(&error)),
