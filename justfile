@@ -2,7 +2,7 @@
 
 # tests that need only cargo
 test:
-    cargo test --locked
+    env PROPTEST_CASES=256 cargo test --locked
 
 # formatting and lints
 lint:

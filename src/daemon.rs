@@ -14,7 +14,7 @@ use crate::daemon::telemetry::status::Board;
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, LedgerError};
 use crate::model::plan::Class;
-use crate::model::usage::Unmeasured;
+use crate::model::usage::{NodeUsage, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
 use self::cycle::Cycle;
@@ -88,6 +88,8 @@ pub async fn run(
         return Ok(());
     };
     daemon.metrics.expect(&policy);
+    // After the first lists and the ledger, so that an instance that cannot act never holds the
+    // Lease.
     daemon.lead.enter();
     let ended = run_loop(&mut daemon, Engine::new(policy, ledger), &stop).await;
     daemon.lead.leave().await;
@@ -114,6 +116,7 @@ async fn run_loop(
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
         }
+        // Before the cycle, because a new leader decides by the ledger that the previous one wrote.
         if daemon.take_lead(&mut engine).await? {
             next_cycle = now;
         }
@@ -130,13 +133,17 @@ async fn run_loop(
             next_cycle = after(now, interval);
             daemon.board.due(next_cycle);
         }
+        // Polls and cycles share one task, so usage never changes while a plan is made.
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);
         tokio::select! {
             () = sleep_until(due, stop) => {}
+            // A change of leadership ends the pause, so that a handover does not wait for the next
+            // cycle.
             () = daemon.lead.changed() => {}
         }
     }
+    // A dry run has set no taints, so it removes none.
     if !(daemon.dry_run || engine.policy().dry_run) {
         daemon.release(&engine).await;
     }
@@ -160,19 +167,23 @@ pub async fn run_once(
         policy.steering = policy.steering.off();
     }
     let poll = policy.usage.poll;
-    let observation = longest_observation(&policy);
+    let wait = UsageWait::of(&policy);
     let mut engine = Engine::new(policy, ledger);
-    if let Some(longest) = observation {
-        info!("observing usage before the decision, for at most {longest:#}");
+    if wait.longest.is_positive() {
+        info!(
+            "observing usage before the decision, for at most {:#}",
+            wait.longest
+        );
     }
-    let give_up = after(clock(), observation.unwrap_or_default());
+    let give_up = after(clock(), wait.longest);
+    // One success is enough: later failures only let the samples age.
     let mut seen = false;
     while !stop.is_cancelled() {
         let now = clock();
         seen |= daemon.observe(&mut engine).await;
-        let settled = observation.is_none() || (seen && daemon.is_settled(&engine, now));
+        let settled = (seen || !wait.required) && daemon.is_settled(&engine, now);
         if settled || now >= give_up {
-            if !seen && observation.is_some() {
+            if !seen && wait.required {
                 return Err(DaemonError::NoUsage(
                     "no usage source could be read".to_owned(),
                 ));
@@ -186,27 +197,49 @@ pub async fn run_once(
     Ok(())
 }
 
-/// Returns how long a single run may observe usage: a whole window, and then until hot nodes have
-/// been hot for `sustainedFor`. `None` if no strategy weighs usage.
+/// How a single run observes usage before it decides.
+#[derive(Debug, PartialEq, Eq)]
+struct UsageWait {
+    /// A whole window, and then until hot nodes have been hot for `sustainedFor`. Zero if usage
+    /// changes no decision.
+    longest: SignedDuration,
+    /// Whether the run fails without usage. Ceilings apply only where usage is known.
+    required: bool,
+}
+
+impl UsageWait {
+    fn of(policy: &Policy) -> Self {
+        let rules = policy.strategies.iter().map(|s| &s.rule);
+        let sustained = rules.filter_map(|rule| sustained_for(rule, policy.exact));
+        let usage = &policy.usage;
+        let longest = sustained.max().map(|s| {
+            s.saturating_add(usage.window)
+                .saturating_add(usage.stale_after)
+        });
+        UsageWait {
+            longest: longest.unwrap_or_default(),
+            required: policy.weighs_usage(),
+        }
+    }
+}
+
+/// How long usage must last before a rule acts on it; `None` if the rule ignores usage.
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "the other strategies do not weigh usage"
+    reason = "the other strategies ignore usage"
 )]
-fn longest_observation(policy: &Policy) -> Option<SignedDuration> {
-    let sustained = policy.strategies.iter().filter_map(|s| match &s.rule {
+fn sustained_for(rule: &Rule, exact: bool) -> Option<SignedDuration> {
+    match rule {
         Rule::LowNodeUtilization(rule) => {
             (rule.basis == Basis::Actual).then_some(rule.sustained_for)
         }
+        // Its ceilings limit actual usage with any basis. While the window of a node fills, they
+        // admit no pod, so a run that does not wait evicts nothing. `--exact` has no ceilings.
         Rule::HighNodeUtilization(rule) => {
-            (rule.basis == Basis::Actual).then_some(SignedDuration::ZERO)
+            (rule.basis == Basis::Actual || !exact).then_some(SignedDuration::ZERO)
         }
         _ => None,
-    });
-    let usage = &policy.usage;
-    sustained.max().map(|s| {
-        s.saturating_add(usage.window)
-            .saturating_add(usage.stale_after)
-    })
+    }
 }
 
 impl Daemon {
@@ -236,16 +269,19 @@ impl Daemon {
     }
 
     /// Whether more samples would change nothing: every node has a full window, and every hot node
-    /// has been hot for long enough.
+    /// has been hot for long enough. Always true if the policy ignores usage.
     fn is_settled(&self, engine: &Engine, now: Timestamp) -> bool {
-        let plan = engine.decide(&self.cluster.snapshot(engine.policy().resources()), now);
-        let is_open = |class: &Class| {
-            matches!(
-                class,
-                Class::Warming { .. } | Class::Unknown(Unmeasured::Few { .. })
-            )
-        };
-        !plan.nodes.iter().any(|verdict| is_open(&verdict.class))
+        if !UsageWait::of(engine.policy()).longest.is_positive() {
+            return true;
+        }
+        let snapshot = self.cluster.snapshot(engine.policy().resources());
+        let observed = engine.observed(&snapshot, now);
+        let is_filling =
+            |node: &NodeUsage| matches!(node, NodeUsage::Unknown(Unmeasured::Few { .. }));
+        let is_warming = |class: &Class| matches!(class, Class::Warming { .. });
+        let plan = engine.decide_observed(&observed);
+        !observed.usage.nodes.iter().any(is_filling)
+            && !plan.nodes.iter().any(|verdict| is_warming(&verdict.class))
     }
 
     async fn load(&mut self) -> Result<Ledger, LoadError> {
@@ -328,6 +364,39 @@ fn clock() -> Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// How a single run observes usage with these strategies.
+    fn usage_wait(strategies: &str) -> UsageWait {
+        let text = format!(
+            "apiVersion: evenkeel/v1alpha1\nkind: Policy\n\
+             usage: {{window: 2m, staleAfter: 1m}}\nstrategies:\n{strategies}"
+        );
+        UsageWait::of(&Policy::parse("policy.yaml", &text).unwrap())
+    }
+
+    #[test]
+    fn a_single_run_waits_for_usage_that_limits_its_destinations() {
+        let wait = usage_wait("- highNodeUtilization: {basis: requests, thresholds: {cpu: 20%}}\n");
+        assert_eq!(wait.longest, SignedDuration::from_mins(3));
+        assert!(!wait.required, "without metrics, requests decide");
+    }
+
+    #[test]
+    fn a_single_run_does_not_wait_for_usage_that_changes_nothing() {
+        let wait = usage_wait("- removeDuplicates: {}\n");
+        assert_eq!(wait.longest, SignedDuration::ZERO);
+        assert!(!wait.required);
+    }
+
+    #[test]
+    fn a_single_run_that_weighs_usage_requires_it_and_waits_until_it_is_sustained() {
+        let wait = usage_wait(
+            "- lowNodeUtilization: {basis: actual, thresholds: {cpu: 20%}, \
+             targetThresholds: {cpu: 50%}, sustainedFor: 30s}\n",
+        );
+        assert_eq!(wait.longest, SignedDuration::from_secs(210));
+        assert!(wait.required);
+    }
 
     #[test]
     fn a_clock_that_is_set_back_does_not_delay_the_next_cycle() {

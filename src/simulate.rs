@@ -51,6 +51,7 @@ pub fn run(
     // The simulation does not show recommendations, and computing them would cost time in thousands
     // of cycles.
     policy.rightsizing.top = 0;
+    // One step per poll, because the engine sees nothing between two polls.
     let tick = policy.usage.poll;
     let mut run = Run::new(scenario, policy);
     let mut recorder = Recorder::new(scenario, run.engine.policy(), policy_name, tick);
@@ -61,6 +62,7 @@ pub fn run(
         last = run.cluster.elapsed();
         watch(last);
         let next = after(run.cluster.now, tick);
+        // The time stands still at the latest timestamp, which would loop for ever.
         if next > end || next <= run.cluster.now {
             return recorder.finish(run.cluster, &run.engine);
         }
@@ -107,6 +109,7 @@ impl<'s> Run<'s> {
         self.cluster.live_through_agenda();
         controllers::nodes(&mut self.cluster, self.scenario, last);
         self.cluster.settle_down(self.engine.policy());
+        // Only the initial objects get an age of an hour. Everything later is created now.
         self.cluster.begun = true;
         let snapshot = self.cluster.snapshot();
         let used = metrics::used(&self.cluster, &snapshot);
@@ -160,10 +163,12 @@ impl<'s> Run<'s> {
             } else {
                 eviction::request(&mut self.cluster, planned, grace)
             };
+            // As in the daemon: after a failure the rest of the plan is not tried.
             erred |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
             self.engine.resolve(planned, &outcome);
             recorder.outcome(plan.at, planned, age, &outcome);
         }
+        // Replacements have to be scheduled while the taints are still there.
         if !plan.moves.is_empty() {
             self.cluster.settle_down(self.engine.policy());
         }
@@ -179,6 +184,7 @@ impl SimulatedCluster {
         controllers::workloads(self);
         scheduling::schedule(self, policy);
         self.live_through_agenda();
+        // Budgets are counted last, after the pods that just became Ready.
         controllers::budgets(self);
     }
 }

@@ -183,7 +183,7 @@ fn sibling_graphs() -> BTreeMap<String, Graph> {
     let files = source_files();
     let names: BTreeSet<String> = files.iter().map(|file| file.name.clone()).collect();
     let mut graphs: BTreeMap<String, Graph> = BTreeMap::new();
-    for file in &files {
+    for file in files {
         let own: Vec<&str> = file.name.split('/').collect();
         for used in used_files(file, &names) {
             let other: Vec<&str> = used.split('/').collect();

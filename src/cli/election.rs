@@ -80,6 +80,7 @@ impl LeaderElectionArgs {
         if !self.leader_elect {
             return Ok(None);
         }
+        // A single run would end, and release the Lease, before another instance could need it.
         if once {
             return Err(Misuse(NOT_WITH_ONCE.to_owned()));
         }
@@ -110,6 +111,7 @@ impl LeaderElectionArgs {
         let candidacy = Candidacy {
             namespace: namespace.unwrap_or(defaults.namespace).to_owned(),
             name: name.unwrap_or(default_name).to_owned(),
+            // As in client-go: the name of the host and a random part.
             identity: format!("{}_{:016x}", defaults.instance, random()),
             timing,
         };

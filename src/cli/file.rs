@@ -100,6 +100,7 @@ pub(super) fn parse(text: &str) -> anyhow::Result<ClusterFile> {
 }
 
 fn json(text: &str) -> anyhow::Result<ClusterFile> {
+    // `kubectl … >> file` appends a second document, so a file may have several.
     let mut all = Documents::default();
     for document in serde_json::Deserializer::from_str(text).into_iter::<FileDocument>() {
         all.extend([document.context("invalid JSON")?]);

@@ -83,6 +83,8 @@ async fn past_usage(
     });
     let end = clock::now().saturating_add(look).unwrap_or(Timestamp::MAX);
     let poll = policy.usage.poll.unsigned_abs();
+    // The end is checked against the clock, because a slow source may answer later than the next
+    // poll is due.
     while clock::now() < end {
         // A failure shows in the reading at the end, which is made in any case.
         if let Ok(newest) = source.read(&cluster.node_addresses()).await {
@@ -105,6 +107,7 @@ async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<Strin
                 notes.push(format!("usage: from {}", source.kind().label()));
                 return readings;
             }
+            // Stale usage is better than none: the plan then says how old it is.
             Ok(readings) => stale = stale.or(Some(readings)),
             Err(error) => notes.push(format!(
                 "usage: unknown, which does not count as idle: {error}"
@@ -123,6 +126,7 @@ fn is_fresh(readings: &Readings, policy: &Policy) -> bool {
 async fn wait_for_lists(cluster: &Cluster) -> anyhow::Result<()> {
     tokio::select! {
         () = cluster.wait_synced() => Ok(()),
+        // A daemon would retry for ever. A person wants the reason at once.
         failure = first_failure(cluster) => bail!("{failure}"),
         () = tokio::time::sleep(LIST_TIMEOUT) => {
             bail!("listing the cluster took longer than {} s", LIST_TIMEOUT.as_secs())

@@ -153,6 +153,8 @@ impl OtlpFlags {
         let Some(endpoint) = otel.endpoint().or_else(|| self.endpoint()).transpose()? else {
             return Ok(None);
         };
+        // The most common mistake. A gRPC port answers HTTP only with an unreadable error, after
+        // the start.
         if endpoint.url.port() == Some(GRPC_PORT) && given(self.otlp_protocol.as_ref()).is_none() {
             return Err(Misuse(format!(
                 "{}: port 4317 takes gRPC; {USE_HTTP}",

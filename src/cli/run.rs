@@ -280,6 +280,7 @@ pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
     if args.once() {
         return Ok(daemon::run_once(daemon, policy, stop).await?);
     }
+    // The probes are served before the first lists, which may take longer than a kubelet waits.
     let probes = args.serve_probes(&daemon, &stop).await?;
     if let StatusAddress::At(address) = args.status_listen {
         daemon.board = serve_status(address, args.about(&policy), &daemon.health, &stop).await;

@@ -102,6 +102,7 @@ pub(super) fn run(args: &SimulateArgs, out: &mut dyn Write) -> anyhow::Result<()
         .into_iter()
         .map(|policy| simulate(&loaded.scenario, policy))
         .collect();
+    // The report is written first, because printing fails on a closed pipe, as with `| head`.
     if let Some(path) = &args.html {
         std::fs::write(path, report::html(&traces))
             .with_context(|| format!("{}: cannot write the file", path.display()))?;
@@ -160,6 +161,7 @@ fn built_in(name: &str) -> anyhow::Result<&'static str> {
         .map(|known| (strsim::damerau_levenshtein(known, name), *known))
         .min();
     let hint = nearest
+        // More than three edits are another word and no typing error.
         .filter(|(distance, _)| *distance <= 3)
         .map_or(String::new(), |(_, name)| format!("; did you mean {name}?"));
     let known = known.join(", ");
@@ -187,6 +189,8 @@ fn load(args: &SimulateArgs) -> anyhow::Result<LoadedScenario> {
 /// A built-in scenario, or one in a file.
 fn from_scenario(name: &str) -> anyhow::Result<LoadedScenario> {
     let path = Path::new(name);
+    // A name with a slash or dot is meant as a file, so that the error names the file and not the
+    // scenarios.
     let is_file = name == "-" || name.contains(['/', '.']) || path.exists();
     let (label, text) = if Scenario::built_in(name).is_none() && is_file {
         let text = file::text(path).map_err(|error| Misuse(format!("{error:#}")))?;

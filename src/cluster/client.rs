@@ -65,6 +65,8 @@ pub async fn connect(
             .await
             .map_err(invalid)?
     } else {
+        // Only a missing kubeconfig leads to the ServiceAccount. A broken one is an error, so that
+        // no other cluster is used by mistake.
         match Config::from_kubeconfig(&options).await {
             Err(KubeconfigError::FindPath | KubeconfigError::ReadConfig(..)) => {
                 Config::incluster().map_err(ConnectError::Nowhere)?
@@ -102,6 +104,7 @@ pub fn error_message(error: &Error) -> String {
     let Error::Api(status) = error else {
         return causes(error);
     };
+    // Proxies answer without a Status object, so there is no message.
     if status.message.is_empty() {
         format!("status {} {}", status.code, status.reason)
     } else {

@@ -51,6 +51,7 @@ async fn write(client: &Client, event: Event, instance: &str, at: Timestamp) -> 
         ..event
     };
     let events: Api<Event> = Api::namespaced(client.clone(), &namespace);
+    // The deadline is short, because an event must not delay the next eviction.
     match tokio::time::timeout(TIMEOUT, events.create(&PostParams::default(), &event)).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(error_message(&error)),
@@ -107,6 +108,7 @@ fn of_taint(done: &Steer) -> Event {
 
 fn meta(name: &str, namespace: &str) -> ObjectMeta {
     ObjectMeta {
+        // The API server adds a suffix, so a second event about the same pod does not conflict.
         generate_name: Some(format!("{name}-")),
         namespace: Some(namespace.to_owned()),
         ..ObjectMeta::default()
@@ -116,6 +118,7 @@ fn meta(name: &str, namespace: &str) -> ObjectMeta {
 fn cut(text: &str, longest: usize) -> String {
     let end = (0..=longest.min(text.len()))
         .rev()
+        // Slicing inside a character would panic.
         .find(|end| text.is_char_boundary(*end))
         .unwrap_or_default();
     text[..end].to_owned()

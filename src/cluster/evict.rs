@@ -79,7 +79,9 @@ fn outcome(result: Result<Value, Error>) -> Outcome {
     };
     match status.code {
         404 => Outcome::Gone,
+        // The uid precondition failed: another pod has the name now.
         409 => Outcome::Changed,
+        // These concern the connection, so the other pods of the plan would fail too.
         401 | 408 => Outcome::Failed(why),
         // A budget, a webhook or a missing permission. It concerns this pod only.
         400..500 => Outcome::Refused(why),

@@ -59,6 +59,8 @@ impl Leadership {
         self.0
             .borrow()
             .active
+            // The deadline is checked at each use. A suspended process cannot rely on a timer that
+            // would clear it.
             .filter(|active| Instant::now() < active.until)
             .map(|active| active.term)
     }
@@ -129,6 +131,7 @@ impl Elector {
     /// Acquires and renews the Lease until `stop`, then releases it.
     pub async fn run(mut self, stop: CancellationToken) {
         let mut rounds = tokio::time::interval(self.candidacy.timing.retry());
+        // After a slow request the default would send the missed requests at once.
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {

@@ -64,6 +64,8 @@ impl<'d> Cycle<'d> {
             Some(reason) => self.daemon.health.waiting(format!("usage: {reason}")),
             None => self.daemon.health.ready(),
         }
+        // Settling changes the ledger too, so the check before the save needs its state from
+        // before.
         let before = self.engine.ledger().clone();
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
@@ -185,6 +187,7 @@ impl<'d> Cycle<'d> {
         }
         if let Err(error) = self.save().await {
             spans::cycle_failed("failed", &error.to_string());
+            // Without a saved intention there is no eviction, so the entries are withdrawn.
             self.engine.reload(settled);
             self.recover(&error).await?;
             self.daemon.metrics.cycle("failed", self.took());
@@ -217,8 +220,11 @@ impl<'d> Cycle<'d> {
         let start = clock();
         let mut outcomes = Vec::new();
         let mut failed = false;
+        // `None` leaves the grace period to the pod.
         let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
         for planned in moves {
+            // After a failure the state of the API server is unknown, so the rest of the plan waits
+            // for the next cycle.
             let outcome = if failed || !self.daemon.lead.holds() {
                 Outcome::Untried
             } else {

@@ -88,6 +88,8 @@ impl LeaderRole {
     /// Whether this instance may act now. Checked before each action.
     pub(super) fn holds(&self) -> bool {
         self.0.as_ref().is_none_or(|candidate| {
+            // Terms are compared because the lead may have been lost and won again. Another leader
+            // may have acted in between.
             candidate.term.is_some() && candidate.leadership.term() == candidate.term
         })
     }
@@ -153,6 +155,8 @@ impl Daemon {
         if term.is_some() && term == candidate.term {
             return Ok(false);
         }
+        // Actions stop first. They are allowed again only when the ledger of the new term is
+        // loaded.
         (candidate.term, candidate.load_error) = (None, None);
         self.metrics.leader(false);
         if term.is_none() {
@@ -167,6 +171,7 @@ impl Daemon {
         };
         match loaded {
             Ok(ledger) => engine.reload(ledger),
+            // Later attempts cannot succeed, so the program ends and its log shows the reason.
             Err(LoadError::Invalid(error)) => return Err(error),
             Err(LoadError::Store(error)) => {
                 warn!(

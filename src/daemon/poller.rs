@@ -64,6 +64,7 @@ impl UsagePoller {
             first: polled(Source::first(usage, client)),
             fallback: Source::fallback(usage, client).map(polled),
             stale_after: usage.stale_after,
+            // One failed poll leaves enough samples. After two, history is worth a query.
             gap: usage.poll.saturating_mul(2),
             active: ActiveSource::NotRead,
         }
@@ -136,6 +137,7 @@ impl UsagePoller {
             let second = fallback.poll(node_addresses, metrics, self.gap, now).await;
             if fallback.is_fresh(self.stale_after, now) {
                 used = Some(fallback.source.kind());
+                // A fallback can be fresh by its last read although this one failed.
                 poll = second.or(poll);
             }
         }
@@ -158,6 +160,7 @@ impl UsagePoller {
         };
         metrics.source_in_use(used, kinds);
         let before = std::mem::replace(&mut self.active, active);
+        // A source can stay stale for hours. Only changes are logged.
         if before == active {
             return;
         }
@@ -213,6 +216,7 @@ impl PolledSource {
             Ok(poll) => {
                 let newest = poll.readings.nodes.values().map(|s| s.at).max();
                 metrics.source_read(self.name(), now, newest, poll.readings.skipped.len());
+                // A store can return older samples than before, for example from another replica.
                 (self.read, self.newest) = (Some(now), newest.max(self.newest));
                 if self.error.take().is_some() {
                     info!(source = self.name(), "{} can be read again", self.name());
@@ -249,6 +253,7 @@ impl PolledSource {
         now: Timestamp,
     ) -> Result<Poll, SourceError> {
         let readings = self.source.read(node_addresses).await?;
+        // History costs a range query per metric, so only a gap justifies it.
         if self.read.is_some_and(|at| now.duration_since(at) <= gap) {
             return Ok(Poll {
                 past: Vec::new(),

@@ -35,6 +35,7 @@ impl LogState {
             info!("usage of every node is known again");
         }
         for (code, group) in &groups {
+            // The reason contains ages that change in every cycle, so only the names are compared.
             if self.excluded.get(code) != Some(&group.names) {
                 group.log(code);
             }
@@ -126,6 +127,7 @@ pub(super) fn cycle(
     dry: bool,
     took: SignedDuration,
 ) -> &'static str {
+    // The order matters: a halted plan has no moves either.
     let outcome = match (plan.halted.is_some(), plan.moves.is_empty(), dry) {
         (true, _, _) => "halted",
         (_, true, _) => "idle",

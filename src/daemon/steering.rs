@@ -151,6 +151,7 @@ impl Daemon {
     /// Removes all our taints at the end of the program, because no other process would.
     pub(super) async fn release(&mut self, engine: &Engine) {
         let mut all = steering::release(&self.cluster.snapshot(engine.policy().resources()));
+        // A watch may not show a taint yet that was added moments ago.
         let unseen = self
             .steered
             .nodes

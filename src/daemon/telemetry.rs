@@ -84,6 +84,7 @@ impl Health {
 
     /// Returns how late the loop is, if it counts as stuck.
     fn overdue(&self, now: Timestamp) -> Option<SignedDuration> {
+        // No due time means that the loop has not begun. Waiting for the first lists is not stuck.
         let due = self.with(|pulse| pulse.due)?;
         Some(now.duration_since(due)).filter(|late| *late > STUCK)
     }
@@ -105,6 +106,8 @@ impl Health {
                 StatusCode::SERVICE_UNAVAILABLE,
                 format!("waiting: {what}\n"),
             ),
+            // A standby is ready: the rollout of a Deployment with several replicas would hang
+            // otherwise.
             None if pulse.standby => (StatusCode::OK, "ok, standby\n".to_owned()),
             None if pulse.started => (StatusCode::OK, "ok\n".to_owned()),
             None => (StatusCode::SERVICE_UNAVAILABLE, "starting\n".to_owned()),

@@ -62,7 +62,10 @@ struct Streak {
     foreseen: u32,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 const fn is_zero(count: &u32) -> bool {
     *count == 0
 }
@@ -110,6 +113,8 @@ impl Ledger {
     /// Returns an error if the text is not a ledger, or has another version.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
         let stored: LedgerDocument = serde_json::from_str(text)?;
+        // An unknown format is never overwritten: that would lose evictions that a newer evenkeel
+        // recorded.
         if stored.version != VERSION {
             return Err(LedgerError::Version(stored.version));
         }
@@ -154,6 +159,8 @@ impl Ledger {
             .workload
             .map(|w| snapshot.workload(w).pods.as_slice())
             .unwrap_or_default();
+        // Replacements are recognised by a later creation time. Both times come from the API
+        // server, whose clock may differ from ours.
         let newest = siblings
             .iter()
             .map(|p| snapshot.pod(*p).created)
@@ -162,6 +169,8 @@ impl Ledger {
         let twins = siblings
             .iter()
             .map(|p| snapshot.pod(*p))
+            // Creation times have whole seconds, so a replacement may have the same one. The uids
+            // of older siblings tell them apart.
             .filter(|p| p.created == newest && may_be_newer(now, newest));
         self.entries.push(Entry {
             workload: key_of(snapshot, pod),
@@ -231,12 +240,14 @@ impl Ledger {
     ) -> Option<Rest> {
         let pod = snapshot.pod(pod);
         let key = key_of(snapshot, pod);
+        // The rest of the whole workload goes first, because it is at least as long.
         if let Some(streak) = self.streaks.get(&key).filter(|s| s.until > now) {
             return Some(Rest::Ineffective {
                 times: streak.moves,
                 left: streak.until.duration_since(now),
             });
         }
+        // From the later of both times: a replacement may be created long after the eviction.
         let until = |e: &Entry| e.at.max(pod.created).saturating_add(cooldown.rest).ok();
         let replaces = self
             .entries
@@ -257,6 +268,8 @@ impl Ledger {
             self.streaks.remove(&entry.workload);
         }
         let streak = self.streaks.get(&entry.workload);
+        // Pods of one cycle are one attempt. Otherwise a cycle with five moves would rest the
+        // workload 16 times longer.
         if !ending.is_ineffective() || streak.is_some_and(|s| s.attempt == entry.at) {
             return;
         }
@@ -284,6 +297,8 @@ impl Ledger {
         let keep_for = cooldown
             .rest
             .saturating_add(cooldown.rest)
+            // The limit per minute counts entries, so they stay longer than a minute even with a
+            // short rest.
             .max(SignedDuration::from_mins(2));
         let expired =
             |e: &Entry| matches!(e.state, State::Settled(_)) && now.duration_since(e.at) > keep_for;
@@ -292,6 +307,7 @@ impl Ledger {
         // A streak ends once the workload has been free to move for as long as the longest rest.
         let ended = |s: &Streak| now.duration_since(s.until) > cooldown.cap;
         self.streaks.retain(|_, s| !ended(s));
+        // The streak that ends first protects its workload for the shortest time.
         while self.streaks.len() > MOST_STREAKS {
             let soonest = self
                 .streaks
@@ -308,6 +324,7 @@ impl Ledger {
 /// Returns the rest after this many consecutive ineffective moves: each but the first doubles it, up
 /// to the cap.
 fn rest_after(moves: u32, cooldown: &Cooldown) -> SignedDuration {
+    // At most 30, because a shift by 31 or more would overflow. The cap is reached long before.
     let doublings = moves.saturating_sub(1).min(30);
     cooldown
         .rest

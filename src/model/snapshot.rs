@@ -201,6 +201,8 @@ impl Snapshot {
             .values()
             .map(|p| objects.top_controller(p))
             .collect();
+        // The map sorts and removes duplicates first. Positions are assigned only then, in the
+        // order of keys.
         let mut workloads: BTreeMap<OwnerKey, WorkloadId> = keys
             .iter()
             .flatten()
@@ -221,6 +223,7 @@ impl Snapshot {
             if let Some(workload) = workload {
                 self.workloads[workload.0].pods.push(id);
             }
+            // A finished pod keeps its nodeName but uses nothing. The scheduler ignores it too.
             if let (Some(node), false) = (node, facts.finished()) {
                 self.nodes[node.0].pods.push(id);
             }
@@ -255,6 +258,7 @@ impl Snapshot {
     }
 
     fn budgets_of(&self, pod: &PodFacts) -> Vec<BudgetId> {
+        // Budgets are sorted by namespace, so only those of the pod's own namespace are compared.
         let first = self
             .budgets
             .partition_point(|b| b.namespace < pod.namespace);
@@ -376,6 +380,7 @@ impl Node {
 
 fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
     PerResource::from_fn(resources.count(), |r| match resources.name(r) {
+        // The scheduler counts pods against the allocatable `pods` like any other resource.
         "pods" => Amount::ONE,
         name => pod
             .requests

@@ -182,6 +182,7 @@ fn destinations(section: Section<Evictable>) -> Section<Evictable> {
 
 fn storage_classes_need_a_protection(f: &mut Fields<'_, '_>, protected: &Protections) {
     const FIELD: &str = "protectedStorageClasses";
+    // An empty list means the same as no list.
     if protected.persistent_volumes.is_none() && f.has(FIELD) && !f.is_empty_list(FIELD) {
         let sentence =
             "this narrows persistentVolumes, so `protect` must list persistentVolumes too";
@@ -215,6 +216,7 @@ fn read_priority(spot: Spot<'_, '_>) -> Option<PriorityThreshold> {
             Ok(number) if number <= SYSTEM_CRITICAL => Ok(PriorityThreshold::Value(number)),
             _ => Err(Code::OutOfRange),
         },
+        // Text without a letter is more likely a mistyped number than the name of a class.
         Value::Text(name) if name.contains(|c: char| c.is_ascii_alphabetic()) => {
             Ok(PriorityThreshold::Class(name.clone()))
         }

@@ -135,6 +135,7 @@ pub(super) fn percentile() -> Kind<Ratio> {
 /// The shortest percentage that reads as exactly this ratio.
 pub(super) fn ratio_item(ratio: Ratio) -> Item {
     let percents = ratio.get() * 100.0;
+    // A double needs at most 17 significant digits to read back as the same value.
     let candidates = (0..=17).map(|digits| format!("{percents:.digits$}"));
     let mut exact =
         candidates.filter(|text| text.parse().ok().and_then(Ratio::percent) == Some(ratio));
@@ -196,6 +197,7 @@ pub(super) fn exit_codes() -> Kind<Vec<i32>> {
 /// Names to include or to exclude.
 pub(super) fn names_in_or_out() -> Kind<Names> {
     let write = |names: &Names| match names {
+        // Excluding nothing means all namespaces, which is the default.
         Names::Except(names) if names.is_empty() => None,
         Names::Except(names) => Some(Item::one("exclude", Item::texts(names))),
         Names::Only(names) => Some(Item::one("include", Item::texts(names))),

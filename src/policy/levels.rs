@@ -81,6 +81,7 @@ pub(super) fn thresholds() -> Kind<Thresholds> {
 pub(super) fn read(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
     if spot
         .node()
+        // Without thresholds every node would count as underused.
         .is_some_and(|n| n.value == Value::Map(Vec::new()))
     {
         return spot.refuse(
@@ -110,6 +111,7 @@ pub(super) fn read(spot: Spot<'_, '_>) -> Option<Vec<Level>> {
         },
     )?;
     levels.sort_by(|a, b| a.resource.cmp(&b.resource));
+    // A part of the thresholds must not be compared: the missing ones would be reported again.
     (levels.len() == written).then_some(levels)
 }
 
@@ -140,6 +142,7 @@ pub(super) fn compare(f: &mut Fields<'_, '_>, bounds: &Bounds, deviation: bool, 
                 "a threshold of {} is above its target of {}",
                 level.share, target.share
             );
+            // The later of both is the one that the user most likely has just written.
             let later = (&level.place).max(&target.place);
             f.complain_at(Code::Conflict, blamed(later, here), sentence);
         }

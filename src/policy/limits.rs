@@ -159,19 +159,17 @@ pub(super) fn safety() -> Section<Safety> {
 
 /// Declares `forecast`.
 pub(super) fn forecast() -> Section<ForecastPolicy> {
-    Section::new(ForecastPolicy {
-        tolerance: None,
-    })
-    .field(
-        "tolerance",
-        "The accepted probability that the replacement lands without any gain: back on its \
+    Section::new(ForecastPolicy { tolerance: None })
+        .field(
+            "tolerance",
+            "The accepted probability that the replacement lands without any gain: back on its \
             node, or on a node \
          that would be hot. With 0%, every node that the scheduler may choose must be an \
          improvement. By default it is 75% for LowNodeUtilization, which moves the most promising \
          pod first and never one that would add more usage above the targets than it removes, and \
          0% for the other strategies.",
-        percent().optional(),
-        |f| &mut f.tolerance,
-    )
-    .off("30%")
+            percent().optional(),
+            |f| &mut f.tolerance,
+        )
+        .off("30%")
 }

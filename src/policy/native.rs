@@ -60,6 +60,7 @@ impl Document {
     fn of(policy: &Policy, mut document: Document) -> Self {
         document.policy = policy.clone();
         match policy.profiles.as_slice() {
+            // One profile of the default name is what `evictable` makes, and reads shorter.
             [one] if one.name == DEFAULT_PROFILE => document.evictable = one.evictable.clone(),
             profiles => document.profiles = profiles.iter().map(NamedProfile::of).collect(),
         }
@@ -289,6 +290,7 @@ const SOME_STRATEGY: &str = "a list with at least one strategy, such as lowNodeU
 
 /// Reads the strategies. They come last, because they refer to the basis and the profiles.
 fn read_strategies(document: &mut Document, spot: Spot<'_, '_>) {
+    // Before the strategies, because each of them refers to a profile.
     document.policy.profiles = document.named_profiles();
     let empty = spot
         .node()
@@ -310,6 +312,7 @@ fn check_profiles(f: &mut Fields<'_, '_>, document: &Document) {
     for (i, named) in document.profiles.iter().enumerate() {
         let name = &named.profile.name;
         let earlier = &document.profiles[..i];
+        // A missing name is reported already.
         let repeated = !name.is_empty() && earlier.iter().any(|p| p.profile.name == *name);
         if let Some(place) = named.place.clone().filter(|_| repeated) {
             f.complain_at(Code::Conflict, place, "another profile has this name");

@@ -75,12 +75,15 @@ impl PrometheusPolicy {
 
     /// The range of the queries: long enough to hold at least two scrapes.
     pub fn range(&self) -> SignedDuration {
+        // A rate needs two scrapes in its range. Four times leaves room for one that fails or is
+        // late.
         self.scrape_interval.saturating_mul(4)
     }
 
     /// A query with its placeholders replaced.
     pub fn rendered(&self, query: &str) -> String {
         let millis = self.range().as_millis();
+        // PromQL durations have no fractions, so 1.5 s must be written as 1500ms.
         let range = if millis % 1000 == 0 {
             format!("{}s", millis / 1000)
         } else {

@@ -26,6 +26,7 @@ impl Report {
         root: &'t YamlNode,
         read: impl FnOnce(Spot<'_, 't>) -> T,
     ) -> T {
+        // YAML forbids repeated keys, but many parsers keep the last one. That hides mistakes.
         self.find_repeats(root, "");
         read(Spot {
             report: self,
@@ -234,6 +235,8 @@ impl<'r, 't> Spot<'r, 't> {
                 chosen.map(|(_, choice)| (*choice, entry_spot(self.report, only, &self.path)))
             }
             [first, second, ..] => {
+                // A strategy without a value, followed by another key, is nearly always wrong
+                // indentation.
                 let sentence = if first.value.value == Value::Null {
                     format!(
                         "`{}` must be indented further than `{}` to belong to it",
@@ -273,6 +276,7 @@ pub(crate) struct Fields<'r, 't> {
 impl<'t> Fields<'_, 't> {
     /// A field that may be left out.
     pub(crate) fn field(&mut self, name: &'static str) -> Spot<'_, 't> {
+        // Every name that a reader asks for is known. The rest of the map is reported as unknown.
         self.names.push(name);
         self.report.note(&self.path, name);
         if let Some(entry) = self.entry(name) {
@@ -301,6 +305,7 @@ impl<'t> Fields<'_, 't> {
 
     fn entry(&self, name: &str) -> Option<&'t MapEntry> {
         let entry = self.entries.iter().find(|e| e.key == name)?;
+        // Go decodes `null` as an absent field, so descheduler's files may contain it.
         (!self.report.lenient || entry.value.value != Value::Null).then_some(entry)
     }
 
@@ -316,6 +321,7 @@ impl<'t> Fields<'_, 't> {
 }
 
 fn entry_spot<'r, 't>(report: &'r mut Report, entry: &'t MapEntry, parent: &str) -> Spot<'r, 't> {
+    // An absent value has no position of its own. Its key is where the user has to write.
     let at = if entry.value.value == Value::Null {
         entry.at
     } else {

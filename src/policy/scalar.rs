@@ -87,6 +87,8 @@ impl Spot<'_, '_> {
                 }
             });
         }
+        // Thresholds are percentages. 0.3 most likely means 30 %, so it is refused instead of read
+        // as 0.3 %.
         let fraction = self
             .node()
             .is_some_and(|n| matches!(n.value, Value::Float(f) if f > 0.0 && f < 1.0));
@@ -103,6 +105,7 @@ impl Spot<'_, '_> {
     pub(crate) fn percentile(self) -> Option<Ratio> {
         self.scalar("a percentile from 1 to 100", |node| {
             let percentile = percent(node)?;
+            // A percentile of 0.95 most likely means 95.
             if percentile.get() < 0.01 {
                 return Err(Code::OutOfRange);
             }
@@ -218,6 +221,7 @@ impl Spot<'_, '_> {
         self.section(|f| {
             let (mut exclude, mut include) =
                 (f.field("exclude").names(), f.field("include").names());
+            // descheduler treats an empty list as absent.
             if f.lenient()
                 && [&exclude, &include]
                     .into_iter()
@@ -281,6 +285,7 @@ fn whole(node: &YamlNode, least: u32) -> Result<u32, Code> {
 /// A percentage, written with a percent sign or as a plain number.
 pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
     let written = match (&node.value, &node.plain) {
+        // The text as written, because a float may not print as it was written.
         (Value::Int(_) | Value::Float(_), Some(plain)) => plain.as_str(),
         _ => text(node)?
             .trim()
@@ -289,6 +294,7 @@ pub(crate) fn percent(node: &YamlNode) -> Result<Ratio, Code> {
             .trim_end(),
     };
     let digits = written.strip_prefix('-').unwrap_or(written);
+    // Rust also parses `1e3` and `inf`, which are mistakes here.
     if !digits.starts_with(|c: char| c.is_ascii_digit())
         || !digits.chars().all(|c| c.is_ascii_digit() || c == '.')
     {

@@ -66,6 +66,8 @@ impl<T: Clone + 'static> Section<T> {
                 *member(section) = value;
             }
         });
+        // One accessor serves both directions. Policies are small and rarely written, so the clone
+        // is cheap.
         let write: Write<T> = Box::new(move |section| write(member(&mut section.clone())));
         self.custom(name, help, Form::Value(form), read, write)
     }

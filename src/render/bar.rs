@@ -89,6 +89,7 @@ impl Bar {
         let after = cells(self.value.unwrap_or_default(), width);
         let changed = if after < before { '░' } else { '▒' };
         let last = width.saturating_sub(1);
+        // A mark at 100 % would be behind the last cell.
         let low = self.band.low.map(|ratio| cells(ratio, width).min(last));
         let high = self.band.high.map(|ratio| cells(ratio, width).min(last));
         (0..width)

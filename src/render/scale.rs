@@ -41,6 +41,8 @@ pub fn share_ticks(most: f64) -> Vec<f64> {
     let mut unit = 0.001;
     for _ in 0..8 {
         for step in [1.0, 2.0, 5.0].map(|part| part * unit) {
+            // The small difference absorbs rounding errors, which `ceil` would turn into one step
+            // too many.
             let steps = (most / step - 1e-9).ceil().max(1.0);
             if steps <= 6.0 {
                 return (0..=6_u8)

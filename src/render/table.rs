@@ -45,6 +45,7 @@ impl Table {
 
     fn layout(&self, width: usize) -> Vec<String> {
         let widths = self.widths();
+        // An empty column would still take its gap.
         let shown: Vec<usize> = (0..widths.len()).filter(|i| widths[*i] > 0).collect();
         let Some((last, others)) = shown.split_last() else {
             return Vec::new();
@@ -76,6 +77,7 @@ impl Table {
                 column.set_cell_alignment(CellAlignment::Right);
             }
         }
+        // comfy-table fills every cell with spaces up to the width of its column.
         let lines = table.lines();
         lines.map(|line| line.trim_end().to_owned()).collect()
     }

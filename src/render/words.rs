@@ -48,6 +48,7 @@ pub fn short(name: &str, most: usize) -> String {
 /// characters long.
 pub fn node_labels(names: &[&str], most: usize) -> Vec<String> {
     let domain = names.first().and_then(|first| domain(first));
+    // A single node keeps its domain, because nothing shows that it is common.
     let shared = names.len() > 1
         && domain.is_some()
         && names.iter().all(|name| self::domain(name) == domain);

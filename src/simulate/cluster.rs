@@ -127,6 +127,8 @@ impl SimulatedCluster {
     /// Returns the snapshot that watches show now.
     pub(super) fn snapshot(&mut self) -> Rc<Snapshot> {
         let (objects, resources) = (&self.objects, &self.resources);
+        // Joining is the most expensive part of a step, so the snapshot is reused until an object
+        // changes.
         let join = || {
             Rc::new(Snapshot::join(
                 objects,
@@ -254,6 +256,7 @@ impl SimulatedCluster {
             return;
         };
         let (work, template) = (life.work, Rc::clone(&life.template));
+        // Deleting a finished pod leaves no gap that a controller has to fill.
         let replaced = life.facts.stays();
         let down = life
             .facts
@@ -268,6 +271,8 @@ impl SimulatedCluster {
             (true, Some(grace)) => template.ending.min(grace),
             (true, None) => template.ending,
         };
+        // Only the kubelet confirms that a pod has ended, so on a node that is down the pod keeps
+        // terminating.
         let gone_at = (!down).then(|| after(self.now, ending));
         self.change_pod(name, |life| {
             life.facts.terminating = true;
@@ -303,6 +308,8 @@ impl SimulatedCluster {
         let Some(life) = self.pods.get(name) else {
             return;
         };
+        // An agenda entry may be outdated because the pod was deleted since. The times of the pod
+        // decide.
         if life.gone_at == Some(at) {
             self.pods.remove(name);
             self.objects.delete(ObjectKind::Pod, name);

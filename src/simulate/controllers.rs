@@ -22,6 +22,8 @@ const TOLERANCE: SignedDuration = SignedDuration::from_mins(5);
 pub(super) fn nodes(cluster: &mut SimulatedCluster, scenario: &Scenario, last: SignedDuration) {
     let now = cluster.elapsed();
     let first = now == SignedDuration::ZERO;
+    // Each event is applied in exactly one step: after the last one and not after now. The first
+    // step has no earlier one.
     let due = |at: Option<SignedDuration>| at.is_some_and(|at| at <= now && (at > last || first));
     let mut joined: Vec<&str> = Vec::new();
     for spec in &scenario.nodes {
@@ -35,6 +37,7 @@ pub(super) fn nodes(cluster: &mut SimulatedCluster, scenario: &Scenario, last: S
         if due(spec.drains) {
             drain(cluster, &spec.name);
         }
+        // Recovery is last: a step may be longer than the time between a failure and its end.
         if due(spec.recovers) {
             recover(cluster, spec);
         }
@@ -96,6 +99,7 @@ fn recover(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     cluster.change_node(node, |machine| {
         (machine.down, machine.facts.ready) = (None, true);
         (machine.draining, machine.facts.cordoned) = (false, false);
+        // This also drops the steering taint. The next plan adds it again if it is still needed.
         machine.facts.taints.clone_from(&spec.taints);
     });
     for pod in cluster.pods_on(node) {
@@ -104,6 +108,8 @@ fn recover(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
         };
         if life.facts.terminating {
             cluster.let_go(&pod);
+        // A pod that was still starting when the node failed becomes Ready later, by its own agenda
+        // entry.
         } else if life.ready_at.is_none_or(|at| at <= cluster.now) {
             cluster.change_pod(&pod, |life| life.facts.ready = true);
         }
@@ -154,6 +160,8 @@ fn evict_from(cluster: &mut SimulatedCluster, node: &str) {
     }
     let draining = machine.draining && machine.down.is_none();
     for pod in cluster.pods_on(node) {
+        // `kubectl drain --ignore-daemonsets` leaves such pods, and the DaemonSet controller lets
+        // them tolerate an unreachable node.
         let leaves = |life: &Life| !life.facts.terminating && !life.template.stays_with_its_node();
         if !cluster.pods.get(&pod).is_some_and(leaves) {
             continue;
@@ -173,6 +181,7 @@ pub(super) fn workloads(cluster: &mut SimulatedCluster) {
     let turned = |w: &Work| w.from == Some(now) || w.until.is_some_and(|until| until <= now);
     let waiting =
         |w: &Work| w.from.is_some_and(|from| from <= now) && w.made == 0 && w.replicas > 0;
+    // Most steps change no pod. Without this check each step would sort all pods by workload.
     if !cluster.stirred && !cluster.works.iter().any(|w| turned(w) || waiting(w)) {
         return;
     }
@@ -222,6 +231,7 @@ fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
             return;
         };
         let prefix = prefix(&template, &cluster.works[work]);
+        // The API server rejects a name that exists, and the controller draws another suffix.
         let name = loop {
             let name = format!("{prefix}-{}", cluster.random.suffix());
             if !cluster
@@ -255,6 +265,8 @@ fn ordered(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     for name in lacking {
         if cluster
             .pods
+            // A pod of another workload may have this name. The API server would reject a second
+            // one.
             .contains_key(&(namespace.clone(), name.clone()))
         {
             continue;
@@ -281,6 +293,7 @@ fn everywhere(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     let admits = |labels: &crate::values::selector::Labels| {
         wanted.iter().all(|(k, v)| labels.get(k) == Some(v))
     };
+    // Cordoned nodes are included: pods of a DaemonSet tolerate `unschedulable`.
     let lacks = cluster.nodes.iter().filter(|(name, m)| {
         !here.contains(name.as_str()) && m.down.is_none() && admits(&m.facts.labels)
     });
@@ -330,6 +343,7 @@ fn make(cluster: &mut SimulatedCluster, work: usize, name: String, template: Rc<
     let at = setting::made_at(cluster, work);
     let workload = &cluster.works[work];
     let turn = usize::try_from(workload.made).unwrap_or_default();
+    // Only the initial pods are placed by the scenario. Replacements go to the scheduler.
     let first = workload.made < workload.replicas;
     let node =
         (first && !workload.on.is_empty()).then(|| workload.on[turn % workload.on.len()].clone());

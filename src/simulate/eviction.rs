@@ -32,6 +32,7 @@ pub(super) fn evict(
     let Some(life) = cluster.pods.get(name) else {
         return Outcome::Gone;
     };
+    // The API server deletes these pods without asking a budget: they serve nothing.
     let free =
         life.facts.terminating || life.facts.finished() || life.facts.phase == PodPhase::Pending;
     let (ready, budgets) = (life.facts.ready, life.budgets.clone());

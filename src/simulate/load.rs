@@ -85,6 +85,7 @@ impl Load {
     /// Returns the usage of a pod at a moment.
     pub fn at(&self, moment: Moment) -> Measure {
         let other = Moment {
+            // Another seed, so that noise of cpu and of memory is independent.
             seed: !moment.seed,
             ..moment
         };
@@ -110,6 +111,8 @@ impl Curve {
         if self.noise == Ratio::ZERO {
             return used;
         }
+        // The draw depends only on the pod and the time, so a sample does not depend on how often
+        // usage is read.
         let draw = unit(mix(
             moment.seed ^ mix(moment.elapsed.as_secs().unsigned_abs())
         ));

@@ -55,6 +55,7 @@ pub(super) fn used<'c>(cluster: &'c SimulatedCluster, snapshot: &Snapshot) -> Us
         sums[node.0] = sums[node.0].plus(used);
         pods.push((node, name, life, used));
     }
+    // Only cpu is shared: a node short of memory kills pods, which the simulation does not model.
     let crowded: Vec<Option<Ratio>> = machines
         .iter()
         .zip(&sums)
@@ -129,6 +130,8 @@ impl SimulatedMetricsApi {
     /// Returns what the API reports now: the newest sample that is older than the delay.
     pub(super) fn newest(&mut self, now: Timestamp) -> Option<&Readings> {
         let due = |at: Timestamp| now.duration_since(at) >= self.rules.delay;
+        // The front stays until its successor is due, because it is the newest sample that may be
+        // shown.
         while self.taken.get(1).is_some_and(|(at, _)| due(*at)) {
             self.taken.pop_front();
         }
@@ -140,6 +143,7 @@ impl SimulatedMetricsApi {
 
     pub(super) fn read(&self, cluster: &SimulatedCluster, used: &Used<'_>) -> Readings {
         let elapsed = cluster.elapsed();
+        // metrics-server computes cpu between two scrapes, so a sample covers one resolution.
         let window = self.rules.resolution;
         let sample = |used: Measure| Sample {
             at: cluster.now,
@@ -155,6 +159,7 @@ impl SimulatedMetricsApi {
                 .started
                 .is_some_and(|at| cluster.now.duration_since(at) >= window)
         };
+        // Without a gap now, the nodes of the pods need not be compared.
         let gaps = self
             .rules
             .gaps

@@ -49,6 +49,7 @@ impl Recorder {
     ) -> Self {
         let start = scenario.start();
         let ticks = scenario.duration.as_secs() / tick.as_secs().max(1);
+        // Long runs record only every n-th step, so that the trace and its page stay small.
         let every = i32::try_from(ticks / i64::from(MOST_POINTS))
             .unwrap_or(i32::MAX)
             .saturating_add(1);
@@ -165,7 +166,9 @@ impl Recorder {
         let hot = |class: &Class| matches!(class, Class::Hot { .. } | Class::Warming { .. });
         if plan.nodes.iter().any(|verdict| hot(&verdict.class)) {
             self.first_hot = self.first_hot.or(Some(plan.at));
+            // Only the cooling after the last hot cycle counts, so a new hot node resets it.
             (self.last_hot, self.cooled) = (Some(plan.at), None);
+        // A halted plan judged no node, so it does not show that none is hot.
         } else if plan.halted.is_none() {
             self.cooled = self.cooled.or(Some(plan.at));
         }
@@ -188,6 +191,7 @@ impl Recorder {
             refused.last = outcome.to_string();
             return;
         }
+        // The last point before the eviction, which shows the balance that evenkeel found.
         self.first_moved = self.first_moved.or(Some(self.points.saturating_sub(1)));
         self.trace.evictions.push(Eviction {
             at,
@@ -210,6 +214,7 @@ impl Recorder {
         let is_it = |e: &&mut Eviction| {
             e.helped.is_none() && e.pod == settled.pod && e.namespace == *namespace
         };
+        // The newest one: a StatefulSet may have had a pod of this name evicted before.
         if let Some(eviction) = self.trace.evictions.iter_mut().rev().find(is_it) {
             eviction.to.clone_from(&settled.to);
             eviction.helped = match settled.ending {

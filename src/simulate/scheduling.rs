@@ -24,6 +24,7 @@ pub(super) fn schedule(cluster: &mut SimulatedCluster, policy: &Policy) {
         .filter(|(_, life)| waits(life))
         .map(|(name, life)| {
             (
+                // Negated, because the sort is ascending and the highest priority goes first.
                 -life.facts.priority.unwrap_or_default(),
                 life.serial,
                 name.clone(),

@@ -30,6 +30,7 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
     if let Some(given) = &scenario.given {
         take_over(&mut cluster, given);
     }
+    // Nodes come before workloads, because workloads can be placed on all of them.
     for spec in scenario.nodes.iter().filter(|n| n.joins.is_none()) {
         join(&mut cluster, spec);
     }
@@ -130,6 +131,7 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
             vec![owner(workload.kind.name(), &workload.name)]
         }
     };
+    // The DaemonSet controller adds tolerations for all taints of the node lifecycle.
     let everything = || {
         vec![Toleration {
             key: None,
@@ -250,6 +252,7 @@ fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
             .map(|p| snapshot.pod(*p))
             .filter_map(|p| measured(given, p));
         let of_pods = of_pods.fold(Measure::default(), Measure::plus);
+        // The rest belongs to the system, so that pods which leave take only their own share along.
         let base = reading.map(|all| all.minus(of_pods));
         // A node that was down in the recording stays down.
         let down = (!node.ready).then_some(cluster.start);
@@ -276,16 +279,19 @@ fn take_over(cluster: &mut SimulatedCluster, given: &Given) {
             runs: None,
         });
         let work = pod.workload.map(|w| {
+            // Pods of one workload share an entry, even if several ReplicaSets own them.
             let key = &snapshot.workload(w).key;
             *works
                 .entry(key.clone())
                 .or_insert_with(|| found(cluster, key.clone()))
         });
+        // The recording has no replica counts. The pods that stay are the replicas that are due.
         if let Some(work) = work.filter(|_| pod.stays()) {
             cluster.works[work].replicas += 1;
             cluster.works[work].templates.push(Rc::clone(&template));
         }
         let name = cluster.adopt((**pod).clone(), template, work);
+        // Its end is overdue: the time of its deletion is not in the recording.
         if pod.terminating {
             cluster.let_go(&name);
         }

@@ -138,6 +138,7 @@ impl Requirement {
         let count = values.len();
         let misfit = |key: &String| SelectorError::Values(operator.to_owned(), key.clone(), count);
         let test = match (operator, values.as_slice()) {
+            // The API server rejects `In` without values and `Exists` with values.
             ("In", [_, ..]) => Test::In(values),
             ("NotIn", [_, ..]) => Test::NotIn(values),
             ("Exists", []) => Test::Exists,
@@ -154,6 +155,7 @@ impl Requirement {
 
     fn holds(&self, labels: &Labels) -> bool {
         let value = labels.get(&self.key);
+        // As in Kubernetes, a label that is no integer fails both Gt and Lt.
         let number = || value.and_then(|v| v.parse::<i64>().ok());
         match &self.test {
             Test::In(values) => value.is_some_and(|v| values.contains(v)),

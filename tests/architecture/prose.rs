@@ -124,17 +124,20 @@ fn complaint(path: &str, line: usize, text: &str) -> Option<String> {
     Some(format!("{path}:{line}: {advice}: {}", text.trim()))
 }
 
-fn complaints<'f>(path: &'f str, fragments: &'f [Fragment]) -> impl Iterator<Item = String> + 'f {
+fn complaints<'f>(
+    path: &'f str,
+    fragments: impl IntoIterator<Item = &'f Fragment>,
+) -> impl Iterator<Item = String> {
     fragments
-        .iter()
+        .into_iter()
         .filter_map(move |fragment| complaint(path, fragment.line, &fragment.text))
 }
 
 /// The messages of a file: literals of at least three words, outside tests.
-fn messages(file: File) -> Vec<Fragment> {
+fn messages(file: &File) -> impl Iterator<Item = &Fragment> {
     let lines = file.product().lines().count();
-    let is_message = |s: &Fragment| s.line <= lines && s.text.matches(' ').count() >= 2;
-    file.strings.into_iter().filter(is_message).collect()
+    let is_message = move |s: &&Fragment| s.line <= lines && s.text.matches(' ').count() >= 2;
+    file.strings.iter().filter(is_message)
 }
 
 /// The lines of a Markdown file outside code blocks, and the comments of a YAML file.
@@ -177,8 +180,7 @@ fn comments_are_plain_english() {
 fn messages_are_plain_english() {
     let mut found = Vec::new();
     for file in source_files() {
-        let path = file.path.clone();
-        found.extend(complaints(&path, &messages(file)));
+        found.extend(complaints(&file.path, messages(file)));
     }
     assert!(found.is_empty(), "{}\n{}", found.join("\n"), found.len());
 }

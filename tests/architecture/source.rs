@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// A Rust file.
 pub(super) struct File {
@@ -61,9 +62,12 @@ pub(super) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The Rust files of `src`, read once because most tests need all of them.
+static SOURCE_FILES: LazyLock<Vec<File>> = LazyLock::new(|| files_of("src"));
+
 /// The Rust files of `src`.
-pub(super) fn source_files() -> Vec<File> {
-    let files = files_of("src");
+pub(super) fn source_files() -> &'static [File] {
+    let files = SOURCE_FILES.as_slice();
     assert!(files.len() > 20, "src has only {} files", files.len());
     files
 }
@@ -84,7 +88,10 @@ pub(super) fn paths_of(folder: &str, extension: &str) -> Vec<PathBuf> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                folders.push(path);
+                // Thousands of files that no test reads.
+                if !path.ends_with("target") && !path.ends_with(".git") {
+                    folders.push(path);
+                }
             } else if path.extension().is_some_and(|found| found == extension) {
                 found.push(path);
             }

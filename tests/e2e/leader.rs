@@ -15,7 +15,10 @@ use crate::e2e::support::wait::{say, that};
 
 const EVICTION: &str = "/eviction";
 const LEADING: &str = "\"message\":\"leading: ";
+/// Logged by an instance that has not led.
 const STANDING_BY: &str = "\"message\":\"standing by: ";
+/// Logged once by an instance that has led. `STANDING_BY` follows only if the holder changes later.
+const LOST_THE_LEAD: &str = "\"message\":\"lost the lead: standing by, ";
 const GIVEN_BACK: &str = "\"message\":\"released the lease\"";
 const TRIED: &str = "\"message\":\"eviction: ";
 const UNTRIED: &str = "\"outcome\":\"untried\"";
@@ -185,7 +188,7 @@ fn a_leader_that_was_suspended_past_its_lease_evicts_nothing_when_it_resumes() {
         said(&mut other, &[LEADING], 1, 120).await;
         one.signal("CONT");
         said(&mut one, &[TRIED, UNTRIED], 1, 60).await;
-        said(&mut one, &[STANDING_BY], 1, 60).await;
+        said(&mut one, &[LOST_THE_LEAD], 1, 60).await;
         assert_eq!(one.probe("/readyz").await, Ok(200));
         assert!(!leads(&one).await && leads(&other).await);
 

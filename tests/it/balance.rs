@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, nodes, noon, only, text};
+use crate::it::support::{Cluster, cases, nodes, noon, only, text};
 
 fn shares(percents: &[(&str, f64)]) -> Thresholds {
     percents
@@ -627,7 +627,7 @@ fn carry_out(cluster: &mut Cluster, plan: &Plan) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn planning_twice_gives_the_same_plan(cluster in clusters()) {

@@ -13,7 +13,7 @@ use evenkeel::values::selector::Selector;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, noon, only, text};
+use crate::it::support::{Cluster, cases, noon, only, text};
 
 fn everywhere() -> Scope {
     Scope {
@@ -1063,7 +1063,7 @@ fn breaks(strategy: &str, pod: &Pod, snapshot: &Snapshot) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn a_strategy_selects_only_pods_that_its_rule_covers(cluster in clusters(), exact: bool, node_fit: bool) {

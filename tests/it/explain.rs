@@ -15,7 +15,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, EVEN, noon, parse, random_cluster, text};
+use crate::it::support::{Cluster, EVEN, cases, noon, parse, random_cluster, text};
 
 /// Every strategy, in an order in which each finds pods.
 const ALL_STRATEGIES: &str = "
@@ -78,7 +78,7 @@ fn clusters() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn the_verdict_of_each_strategy_on_each_pod_agrees_with_the_plan(text in clusters(), exact in any::<bool>()) {

@@ -7,7 +7,7 @@ use evenkeel::model::snapshot::PodId;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, EVEN, after, noon, parse, text};
+use crate::it::support::{Cluster, EVEN, after, cases, noon, parse, text};
 
 fn hot(pods: usize) -> Cluster {
     Cluster::parse(&format!(
@@ -123,6 +123,8 @@ fn a_ledger_without_forecasts_can_be_read() {
 }
 
 proptest! {
+    #![proptest_config(cases(64))]
+
     #[test]
     fn any_stored_ledger_reads_back_the_same(
         pods in prop::collection::vec((0..20_usize, 0..3_u8, prop::collection::vec("[a-z0-9.-]{1,40}", 0..20), 0..200_i64), 0..30),

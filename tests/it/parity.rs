@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
@@ -41,8 +42,10 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/parity")
 }
 
-/// Returns all cases, by category.
-fn cases() -> BTreeMap<String, Vec<Case>> {
+/// All cases, by category.
+static CASES: LazyLock<BTreeMap<String, Vec<Case>>> = LazyLock::new(read_cases);
+
+fn read_cases() -> BTreeMap<String, Vec<Case>> {
     let files = fs::read_dir(data())
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -171,12 +174,12 @@ impl Case {
 fn exact_mode_evicts_what_descheduler_evicts() {
     let known = known();
     let (mut wrong, mut met) = (Vec::new(), BTreeSet::new());
-    for (category, cases) in cases() {
+    for (category, cases) in &*CASES {
         assert!(cases.len() > 5, "cases of {category} are missing");
-        for case in &cases {
+        for case in cases {
             let expected = known.get(&case.name);
             met.extend(expected.map(|_| case.name.clone()));
-            match (case.judge(&category), expected) {
+            match (case.judge(category), expected) {
                 (Ok(()), None) | (Err(_), Some(_)) => {}
                 (Ok(()), Some(_)) => {
                     wrong.push(format!(
@@ -200,7 +203,7 @@ fn exact_mode_evicts_what_descheduler_evicts() {
 #[test]
 fn a_converted_policy_equals_the_original() {
     let mut seen = 0;
-    for case in cases().into_values().flatten() {
+    for case in CASES.values().flatten() {
         let Ok(policy) = Policy::parse("policy.yaml", &case.policy) else {
             continue;
         };

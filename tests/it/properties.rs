@@ -6,7 +6,7 @@ use evenkeel::model::plan::Plan;
 use evenkeel::values::Ratio;
 use proptest::prelude::*;
 
-use crate::it::support::{Cluster, random_cluster, text};
+use crate::it::support::{Cluster, cases, random_cluster, text};
 
 const POLICY: &str = "
 limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
@@ -50,7 +50,7 @@ fn most(counts: &BTreeMap<String, usize>) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(100))]
 
     #[test]
     fn a_plan_never_exceeds_a_limit(cluster in clusters()) {

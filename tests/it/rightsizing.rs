@@ -9,9 +9,9 @@ use evenkeel::model::plan::{Plan, Rightsizing};
 use evenkeel::values::{Amount, quantity};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
-use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+use proptest::prelude::{prop_assert, proptest};
 
-use crate::it::support::{Cluster, EVEN, after, parse};
+use crate::it::support::{Cluster, EVEN, after, cases, parse};
 
 /// The recommendations as short text.
 fn said(plan: &Plan) -> String {
@@ -228,7 +228,7 @@ fn metrics_count_all_workloads_and_name_the_worst() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(cases(50))]
 
     #[test]
     fn a_recommendation_covers_the_usage_and_more_usage_never_lowers_it(

@@ -49,7 +49,7 @@ fn with_the_recommended_requests_the_scheduler_spreads_the_pods() {
     let right = with(&wrong, &rightsizing);
     // The scheduler chooses at random among equal nodes. Several seeds show that the result is not
     // luck.
-    for seed in 1..=5 {
+    for seed in 1..=3 {
         let before = run(
             &Scenario {
                 seed,

@@ -32,6 +32,21 @@ use evenkeel::values::Amount;
 use evenkeel::values::quantity;
 use evenkeel::values::selector::{Labels, Selector};
 use jiff::{SignedDuration, Timestamp};
+use proptest::test_runner::Config;
+
+/// Configures a property test with this many cases, or with `PROPTEST_CASES` if it is set.
+///
+/// Without optimisation a case takes up to 100 ms. CI sets the variable.
+pub(crate) fn cases(usual: u32) -> Config {
+    let config = Config::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        return config;
+    }
+    Config {
+        cases: usual,
+        ..config
+    }
+}
 
 /// Returns the time of every test.
 pub(crate) fn noon() -> Timestamp {

@@ -68,6 +68,7 @@ impl TimeAxis {
         for (i, event) in trace.events.iter().enumerate() {
             let x = self.x(event.at.duration_since(trace.start));
             match flags.last_mut() {
+                // Overlapping flags could not be read or pointed at.
                 Some(last) if x - last.x < FLAG_DISTANCE => last.events.push(event),
                 _ => flags.push(EventFlag {
                     first: i + 1,

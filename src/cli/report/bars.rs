@@ -149,6 +149,7 @@ impl StartEndBars<'_> {
             .filter(|(_, ratio)| zone(**ratio, self.band) == wanted)
             .map(|(i, ratio)| {
                 let (x, y) = (width * count(i), number(axis.y(ratio.get())));
+                // The rest of the width is the gap between two bars.
                 format!("M{x:.2} 120V{y}h{:.2}V120Z", width * 0.86)
             })
             .collect::<Vec<_>>()

@@ -105,6 +105,8 @@ impl HeatMap<'_> {
 
     /// The cells: one path per shade, with one stroke for each stretch of equal shade.
     fn cells(&self, nodes: &[Option<&NodeTrace>], height: f64) -> Markup {
+        // The page has a fixed number of cells, so that a thousand nodes do not make it too large
+        // for a browser.
         let columns = (CELLS / nodes.len().max(1)).clamp(60, 240);
         let mut shades: [String; SHADES] = Default::default();
         for (row, node) in nodes.iter().enumerate() {
@@ -221,6 +223,7 @@ fn shade(ratio: Ratio, band: Option<TraceBand>) -> usize {
     };
     let (low, high) = (low.get(), high.get());
     if ratio.get() > high {
+        // The deepest shade starts well before 100 %, so that different hot nodes differ in colour.
         5 + step(ratio, (high, high + 0.2), 4)
     } else if ratio.get() <= low {
         step(ratio, (0.0, low), 3)

@@ -54,6 +54,7 @@ pub(super) fn colours<'t>(traces: &[&'t Trace], kind: ShareKind, resource: &str)
     }
     let mut nodes: Vec<_> = known.into_iter().collect();
     nodes.sort_by(|a, b| b.1.0.order(a.1.0).then(a.0.cmp(b.0)));
+    // Over all runs, so that a node has one colour in every chart that is compared.
     let (hot, other): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, (_, hot))| *hot);
     let warm = hot
         .into_iter()
@@ -179,6 +180,7 @@ impl LineChart<'_> {
             .enumerate()
             .filter_map(|(i, line)| Some((i, self.end(line.node)?)))
             .collect();
+        // `spread` needs the heights in order, and equal heights must give the same page each time.
         ends.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
         let wanted: Vec<f64> = ends.iter().map(|(_, y)| *y).collect();
         let spread = spread(&wanted, NAME_HEIGHT, self.share.height);

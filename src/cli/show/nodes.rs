@@ -74,6 +74,7 @@ impl PlanText<'_> {
     fn node_rows(&self) -> Vec<NodeRow<'_>> {
         let mut classes: BTreeMap<&str, &Class> = BTreeMap::new();
         for verdict in &self.plan.nodes {
+            // The first strategy of the policy decides the colour.
             classes.entry(&verdict.node).or_insert(&verdict.class);
         }
         let pairs = self.plan.before.nodes.iter().zip(&self.plan.after.nodes);
@@ -102,6 +103,7 @@ impl PlanText<'_> {
         NodeWidths {
             name,
             class,
+            // Figures need less room than bars, so they remain on a narrow terminal.
             bar: if bar < SHORTEST_BAR { 0 } else { bar },
         }
     }
@@ -194,6 +196,7 @@ impl PlanText<'_> {
             let class = verdict.class.to_string();
             let reason = class.trim_start_matches("left alone: ").to_owned();
             let nodes = reasons.entry(reason).or_default();
+            // Two strategies can exclude a node for the same reason.
             if !nodes.contains(&verdict.node.as_str()) {
                 nodes.push(&verdict.node);
             }

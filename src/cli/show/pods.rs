@@ -60,6 +60,7 @@ impl PlanText<'_> {
                 .beside(f, head, &group[0].refusal.to_string(), None)?;
             self.kept_pods(f, head.chars().count(), group)?;
         }
+        // The hint would promise nothing more.
         if self.all || groups.iter().all(|group| group.len() == 1) {
             return Ok(());
         }

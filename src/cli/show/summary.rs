@@ -107,6 +107,7 @@ impl PlanText<'_> {
     /// The reason why there is no move.
     fn without_moves(&self, hot: &[&str]) -> String {
         let mut classes = self.plan.nodes.iter().map(|verdict| &verdict.class);
+        // `all` is true for no nodes, which is another situation.
         if !self.plan.nodes.is_empty() && classes.all(|class| matches!(class, Class::Unknown(_))) {
             return "no decision possible: the usage of every node is unknown".to_owned();
         }
@@ -160,6 +161,7 @@ impl PlanText<'_> {
         let targets = others.unwrap_or_default().iter();
         let targets = targets.map(|(name, target)| (name, *target));
         std::iter::once((resource, *target))
+            // A node can be above several targets, and its class names only one.
             .chain(targets)
             .all(|(name, target)| {
                 let ratio = after.ratios.get(name).copied().flatten();

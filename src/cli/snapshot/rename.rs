@@ -231,6 +231,7 @@ impl NameCollector {
             .into_iter()
             .map(|(kind, name)| {
                 let mut hasher = DefaultHasher::new();
+                // Sorting by a hash shuffles, and the same seed gives the same file.
                 (seed, kind, &name).hash(&mut hasher);
                 (kind, hasher.finish(), name)
             })

@@ -13,6 +13,7 @@ pub(super) fn strip(object: &Value) -> Option<Value> {
 /// The objects, stripped and with scrambled names, sorted by these.
 pub(super) fn scramble(objects: &[Value], seed: u64) -> Vec<Value> {
     let mut collector = NameCollector::default();
+    // Two passes: a replacement depends on all names of its kind, so they are collected first.
     for object in objects {
         walk(object, &mut collector);
     }
@@ -21,6 +22,7 @@ pub(super) fn scramble(objects: &[Value], seed: u64) -> Vec<Value> {
         .iter()
         .filter_map(|object| walk(object, &mut scrambled))
         .collect();
+    // The original order is alphabetical by real names and would reveal something.
     all.sort_by_cached_key(|object| {
         ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| {
             let text = object.pointer(pointer).and_then(Value::as_str);
@@ -134,6 +136,8 @@ impl Stripper<'_> {
             .filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))
         {
             let value = match name {
+                // Only the presence of this annotation counts, and its value is a hash of the real
+                // pod.
                 MIRROR => "mirror".to_owned(),
                 STORAGE_CLASS => self.names.name(NameKind::Storage, value),
                 _ if GANGS.contains(&name) => self.names.name(NameKind::Value, value),

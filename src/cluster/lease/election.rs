@@ -88,6 +88,7 @@ impl LeaseTiming {
 
     /// The lease duration in whole seconds, rounded up, as the Lease stores it.
     fn seconds(&self) -> i32 {
+        // Rounded up: with a shorter stored duration others would take over too early.
         let whole = self.lease.as_secs() + u64::from(self.lease.subsec_nanos() > 0);
         i32::try_from(whole).unwrap_or(i32::MAX)
     }
@@ -151,6 +152,8 @@ impl Election {
     /// Starts a retry period. The leader writes at once; the others read first.
     pub fn begin(&mut self, now: Instant) {
         self.lapse(now);
+        // The leader knows the record, because it wrote it. A read before each renewal would cost a
+        // request.
         self.fresh &= self.active.is_some();
     }
 
@@ -174,6 +177,7 @@ impl Election {
             // The Lease was deleted. Its holder may not know yet and keeps the rest of its time.
             return;
         }
+        // Only a change of the record proves that its holder lives. An unchanged one keeps its age.
         if self.since.is_none() || self.known != record {
             self.since = Some(now);
         }
@@ -187,6 +191,8 @@ impl Election {
     /// from then on.
     pub fn written(&mut self, spec: LeaseSpec, sent: Instant, now: Instant) {
         self.lapse(now);
+        // A renewal continues the term. A write after the deadline begins a new one, because others
+        // may have led.
         let term = self
             .active
             .map_or_else(|| self.new_term(), |active| active.term);
@@ -282,6 +288,7 @@ impl Election {
         let now = Some(self.next_renew_time(stamp, mine));
         let transitions = match &self.known {
             None => 0,
+            // client-go counts a transition only when the holder changes.
             Some(known) if mine => known.lease_transitions.unwrap_or_default(),
             Some(known) => known
                 .lease_transitions
@@ -300,6 +307,7 @@ impl Election {
                 .or_else(|| now.clone()),
             renew_time: now,
             lease_transitions: Some(transitions),
+            // Fields that the election does not use, such as `preferredHolder`, stay as they are.
             ..known
         }
     }

@@ -150,6 +150,7 @@ impl Metrics {
     pub fn leader(&self, leads: bool) {
         self.all.leader.set(i64::from(leads));
         if !leads {
+            // Two instances must not both export a plan. Sums over instances would count it twice.
             self.clear_plan();
         }
     }

@@ -71,6 +71,7 @@ impl Board {
     pub fn part(&self, part: impl FnOnce() -> ElectionRole) {
         self.change(|status| {
             status.part = part();
+            // The leader decides differently meanwhile, so the last own plan would mislead.
             if matches!(status.part, ElectionRole::Standby(_)) {
                 (status.round, status.ledger) = (None, None);
             }
@@ -111,6 +112,7 @@ impl Board {
     /// writes.
     fn change(&self, change: impl FnOnce(&mut BoardState)) {
         let Some(shared) = &self.0 else { return };
+        // A copy is cheap, because its large parts are behind `Arc`.
         let mut status = BoardState::clone(&shared.read().unwrap_or_else(PoisonError::into_inner));
         change(&mut status);
         *shared.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(status);

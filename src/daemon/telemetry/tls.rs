@@ -31,6 +31,8 @@ impl TlsListener {
             rcgen::generate_simple_self_signed(["evenkeel".to_owned(), "localhost".to_owned()]);
         let generated = generated.map_err(io::Error::other)?;
         let key = PrivateKeyDer::Pkcs8(generated.signing_key.serialize_der().into());
+        // An explicit provider: with a second one in the dependency tree, the default builder
+        // panics.
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|builder| {

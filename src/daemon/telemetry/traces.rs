@@ -70,6 +70,7 @@ impl Traces {
             .with_resource(resource)
             .with_batch_exporter(exporter);
         if let Some(share) = settings.share {
+            // Without a share the SDK reads `OTEL_TRACES_SAMPLER` itself.
             provider = provider.with_sampler(Sampler::ParentBased(Box::new(
                 Sampler::TraceIdRatioBased(share.get()),
             )));
@@ -99,6 +100,7 @@ impl Traces {
             .with_max_level_hint(LevelFilter::DEBUG);
         tracing_opentelemetry::layer()
             .with_tracer(self.provider.tracer(SERVICE))
+            // File, line and thread say nothing about a cycle, and would be stored with every span.
             .with_location(false)
             .with_threads(false)
             .with_target(false)
@@ -109,6 +111,7 @@ impl Traces {
     /// Sends the remaining spans, for at most `SHUTDOWN_TIMEOUT`. This call blocks, and the
     /// runtime must still run.
     pub fn stop(&self) {
+        // First, so that batches under way stop their retries.
         self.shutdown.cancel();
         // The exporter has already logged the lost spans.
         let _ = self.provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT);

@@ -67,7 +67,13 @@ impl Relief {
             let weight = draft.weight(candidate.pod, resource, room.basis)?;
             weight.min(load.minus(whole.times(target))).share_of(whole)
         };
-        Relief(room.ceiling.iter().filter_map(of_resource).map(Ratio::get).sum())
+        Relief(
+            room.ceiling
+                .iter()
+                .filter_map(of_resource)
+                .map(Ratio::get)
+                .sum(),
+        )
     }
 
     /// The part of the benefit that a bad landing loses: all of it, or more if the move adds more

@@ -89,7 +89,10 @@ impl<'q, 'w> Question<'q, 'w> {
         if self.left(node) {
             all.minus(self.pod.requests[resource])
         } else {
-            all.plus(self.lingering(node).map_or(Amount::ZERO, |(requests, _)| requests[resource]))
+            all.plus(
+                self.lingering(node)
+                    .map_or(Amount::ZERO, |(requests, _)| requests[resource]),
+            )
         }
     }
 
@@ -97,7 +100,9 @@ impl<'q, 'w> Question<'q, 'w> {
     /// scores.
     pub(super) fn presumed(&self, node: NodeId) -> (Amount, Amount) {
         let all = self.draft.presumed(node);
-        let held = self.lingering(node).map_or_else(Presumed::default, |(_, held)| *held);
+        let held = self
+            .lingering(node)
+            .map_or_else(Presumed::default, |(_, held)| *held);
         let own = if self.left(node) {
             self.pod.presumed
         } else {

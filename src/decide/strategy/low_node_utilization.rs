@@ -136,7 +136,9 @@ impl<'w> LowNodeUtilizationRun<'w> {
         if !self.started {
             self.started = true;
             let hot = self.pools.iter().flat_map(|pool| pool.hot.clone());
-            hot.collect::<Vec<_>>().into_iter().for_each(|node| self.renew(draft, node));
+            hot.collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|node| self.renew(draft, node));
             return;
         }
         let Some(last) = self.last.take() else {
@@ -204,7 +206,10 @@ impl<'w> LowNodeUtilizationRun<'w> {
                 return self.queue.pop_refused();
             }
             self.queue.count(draft);
-            match (gate::prospect(&candidate, draft), self.benefit(draft, entry)) {
+            match (
+                gate::prospect(&candidate, draft),
+                self.benefit(draft, entry),
+            ) {
                 (Ok(prospect), Some(benefit)) => {
                     let score = benefit.score(prospect.success);
                     self.queue.push_forecast(entry, score, moves);

@@ -39,6 +39,7 @@ impl Ledger {
         now: Timestamp,
     ) -> Vec<Settled> {
         self.reconcile(snapshot, now);
+        // Before the endings, because an ending is judged by the replacement.
         self.match_replacements(snapshot);
         let mut settled = Vec::new();
         for position in 0..self.entries.len() {
@@ -153,6 +154,7 @@ impl Ledger {
             if entry.state != State::Intended {
                 return true;
             }
+            // By uid: a StatefulSet may have created a pod with the same name already.
             let still_there = staying.contains(entry.uid.as_str());
             if !still_there {
                 entry.state = State::Evicted;
@@ -176,6 +178,7 @@ impl Ledger {
             .filter(|e| e.state == State::Evicted)
         {
             let here = |uid: &String| find(snapshot, &entry.workload, uid).is_some();
+            // A replacement can itself be deleted. Then the next new pod counts.
             if entry.replacement.as_ref().is_some_and(here) {
                 continue;
             }
@@ -190,7 +193,13 @@ impl Ledger {
                     pod.stays() && entry.is_replaced_by(pod) && !taken.contains(&pod.uid)
                 })
                 .collect();
-            newer.sort_by_key(|id| (!lands_as_foreseen(snapshot, *id), snapshot.pod(*id).created, *id));
+            newer.sort_by_key(|id| {
+                (
+                    !lands_as_foreseen(snapshot, *id),
+                    snapshot.pod(*id).created,
+                    *id,
+                )
+            });
             entry.replacement = newer.first().map(|id| snapshot.pod(*id).uid.clone());
             taken.extend(entry.replacement.clone());
         }
@@ -222,6 +231,7 @@ fn ending(
     if entry.state != State::Evicted {
         return None;
     }
+    // No controller replaces a finished pod that is cleared away.
     if entry.aim == Aim::Clear {
         return Some((Ending::NotReplaced, None));
     }
@@ -236,6 +246,8 @@ fn ending(
     match pod.node {
         Some(node) if pod.ready && entry.aim == Aim::Renew => Some((Ending::Renewed, Some(node))),
         node if entry.aim == Aim::Renew => waited_enough.then_some((Ending::NeverReady, node)),
+        // Known as soon as the pod is bound. It need not be Ready to show that the move was in
+        // vain.
         Some(node) if snapshot.node(node).name == entry.node => {
             Some((Ending::SameNode, Some(node)))
         }

@@ -134,9 +134,7 @@ pub enum NotSelected {
         least: Ratio,
     },
     /// The landings of this cycle's moves are so uncertain that other pods wait for them.
-    #[error(
-        "it waits for the next cycle, which knows where the pods that move now have landed"
-    )]
+    #[error("it waits for the next cycle, which knows where the pods that move now have landed")]
     LeftForLater,
     /// The search for candidates ended before this pod was considered.
     #[error("the search for candidates reached its limit before this pod was considered")]

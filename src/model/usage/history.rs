@@ -73,6 +73,7 @@ impl History {
         samples: &[Option<Sample>],
         now: Timestamp,
     ) -> Vec<bool> {
+        // Series and pods have the same order, so one pass joins them without a map of names.
         let mut known = std::mem::take(&mut self.pods).into_iter().peekable();
         let mut left: Vec<PodSeries> = Vec::new();
         let mut has = vec![false; snapshot.pods.len()];
@@ -81,6 +82,8 @@ impl History {
             if pod.finished() {
                 continue;
             }
+            // A pod of the same name but another uid starts a new series: the old series counts as
+            // left.
             let mut own = None;
             while let Some(next) = known.next_if(|series| series.order(pod).is_le()) {
                 if next.belongs_to(pod) {
@@ -102,6 +105,7 @@ impl History {
         left.extend(known);
         for series in left {
             if let Some(node) = self.nodes.get_mut(&series.node) {
+                // Samples that began before now may still include the departed pod.
                 node.left = node.left.max(Some(now));
             }
         }
@@ -136,6 +140,7 @@ impl History {
             let Some(sample) = readings.nodes.get(&node.name) else {
                 continue;
             };
+            // The node sample still includes pods that the watch has already removed.
             let guests = guests(departed.get(node.name.as_str()), sample);
             let accounted = present(snapshot, node, sample)
                 .filter_map(|id| samples[id.0])
@@ -177,6 +182,7 @@ impl History {
         let series = self.series(snapshot);
         let known: Vec<Result<Measure, Unmeasured>> =
             series.iter().map(|s| self.known_pod(*s, now)).collect();
+        // Measured pods first, because new pods get the typical usage of their siblings.
         let typical = typical::by_workload(snapshot, &known);
         let pods = snapshot.pods.iter().zip(&known).zip(&series);
         let pods: Vec<PodUsage> = pods
@@ -219,6 +225,8 @@ impl History {
         if !self.too_new(pod, now) {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }
+        // Siblings are the best guess: a new pod starts under the same load. The request is the
+        // last resort.
         let sibling = pod.workload.and_then(|w| typical.get(&w).copied());
         let request = Measure {
             cpu: pod.requests[ResourceId::CPU],
@@ -249,6 +257,7 @@ impl History {
             Some(Err(why)) => return NodeUsage::Unknown(why),
             None => return NodeUsage::Unknown(Unmeasured::Missing),
         };
+        // A terminating pod frees its share soon. The landing gate adds it where it still counts.
         let staying = node.pods.iter().filter(|p| snapshot.pod(**p).stays());
         let by_pods = staying
             .map(|p| pods[p.0].on_node())
@@ -273,6 +282,8 @@ impl History {
     /// Returns true if the samples cover the whole window, given the oldest one.
     fn is_covered(&self, oldest: Option<Sample>, now: Timestamp) -> bool {
         oldest.is_some_and(|oldest| {
+            // One poll less than the window is enough, because the next sample would push the
+            // oldest one out.
             let reach = now
                 .duration_since(oldest.at)
                 .saturating_add(self.rules.poll);
@@ -307,6 +318,7 @@ impl History {
     }
 
     fn enough(&self, samples: impl Iterator<Item = Sample>) -> Result<(), Unmeasured> {
+        // A steady record has one reading that stands for a whole window.
         let have = u32::try_from(samples.count()).unwrap_or(u32::MAX);
         let need = if self.steady {
             1

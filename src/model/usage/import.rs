@@ -39,6 +39,7 @@ pub fn take(value: &Value, into: &mut Readings) -> bool {
 pub fn node(value: &Value, into: &mut Readings) {
     let name = meta(value, "name");
     match sample(value, |v| used("usage", v.get("usage"))) {
+        // A file may contain two recordings of the same node.
         Ok(sample) if !name.is_empty() => newest(into.nodes.entry(name), sample),
         Ok(_) => into.skipped.push(skipped(
             "NodeMetrics",
@@ -146,6 +147,7 @@ fn used(field: &str, usage: Option<&Value>) -> Result<Measure, String> {
 fn amount(field: &str, resource: &str, found: Option<&Value>) -> Result<Amount, String> {
     let text = match found {
         Some(Value::String(text)) => text.clone(),
+        // YAML without quotes turns `cpu: 2` into a number.
         Some(Value::Number(number)) => number.to_string(),
         Some(other) => {
             return Err(format!(

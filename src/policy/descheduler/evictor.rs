@@ -33,6 +33,7 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         namespace_selector: f.field("namespaceLabelSelector").selector(),
         pod_selector: f.field("labelSelector").selector(),
         priority_below,
+        // descheduler treats 0 and 1 alike: only a larger value protects small workloads.
         min_replicas: f.field("minReplicas").whole(0).unwrap_or(1).max(1),
         min_pod_age: f
             .field("minPodAge")
@@ -43,6 +44,8 @@ pub(super) fn evictable(f: &mut Fields<'_, '_>) -> Evictable {
         node_fit: f.field("nodeFit").bool().unwrap_or(false),
     };
     let bounded = evictable.priority_below != PriorityThreshold::Value(SYSTEM_CRITICAL);
+    // descheduler drops the threshold with `evictSystemCriticalPods`. We keep it, because it was
+    // written.
     if bounded && !evictable.protected.system_critical {
         let sentence = "the threshold applies although system-critical pods may be evicted; \
             descheduler would ignore it";
@@ -211,6 +214,7 @@ fn protections(f: &mut Fields<'_, '_>) -> Protections {
             other; keep one of them";
         f.complain(Code::Conflict, "podProtections", sentence);
     }
+    // Both together have been refused above, as descheduler does.
     let protected = if lists {
         new.protections()
     } else {

@@ -109,6 +109,7 @@ pub(super) fn low(
         pools: only_pool(f, deviation),
         deviation,
         number_of_nodes: Some(f.field("numberOfNodes").whole(0).unwrap_or(0)),
+        // descheduler has no such field, so the default of the native format applies.
         sustained_for: SUSTAINED,
         evictable_namespaces,
         per_node: None,

@@ -73,6 +73,8 @@ fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Opti
             "no effect, as in descheduler: strategies run in the order of the file",
         );
     }
+    // Asked for before the return, so that the parameters of a disabled strategy are not unknown
+    // fields.
     let params = f.field("params");
     if !enabled {
         return None;
@@ -91,6 +93,7 @@ fn strategy(f: &mut Fields<'_, '_>, plugin: Plugin, general: &Evictable) -> Opti
         }
         (evictable, rule)
     });
+    // One profile per strategy, because each has its own priority threshold and nodeFit.
     Some(ProfileDraft {
         name: format!("strategy-{}-profile", plugin.name()),
         evictable,
@@ -266,6 +269,7 @@ fn life_time(f: &mut Fields<'_, '_>, scope: Scope) -> Rule {
         rule.states = phases;
         rule
     });
+    // The inner value is the newer form, so it wins.
     rule.max_age = rule.max_age.or(outer_age);
     if rule.states.is_empty() {
         rule.states = outer_phases;

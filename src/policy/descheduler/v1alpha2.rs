@@ -26,6 +26,7 @@ pub(super) fn policy(root: Spot<'_, '_>) -> Policy {
                     events";
             f.warn(Code::Ignored, "evictionFailureEventNotification", sentence);
         }
+        // Before the profiles, because a profile can name only a source that the policy provides.
         let sources = utilization::sources(f);
         let drafts = f.field("profiles").list("profiles", |item| {
             item.section(|f| Some(profile(f, &sources)))
@@ -60,6 +61,7 @@ fn profile(f: &mut Fields<'_, '_>, sources: &[MetricsSource]) -> ProfileDraft {
             f.complain_at(Code::MissingField, place, sentence);
             continue;
         };
+        // descheduler also runs it twice, so this is a warning and not an error.
         if std::mem::replace(&mut config.used, true) {
             f.warn_at(
                 Code::Ignored,

@@ -23,6 +23,8 @@ impl Fields<'_, '_> {
 
     /// Reports that a field is missing, if it is.
     pub(crate) fn require(&mut self, name: &str, expected: &str) {
+        // A value that is not a map has been reported already. Its missing fields would only be
+        // noise.
         if !self.has(name) && !self.broken {
             let sentence = format!("missing, expected {expected}");
             self.complain(Code::MissingField, name, sentence);
@@ -96,6 +98,7 @@ impl Fields<'_, '_> {
         if low.value <= high.value {
             return;
         }
+        // Only a field of the file can be mended by the user. The other side may be a default.
         let (own, other, side) = if self.has(high.field) {
             (high, low, "least")
         } else {

@@ -47,6 +47,7 @@ impl Builder {
         match event {
             Event::Scalar(_, _, _, Some(tag))
             | Event::SequenceStart(_, _, Some(tag))
+            // A tag can change the type of a value, and readers disagree on how.
             | Event::MappingStart(_, _, Some(tag)) => {
                 let tag = printable(&format!("{}{}", tag.original_handle(), tag.suffix()), 40);
                 let sentence = format!(
@@ -134,6 +135,7 @@ impl Builder {
                 "this alias is inside the value that it refers to",
             ));
         };
+        // Nested aliases multiply: without limits a few lines could expand to billions of values.
         let (count, depth) = node.extent();
         self.nodes += count;
         if self.nodes > MOST_NODES {
@@ -181,6 +183,8 @@ fn too_many(at: Position) -> Problem {
 
 fn key_text(node: &YamlNode) -> Result<String, Problem> {
     match (&node.value, &node.plain) {
+        // As written: a field named `1` or `true` is text, although the same word as a value is
+        // not.
         (_, Some(plain)) => Ok(plain.clone()),
         (Value::Text(text), None) => Ok(text.clone()),
         _ => Err(refusal(
@@ -208,6 +212,8 @@ fn merged(entries: Vec<MapEntry>) -> Result<Vec<MapEntry>, Problem> {
             let Value::Map(fields) = source.value else {
                 return Err(refusal(merge.at, "`<<` needs a map"));
             };
+            // Own fields win over merged ones, and an earlier source over a later one, as YAML 1.1
+            // defines.
             own.extend(fields.into_iter().filter(|f| names.insert(f.key.clone())));
         }
     }

@@ -48,6 +48,7 @@ fn number(text: &str) -> Option<Value> {
     }
     let whole = in_radix("0o", 8)
         .or_else(|| in_radix("0x", 16))
+        // `parse` reads leading zeros as decimal, as YAML 1.2 does.
         .or_else(|| text.parse().ok());
     whole
         .map(Value::Int)
@@ -61,6 +62,7 @@ pub(super) fn yaml_1_1(plain: &str) -> Option<Value> {
         "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => return Some(Value::Bool(false)),
         _ => {}
     }
+    // YAML 1.1 allows underscores between digits.
     let digits = plain.replace('_', "");
     let (sign, bare) = digits.split_at(usize::from(digits.starts_with(['+', '-'])));
     if !bare.starts_with(|c: char| c.is_ascii_digit()) || plain.starts_with('_') {

@@ -29,6 +29,8 @@ fn group(f: &mut Fields<'_, '_>) -> Vec<NodeSpec> {
         return vec![named(&like, name, zones.first())];
     };
     let zone = |i: u32| zones.get(usize::try_from(i).unwrap_or_default() % zones.len().max(1));
+    // The check of the number of nodes comes later. This bound keeps a mistake from taking all
+    // memory.
     (0..count.min(10_000))
         .map(|i| named(&like, format!("{name}{}", first.saturating_add(i)), zone(i)))
         .collect()
@@ -57,6 +59,7 @@ fn one(f: &mut Fields<'_, '_>) -> NodeSpec {
         when("recovers"),
     );
     let (labels, taints) = (labels(f.field("labels")), taints(f.field("taints")));
+    // `None` is less than any time, so one of them is enough.
     let begin = fails.max(drains);
     if recovers.is_some() && begin.is_none() {
         f.complain(Code::Conflict, "recovers", "requires fails or drains");
@@ -89,6 +92,7 @@ fn named(like: &NodeSpec, name: String, zone: Option<&String>) -> NodeSpec {
         ("kubernetes.io/os".to_owned(), "linux".to_owned()),
     ]);
     labels.extend(zone.map(|zone| ("topology.kubernetes.io/zone".to_owned(), zone.clone())));
+    // Last, so that the file can override the generated labels.
     labels.extend(like.labels.clone());
     NodeSpec {
         name,

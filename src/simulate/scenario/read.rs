@@ -39,6 +39,7 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
                 .required("about", "a sentence that describes the scenario")
                 .name()
                 .unwrap_or_default(),
+            // A fixed default, so that the same file gives the same run without a seed.
             seed: u64::from(f.field("seed").whole(0).unwrap_or(1)),
             duration: f
                 .required("duration", "the duration, such as 2h")
@@ -54,6 +55,7 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
             metrics: f.field("metrics").section(|f| metrics(f, &mut mentioned)),
             given: None,
         };
+        // Checks between parts would repeat problems of parts that could not be read.
         if f.sound() {
             check(f, &scenario, &mentioned);
         }

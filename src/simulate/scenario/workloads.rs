@@ -82,6 +82,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> ScenarioWorklo
             replicas
         },
         labels: labels(f.field("labels")),
+        // Without `usage`, a pod uses what it requests.
         usage: load(f.field("usage"), requested),
         requests,
         tolerations: f
@@ -201,6 +202,7 @@ fn budget(spot: Spot<'_, '_>) -> Option<BudgetRule> {
     spot.section(|f| {
         let least = part(f.field("minAvailable")).map(BudgetRule::Least);
         let most = part(f.field("maxUnavailable")).map(BudgetRule::Most);
+        // The API server also rejects a budget with both or with none of them.
         if f.has("minAvailable") == f.has("maxUnavailable") {
             f.complain_at(
                 Code::Conflict,

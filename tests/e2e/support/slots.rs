@@ -16,8 +16,9 @@ const QUEUEING: Duration = Duration::from_secs(1);
 
 /// The longest tests, by measured time. They start first, because a long test that starts last
 /// would run alone.
-const LONGEST: [&str; 9] = [
+const LONGEST: [&str; 10] = [
     "steering::the_dead_loop",
+    "strategies::strategies_that_weigh",
     "circles::a_move_that_does",
     "agree::daily_wave",
     "packing::where_the_scheduler_spreads",

@@ -76,6 +76,7 @@ impl DeschedulerMetrics {
             | Outcome::Changed
             | Outcome::Failed(_)
             | Outcome::Unanswered(_) => "error",
+            // descheduler counts requests, and none was sent.
             Outcome::Untried => return,
         };
         let labels = EvictedLabels {

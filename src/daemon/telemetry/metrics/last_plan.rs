@@ -91,6 +91,7 @@ impl Metrics {
                 strategy,
                 class,
             };
+            // Several rules of one strategy can give a node the same class. It counts once.
             if self.all.node_class.get_or_create(&labels).set(1) == 0 {
                 self.all
                     .nodes
@@ -120,6 +121,8 @@ impl Metrics {
     fn ratios(&self, node: &NodePicture, policy: &Policy) {
         let smoothed = policy.usage.smoothing.label();
         let shown = [
+            // Raw and smoothed usage are both shown, so that an alert can use the one and a graph
+            // the other.
             (Basis::Requests, "none", &node.requests),
             (Basis::Actual, "none", &node.latest),
             (Basis::Actual, smoothed, &node.actual),
@@ -128,6 +131,7 @@ impl Metrics {
             let is_shown =
                 |resource: &String| basis == Basis::Requests || node.latest.contains_key(resource);
             for (resource, ratio) in ratios.iter().filter(|(resource, _)| is_shown(resource)) {
+                // Unknown usage has no series, because a zero would look idle.
                 let Some(ratio) = ratio else { continue };
                 let (node, resource, basis) = (node.name.clone(), resource.clone(), basis.label());
                 let labels = RatioLabels {

@@ -26,6 +26,7 @@ impl ExpositionFormat {
                 .fold(0.0, f32::max)
         };
         let open = preference("application/openmetrics-text");
+        // OpenMetrics wins a tie, because Prometheus lists both with the same quality.
         if open > 0.0 && open >= preference("text/plain") {
             ExpositionFormat::OpenMetrics
         } else {
@@ -93,6 +94,7 @@ impl FamilyText<'_> {
         let Some((name, kind)) = self
             .kind
             .split_once(' ')
+            // A family without samples would be help text for nothing.
             .filter(|_| !self.samples.is_empty())
         else {
             return;

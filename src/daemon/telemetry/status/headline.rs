@@ -87,6 +87,7 @@ pub enum Headline {
 impl Headline {
     /// Returns the headline for this moment.
     pub(super) fn of(status: &BoardState, health: &Health, now: Timestamp) -> Self {
+        // The order is that of severity: a stuck loop makes everything below outdated.
         if let Some(overdue) = health.overdue(now) {
             return Headline::Stuck(overdue);
         }
@@ -123,6 +124,8 @@ impl Headline {
             return Headline::Halted(why.to_string());
         }
         match (planned, hot, round.count("warming")) {
+            // Planned moves come first: with them the cluster is not stuck, however many nodes are
+            // hot.
             (1.., _, _) if round.dry_run => Headline::WouldMove { planned, hot },
             (1.., _, _) => Headline::Moving {
                 evicted: round.evicted,
@@ -179,6 +182,7 @@ impl Headline {
 fn why(round: &PlanStatus) -> String {
     let kept = round.kept.first().map(|group| match round.kept.len() - 1 {
         0 => group.message.clone(),
+        // The most frequent reason is usually the one to remove first.
         others => format!("{}; and {}", group.message, counted(others, "other reason")),
     });
     kept.or_else(|| round.notes.first().map(|note| note.why.to_string()))

@@ -166,6 +166,8 @@ fn ranked(plan: &Plan) -> Vec<RankedNode<'_>> {
             let worst = verdicts
                 .iter()
                 .map(|verdict| &verdict.class)
+                // A node can have one verdict per strategy. The page shows the one that needs
+                // action most.
                 .min_by_key(|class| rank(class));
             RankedNode {
                 picture,

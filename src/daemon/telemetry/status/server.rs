@@ -34,6 +34,7 @@ pub async fn serve(
     health: Health,
     stop: CancellationToken,
 ) -> std::io::Result<()> {
+    // On other addresses the operator has chosen to publish the page, under any name.
     let guarded = listener.local_addr()?.ip().is_loopback();
     let router = Router::new()
         .route(

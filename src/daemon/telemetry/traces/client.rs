@@ -52,6 +52,7 @@ impl CollectorClient {
             .connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+            // Taken out for the request: if the task is cancelled, the next request connects again.
             .take();
         let client = known.map_or_else(|| self.collector.connect(), Ok)?;
         let response = client
@@ -98,6 +99,7 @@ async fn read(mut response: reqwest::Response) -> Result<Response<Bytes>, TraceE
         .map_err(|error| request_error(&error))?
     {
         body.extend_from_slice(&chunk);
+        // A wrong address may answer with an endless stream.
         if body.len() > RESPONSE_LIMIT {
             break;
         }
@@ -121,6 +123,7 @@ fn request_error(error: &reqwest::Error) -> TraceError {
     if text.contains("certificate") {
         return TraceError::Tls(text);
     }
+    // A refused connection is no sign of gRPC. A broken response is.
     let hint = if error.is_connect() {
         ""
     } else {

@@ -32,6 +32,7 @@ pub struct Collector {
 pub fn traces_url(endpoint: &Url) -> Url {
     let mut url = endpoint.clone();
     let path = endpoint.path().trim_end_matches('/');
+    // Both forms are common: the endpoint of all signals, and the full URL of traces.
     if path.ends_with(TRACES_PATH) {
         url.set_path(path);
     } else {

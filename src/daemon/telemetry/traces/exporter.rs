@@ -133,6 +133,7 @@ impl SpanExporter for BoundedExporter {
 impl BatchSender {
     /// Sends a batch with retries, until its time or the time for the shutdown is over.
     async fn send(&self, batch: Vec<SpanData>) -> Result<(), TraceError> {
+        // An error of an earlier batch must not be reported for this one.
         self.last_error.send_replace(None);
         tokio::select! {
             sent = timeout(self.timeout, self.exporter.export(batch)) => match sent {
@@ -146,6 +147,7 @@ impl BatchSender {
     /// Returns the reason that the client has seen. The library would say only "network error".
     fn result(&self, sent: OTelSdkResult) -> Result<(), TraceError> {
         match (self.last_error.borrow().clone(), sent) {
+            // A partial success is an error here, although the library reports it as a success.
             (Some(error), _) => Err(error),
             (None, sent) => sent.map_err(|error| TraceError::Exporter(error.to_string())),
         }
@@ -185,6 +187,8 @@ impl LossLog {
                     None
                 };
                 losses.spans += rejected.unwrap_or(spans);
+                // The message may contain a port or time that differs each time, so the kind is
+                // compared.
                 if losses.logged.insert(error.kind()) {
                     warn!(
                         collector,

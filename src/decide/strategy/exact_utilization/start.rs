@@ -135,7 +135,12 @@ impl<'w> ExactUtilizationRun<'w> {
             }
             self.classes.insert(node.node, class);
         }
-        if let Some(why) = idle_low(cold.len(), hot.len(), measured.len(), rule.number_of_nodes.unwrap_or(0)) {
+        if let Some(why) = idle_low(
+            cold.len(),
+            hot.len(),
+            measured.len(),
+            rule.number_of_nodes.unwrap_or(0),
+        ) {
             self.note(draft, pool, nodes, &why);
             return;
         }

@@ -43,7 +43,8 @@ impl Benefit {
         (node, excess): (NodeId, &[ResourceExcess]),
     ) -> Self {
         let whole = &draft.world.snapshot.node(node).allocatable;
-        let share = |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
+        let share =
+            |amount: Amount, r: ResourceId| amount.share_of(whole[r]).map_or(0.0, Ratio::get);
         let requests = &draft.world.snapshot.pod(pod).requests;
         let mut benefit = Benefit {
             suffices: true,

@@ -145,6 +145,7 @@ fn preferred(
             own,
         )?;
         Ok(Likes {
+            // Anti-affinity is negative affinity, as InterPodAffinity adds both to one score.
             weight: sign * i64::from(term.weight),
             whom,
         })
@@ -169,6 +170,7 @@ fn neighbours(
             .transpose()
     };
     let mut pods = select("labelSelector", &term.label_selector)?;
+    // Without a labelSelector the term matches no pod, and the keys must not change that.
     if let Some(selector) = &mut pods {
         // The API server has already merged these. An object from a file may not have passed
         // through one, and merging twice is harmless.

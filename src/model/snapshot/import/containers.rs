@@ -113,6 +113,7 @@ fn host_port(port: &core::ContainerPort) -> Option<HostPort> {
             .filter(|t| !t.is_empty())
             .unwrap_or(other.to_owned())
     };
+    // Zero means no host port, as in the API.
     let number = port.host_port.filter(|p| *p > 0)?;
     Some(HostPort {
         ip: or(&port.host_ip, "0.0.0.0"),

@@ -30,6 +30,8 @@ pub(super) fn of_pod(spec: &PodSpec) -> Result<AmountList, Wrong> {
         .map_or((&[][..], &[][..]), |(first, others)| {
             (first.as_slice(), others)
         });
+    // The first container has to limit a resource for the pod to have a limit, so its list is
+    // enough.
     for (name, limit) in first
         .iter()
         .filter(|(name, _)| find(&whole, name).is_none())

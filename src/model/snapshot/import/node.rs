@@ -24,6 +24,7 @@ pub(super) fn read(node: &core::Node) -> Result<NodeFacts, Wrong> {
             .map(taint)
             .collect::<Result<_, _>>()?,
         cordoned: spec.and_then(|s| s.unschedulable).unwrap_or_default(),
+        // A node without this condition counts as ready, as in descheduler.
         ready: !conditions
             .iter()
             .any(|c| c.type_ == "Ready" && c.status != "True"),
@@ -55,6 +56,7 @@ fn internal_addresses(status: Option<&core::NodeStatus>) -> Vec<String> {
 fn image(image: &core::ContainerImage) -> Image {
     let size = image
         .size_bytes
+        // ImageLocality scores by size. An image without a valid size scores nothing.
         .and_then(|n| u64::try_from(n).ok())
         .unwrap_or_default();
     Image {
@@ -69,6 +71,8 @@ fn allocatable(status: Option<&core::NodeStatus>) -> Result<requests::AmountList
         Some(s) if full(s.allocatable.as_ref()) => {
             requests::amounts("status.allocatable", s.allocatable.as_ref())
         }
+        // The API server copies capacity if a kubelet reports no allocatable. An object from a file
+        // may lack that.
         Some(s) => requests::amounts("status.capacity", s.capacity.as_ref()),
         None => Ok(Vec::new()),
     }

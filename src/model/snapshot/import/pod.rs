@@ -50,6 +50,7 @@ pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
         scheduler: spec
             .scheduler_name
             .clone()
+            // `None` means the default scheduler, however it is written.
             .filter(|n| !n.is_empty() && n != "default-scheduler"),
         gated: spec
             .scheduling_gates
@@ -86,6 +87,8 @@ fn annotations(meta: &ObjectMeta) -> Annotations {
         static_pod: find("kubernetes.io/config.source").is_some_and(|source| source != "api"),
         evict: find("descheduler.alpha.kubernetes.io/evict").map(str::to_owned),
         prefer_no_eviction: find("descheduler.alpha.kubernetes.io/prefer-no-eviction")
+            // descheduler checks only that the annotation exists. "false" is accepted as a way to
+            // turn it off.
             .is_some_and(|v| v != "false"),
         // The ReplicaSet controller, which defines this annotation, also treats an invalid value as
         // zero.
@@ -123,6 +126,7 @@ fn phase(found: Option<&str>) -> Result<PodPhase, Wrong> {
 
 fn qos(spec: &core::PodSpec, status: &core::PodStatus) -> Result<Qos, Wrong> {
     match status.qos_class.as_deref() {
+        // The API server always sets it. An object from a file may lack the status.
         None | Some("") => requests::qos(spec),
         Some("BestEffort") => Ok(Qos::BestEffort),
         Some("Burstable") => Ok(Qos::Burstable),
@@ -175,6 +179,7 @@ fn condition(condition: &core::PodCondition) -> Condition {
 fn volumes(meta: &ObjectMeta, spec: &core::PodSpec) -> Volumes {
     let all = || spec.volumes.iter().flatten();
     Volumes {
+        // descheduler counts the same two kinds of volumes as local storage.
         local: all().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
         claims: all()
             .filter_map(|v| v.persistent_volume_claim.as_ref())

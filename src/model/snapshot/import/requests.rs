@@ -130,6 +130,7 @@ fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result
             infeasible,
         )?);
         // While an init container runs, the sidecars started before it run as well.
+        // Init containers run one after the other, so their peak counts and not their sum.
         let mut together = sidecars.clone();
         add(&mut together, &own);
         if is_sidecar(container) {
@@ -221,11 +222,13 @@ fn of_whole(spec: &PodSpec, containers: &Amounts) -> Result<Amounts, Wrong> {
         return Ok(Amounts::new());
     };
     let mut amounts = table("spec.resources.limits", resources.limits.as_ref())?;
+    // Before the requests are added, because those always count.
     amounts.retain(|name, _| !containers.contains_key(name));
     amounts.extend(table(
         "spec.resources.requests",
         resources.requests.as_ref(),
     )?);
+    // Kubernetes supports pod-level resources only for some resources.
     amounts.retain(|name, _| of_pods(name));
     Ok(amounts)
 }

@@ -30,6 +30,7 @@ pub(super) fn departed_pods<'r>(
     samples: &[Option<Sample>],
 ) -> BTreeMap<&'r str, Vec<(&'r PodName, Sample)>> {
     let mut by_node: BTreeMap<&str, Vec<(&PodName, Sample)>> = BTreeMap::new();
+    // Both lists are sorted by namespace and name, so one pass over each is enough.
     let mut here = snapshot.pods.iter().zip(samples).peekable();
     for (pod, node) in &readings.placed {
         let name = (pod.0.as_str(), pod.1.as_str());

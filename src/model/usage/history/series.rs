@@ -57,11 +57,13 @@ impl NodeSeries {
         complete: bool,
     ) {
         let last = self.remainders.back();
+        // Polls are more frequent than samples. A sample that is counted twice would weigh twice.
         if last.is_some_and(|last| last.sample.at >= sample.at) {
             return;
         }
         self.newest = Some(sample);
         let guests: BTreeSet<PodName> = guests.cloned().collect();
+        // A guest that is no longer reported has left between the two samples.
         if !self.guests.is_subset(&guests) {
             self.left = self.left.max(Some(sample.at));
         }
