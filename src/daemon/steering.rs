@@ -31,6 +31,8 @@ pub struct Steered {
     nodes: BTreeSet<String>,
     /// `None` until the API server has given a clear response.
     right: Option<SteeringRight>,
+    /// Whether the right is certain, so that no further dry run is needed.
+    certain: bool,
     /// The node that the dry runs are about.
     asked_node: Option<String>,
     /// Nodes whose taint an admission policy refuses although others are allowed; logged once.
@@ -66,13 +68,20 @@ impl Steered {
             }
             SteeringRight::Denied(_) | SteeringRight::Granted | SteeringRight::Unlimited => {}
         }
-        if right == SteeringRight::Unlimited && self.right.as_ref() != Some(&right) {
+        // A policy that was just applied takes a moment to be in force, so one response is not enough.
+        let confirmed = self.right.as_ref() == Some(&right);
+        if right == SteeringRight::Unlimited && confirmed && !self.certain {
             warn!(
                 "permission to patch nodes is not limited to the taint {STEERING_KEY}: no \
                     admission policy applies to this account; steering works, but apply \
                     deploy/base/steering.yaml"
             );
         }
+        self.certain = match &right {
+            SteeringRight::Granted => true,
+            SteeringRight::Unlimited => confirmed,
+            SteeringRight::Denied(_) => false,
+        };
         self.right = Some(right);
     }
 
@@ -90,7 +99,7 @@ impl Steered {
 impl Daemon {
     /// Asks the API server whether taints may be changed, unless that is known. Nothing is changed.
     pub(super) async fn ask_steering_right(&mut self, snapshot: &Snapshot) {
-        if self.steered.right.is_some() && self.steered.denied().is_none() {
+        if self.steered.certain {
             return;
         }
         // Any node will do.

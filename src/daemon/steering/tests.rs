@@ -7,6 +7,7 @@ use super::{Daemon, Steered};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::taints::SteeringRight;
 use crate::daemon::telemetry::Health;
 use crate::daemon::telemetry::metrics::Metrics;
 use crate::daemon::telemetry::status::Board;
@@ -88,4 +89,17 @@ async fn a_right_that_was_withdrawn_ends_the_changes_of_a_plan() {
     assert_eq!(changes(&asked), ["n2"]);
     assert_eq!(daemon.steered.denied(), Some("not here"));
     assert!(daemon.steered.refused_nodes.is_empty());
+}
+
+#[test]
+fn a_right_without_limit_is_confirmed_before_it_is_certain() {
+    let mut steered = Steered::default();
+    steered.record(SteeringRight::Unlimited);
+    assert!(!steered.certain);
+    steered.record(SteeringRight::Unlimited);
+    assert!(steered.certain);
+    steered.record(SteeringRight::Denied(String::new()));
+    assert!(!steered.certain);
+    steered.record(SteeringRight::Granted);
+    assert!(steered.certain);
 }
