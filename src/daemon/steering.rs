@@ -31,6 +31,12 @@ pub struct Steered {
     nodes: BTreeSet<String>,
     /// `None` until the API server has given a clear response.
     right: Option<SteeringRight>,
+    /// Whether the right is certain, so that no further dry run is needed.
+    certain: bool,
+    /// The node that the dry runs are about.
+    asked_node: Option<String>,
+    /// Nodes whose taint an admission policy refuses although others are allowed; logged once.
+    refused_nodes: BTreeSet<String>,
 }
 
 impl Steered {
@@ -62,30 +68,58 @@ impl Steered {
             }
             SteeringRight::Denied(_) | SteeringRight::Granted | SteeringRight::Unlimited => {}
         }
-        if right == SteeringRight::Unlimited {
+        // A policy that was just applied takes a moment to be in force, so one response is not enough.
+        let confirmed = self.right.as_ref() == Some(&right);
+        if right == SteeringRight::Unlimited && confirmed && !self.certain {
             warn!(
                 "permission to patch nodes is not limited to the taint {STEERING_KEY}: no \
                     admission policy applies to this account; steering works, but apply \
                     deploy/base/steering.yaml"
             );
         }
+        self.certain = match &right {
+            SteeringRight::Granted => true,
+            SteeringRight::Unlimited => confirmed,
+            SteeringRight::Denied(_) => false,
+        };
         self.right = Some(right);
+    }
+
+    /// Logs the refusal of one node, once.
+    fn log_refused_node(&mut self, node: &str, reason: &str) {
+        if self.refused_nodes.insert(node.to_owned()) {
+            warn!(
+                node,
+                reason, "taint of this node refused: steering leaves it alone"
+            );
+        }
     }
 }
 
 impl Daemon {
     /// Asks the API server whether taints may be changed, unless that is known. Nothing is changed.
     pub(super) async fn ask_steering_right(&mut self, snapshot: &Snapshot) {
-        if self.steered.right.is_some() && self.steered.denied().is_none() {
+        if self.steered.certain {
             return;
         }
         // Any node will do.
-        let Some(node) = snapshot.nodes.first() else {
-            return;
-        };
-        if let Some(right) = taints::right(self.cluster.client(), &node.name).await {
+        self.steered.asked_node = snapshot.nodes.first().map(|node| node.name.clone());
+        if let Some(node) = self.steered.asked_node.clone() {
+            self.ask_about(&node).await;
+        }
+    }
+
+    async fn ask_about(&mut self, node: &str) {
+        if let Some(right) = taints::right(self.cluster.client(), node).await {
             self.steered.record(right);
         }
+    }
+
+    /// Finds out whether a refused change concerns one node or all, and returns true for all.
+    async fn is_denied_everywhere(&mut self, node: &str) -> bool {
+        let asked = self.steered.asked_node.clone();
+        self.ask_about(asked.as_deref().unwrap_or(node)).await;
+        self.steered.denied().is_some()
     }
 
     /// Withholds the taints of a plan if this process may not set them.
@@ -95,7 +129,8 @@ impl Daemon {
         }
     }
 
-    /// Changes these taints and stops at the first error, because the next cycle tries again.
+    /// Changes these taints. It stops at the first error that is not about one node, because the
+    /// next cycle tries again.
     pub(super) async fn steer(&mut self, steering: impl Iterator<Item = &Steer>) {
         for steer in steering {
             if !self.lead.holds() {
@@ -104,8 +139,11 @@ impl Daemon {
             let outcome = taints::steer(self.cluster.client(), steer).await;
             self.metrics.taint(steer, &outcome);
             if let SteerOutcome::Forbidden(reason) = outcome {
-                self.steered.record(SteeringRight::Denied(reason));
-                return;
+                if self.is_denied_everywhere(&steer.node).await {
+                    return;
+                }
+                self.steered.log_refused_node(&steer.node, &reason);
+                continue;
             }
             if !matches!(steer.action, SteerAction::Remove)
                 || matches!(outcome, SteerOutcome::Unanswered(_))
@@ -173,3 +211,6 @@ impl Daemon {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

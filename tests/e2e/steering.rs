@@ -4,12 +4,12 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::audit::{USER, evictions, requests};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Policy, Process};
 use crate::e2e::support::scene;
 use crate::e2e::support::usage::{in_words, used};
-use crate::e2e::support::wait::{say, that};
+use crate::e2e::support::wait::{eventually, say, that};
 
 const DISABLED: &[&str] = &["steering disabled", "deploy/base/steering.yaml"];
 /// An admission policy that refuses every change of a node by the program.
@@ -230,6 +230,10 @@ fn where_an_admission_policy_refuses_the_taint_steering_waits() {
 
         // Without the policy of deploy/base, the right is wider than it should be.
         control_plane.kubectl(&["delete", kind, "evenkeel-steering"]);
+        eventually("the end of the admission policy", 60, async || {
+            that(may_label(control_plane).await, "still in force")
+        })
+        .await;
         let mut process = Launch::new(control_plane, &STEERS_ALONE).await.run(&[]);
         let unlimited = ["permission to patch nodes is not limited to the taint"];
         process.says(&unlimited, 1, 180).await;
@@ -237,6 +241,17 @@ fn where_an_admission_policy_refuses_the_taint_steering_waits() {
         assert_eq!((process.count(&unlimited), process.warnings()), (1, 1));
         assert!(process.stop(10).await.success());
     });
+}
+
+/// Whether the program's account may change a label, by a dry run.
+async fn may_label(control_plane: &ControlPlane) -> bool {
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let request = http::Request::patch("/api/v1/nodes/n1?dryRun=All")
+        .header("Content-Type", "application/merge-patch+json")
+        .header("Impersonate-User", USER)
+        .body(label.to_string().into_bytes())
+        .unwrap();
+    control_plane.client.request::<Value>(request).await.is_ok()
 }
 
 /// The response of `/status.json`.

@@ -10,7 +10,8 @@ use evenkeel::daemon::telemetry::status::{self, Board, ElectionRole};
 use evenkeel::decide::engine::Engine;
 use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::{
-    Class, Idle, NodePicture, Note, Outcome, Plan, Reason, Refusal, SteerReason, Verdict,
+    Class, Idle, NodePicture, Note, Outcome, Plan, Reason, Refusal, SteerReason, SteeringTrial,
+    Verdict,
 };
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{OwnerKey, Skipped};
@@ -353,6 +354,43 @@ fn moves_refusals_and_evictions_are_shown_with_their_reasons() {
 }
 
 #[test]
+fn a_missing_right_to_steer_is_shown_with_what_steering_would_achieve() {
+    let status = PublishedStatus::new(parse(EVEN));
+    let cluster = Cluster::parse(UNEVEN);
+    let snapshot = cluster.snapshot(status.engine.policy());
+    let mut plan = status.engine.decide(&snapshot, noon());
+    plan.steering_trial = Some(SteeringTrial {
+        asked: true,
+        refused: 3,
+        refused_for_landing: 2,
+        hot: 1,
+        relieved: 0,
+        tainted: 1,
+        moves: 2,
+        more: false,
+        relieved_with_taints: 1,
+    });
+    status.board.round(|| {
+        let round = PlanStatus::of(&plan, &[], false, SignedDuration::ZERO)
+            .with_steering_denied(Some("cannot patch <nodes>"));
+        let summary = round.past("idle", String::new());
+        (round, summary, LedgerStatus::default())
+    });
+    let page = status.html(after(5));
+    for part in [
+        "<h2 id=\"h-steering\">Steering</h2>",
+        "<b>Disabled:</b> no permission to change taints",
+        "more pods stay: cannot patch &lt;nodes&gt;",
+        "2 evictions would bring 1 of 1 hot node to target; without them 0.",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    let plan = &status.json(after(5))["plan"];
+    assert_eq!(plan["steering_denied"], "cannot patch <nodes>");
+    assert_eq!(plan["steering_trial"]["moves"], 2);
+}
+
+#[test]
 fn requests_far_from_usage_are_shown_with_a_recommendation() {
     let mut status = PublishedStatus::new(parse(EVEN));
     let plan = status.cycle(&Cluster::parse(UNEVEN), None, noon());
@@ -410,7 +448,7 @@ fn the_keys_of_status_json_are_stable() {
     );
     let plan = &data["plan"];
     let expected = "at balance basis classes dry_run evicted halted kept moves nodes notes \
-        rightsizing skipped steering took_ms";
+        rightsizing skipped steering steering_denied steering_trial took_ms";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
     assert_eq!(
