@@ -50,7 +50,7 @@ fn high() -> HighNodeUtilization {
         basis: Basis::Requests,
         thresholds: shares(&[("cpu", 20.0)]),
         ceilings: HighNodeUtilization::default_ceilings(),
-        number_of_nodes: Some(0),
+        number_of_nodes: 0,
         only_thresholding_resources: false,
         evictable_namespaces: Names::ALL,
     }
@@ -67,7 +67,7 @@ fn low() -> LowNodeUtilization {
             targets: shares(&[("cpu", 50.0)]),
         }],
         deviation: false,
-        number_of_nodes: 0,
+        number_of_nodes: Some(0),
         sustained_for: SignedDuration::ZERO,
         evictable_namespaces: Names::ALL,
         per_node: None,
@@ -458,7 +458,7 @@ mod as_descheduler {
     fn notes_are_in_the_order_of_the_checks() {
         let note = |cluster: &str, number_of_nodes: u32| {
             let rule = LowNodeUtilization {
-                number_of_nodes,
+                number_of_nodes: Some(number_of_nodes),
                 ..low()
             };
             Cluster::parse(cluster).plan_by(even(rule)).notes[0]

@@ -448,7 +448,7 @@ fn the_keys_of_status_json_are_stable() {
     );
     let plan = &data["plan"];
     let expected = "at balance basis classes dry_run evicted halted kept moves nodes notes \
-        rightsizing skipped steering steering_denied steering_trial took_ms";
+        replica_trial rightsizing skipped steering steering_denied steering_trial took_ms";
     assert_eq!(keys(plan), expected);
     assert_eq!(keys(&plan["nodes"]), "items more");
     assert_eq!(

@@ -130,7 +130,7 @@ impl Cluster {
             scale_down_disabled: words.has("no-scale-down"),
             images: Vec::new(),
         }));
-        self.objects.apply(storage::csi_node(&words));
+        self.objects.apply(storage::csi_node(words));
         if !words.has("no-metrics") {
             self.nodes
                 .insert(name.clone(), measure(words.get("system").unwrap_or("0")));

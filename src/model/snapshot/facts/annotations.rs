@@ -4,6 +4,10 @@ use jiff::SignedDuration;
 
 /// The annotations of a pod that affect decisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one independent annotation of the object"
+)]
 pub struct Annotations {
     /// `kubernetes.io/config.mirror`: the pod mirrors a static pod.
     pub mirror: bool,
