@@ -5,19 +5,23 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use crate::model::plan::{Note, Reason, Refusal, Verdict};
+use crate::model::plan::{Note, Refusal, Verdict};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{NodeId, Pod, PodId, Snapshot};
 use crate::model::usage::Measure;
 use crate::policy::{Basis, Strategy};
 use crate::values::{Amount, PerResource, Ratio, ResourceId};
 
+use self::forecasts::RememberedForecast;
 use self::index::Index;
 
 mod finish;
+mod forecasts;
 pub mod index;
+mod lingering;
 mod world;
 
+pub use lingering::LingeringRequests;
 pub use world::{Candidate, DestinationLimits, HotSince, Landing, Prospect, World};
 
 /// The world plus the decisions so far. Loads are those after the moves.
@@ -34,7 +38,7 @@ pub struct Draft<'w> {
     index: Rc<OnceCell<Index<'w>>>,
     landed: BTreeMap<NodeId, Vec<PodId>>,
     /// The requests of moved pods on the nodes that they leave, which they hold until they end.
-    lingering: BTreeMap<NodeId, (PerResource<Amount>, Presumed)>,
+    lingering: BTreeMap<NodeId, LingeringRequests>,
     moves: BTreeMap<PodId, usize>,
     accepted: Vec<(Candidate, Landing)>,
     /// The same draft, except that replacements with several possible nodes have not landed
@@ -46,9 +50,6 @@ pub struct Draft<'w> {
     /// The last forecast for each candidate, with the number of moves before it.
     remembered: RefCell<BTreeMap<(usize, PodId), RememberedForecast>>,
 }
-
-/// A forecast, and the number of accepted moves that it knew of.
-type RememberedForecast = (usize, Result<Prospect, Refusal>);
 
 impl<'w> Draft<'w> {
     /// Creates a draft without decisions.
@@ -325,28 +326,6 @@ impl<'w> Draft<'w> {
         self.accepted.push((candidate, landing));
     }
 
-    /// Remembers the requests of a moved pod on the node that it leaves.
-    fn linger(&mut self, from: NodeId, pod: PodId) {
-        let snapshot = self.world.snapshot;
-        let none = || {
-            let requests = PerResource::all(snapshot.resources.count(), Amount::ZERO);
-            (requests, Presumed::default())
-        };
-        let (requests, presumed) = self.lingering.entry(from).or_insert_with(none);
-        let pod = snapshot.pod(pod);
-        for r in snapshot.resources.ids() {
-            requests[r] = requests[r].plus(pod.requests[r]);
-        }
-        presumed.cpu = presumed.cpu.plus(pod.presumed.cpu);
-        presumed.memory = presumed.memory.plus(pod.presumed.memory);
-    }
-
-    /// Returns the requests that the moved pods of a node hold until they end: by resource, and as
-    /// the scheduler counts them for scores. `None` if no pod of the node moves.
-    pub fn lingering(&self, node: NodeId) -> Option<&(PerResource<Amount>, Presumed)> {
-        self.lingering.get(&node)
-    }
-
     /// Records that the scheduler put a pending pod on a node.
     pub fn bind(&mut self, pod: PodId, node: NodeId) {
         let used = self
@@ -380,38 +359,6 @@ impl<'w> Draft<'w> {
                 table[node.0][r] = by(table[node.0][r], request);
             }
         }
-    }
-
-    /// Returns the forecast for a candidate. It is made anew only after the draft has accepted
-    /// another move.
-    pub fn remembered(
-        &self,
-        candidate: &Candidate,
-        forecast: impl FnOnce() -> Result<Prospect, Refusal>,
-    ) -> Result<Prospect, Refusal> {
-        // Only these candidates are asked about more than once, always for the same reason.
-        if !matches!(candidate.reason, Reason::HotNode { .. }) {
-            return forecast();
-        }
-        let (key, moves) = ((candidate.strategy, candidate.pod), self.accepted.len());
-        let known = self.remembered.borrow().get(&key).cloned();
-        match known {
-            Some((at, answer)) if at == moves => answer,
-            _ => {
-                let answer = forecast();
-                let entry = (moves, answer.clone());
-                self.remembered.borrow_mut().insert(key, entry);
-                answer
-            }
-        }
-    }
-
-    /// Returns where the replacement of a candidate is expected, and the probability that the move
-    /// helps, as far as a forecast is remembered.
-    pub fn forecast_of(&self, strategy: usize, pod: PodId) -> Option<(Landing, Ratio)> {
-        let remembered = self.remembered.borrow();
-        let prospect = remembered.get(&(strategy, pod))?.1.as_ref().ok()?;
-        Some((prospect.landing.clone(), prospect.success))
     }
 
     /// Records the refusal of a candidate.

@@ -83,7 +83,7 @@ fn a_full_ledger_refuses_evictions_and_fits_a_config_map() {
 #[test]
 fn stored_forecasts_are_bounded() {
     let snapshot = hot(2000).snapshot(&parse(EVEN));
-    let nodes: Vec<String> = (0..16)
+    let nodes: Vec<String> = (0..32)
         .map(|n| format!("ip-10-0-{n}-17.eu-central-1.compute.internal"))
         .collect();
     let mut ledger = Ledger::default();

@@ -38,7 +38,9 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
         forecasts = 2.0;
     }
     let (bad, loss) = (outcome.bad / forecasts, outcome.loss / forecasts);
-    let weighed = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule).is_some();
+    // The probabilities mean something only if the scores of the scheduler are known.
+    let weighed = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule).is_some()
+        && scheduler::is_known(draft, candidate.pod);
     let accepted = draft.world.policy.forecast.accepted(weighed).get();
     let gains = relief.0 <= 0.0 || loss < relief.0;
     match outcome.refusal {

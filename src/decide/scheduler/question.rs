@@ -1,11 +1,11 @@
 //! The input of a forecast: a pod to place, and whether the pod that it replaces still runs.
 
-use crate::decide::draft::Draft;
 use crate::decide::draft::index::Index;
+use crate::decide::draft::{Draft, LingeringRequests};
 use crate::model::snapshot::facts::Presumed;
 use crate::model::snapshot::{Node, NodeId, Pod, PodId};
 use crate::policy::{FilterPlugin, SchedulerProfile, ScorePlugin};
-use crate::values::{Amount, PerResource, ResourceId};
+use crate::values::{Amount, ResourceId};
 
 /// A pod to place, and the cluster as the scheduler sees it then.
 #[derive(Clone, Copy)]
@@ -91,7 +91,7 @@ impl<'q, 'w> Question<'q, 'w> {
         } else {
             all.plus(
                 self.lingering(node)
-                    .map_or(Amount::ZERO, |(requests, _)| requests[resource]),
+                    .map_or(Amount::ZERO, |held| held.requests[resource]),
             )
         }
     }
@@ -102,7 +102,7 @@ impl<'q, 'w> Question<'q, 'w> {
         let all = self.draft.presumed(node);
         let held = self
             .lingering(node)
-            .map_or_else(Presumed::default, |(_, held)| *held);
+            .map_or_else(Presumed::default, |held| held.presumed);
         let own = if self.left(node) {
             self.pod.presumed
         } else {
@@ -115,7 +115,7 @@ impl<'q, 'w> Question<'q, 'w> {
     }
 
     /// The requests of pods that were moved before. While this pod terminates, they do so as well.
-    fn lingering(&self, node: NodeId) -> Option<&'q (PerResource<Amount>, Presumed)> {
+    fn lingering(&self, node: NodeId) -> Option<&'q LingeringRequests> {
         self.draft.lingering(node).filter(|_| self.lingers)
     }
 

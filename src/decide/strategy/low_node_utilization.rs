@@ -23,13 +23,15 @@ use super::importance::Importance;
 use super::{ResourceLevel, SelectPods, StrategyRun};
 
 use benefit::Benefit;
-use hot_node::{HotNode, ResourceExcess, still_runs};
+use excess::ResourceExcess;
+use hot_node::{HotNode, still_runs};
 use nodes::classify;
 use pool::BalancedPool;
 use queue::{CandidateQueue, QueuedPod};
 
 mod benefit;
 mod eligible;
+mod excess;
 mod hot_node;
 mod nodes;
 mod pool;
@@ -144,7 +146,7 @@ impl<'w> LowNodeUtilizationRun<'w> {
         let Some(last) = self.last.take() else {
             return;
         };
-        if let Some((_, success)) = draft.forecast_of(self.position, last)
+        if let Some(success) = draft.success_of(self.position, last)
             && draft.moves(last)
         {
             self.doubt += 1.0 - success.get();
@@ -162,7 +164,8 @@ impl<'w> LowNodeUtilizationRun<'w> {
         refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why))
     }
 
-    /// Computes the excess of a node anew, and queues its pods by what moving them would gain now.
+    /// Computes the excess of a node again, and queues its pods by what moving them would gain now.
+    /// A pod that may not be evicted comes in its turn as well, so that the plan says why it stays.
     fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
         self.queue.renew(node);
         self.hot.remove(&node);
@@ -174,7 +177,13 @@ impl<'w> LowNodeUtilizationRun<'w> {
         }
         let hot = self.hot_node(draft, node, excess);
         for pod in self.remaining(draft, node).collect::<Vec<_>>() {
-            if let Ok(benefit) = hot.judge(draft, pod) {
+            let may_go = gate::evictable(pod, self.position, draft).is_ok();
+            let benefit = if may_go {
+                hot.judge(draft, pod)
+            } else {
+                hot.benefit(draft, pod)
+            };
+            if let Ok(benefit) = benefit {
                 let score = benefit.score(Ratio::ONE);
                 self.queue.push(draft, node, pod, score);
             }

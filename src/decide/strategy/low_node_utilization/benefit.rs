@@ -1,11 +1,11 @@
-//! What moving one pod does for its hot node, as one number by which candidates are compared.
+//! The benefit of moving one pod for its hot node, as one number by which candidates are compared.
 
 use crate::decide::draft::Draft;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::hot_node::ResourceExcess;
+use super::excess::ResourceExcess;
 
 /// The smallest usage that is worth an eviction, as a share of the node, unless it suffices.
 const LEAST: f64 = 0.005;
@@ -18,7 +18,7 @@ const USAGE_VALUE: f64 = 6.0;
 /// The value of usage beyond the margin: it makes the move harder and gains nothing.
 const SURPLUS_VALUE: f64 = -0.5;
 
-/// What moving a pod does for its node. All numbers are shares of the node, summed over the
+/// The benefit of moving a pod for its node. All numbers are shares of the node, summed over the
 /// resources above their targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Benefit {

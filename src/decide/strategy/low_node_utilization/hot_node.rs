@@ -4,10 +4,10 @@ use crate::decide::draft::Draft;
 use crate::model::plan::{NotSelected, Reason};
 use crate::model::snapshot::{NodeId, Pod, PodId};
 use crate::policy::Basis;
-use crate::values::{Amount, Ratio, ResourceId};
+use crate::values::{Amount, Ratio};
 
 use super::benefit::Benefit;
-use super::nodes::AboveTarget;
+use super::excess::ResourceExcess;
 
 /// The smallest share of an excess that the movable pods of a node must be able to remove together.
 /// With less, the node would stay about as hot as it is, so nothing is begun.
@@ -22,46 +22,6 @@ pub(super) struct HotNode {
     excess: Vec<ResourceExcess>,
     /// Why nothing is begun on this node; `None` if something is.
     out_of_reach: Option<NotSelected>,
-}
-
-/// The load of a node above its target in one resource.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ResourceExcess {
-    pub(super) above: AboveTarget,
-    pub(super) amount: Amount,
-}
-
-impl ResourceExcess {
-    /// The excess after this amount of load is gone; `None` if the node is not above the target.
-    pub(super) fn new(
-        draft: &Draft<'_>,
-        basis: Basis,
-        node: NodeId,
-        (resource, target): (ResourceId, Ratio),
-        gone: Amount,
-    ) -> Option<Self> {
-        let whole = draft.world.snapshot.node(node).allocatable[resource];
-        let load = draft.load(node, resource, basis)?.minus(gone);
-        let amount = load.minus(whole.times(target));
-        let ratio = draft.ratio(node, resource, basis)?;
-        let above = AboveTarget {
-            resource,
-            ratio,
-            target,
-        };
-        (amount > Amount::ZERO).then_some(ResourceExcess { above, amount })
-    }
-
-    /// The part of the excess that leaves with the pod; `None` if its usage is unknown.
-    fn relief(&self, draft: &Draft<'_>, basis: Basis, pod: PodId) -> Option<Amount> {
-        let weight = draft.weight(pod, self.above.resource, basis)?;
-        Some(weight.min(self.amount))
-    }
-
-    fn name(&self, draft: &Draft<'_>) -> String {
-        let resources = &draft.world.snapshot.resources;
-        resources.name(self.above.resource).to_owned()
-    }
 }
 
 impl HotNode {
@@ -83,12 +43,7 @@ impl HotNode {
 
     /// The benefit of moving a pod of this node, or why the pod is not selected.
     pub(super) fn judge(&self, draft: &Draft<'_>, pod: PodId) -> Result<Benefit, NotSelected> {
-        still_runs(draft.world.snapshot.pod(pod))?;
-        let benefit = Benefit::of(draft, self.basis, pod, (self.node, &self.excess));
-        if benefit.is_none() {
-            let names = self.excess.iter().map(|excess| excess.name(draft));
-            return Err(NotSelected::RelievesNothing(names.collect()));
-        }
+        let benefit = self.benefit(draft, pod)?;
         if let Some(why) = &self.out_of_reach {
             return Err(why.clone());
         }
@@ -97,6 +52,17 @@ impl HotNode {
                 relief: benefit.relief(),
                 least: Benefit::least(),
             });
+        }
+        Ok(benefit)
+    }
+
+    /// The benefit of moving a pod of this node, or why there is none.
+    pub(super) fn benefit(&self, draft: &Draft<'_>, pod: PodId) -> Result<Benefit, NotSelected> {
+        still_runs(draft.world.snapshot.pod(pod))?;
+        let benefit = Benefit::of(draft, self.basis, pod, (self.node, &self.excess));
+        if benefit.is_none() {
+            let names = self.excess.iter().map(|excess| excess.name(draft));
+            return Err(NotSelected::RelievesNothing(names.collect()));
         }
         Ok(benefit)
     }

@@ -10,8 +10,8 @@ use crate::decide::draft::Draft;
 use crate::decide::strategy::importance::Importance;
 use crate::model::snapshot::{NodeId, PodId};
 
-/// The most work of one search, in forecasts times nodes. The search of one cycle then ends after
-/// about two seconds of one core, whatever the size of the cluster.
+/// The most work of one search, in forecasts times nodes. The search of one cycle then ends
+/// after about two seconds of one core in a cluster of any size.
 const MOST_WORK: usize = 4_000_000;
 
 /// A pod of a hot node that may become a candidate.

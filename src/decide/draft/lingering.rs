@@ -1,0 +1,43 @@
+//! Requests that moved pods hold on the nodes that they leave, until they end.
+//!
+//! kube-scheduler counts them while it places the replacements, so the nodes that give pods have no
+//! room yet.
+
+use crate::model::snapshot::facts::Presumed;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::{Amount, PerResource};
+
+use super::Draft;
+
+/// The requests of the pods that leave one node.
+#[derive(Clone, Debug)]
+pub struct LingeringRequests {
+    /// By resource.
+    pub requests: PerResource<Amount>,
+    /// As the scheduler counts them for scores.
+    pub presumed: Presumed,
+}
+
+impl Draft<'_> {
+    /// Remembers the requests of a moved pod on the node that it leaves.
+    pub(super) fn linger(&mut self, from: NodeId, pod: PodId) {
+        let snapshot = self.world.snapshot;
+        let none = || LingeringRequests {
+            requests: PerResource::all(snapshot.resources.count(), Amount::ZERO),
+            presumed: Presumed::default(),
+        };
+        let sum = self.lingering.entry(from).or_insert_with(none);
+        let pod = snapshot.pod(pod);
+        for r in snapshot.resources.ids() {
+            sum.requests[r] = sum.requests[r].plus(pod.requests[r]);
+        }
+        sum.presumed.cpu = sum.presumed.cpu.plus(pod.presumed.cpu);
+        sum.presumed.memory = sum.presumed.memory.plus(pod.presumed.memory);
+    }
+
+    /// Returns the requests that the moved pods of a node hold until they end; `None` if no pod of
+    /// the node moves.
+    pub fn lingering(&self, node: NodeId) -> Option<&LingeringRequests> {
+        self.lingering.get(&node)
+    }
+}

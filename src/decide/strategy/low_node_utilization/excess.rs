@@ -1,0 +1,48 @@
+//! The load of a hot node above its targets.
+
+use crate::decide::draft::Draft;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::policy::Basis;
+use crate::values::{Amount, Ratio, ResourceId};
+
+use super::nodes::AboveTarget;
+
+/// The load of a node above its target in one resource.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResourceExcess {
+    pub(super) above: AboveTarget,
+    pub(super) amount: Amount,
+}
+
+impl ResourceExcess {
+    /// The excess after this amount of load is gone; `None` if the node is not above the target.
+    pub(super) fn new(
+        draft: &Draft<'_>,
+        basis: Basis,
+        node: NodeId,
+        (resource, target): (ResourceId, Ratio),
+        gone: Amount,
+    ) -> Option<Self> {
+        let whole = draft.world.snapshot.node(node).allocatable[resource];
+        let load = draft.load(node, resource, basis)?.minus(gone);
+        let amount = load.minus(whole.times(target));
+        let ratio = draft.ratio(node, resource, basis)?;
+        let above = AboveTarget {
+            resource,
+            ratio,
+            target,
+        };
+        (amount > Amount::ZERO).then_some(ResourceExcess { above, amount })
+    }
+
+    /// The part of the excess that leaves with the pod; `None` if its usage is unknown.
+    pub(super) fn relief(&self, draft: &Draft<'_>, basis: Basis, pod: PodId) -> Option<Amount> {
+        let weight = draft.weight(pod, self.above.resource, basis)?;
+        Some(weight.min(self.amount))
+    }
+
+    pub(super) fn name(&self, draft: &Draft<'_>) -> String {
+        let resources = &draft.world.snapshot.resources;
+        resources.name(self.above.resource).to_owned()
+    }
+}
