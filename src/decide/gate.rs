@@ -14,9 +14,10 @@ mod disruption;
 mod evictable;
 mod exact_landing;
 mod landing;
+mod landing_flaw;
 mod limits;
 
-use landing::LandingFlaw;
+use landing_flaw::LandingFlaw;
 
 /// A gate; the variants are in the order in which they decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +121,7 @@ pub fn admit_before_landing(candidate: &Candidate, draft: &Draft<'_>) -> Result<
 pub fn stays_cool(pod: PodId, strategy: usize, draft: &Draft<'_>, node: NodeId) -> bool {
     let pod = Candidate::counted(pod, strategy);
     !matches!(
-        landing::stays_cool(&pod, draft, node, &landing::targets(draft, node)),
+        landing_flaw::stays_cool(&pod, draft, node, &landing_flaw::targets(draft, node)),
         Err(LandingFlaw::Hot(_))
     )
 }
@@ -151,5 +152,5 @@ pub fn pull_home(
 ) -> Option<PlacementCause> {
     let home = draft.world.snapshot.pod(candidate.pod).node?;
     let wins = forecast.winners.iter().any(|w| w.node == home);
-    wins.then(|| landing::pull(candidate, draft, home, forecast))
+    wins.then(|| landing_flaw::pull(candidate, draft, home, forecast))
 }

@@ -563,8 +563,8 @@ fn the_page_of_a_node() {
     default/hot-2    1.22  600Mi  as above
     default/hot-3    1.22  600Mi  as above
     default/hot-4    1.22  600Mi  as above
-    default/agent-1   82m   60Mi  too light: moving it would remove 7.3% of the cpu excess, and at least
-                                  25% is required when the target is out of reach
+    default/agent-1   82m   60Mi  stays: its DaemonSet would recreate it on the same node
+                                  to change that: set `evictable.allow: [daemonSets]`; rarely useful
     ");
 }
 

@@ -11,7 +11,7 @@ use crate::it::support::{Cluster, EVEN, after, cases, noon, parse, text};
 
 fn hot(pods: usize) -> Cluster {
     Cluster::parse(&format!(
-        "node n1 cpu=4000 pods=9999\n  web*{pods} cpu=100m uses=1500m\nnode n2 cpu=4000 pods=9999"
+        "node n1 cpu=4000 pods=9999\n  web*{pods} cpu=100m uses=24\nnode n2 cpu=4000 pods=9999"
     ))
 }
 

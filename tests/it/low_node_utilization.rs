@@ -227,7 +227,12 @@ fn each_pool_is_balanced_separately() {
     );
     assert_snapshot!(text(&plan), @r"
     move db-1 from b2 to b1: node usage: cpu 75% is above its target of 70%
-    a: 1 node is above its target, but no node below its thresholds can take pods
+    keep web-1 on a1: its replacement could land on b1, where the move would improve nothing
+    keep web-2 on a1: its replacement could land on b1, where the move would improve nothing
+    keep web-3 on a1: its replacement could land on b1, where the move would improve nothing
+    keep web-4 on a1: its replacement could land on b1, where the move would improve nothing
+    keep web-5 on a1: its replacement could land on b1, where the move would improve nothing
+    keep web-6 on a1: its replacement could land on b1, where the move would improve nothing
     ");
 }
 

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use crate::it::support::{Cluster, cases, random_cluster, text};
 
 const POLICY: &str = "
+forecast: {tolerance: 0%}
 limits: {perCycle: 7, perNode: 3, perNamespace: 6, perWorkload: 2, perMinute: none}
 strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%, memory: 40%}, targetThresholds: {cpu: 50%, memory: 60%}}}]
 ";

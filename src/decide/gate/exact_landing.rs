@@ -9,7 +9,8 @@ use crate::model::snapshot::NodeId;
 use crate::policy::Basis;
 use crate::values::{Amount, Ratio, ResourceId};
 
-use super::landing::{rules, summary};
+use super::landing::summary;
+use super::landing_flaw::rules;
 
 /// The node with room that is least loaded afterwards.
 ///

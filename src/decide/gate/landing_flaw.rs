@@ -1,0 +1,233 @@
+//! The judgement about one possible landing: how full the node would be, or why the move would gain
+//! nothing there.
+
+use crate::decide::draft::{Candidate, DestinationLimits, Draft};
+use crate::decide::scheduler::{self, Forecast, Scored};
+use crate::model::plan::{PlacementCause, Refusal};
+use crate::model::snapshot::NodeId;
+use crate::model::usage::Unmeasured;
+use crate::policy::{Basis, Evictable, LowNodeUtilization, Pool};
+use crate::values::{Amount, Ratio, ResourceId};
+
+/// Why a landing on a node would gain nothing.
+pub(super) enum LandingFlaw {
+    /// The pod would return to its own node.
+    OwnNode(NodeId),
+    /// The node would be above a target.
+    Hot(HotLanding),
+    /// The usage of the node is unknown.
+    UnknownUsage(NodeId),
+    /// The strategy does not want the pod there.
+    NotADestination(NodeId),
+    /// The policy's selector for destinations excludes the node.
+    ExcludedByPolicy(NodeId),
+}
+
+/// A node that would be above a target after the move.
+pub(super) struct HotLanding {
+    pub(super) node: NodeId,
+    resource: ResourceId,
+    ratio: Ratio,
+    target: Ratio,
+    basis: Basis,
+}
+
+impl LandingFlaw {
+    pub(super) fn refusal(
+        self,
+        candidate: &Candidate,
+        draft: &Draft<'_>,
+        chance: Ratio,
+        forecast: &Forecast,
+    ) -> Refusal {
+        let snapshot = draft.world.snapshot;
+        let name = |node: NodeId| snapshot.node(node).name.clone();
+        match self {
+            LandingFlaw::OwnNode(home) => Refusal::WouldReturn {
+                node: name(home),
+                chance,
+                cause: pull(candidate, draft, home, forecast),
+            },
+            LandingFlaw::Hot(hot) => Refusal::WouldBeHot {
+                node: name(hot.node),
+                resource: snapshot.resources.name(hot.resource).to_owned(),
+                ratio: hot.ratio,
+                target: hot.target,
+                basis: hot.basis,
+            },
+            LandingFlaw::UnknownUsage(node) => Refusal::WouldBeUnknown(name(node)),
+            LandingFlaw::NotADestination(node) => Refusal::WouldNotHelp(name(node)),
+            LandingFlaw::ExcludedByPolicy(node) => Refusal::WouldBeExcluded(name(node)),
+        }
+    }
+}
+
+/// The largest ratio of a node after the move, or why the pod should not land there.
+pub(super) fn judge(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+) -> Result<Ratio, LandingFlaw> {
+    let home = draft.world.snapshot.pod(candidate.pod).node == Some(node);
+    if home && !candidate.reason.lies_in_the_pod() {
+        return Err(LandingFlaw::OwnNode(node));
+    }
+    let destinations = rules(candidate, draft).destinations.as_ref();
+    if destinations.is_some_and(|s| !s.matches(&draft.world.snapshot.node(node).labels)) {
+        return Err(LandingFlaw::ExcludedByPolicy(node));
+    }
+    if candidate.reason.is_a_preference() {
+        stays_cool(candidate, draft, node, &targets(draft, node))?;
+    }
+    let requested = requested_after(candidate, draft, node);
+    match &candidate.room {
+        Some(room) => judge_limits(candidate, draft, node, room, requested),
+        None => Ok(requested),
+    }
+}
+
+/// Applies the limits of the strategy. `requested` is the largest ratio so far.
+fn judge_limits(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    room: &DestinationLimits,
+    requested: Ratio,
+) -> Result<Ratio, LandingFlaw> {
+    stays_cool(candidate, draft, node, &room.cool)?;
+    let mut largest = requested;
+    for &(resource, target) in room.ceiling.iter() {
+        let ratio = ratio_after(candidate, draft, node, resource, room.basis)
+            .ok_or(LandingFlaw::UnknownUsage(node))?;
+        if ratio > target {
+            return Err(LandingFlaw::Hot(HotLanding {
+                node,
+                resource,
+                ratio,
+                target,
+                basis: room.basis,
+            }));
+        }
+        largest = if ratio > largest { ratio } else { largest };
+    }
+    // This check is the last one: a caller that ignores this flaw must not miss another.
+    if room.nodes.contains(&node) {
+        Ok(largest)
+    } else {
+        Err(LandingFlaw::NotADestination(node))
+    }
+}
+
+/// Requires that the node stays at or below these usage targets. A hot node would soon lose the pod
+/// again.
+///
+/// A node of unknown usage is accepted, unless its usage is about to become known: after a start,
+/// evenkeel waits for the first samples.
+pub(super) fn stays_cool(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    targets: &[(ResourceId, Ratio)],
+) -> Result<(), LandingFlaw> {
+    for &(resource, target) in targets {
+        let Some(ratio) = ratio_after(candidate, draft, node, resource, Basis::Actual) else {
+            let unmeasured = draft.world.usage.unmeasured(node);
+            if matches!(unmeasured, Some(Unmeasured::Few { .. })) {
+                return Err(LandingFlaw::UnknownUsage(node));
+            }
+            continue;
+        };
+        if ratio > target {
+            return Err(LandingFlaw::Hot(HotLanding {
+                node,
+                resource,
+                ratio,
+                target,
+                basis: Basis::Actual,
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// The usage targets of the policy for a node. Deviation thresholds are omitted.
+pub(super) fn targets(draft: &Draft<'_>, node: NodeId) -> Vec<(ResourceId, Ratio)> {
+    let snapshot = draft.world.snapshot;
+    let rules = draft
+        .world
+        .policy
+        .strategies
+        .iter()
+        .filter_map(|s| LowNodeUtilization::of(&s.rule));
+    let mut pools = rules
+        .filter(|r| r.basis == Basis::Actual && !r.deviation)
+        .flat_map(|r| &r.pools);
+    let selects = |p: &&Pool| {
+        p.selector
+            .as_ref()
+            .is_none_or(|s| s.matches(&snapshot.node(node).labels))
+    };
+    let targets = pools.find(selects).into_iter().flat_map(|p| &p.targets);
+    targets
+        .filter_map(|(name, target)| Some((snapshot.resources.find(name)?, *target)))
+        .collect()
+}
+
+/// The ratio of a node after the move; `None` if its usage is unknown.
+///
+/// Terminating pods use their node until they have ended, and replacements expected on the node do
+/// not run yet. Usage therefore includes both.
+pub(super) fn ratio_after(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    node: NodeId,
+    resource: ResourceId,
+    basis: Basis,
+) -> Option<Ratio> {
+    let mut more = draft
+        .weight(candidate.pod, resource, basis)
+        .unwrap_or(Amount::ZERO);
+    if basis == Basis::Actual && [ResourceId::CPU, ResourceId::MEMORY].contains(&resource) {
+        let (snapshot, ledger) = (draft.world.snapshot, draft.world.ledger);
+        let facts = snapshot.node(node);
+        let pods = facts.pods.iter().copied();
+        let terminating = pods.filter(|p| snapshot.pod(*p).terminating);
+        let uncounted = terminating.chain(ledger.pending_replacements(snapshot, &facts.name));
+        let weights = uncounted.filter_map(|p| draft.weight(p, resource, basis));
+        more = more.plus(weights.sum());
+    }
+    draft.ratio_with(node, resource, basis, more)
+}
+
+/// The larger of the cpu and memory requests of a node after the move, as a ratio.
+fn requested_after(candidate: &Candidate, draft: &Draft<'_>, node: NodeId) -> Ratio {
+    let requested = |r: ResourceId| {
+        ratio_after(candidate, draft, node, r, Basis::Requests).unwrap_or(Ratio::ONE)
+    };
+    let (cpu, memory) = (requested(ResourceId::CPU), requested(ResourceId::MEMORY));
+    if cpu > memory { cpu } else { memory }
+}
+
+/// Why the scheduler prefers the pod's own node to the best other node, if possible a good landing.
+pub(super) fn pull(
+    candidate: &Candidate,
+    draft: &Draft<'_>,
+    home: NodeId,
+    forecast: &Forecast,
+) -> PlacementCause {
+    if !scheduler::is_known(draft, candidate.pod) {
+        return PlacementCause::Unscored;
+    }
+    let wanted = |s: &&Scored| s.node != home && judge(candidate, draft, s.node).is_ok();
+    let scored = || forecast.scored.iter();
+    let best = scored().find(wanted).or(scored().find(|s| s.node != home));
+    let Some((home, best)) = scored().find(|s| s.node == home).zip(best) else {
+        return PlacementCause::Tie;
+    };
+    scheduler::pull(home, best)
+}
+
+/// The rules of the candidate's profile about which pods may be evicted.
+pub(super) fn rules<'w>(candidate: &Candidate, draft: &Draft<'w>) -> &'w Evictable {
+    &draft.world.policy.profiles[draft.strategy(candidate.strategy).profile].evictable
+}
