@@ -1,0 +1,183 @@
+//! The search for the next candidate among the pods of all hot nodes.
+
+use crate::decide::draft::{Candidate, Draft};
+use crate::decide::gate;
+use crate::decide::strategy::importance::Importance;
+use crate::model::plan::Reach;
+use crate::model::snapshot::{NodeId, PodId};
+use crate::values::Ratio;
+
+use super::benefit::Benefit;
+use super::queue::QueuedPod;
+use super::{LowNodeUtilizationRun, leaves_soon};
+
+/// The expected number of useless moves in one cycle. Beyond it, later moves wait for the next
+/// cycle, which knows where the replacements have landed.
+const MOST_DOUBT: f64 = 1.0;
+/// The success of a less important pod may be this much less probable than that of the best pod.
+const ABOUT_EQUAL: f64 = 0.1;
+
+impl LowNodeUtilizationRun<'_> {
+    /// Whether so many moves are uncertain that the rest waits until they have landed.
+    pub(super) fn waits_for_landings(&self) -> bool {
+        self.doubt >= MOST_DOUBT
+    }
+
+    /// Puts the pods of the hot nodes into the queue, first of all nodes, later of the node whose
+    /// excess the last candidate has changed.
+    pub(super) fn refresh(&mut self, draft: &Draft<'_>) {
+        if !self.started {
+            self.started = true;
+            let hot = self.pools.iter().flat_map(|pool| pool.hot.clone());
+            hot.collect::<Vec<_>>()
+                .into_iter()
+                .for_each(|node| self.renew(draft, node));
+            return;
+        }
+        let Some(last) = self.last.take() else {
+            return;
+        };
+        if let Some(success) = draft.success_of(self.position, last)
+            && draft.moves(last)
+        {
+            self.doubt += 1.0 - success.get();
+        }
+        if let Some(node) = draft.world.snapshot.pod(last).node
+            && self.has_changed(draft, last)
+        {
+            self.renew(draft, node);
+        }
+    }
+
+    /// Whether the decision about a candidate has changed what its node needs.
+    fn has_changed(&self, draft: &Draft<'_>, pod: PodId) -> bool {
+        let refusal = draft.refusal(self.position, pod);
+        refusal.is_none_or(|why| why.reach() != Reach::Pod || leaves_soon(draft, why))
+    }
+
+    /// Computes the excess of a node again, and queues its pods by what moving them would gain now.
+    /// A pod that may not be evicted comes in its turn as well, so that the plan says why it stays.
+    fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
+        self.queue.renew(node);
+        self.hot.remove(&node);
+        let Ok(excess) = self.excess(draft, node) else {
+            return;
+        };
+        if self.is_closed(draft, node) {
+            return;
+        }
+        let hot = self.hot_node(draft, node, excess);
+        for pod in self.remaining(draft, node).collect::<Vec<_>>() {
+            let may_go = gate::evictable(pod, self.position, draft).is_ok();
+            let benefit = if may_go {
+                hot.judge(draft, pod)
+            } else {
+                hot.benefit(draft, pod)
+            };
+            if let Ok(benefit) = benefit {
+                let score = benefit.score(Ratio::ONE);
+                self.queue.push(draft, node, pod, score);
+            }
+        }
+        self.hot.insert(node, hot);
+    }
+
+    /// The next pod that is worth asking the gates about. Pods that a gate other than the landing
+    /// gate refuses come in their turn as well, so that the plan says why they stay.
+    pub(super) fn search(&mut self, draft: &Draft<'_>) -> Option<PodId> {
+        let moves = draft.accepted().count();
+        loop {
+            let Some(entry) = self.queue.pop() else {
+                if self.requeue_refused(draft, moves) {
+                    continue;
+                }
+                return self.queue.pop_refused();
+            };
+            if entry.forecast_after == Some(moves) {
+                return Some(self.least_important(draft, entry));
+            }
+            let Some(candidate) = self.candidate_of(draft, entry.pod()) else {
+                continue;
+            };
+            if gate::admit_before_landing(&candidate, draft).is_err() {
+                return Some(entry.pod());
+            }
+            if self.queue.is_spent() {
+                return self.queue.pop_refused();
+            }
+            self.queue.count(draft);
+            match (
+                gate::prospect(&candidate, draft),
+                self.benefit(draft, entry),
+            ) {
+                (Ok(prospect), Some(benefit)) => {
+                    let score = benefit.score(prospect.success);
+                    self.queue.push_forecast(entry, score, moves);
+                }
+                (Err(_), _) => self.queue.refuse(entry.pod(), moves),
+                (Ok(_), None) => {}
+            }
+        }
+    }
+
+    /// Gives pods that the forecast refused another chance if moves were accepted since.
+    fn requeue_refused(&mut self, draft: &Draft<'_>, moves: usize) -> bool {
+        if self.queue.is_spent() {
+            return false;
+        }
+        let outdated = self.queue.take_outdated(moves);
+        let mut queued = false;
+        for pod in outdated {
+            let node = draft.world.snapshot.pod(pod).node;
+            let hot = node.and_then(|node| self.hot.get(&node));
+            let benefit = hot.and_then(|hot| hot.judge(draft, pod).ok());
+            if let Some((node, benefit)) = node.zip(benefit) {
+                let score = benefit.score(Ratio::ONE);
+                self.queue.push(draft, node, pod, score);
+                queued = true;
+            }
+        }
+        queued
+    }
+
+    /// The least important pod that relieves the node like the best one does.
+    fn least_important(&mut self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
+        let snapshot = draft.world.snapshot;
+        let suffices = |pod: PodId| {
+            let hot = self.hot.get(&best.node);
+            hot.and_then(|hot| hot.judge(draft, pod).ok())
+                .is_some_and(|benefit| benefit.suffices)
+        };
+        let least = self.success(draft, best.pod()) - ABOUT_EQUAL;
+        let importance = Importance::of(snapshot.pod(best.pod()));
+        if !suffices(best.pod()) {
+            return best.pod();
+        }
+        let lower = |p: &PodId| Importance::of(snapshot.pod(*p)).is_lower_than(&importance);
+        let others = self.remaining(draft, best.node).filter(lower);
+        let mut others: Vec<PodId> = others.filter(|p| suffices(*p)).collect();
+        others.sort_by_key(|p| (Importance::of(snapshot.pod(*p)), *p));
+        let equal = |p: &PodId| self.success(draft, *p) >= least;
+        others.into_iter().find(equal).unwrap_or(best.pod())
+    }
+
+    /// The probability that moving a pod helps; zero if a gate refuses the move.
+    fn success(&self, draft: &Draft<'_>, pod: PodId) -> f64 {
+        let prospect = self.candidate_of(draft, pod).and_then(|candidate| {
+            gate::admit_before_landing(&candidate, draft).ok()?;
+            gate::prospect(&candidate, draft).ok()
+        });
+        prospect.map_or(0.0, |prospect| prospect.success.get())
+    }
+
+    fn benefit(&self, draft: &Draft<'_>, entry: QueuedPod) -> Option<Benefit> {
+        self.hot.get(&entry.node)?.judge(draft, entry.pod()).ok()
+    }
+
+    /// A pod of a hot node as a candidate.
+    pub(super) fn candidate_of(&self, draft: &Draft<'_>, pod: PodId) -> Option<Candidate> {
+        let node = draft.world.snapshot.pod(pod).node?;
+        let reason = self.hot.get(&node)?.reason(draft)?;
+        Some(self.candidate_because(draft, pod, reason))
+    }
+}
