@@ -260,7 +260,7 @@ impl Ledger {
     fn remember(
         &mut self,
         entry: &Entry,
-        (ending, landed): (Ending, Option<Landed>),
+        (ending, unlucky): (Ending, bool),
         cooldown: &Cooldown,
         now: Timestamp,
     ) {
@@ -275,8 +275,6 @@ impl Ledger {
         }
         let moves = streak.map_or(0, |s| s.moves).saturating_add(1);
         let foreseen = streak.map_or(0, |s| s.foreseen);
-        // With one foreseen node the forecast was certain of a good landing, and wrong.
-        let unlucky = landed == Some(Landed::AsForeseen) && entry.foreseen.len() > 1;
         let foreseen = (foreseen + u32::from(unlucky)).min(MOST_UNLUCKY);
         let until = now
             .saturating_add(rest_after(moves.saturating_sub(foreseen), cooldown))

@@ -43,7 +43,8 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     let weighed = LowNodeUtilization::of(&draft.strategy(candidate.strategy).rule).is_some()
         && scheduler::is_known(draft, candidate.pod);
     let accepted = draft.world.policy.forecast.accepted(weighed).get();
-    let gains = relief.0 <= 0.0 || loss < relief.0;
+    // A policy that tolerates everything asks for moves that gain nothing, too.
+    let gains = relief.0 <= 0.0 || loss < relief.0 || accepted >= 1.0;
     match outcome.refusal {
         Some((_, why)) if outcome.never || bad > accepted || !gains => Err(why),
         Some(_) | None => Ok(Prospect {

@@ -54,12 +54,13 @@ impl Ledger {
                 pod: entry.pod.clone(),
                 from: entry.node.clone(),
                 landed,
-                to,
+                to: to.clone(),
                 ending,
             });
             let entry = entry.clone();
             self.entries[position].state = State::Settled(ending);
-            self.remember(&entry, (ending, landed), cooldown, now);
+            let unlucky = ending == Ending::HotNode && is_unlucky(&entry, landed, to.as_deref());
+            self.remember(&entry, (ending, unlucky), cooldown, now);
         }
         self.prune(cooldown, now);
         settled
@@ -204,6 +205,13 @@ impl Ledger {
             taken.extend(entry.replacement.clone());
         }
     }
+}
+
+/// Whether the replacement landed where the forecast named a possible, but not the likeliest node.
+/// Then the forecast was right, and the same move may well help the next time.
+fn is_unlucky(entry: &Entry, landed: Option<Landed>, to: Option<&str>) -> bool {
+    let likeliest = entry.foreseen.first().map(String::as_str);
+    landed == Some(Landed::AsForeseen) && likeliest != to
 }
 
 fn pods_of<'s>(
