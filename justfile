@@ -34,6 +34,10 @@ e2e-build:
 e2e: testbed e2e-build
     cargo test --locked --test e2e -- --test-threads 64
 
+# random clusters: evenkeel with and without steering, and descheduler's choice
+arena:
+    tests/arena.sh
+
 # everything that a change must pass
 all:
     .ci/run

@@ -47,6 +47,9 @@ pub(super) struct SimulateArgs {
     /// Policy to try; give it twice to compare two [default: the policy of the scenario]
     #[arg(long, value_name = "FILE")]
     policy: Vec<PathBuf>,
+    /// Decide as descheduler does: evict in its order, without the checks that it does not have
+    #[arg(long)]
+    exact: bool,
     #[command(flatten)]
     scheduler: super::scheduler::SchedulerArgs,
     /// Simulated time [default: the duration in the scenario, or 2h]
@@ -240,7 +243,7 @@ fn policies(args: &SimulateArgs, loaded: &mut LoadedScenario) -> anyhow::Result<
     let mut policies = chosen_policies(args, loaded)?;
     for chosen in &mut policies {
         let (policy, warnings) = args.scheduler.apply(chosen.policy.clone())?;
-        chosen.policy = policy;
+        chosen.policy = if args.exact { policy.exactly() } else { policy };
         loaded.head.extend(warnings);
         loaded.head.push(chosen.line());
         loaded

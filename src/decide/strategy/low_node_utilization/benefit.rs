@@ -76,6 +76,11 @@ impl Benefit {
         !self.unknown && !self.suffices && self.relief < LEAST
     }
 
+    /// Returns true if the plan should say why the pod stays, although it may not be evicted at all.
+    pub(super) fn is_worth_a_note(&self) -> bool {
+        self.unknown || self.suffices || self.relief >= self.excess * Ratio::QUARTER.get()
+    }
+
     /// Returns the part of the node's load that leaves with the pod and was above a target.
     pub(super) fn relief(&self) -> Ratio {
         Ratio::new(self.relief).unwrap_or_default()

@@ -56,7 +56,8 @@ impl LowNodeUtilizationRun<'_> {
     }
 
     /// Computes the excess of a node again, and queues its pods by what moving them would gain now.
-    /// A pod that may not be evicted comes in its turn as well, so that the plan says why it stays.
+    /// A heavy pod that may not be evicted comes in its turn as well, so that the plan says why
+    /// it stays.
     fn renew(&mut self, draft: &Draft<'_>, node: NodeId) {
         self.queue.renew(node);
         self.hot.remove(&node);
@@ -70,11 +71,12 @@ impl LowNodeUtilizationRun<'_> {
         for pod in self.remaining(draft, node).collect::<Vec<_>>() {
             let may_go = gate::evictable(pod, self.position, draft).is_ok();
             let benefit = if may_go {
-                hot.judge(draft, pod)
+                hot.judge(draft, pod).ok()
             } else {
-                hot.benefit(draft, pod)
+                let benefit = hot.benefit(draft, pod).ok();
+                benefit.filter(Benefit::is_worth_a_note)
             };
-            if let Ok(benefit) = benefit {
+            if let Some(benefit) = benefit {
                 let score = benefit.score(Ratio::ONE);
                 self.queue.push(draft, node, pod, score);
             }

@@ -1,0 +1,226 @@
+//! Random clusters under three ways to choose pods: evenkeel with and without steering, and the
+//! choice of descheduler. Prints a table. Run it with `tests/arena.sh`, for example
+//! `tests/arena.sh 10,50 30` for 30 seeds of 10 and of 50 nodes.
+//!
+//! Usage is constant and unrelated to requests. Some nodes are hot by chance, because the simulated
+//! kube-scheduler places pods by requests. All runs last one simulated hour.
+
+#![expect(clippy::print_stdout, reason = "the table is the output")]
+
+use std::fmt::Write;
+
+use evenkeel::model::snapshot::Snapshot;
+use evenkeel::model::usage::Readings;
+use evenkeel::policy::Policy;
+use evenkeel::simulate::scenario::Scenario;
+use evenkeel::simulate::trace::Trace;
+use evenkeel::simulate::{at_start, run};
+
+/// The cpu target of the policies.
+const TARGET: f64 = 0.6;
+const POLICY: &str = "{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: 30s, strategies: [{
+    lowNodeUtilization: {thresholds: {cpu: 45%, memory: 60%},
+    targetThresholds: {cpu: 60%, memory: 80%}, numberOfNodes: 0}}]}";
+const OURS: &str = "{apiVersion: evenkeel/v1alpha1, kind: Policy, interval: 30s, strategies: [{
+    lowNodeUtilization: {thresholds: {cpu: 45%, memory: 60%},
+    targetThresholds: {cpu: 60%, memory: 80%}}}]}";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let sizes = arguments.first().map_or("10,50", String::as_str);
+    let seeds = arguments
+        .get(1)
+        .map_or(3, |n| n.parse().expect("a number of seeds"));
+    println!(
+        "| nodes | way | hot before | hot after | evictions | lower bound | useless | pending | node-minutes above target |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for size in sizes.split(',') {
+        let nodes = size.parse().expect("a number of nodes");
+        for (way, policy) in ways() {
+            let mut sum = Outcome::default();
+            for seed in 1..=seeds {
+                sum.add(&play(nodes, seed, policy.clone()));
+            }
+            println!("| {nodes} | {way} | {sum}");
+        }
+    }
+}
+
+fn ways() -> [(&'static str, Policy); 3] {
+    let read = |text: &str| Policy::parse("policy.yaml", text).expect("a valid policy");
+    let steered = OURS.replacen("interval", "steering: {taintHot: true}, interval", 1);
+    [
+        ("evenkeel", read(OURS)),
+        ("evenkeel, steering", read(&steered)),
+        ("descheduler's choice", read(POLICY).exactly()),
+    ]
+}
+
+#[derive(Default)]
+struct Outcome {
+    hot_before: usize,
+    hot_after: usize,
+    evictions: u32,
+    lower_bound: usize,
+    useless: u32,
+    pending: u32,
+    node_minutes: f64,
+}
+
+impl Outcome {
+    fn add(&mut self, other: &Outcome) {
+        self.hot_before += other.hot_before;
+        self.hot_after += other.hot_after;
+        self.evictions += other.evictions;
+        self.lower_bound += other.lower_bound;
+        self.useless += other.useless;
+        self.pending += other.pending;
+        self.node_minutes += other.node_minutes;
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} | {} | {} | {} | {} | {} | {:.0} |",
+            self.hot_before,
+            self.hot_after,
+            self.evictions,
+            self.lower_bound,
+            self.useless,
+            self.pending,
+            self.node_minutes
+        )
+    }
+}
+
+fn play(nodes: usize, seed: u64, policy: Policy) -> Outcome {
+    let text = scenario(nodes, seed);
+    let scenario = Scenario::parse("arena.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let (snapshot, readings) = at_start(&scenario, &policy);
+    let trace = run(&scenario, policy, "arena", |_| {});
+    let steps = trace.nodes.first().map_or(0, |n| n.pods.len());
+    let hot: Vec<usize> = (0..steps).map(|step| hot_at(&trace, step)).collect();
+    let hot_steps: usize = hot.iter().sum();
+    Outcome {
+        hot_before: hot.first().copied().unwrap_or_default(),
+        hot_after: hot.last().copied().unwrap_or_default(),
+        evictions: trace.summary.evictions,
+        lower_bound: lower_bound(&snapshot, &readings),
+        useless: trace.summary.evictions - trace.summary.helped,
+        pending: trace.summary.pending,
+        node_minutes: number(hot_steps) * trace.step.as_secs_f64() / 60.0,
+    }
+}
+
+fn hot_at(trace: &Trace, step: usize) -> usize {
+    let above = |cpu: &Option<evenkeel::values::Ratio>| cpu.is_some_and(|r| r.get() > TARGET);
+    let nodes = trace.nodes.iter();
+    nodes
+        .filter(|n| n.actual["cpu"].get(step).is_some_and(above))
+        .count()
+}
+
+/// The fewest pods that bring each node to its cpu target, wherever they land.
+fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
+    let of_node = |node: &evenkeel::model::snapshot::Node| {
+        let whole = node.allocatable[evenkeel::values::ResourceId::CPU];
+        let pods = node.pods.iter().map(|p| snapshot.pod(*p));
+        let used = pods.filter_map(|pod| {
+            let name = (pod.namespace.clone(), pod.name.clone());
+            Some(readings.pods.get(&name)?.used.cpu.share_of(whole)?.get())
+        });
+        let mut used: Vec<f64> = used.collect();
+        used.sort_by(|a, b| b.total_cmp(a));
+        let mut excess = used.iter().sum::<f64>() - TARGET;
+        let mut least = 0;
+        for pod in used {
+            if excess <= 1e-9 {
+                break;
+            }
+            excess -= pod;
+            least += 1;
+        }
+        least
+    };
+    snapshot.nodes.iter().map(of_node).sum()
+}
+
+/// Workloads of 2 to 60 replicas, 30 pods for each node of 8 cores. Their usage is scaled to 49% of
+/// the cpu of the cluster.
+fn scenario(nodes: usize, seed: u64) -> String {
+    let mut random = SplitMix(seed * 7919 + nodes as u64);
+    let mut workloads: Vec<(usize, u64, u64, f64, u64)> = Vec::new();
+    let mut pods = 0;
+    while pods < nodes * 30 {
+        let replicas = whole(random.log_normal(1.8, 1.0)).clamp(2, (nodes / 3).clamp(2, 60));
+        let cpu = [50, 100, 100, 200, 250, 500][random.below(6)];
+        let memory = [64, 128, 256, 512, 1024][random.below(5)];
+        let usage = random.log_normal(-0.3, 0.9).min(8.0);
+        let share = random.log_normal(-0.3, 0.4).min(1.5);
+        let used_memory = whole(number(usize::try_from(memory).unwrap_or_default()) * share);
+        workloads.push((replicas, cpu, memory, usage, used_memory.max(8) as u64));
+        pods += replicas;
+    }
+    let total: f64 = workloads.iter().map(|w| number(w.0) * w.3).sum();
+    let scale = 0.49 * 8000.0 * number(nodes) / total;
+    let mut text = format!(
+        "name: arena\nabout: usage unrelated to requests\nduration: 1h\nseed: {seed}\nnodes:\n\
+         - {{name: n, count: {nodes}, cpu: 8, memory: 32Gi}}\nworkloads:\n"
+    );
+    for (i, (replicas, cpu, memory, usage, used_memory)) in workloads.iter().enumerate() {
+        let used = whole(usage * scale).clamp(5, 2000);
+        writeln!(
+            text,
+            "- {{name: w{i}, replicas: {replicas}, requests: {{cpu: {cpu}m, memory: {memory}Mi}}, \
+             usage: {{cpu: {used}m, memory: {used_memory}Mi}}}}"
+        )
+        .expect("text grows");
+    }
+    text
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+const fn number(count: usize) -> f64 {
+    count as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes are small and positive"
+)]
+const fn whole(value: f64) -> usize {
+    value as usize
+}
+
+/// The generator SplitMix64: small, and the same on every machine.
+struct SplitMix(u64);
+
+impl SplitMix {
+    const fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        usize::try_from(self.next() % count as u64).expect("below a small count")
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit a float")]
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A log-normal value, by the method of Box and Muller.
+    fn log_normal(&mut self, mean: f64, deviation: f64) -> f64 {
+        let radius = (-2.0 * self.unit().max(1e-12).ln()).sqrt();
+        let angle = std::f64::consts::TAU * self.unit();
+        (mean + deviation * radius * angle.cos()).exp()
+    }
+}
