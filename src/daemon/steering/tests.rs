@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::{LeaderRole, LogState, SteeringTrials, UsagePoller};
+use super::super::{LeaderRole, LogState, Trials, UsagePoller};
 use super::{Daemon, Steered};
 use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
@@ -44,7 +44,7 @@ async fn daemon(refuses: fn(&str) -> bool) -> (Daemon, ApiRequests) {
         instance: "evenkeel-0".to_owned(),
         log_state: LogState::default(),
         steered: Steered::default(),
-        trials: SteeringTrials::default(),
+        trials: Trials::default(),
         board: Board::default(),
         lead: LeaderRole::default(),
     };

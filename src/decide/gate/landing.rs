@@ -30,12 +30,22 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     require_other_node(candidate, draft, &forecast)?;
     let relief = Relief::of(candidate, draft);
     let mut outcome = LandingOutcome::default();
-    outcome.add(candidate, draft, &forecast, &relief, None);
+    let case = LandingCase {
+        candidate,
+        draft,
+        forecast: &forecast,
+        relief,
+    };
+    outcome.add(case, None);
     let mut forecasts = 1.0;
     if let Some(open) = draft.open() {
         let forecast = scheduler::forecast(open, candidate.pod);
-        let tied = draft.tied_landings();
-        outcome.add(candidate, open, &forecast, &relief, Some(&tied));
+        let case = LandingCase {
+            draft: open,
+            forecast: &forecast,
+            ..case
+        };
+        outcome.add(case, Some(&draft.tied_landings()));
         forecasts = 2.0;
     }
     let (bad, loss) = (outcome.bad / forecasts, outcome.loss / forecasts);
@@ -108,6 +118,15 @@ fn added_excess(
     room.ceiling.iter().filter_map(added).sum()
 }
 
+/// One forecast for a candidate.
+#[derive(Clone, Copy)]
+struct LandingCase<'c, 'w> {
+    candidate: &'c Candidate,
+    draft: &'c Draft<'w>,
+    forecast: &'c Forecast,
+    relief: Relief,
+}
+
 /// The judgement about all nodes that may win.
 #[derive(Default)]
 struct LandingOutcome {
@@ -130,15 +149,11 @@ impl LandingOutcome {
     /// `tied` is given for the open draft: the nodes that earlier replacements may land on. If this
     /// pod lands on such a node, the earlier replacement gets the other node. The gain is the same,
     /// so the strategy's choice of destinations does not matter there.
-    fn add(
-        &mut self,
-        candidate: &Candidate,
-        draft: &Draft<'_>,
-        forecast: &Forecast,
-        relief: &Relief,
-        tied: Option<&[NodeId]>,
-    ) {
-        for winner in &forecast.winners {
+    fn add(&mut self, case: LandingCase<'_, '_>, tied: Option<&[NodeId]>) {
+        let LandingCase {
+            candidate, draft, ..
+        } = case;
+        for winner in &case.forecast.winners {
             if !self.landing.among.contains(&winner.node) {
                 self.landing.among.push(winner.node);
             }
@@ -147,26 +162,22 @@ impl LandingOutcome {
                 Ok(_) => {}
                 Err(LandingFlaw::NotADestination(node))
                     if tied.is_some_and(|tied| tied.contains(&node)) => {}
-                Err(flaw) => self.add_bad(candidate, draft, forecast, relief, (winner, flaw)),
+                Err(flaw) => self.add_bad(case, winner, flaw),
             }
         }
     }
 
-    fn add_bad(
-        &mut self,
-        candidate: &Candidate,
-        draft: &Draft<'_>,
-        forecast: &Forecast,
-        relief: &Relief,
-        (winner, flaw): (&Winner, LandingFlaw),
-    ) {
+    fn add_bad(&mut self, case: LandingCase<'_, '_>, winner: &Winner, flaw: LandingFlaw) {
+        let LandingCase {
+            candidate, draft, ..
+        } = case;
         let chance = winner.chance.get();
         let never = matches!(flaw, LandingFlaw::ExcludedByPolicy(_));
         self.bad += chance;
-        self.loss += chance * relief.lost(candidate, draft, &flaw);
+        self.loss += chance * case.relief.lost(candidate, draft, &flaw);
         let likelier = self.refusal.as_ref().is_none_or(|(of, _)| chance > *of);
         if (never && !self.never) || (likelier && never == self.never) {
-            let why = flaw.refusal(candidate, draft, winner.chance, forecast);
+            let why = flaw.refusal(candidate, draft, winner.chance, case.forecast);
             self.refusal = Some((chance, why));
         }
         self.never |= never;

@@ -289,6 +289,10 @@ impl Refusal {
     }
 
     /// Returns the time after which the reason no longer holds, if that is known.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "no other reason ends at a known time"
+    )]
     pub fn wait(&self) -> Option<SignedDuration> {
         match self {
             Refusal::Young { age, least } => Some(*least - *age),
