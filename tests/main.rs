@@ -15,6 +15,7 @@ mod it {
     mod dashboards;
     mod deploy;
     mod deschedule;
+    mod expected_gain;
     mod explain;
     mod fuzz;
     mod gates;
