@@ -41,13 +41,12 @@ node n2
 node n3
 ";
     let plan = Cluster::parse(cluster).plan(SIXTY);
-    // Five in one cycle, which is the limit of a node; later cycles go on.
     let moved = plan
         .moves
         .iter()
         .filter(|m| m.pod.starts_with("web"))
         .count();
-    assert_eq!((moved, plan.moves.len()), (5, 5), "{}", text(&plan));
+    assert!(moved >= 18 && moved == plan.moves.len(), "{}", text(&plan));
 }
 
 #[test]
@@ -65,7 +64,7 @@ node n3
 #[test]
 fn the_less_important_of_two_sufficient_pods_goes() {
     let cluster = "\
-node n1
+node n1 cpu=10
   gold*2 cpu=1 uses=2 priority=1000
   dust*2 cpu=1 uses=1900m
 node n2

@@ -58,7 +58,7 @@ pub(super) fn find(candidate: &Candidate, draft: &Draft<'_>) -> Result<Prospect,
     match outcome.refusal {
         Some((_, why)) if outcome.never || bad > accepted || !gains => Err(why),
         Some(_) | None => Ok(Prospect {
-            landing: outcome.landing(),
+            landing: outcome.landing(draft.world.snapshot.pod(candidate.pod).node),
             success: Ratio::new(1.0 - bad).unwrap_or_default(),
         }),
     }
@@ -184,9 +184,10 @@ impl LandingOutcome {
     }
 
     /// The landing. Without a good node in the first forecast, the draft adds the load to the
-    /// likeliest one.
-    fn landing(self) -> Landing {
-        let likeliest = self.landing.among.first().copied();
+    /// likeliest node other than the pod's own.
+    fn landing(self, home: Option<NodeId>) -> Landing {
+        let mut others = self.landing.among.iter().copied();
+        let likeliest = others.find(|node| Some(*node) != home);
         Landing {
             on: self.landing.on.or(likeliest),
             ..self.landing

@@ -238,6 +238,11 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
             {
                 run.late(pod)
             }
+            Err(why @ (NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })) => {
+                // What protects the pod is the better reason.
+                let protected = gate::evictable(pod, self.position, run.after).err();
+                protected.map_or(why, |refusal| NotSelected::MayNotGo(Box::new(refusal)))
+            }
             Err(why) => why,
         }
     }

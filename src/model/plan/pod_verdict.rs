@@ -110,10 +110,7 @@ pub enum NotSelected {
     #[error("moving it would not relieve its node: it uses no {}", .0.join(" and no "))]
     RelievesNothing(Vec<String>),
     /// The pod is too light to be worth an eviction.
-    #[error(
-        "too light: moving it would relieve its node by {relief} of the node's allocatable, and \
-         an eviction has to be worth {least}"
-    )]
+    #[error("too light: it would relieve its node by {relief}, and {least} is required")]
     TooLight {
         /// The share of the node that would be relieved.
         relief: Ratio,
@@ -121,10 +118,7 @@ pub enum NotSelected {
         least: Ratio,
     },
     /// All movable pods of the node together can remove too little of an excess.
-    #[error(
-        "all movable pods of its node together can remove only {relief} of the {resource} excess, \
-         and at least {least} is required"
-    )]
+    #[error("all movable pods of its node remove {relief} of the {resource} excess, not {least}")]
     OutOfReach {
         /// The resource that exceeds its target most.
         resource: String,
@@ -134,7 +128,7 @@ pub enum NotSelected {
         least: Ratio,
     },
     /// The landings of this cycle's moves are so uncertain that other pods wait for them.
-    #[error("it waits for the next cycle, which knows where the pods that move now have landed")]
+    #[error("it waits until it is known where the pods that move now have landed")]
     LeftForLater,
     /// The search for candidates ended before this pod was considered.
     #[error("the search for candidates reached its limit before this pod was considered")]
