@@ -201,8 +201,7 @@ impl Snapshot {
             .values()
             .map(|p| objects.top_controller(p))
             .collect();
-        // The map sorts and removes duplicates first. Positions are assigned only then, in the
-        // order of keys.
+        // The map sorts and removes duplicates before positions are assigned.
         let mut workloads: BTreeMap<OwnerKey, WorkloadId> = keys
             .iter()
             .flatten()
@@ -258,7 +257,6 @@ impl Snapshot {
     }
 
     fn budgets_of(&self, pod: &PodFacts) -> Vec<BudgetId> {
-        // Budgets are sorted by namespace, so only those of the pod's own namespace are compared.
         let first = self
             .budgets
             .partition_point(|b| b.namespace < pod.namespace);
@@ -380,7 +378,6 @@ impl Node {
 
 fn requests_of(pod: &PodFacts, resources: &Resources) -> PerResource<Amount> {
     PerResource::from_fn(resources.count(), |r| match resources.name(r) {
-        // The scheduler counts pods against the allocatable `pods` like any other resource.
         "pods" => Amount::ONE,
         name => pod
             .requests

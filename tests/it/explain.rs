@@ -563,8 +563,8 @@ fn the_page_of_a_node() {
     default/hot-2    1.22  600Mi  as above
     default/hot-3    1.22  600Mi  as above
     default/hot-4    1.22  600Mi  as above
-    default/agent-1   82m   60Mi  stays: its DaemonSet would recreate it on the same node
-                                  to change that: set `evictable.allow: [daemonSets]`; rarely useful
+    default/agent-1   82m   60Mi  the strategy does not count it, because it may not be evicted: its
+                                  DaemonSet would recreate it on the same node
     ");
 }
 

@@ -239,7 +239,7 @@ impl SelectPods for LowNodeUtilizationRun<'_> {
                 run.late(pod)
             }
             Err(why @ (NotSelected::TooLight { .. } | NotSelected::OutOfReach { .. })) => {
-                // What protects the pod is the better reason.
+                // The protection of a pod explains more than its weight.
                 let protected = gate::evictable(pod, self.position, run.after).err();
                 protected.map_or(why, |refusal| NotSelected::MayNotGo(Box::new(refusal)))
             }
