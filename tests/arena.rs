@@ -6,6 +6,7 @@
 //! kube-scheduler places pods by requests. All runs last one simulated hour.
 
 #![expect(clippy::print_stdout, reason = "the table is the output")]
+#![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
 
 use std::fmt::Write;
 

@@ -50,6 +50,7 @@ fn steering(value: &str, effect: &str) -> Value {
 }
 
 /// Changes that the account must not make: the name, the merge patch, and the message.
+#[expect(clippy::too_many_lines, reason = "a table of patches")]
 fn forbidden_patches() -> Vec<(&'static str, Value, &'static str)> {
     let metadata = |fields: Value| json!({"metadata": fields});
     let spec = |fields: Value| json!({"spec": fields});

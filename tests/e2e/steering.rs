@@ -51,6 +51,7 @@ const STEERS_ALONE: Policy = Policy {
 
 /// Seven heavy pods prefer the hot node. Without steering, each of them would come back.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scene, told in order")]
 fn the_dead_loop_is_balanced_and_stays_so() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
