@@ -15,10 +15,10 @@ use evenkeel::simulate::{self, trace::Trace};
 use evenkeel::values::{Amount, Ratio, ResourceId};
 use jiff::SignedDuration;
 
-use crate::it::support::parse;
+use crate::it::support::{cases, parse};
 
-/// The number of clusters. Each of them is a simulated run.
-const CLUSTERS: u64 = 50;
+/// The number of clusters, unless `PROPTEST_CASES` is set.
+const CLUSTERS: u32 = 50;
 /// The longest solution that is searched for.
 const DEEPEST: usize = 6;
 const REST: SignedDuration = SignedDuration::from_mins(10);
@@ -233,7 +233,7 @@ fn unevenness(trace: &Trace) -> (f64, f64) {
 #[test]
 fn random_clusters_are_balanced_with_hardly_more_moves_than_necessary() {
     let policy = parse(POLICY);
-    let clusters = CLUSTERS;
+    let clusters = u64::from(cases(CLUSTERS).cases);
     let (mut all, mut least_of_all, mut balanced, mut hopeless) = (0, 0, 0, 0);
     let (mut wrong, mut stuck) = (Vec::new(), Vec::new());
     for seed in 0..clusters {
