@@ -49,9 +49,15 @@ impl Importance {
         }
     }
 
-    /// Returns true if users rank this pod lower than the other one, whichever is newer.
-    pub(super) fn is_lower_than(&self, other: &Self) -> bool {
-        let ranked = |i: &Self| (i.priority, i.qos, i.prefers_to_stay, i.deletion_cost);
-        ranked(self) < ranked(other)
+    /// Returns the importance that users gave the pod, without its age.
+    pub(super) fn rank(&self) -> impl Ord + use<> {
+        let Importance {
+            priority,
+            qos,
+            prefers_to_stay,
+            deletion_cost,
+            ..
+        } = *self;
+        (priority, qos, prefers_to_stay, deletion_cost)
     }
 }

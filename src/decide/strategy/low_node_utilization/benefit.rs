@@ -1,5 +1,7 @@
 //! The benefit of moving one pod for its hot node, as one number by which candidates are compared.
 
+use std::cmp::Ordering;
+
 use crate::decide::draft::Draft;
 use crate::model::snapshot::{NodeId, PodId};
 use crate::policy::Basis;
@@ -79,6 +81,11 @@ impl Benefit {
     /// Returns true if the plan should say why the pod stays, although it may not be evicted at all.
     pub(super) fn is_worth_a_note(&self) -> bool {
         self.unknown || self.suffices || self.relief >= self.excess * Ratio::QUARTER.get()
+    }
+
+    /// Compares the usage of two pods of one node.
+    pub(super) fn by_usage(&self, other: &Self) -> Ordering {
+        self.usage.total_cmp(&other.usage)
     }
 
     /// Returns the part of the node's load that leaves with the pod and was above a target.

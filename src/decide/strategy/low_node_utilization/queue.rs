@@ -99,6 +99,14 @@ impl CandidateQueue {
         outdated
     }
 
+    /// Takes back the outdated refusals of one node.
+    pub(super) fn forgive(&mut self, draft: &Draft<'_>, node: NodeId) {
+        let moves = draft.accepted().count();
+        let pods = &draft.world.snapshot.node(node).pods;
+        self.refused
+            .retain(|pod, at| *at >= moves || !pods.contains(pod));
+    }
+
     /// Removes a pod that the forecast refused for good.
     pub(super) fn pop_refused(&mut self) -> Option<PodId> {
         self.refused.pop_first().map(|(pod, _)| pod)

@@ -1,5 +1,7 @@
 //! The search for the next candidate among the pods of all hot nodes.
 
+use std::cmp::Ordering;
+
 use crate::decide::draft::{Candidate, Draft};
 use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
@@ -16,6 +18,8 @@ use super::{LowNodeUtilizationRun, leaves_soon};
 const MOST_DOUBT: f64 = 1.0;
 /// The success of a less important pod may be this much less probable than that of the best pod.
 const ABOUT_EQUAL: f64 = 0.1;
+/// The probability of a certain success, but for rounding.
+const CERTAIN: f64 = 1.0 - 1e-9;
 
 impl LowNodeUtilizationRun<'_> {
     /// Whether so many moves are uncertain that the rest waits until they have landed.
@@ -68,6 +72,7 @@ impl LowNodeUtilizationRun<'_> {
             return;
         }
         let hot = self.hot_node(draft, node, excess);
+        self.queue.forgive(draft, node);
         for pod in self.remaining(draft, node).collect::<Vec<_>>() {
             let may_go = gate::evictable(pod, self.position, draft).is_ok();
             let benefit = if may_go {
@@ -142,25 +147,45 @@ impl LowNodeUtilizationRun<'_> {
         queued
     }
 
-    /// The least important pod that relieves the node like the best one does.
-    fn least_important(&mut self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
-        let snapshot = draft.world.snapshot;
-        let suffices = |pod: PodId| {
-            let hot = self.hot.get(&best.node);
-            hot.and_then(|hot| hot.judge(draft, pod).ok())
-                .is_some_and(|benefit| benefit.suffices)
-        };
-        let least = self.success(draft, best.pod()) - ABOUT_EQUAL;
-        let importance = Importance::of(snapshot.pod(best.pod()));
-        if !suffices(best.pod()) {
+    /// The pod that goes instead of the best one of its node: the least important pod that suffices
+    /// as well, and then the lightest one whose move certainly helps, because a light pod is easier
+    /// to place and leaves the heavy ones for nodes that need them.
+    fn least_important(&self, draft: &Draft<'_>, best: QueuedPod) -> PodId {
+        let node = best.node;
+        let Some(of_best) = self.sufficient(draft, node, best.pod()) else {
             return best.pod();
-        }
-        let lower = |p: &PodId| Importance::of(snapshot.pod(*p)).is_lower_than(&importance);
-        let others = self.remaining(draft, best.node).filter(lower);
-        let mut others: Vec<PodId> = others.filter(|p| suffices(*p)).collect();
-        others.sort_by_key(|p| (Importance::of(snapshot.pod(*p)), *p));
-        let equal = |p: &PodId| self.success(draft, *p) >= least;
-        others.into_iter().find(equal).unwrap_or(best.pod())
+        };
+        let own = Importance::of(draft.world.snapshot.pod(best.pod()));
+        let sufficient = self.remaining(draft, node).filter_map(|pod| {
+            let benefit = self.sufficient(draft, node, pod)?;
+            Some((Importance::of(draft.world.snapshot.pod(pod)), benefit, pod))
+        });
+        let mut others: Vec<(Importance, Benefit, PodId)> = sufficient
+            .filter(
+                |(importance, benefit, _)| match importance.rank().cmp(&own.rank()) {
+                    Ordering::Less => true,
+                    Ordering::Equal => benefit.by_usage(&of_best).is_lt(),
+                    Ordering::Greater => false,
+                },
+            )
+            .collect();
+        others.sort_by(|(a, light, _), (b, heavy, _)| {
+            let by_rank = a.rank().cmp(&b.rank());
+            by_rank.then(light.by_usage(heavy)).then(a.cmp(b))
+        });
+        let about_equal = self.success(draft, best.pod()) - ABOUT_EQUAL;
+        let goes = others.into_iter().find(|(importance, _, pod)| {
+            let less_important = importance.rank() < own.rank();
+            let least = if less_important { about_equal } else { CERTAIN };
+            self.success(draft, *pod) >= least
+        });
+        goes.map_or(best.pod(), |(_, _, pod)| pod)
+    }
+
+    /// The benefit of moving a pod; `None` unless this one move brings the node below its targets.
+    fn sufficient(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> Option<Benefit> {
+        let benefit = self.hot.get(&node)?.judge(draft, pod).ok()?;
+        benefit.suffices.then_some(benefit)
     }
 
     /// The probability that moving a pod helps; zero if a gate refuses the move.
