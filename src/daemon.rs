@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::events::EventWriter;
 use crate::cluster::ledger_store::{LedgerStore, StoreError};
 use crate::daemon::telemetry::Health;
 use crate::daemon::telemetry::metrics::{Metrics, Phase};
@@ -24,6 +25,9 @@ pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
 
+#[cfg(test)]
+mod fixture;
+mod stop;
 mod cycle;
 pub mod telemetry;
 mod poller;
@@ -49,8 +53,10 @@ pub struct Daemon {
     pub board: Board,
     /// Decide, but evict nothing and write nothing to the cluster.
     pub dry_run: bool,
-    /// Name of this pod or host, for events.
-    pub instance: String,
+    /// The events of evictions and taints.
+    pub events: EventWriter,
+    /// Cancelled when the program has to end.
+    pub stop: CancellationToken,
     /// Warnings that are logged already.
     pub log_state: LogState,
     /// Taints that this process has changed.
@@ -78,30 +84,32 @@ pub enum DaemonError {
     LedgerNotSaved(String),
 }
 
-/// Runs the loop until `stop` is cancelled.
-pub async fn run(
-    mut daemon: Daemon,
-    policy: Policy,
-    stop: CancellationToken,
-) -> Result<(), DaemonError> {
-    let Some(ledger) = daemon.start(&stop).await? else {
+/// Runs the loop until the program has to end.
+pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
+    let Some(ledger) = daemon.start().await? else {
         return Ok(());
     };
     daemon.metrics.expect(&policy);
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
-    let ended = run_loop(&mut daemon, Engine::new(policy, ledger), &stop).await;
+    let mut engine = Engine::new(policy, ledger);
+    let ended = run_loop(&mut daemon, &mut engine).await;
+    let led = daemon.lead.holds();
+    // Before the taints are removed, which may take longer: another instance waits for the Lease.
     daemon.lead.leave().await;
+    // A dry run has set no taints, so it removes none.
+    let dry = daemon.dry_run || engine.policy().dry_run;
+    if ended.is_ok() && led && !dry {
+        daemon.release(&engine).await;
+    }
+    daemon.events.finish(stop::LAST_EVENTS).await;
     info!("stopped");
     ended
 }
 
-async fn run_loop(
-    daemon: &mut Daemon,
-    mut engine: Engine,
-    stop: &CancellationToken,
-) -> Result<(), DaemonError> {
+async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), DaemonError> {
+    let stop = daemon.stop.clone();
     let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
@@ -112,17 +120,24 @@ async fn run_loop(
             not_later_than(next_cycle, now, interval),
         );
         if now >= next_poll {
-            daemon.observe(&mut engine).await;
+            if stop
+                .run_until_cancelled(daemon.observe(engine))
+                .await
+                .is_none()
+            {
+                break;
+            }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
         }
         // Before the cycle, because a new leader decides by the ledger that the previous one wrote.
-        if daemon.take_lead(&mut engine).await? {
-            next_cycle = now;
+        match stop.run_until_cancelled(daemon.take_lead(engine)).await {
+            Some(taken) => next_cycle = if taken? { now } else { next_cycle },
+            None => break,
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
-            let cycle = Cycle::new(daemon, &mut engine);
+            let cycle = Cycle::new(daemon, engine);
             if let Err(error) = cycle.run().await {
                 warn!(
                     outcome = "failed",
@@ -137,15 +152,11 @@ async fn run_loop(
         let due = next_poll.min(next_cycle);
         daemon.health.beat(due);
         tokio::select! {
-            () = sleep_until(due, stop) => {}
+            () = sleep_until(due, &stop) => {}
             // A change of leadership ends the pause, so that a handover does not wait for the next
             // cycle.
             () = daemon.lead.changed() => {}
         }
-    }
-    // A dry run has set no taints, so it removes none.
-    if !(daemon.dry_run || engine.policy().dry_run) {
-        daemon.release(&engine).await;
     }
     Ok(())
 }
@@ -154,12 +165,15 @@ async fn run_loop(
 ///
 /// A single run sets no steering taints and removes those that it finds. Nothing would remove them
 /// between two runs, once their reason is gone.
-pub async fn run_once(
-    mut daemon: Daemon,
-    mut policy: Policy,
-    stop: CancellationToken,
-) -> Result<(), DaemonError> {
-    let Some(ledger) = daemon.start(&stop).await? else {
+pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
+    let ended = run_single(&mut daemon, policy).await;
+    daemon.events.finish(stop::LAST_EVENTS).await;
+    ended
+}
+
+async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), DaemonError> {
+    let stop = daemon.stop.clone();
+    let Some(ledger) = daemon.start().await? else {
         return Ok(());
     };
     if policy.steering.is_on() {
@@ -180,7 +194,8 @@ pub async fn run_once(
     let mut seen = false;
     while !stop.is_cancelled() {
         let now = clock();
-        seen |= daemon.observe(&mut engine).await;
+        let polled = stop.run_until_cancelled(daemon.observe(&mut engine)).await;
+        seen |= polled == Some(true);
         let settled = (seen || !wait.required) && daemon.is_settled(&engine, now);
         if settled || now >= give_up {
             if !seen && wait.required {
@@ -188,7 +203,7 @@ pub async fn run_once(
                     "no usage source could be read".to_owned(),
                 ));
             }
-            return Cycle::new(&mut daemon, &mut engine).run().await;
+            return Cycle::new(daemon, &mut engine).run().await;
         }
         let due = after(now, poll).min(give_up);
         daemon.health.beat(due);
@@ -245,7 +260,8 @@ fn sustained_for(rule: &Rule, exact: bool) -> Option<SignedDuration> {
 impl Daemon {
     /// Waits for the first list of every watch and for the ledger. Returns `None` if stopped
     /// before.
-    async fn start(&mut self, stop: &CancellationToken) -> Result<Option<Ledger>, DaemonError> {
+    async fn start(&mut self) -> Result<Option<Ledger>, DaemonError> {
+        let stop = self.stop.clone();
         self.health.waiting("the first list of every watch");
         tokio::select! {
             () = self.cluster.wait_synced() => {}
@@ -253,7 +269,10 @@ impl Daemon {
         }
         let mut pause = Duration::from_millis(500);
         loop {
-            match self.load().await {
+            let Some(loaded) = stop.run_until_cancelled(self.load()).await else {
+                return Ok(None);
+            };
+            match loaded {
                 Ok(ledger) => return Ok(Some(ledger)),
                 Err(LoadError::Invalid(error)) => return Err(error),
                 Err(LoadError::Store(error)) => {

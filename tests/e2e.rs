@@ -35,6 +35,7 @@ mod e2e {
     mod rules;
     mod seeds;
     mod status;
+    mod stop;
     mod steering;
     mod strategies;
     mod support;

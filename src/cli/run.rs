@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use kube::Client;
@@ -10,9 +11,10 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::cluster::Cluster;
+use crate::cluster::events::EventWriter;
 use crate::cluster::lease::election::LeaseTiming;
 use crate::cluster::ledger_store::LedgerStore;
 use crate::daemon::telemetry::metrics::Metrics;
@@ -205,7 +207,13 @@ impl RunArgs {
         self.election.lead(timing, &defaults, client)
     }
 
-    fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<LeaseTiming>) -> Daemon {
+    fn daemon(
+        &self,
+        cluster: Cluster,
+        policy: &Policy,
+        timing: Option<LeaseTiming>,
+        stop: &CancellationToken,
+    ) -> Daemon {
         let client = cluster.client().clone();
         Daemon {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
@@ -215,7 +223,8 @@ impl RunArgs {
             health: Health::default(),
             board: Board::default(),
             dry_run: self.dry_run,
-            instance: self.instance.clone(),
+            events: EventWriter::start(client.clone(), &self.instance),
+            stop: stop.clone(),
             log_state: LogState::default(),
             steered: Steered::default(),
             trials: Trials::default(),
@@ -271,14 +280,14 @@ pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
     stop_on_signals(&stop)?;
     let cluster = Cluster::connect(args.kubeconfig()).await?;
     cluster.start(&stop);
-    let mut daemon = args.daemon(cluster, &policy, timing);
+    let mut daemon = args.daemon(cluster, &policy, timing, &stop);
     info!(
         "evenkeel {}: {}",
         env!("CARGO_PKG_VERSION"),
         policy::sentence(&policy)
     );
     if args.once() {
-        return Ok(daemon::run_once(daemon, policy, stop).await?);
+        return Ok(Box::pin(daemon::run_once(daemon, policy)).await?);
     }
     // The probes are served before the first lists, which may take longer than a kubelet waits.
     let probes = args.serve_probes(&daemon, &stop).await?;
@@ -286,7 +295,7 @@ pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
         daemon.board = serve_status(address, args.about(&policy), &daemon.health, &stop).await;
     }
     // The future is too large for the stack.
-    let ended = Box::pin(daemon::run(daemon, policy, stop.clone())).await;
+    let ended = Box::pin(daemon::run(daemon, policy)).await;
     stop.cancel();
     probes.await??;
     Ok(ended?)
@@ -316,6 +325,10 @@ async fn serve_status(
     board
 }
 
+/// Time after which the program ends although something hangs. The daemon normally needs less, and
+/// Kubernetes waits for 30 s.
+const LONGEST_STOP: Duration = Duration::from_secs(24);
+
 /// Stops on Ctrl-C and SIGTERM. The daemon still finishes the request in flight and records its
 /// result.
 fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
@@ -329,6 +342,14 @@ fn stop_on_signals(stop: &CancellationToken) -> anyhow::Result<()> {
         }
         info!("stopping on a signal");
         stop.cancel();
+        // A thread of its own, because every thread of the runtime may be busy.
+        std::thread::spawn(|| {
+            std::thread::sleep(LONGEST_STOP);
+            error!(
+                "cannot stop in time, ending now; the ledger has every eviction that was requested"
+            );
+            std::process::exit(1);
+        });
     });
     Ok(())
 }

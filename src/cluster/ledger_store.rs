@@ -41,6 +41,9 @@ pub enum StoreError {
     /// Another instance may lead by now, and its ledger must not be overwritten.
     #[error("leadership lost, the ledger is no longer written")]
     NotLeading,
+    /// The program is stopping, and there was no response in the time left.
+    #[error("no response before the end of the program")]
+    Stopping,
     /// RBAC denies it.
     #[error("cannot {verb} configmap {name}: the role must allow it: {why}")]
     Forbidden {

@@ -1,25 +1,31 @@
 //! One cycle: settle, decide, save the ledger, act, save the ledger.
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use tracing::{Instrument, error, info, warn};
 
 use crate::cluster::ledger_store::StoreError;
-use crate::cluster::{events, evict};
 use crate::daemon::telemetry::metrics::Phase;
 use crate::daemon::telemetry::status::facts::{LedgerStatus, PlanStatus};
 use crate::decide::engine::Engine;
 use crate::decide::engine::observed::Observed;
 use crate::model::ledger::Ledger;
-use crate::model::plan::{Move, Outcome, Plan, Steer, SteerAction};
+use crate::model::plan::{Outcome, Plan, Steer, SteerAction};
 use crate::model::snapshot::Snapshot;
 
+use super::stop::finish;
 use super::{Daemon, DaemonError, LoadError, clock, report, since, spans};
+
+mod act;
 
 /// One cycle, which makes and executes at most one plan.
 pub(super) struct Cycle<'d> {
     daemon: &'d mut Daemon,
     engine: &'d mut Engine,
     started: Timestamp,
+    /// When the plan becomes too old to execute. By the steady clock, because the other one may be
+    /// set.
+    expires: Instant,
 }
 
 impl<'d> Cycle<'d> {
@@ -28,6 +34,7 @@ impl<'d> Cycle<'d> {
             daemon,
             engine,
             started: clock(),
+            expires: Instant::now() + act::LONGEST_PLAN.unsigned_abs(),
         }
     }
 
@@ -70,7 +77,9 @@ impl<'d> Cycle<'d> {
         let snapshot = self.snapshot();
         let observed = spans::settle().in_scope(|| self.settle(&snapshot));
         if self.engine.policy().steering.is_on() {
-            self.daemon.ask_steering_right(&snapshot).await;
+            let stop = self.daemon.stop.clone();
+            let asked = self.daemon.ask_steering_right(&snapshot);
+            stop.run_until_cancelled(asked).await;
         }
         let mut plan = spans::decide().in_scope(|| self.decide(&observed));
         self.daemon.withhold_taints(&mut plan);
@@ -165,11 +174,17 @@ impl<'d> Cycle<'d> {
             return;
         }
         let (start, span) = (clock(), spans::steer(changes.len()));
-        self.daemon
-            .steer(changes.into_iter())
-            .instrument(span)
-            .await;
+        self.change_taints(&changes).instrument(span).await;
         self.daemon.metrics.phase(Phase::Steer, since(start));
+    }
+
+    /// Stops at the first error that is not about one node, because the next cycle tries again.
+    pub(super) async fn change_taints(&mut self, changes: &[&Steer]) {
+        for change in changes {
+            if self.obstacle().is_some() || !self.daemon.steer(change).await {
+                return;
+            }
+        }
     }
 
     /// Saves the intended evictions, makes them, and saves their outcomes. No eviction happens that
@@ -180,6 +195,9 @@ impl<'d> Cycle<'d> {
         plan: &Plan,
         before: &Ledger,
     ) -> Result<Vec<Outcome>, DaemonError> {
+        if self.daemon.stop.is_cancelled() {
+            return Ok(Vec::new());
+        }
         let settled = self.engine.ledger().clone();
         self.engine.intend(snapshot, &plan.moves, self.started);
         if self.engine.ledger() == before {
@@ -194,7 +212,7 @@ impl<'d> Cycle<'d> {
             return Err(DaemonError::LedgerNotSaved(error.to_string()));
         }
         let outcomes = self
-            .act(&plan.moves)
+            .act(snapshot, &plan.moves)
             .instrument(spans::act(plan.moves.len()))
             .await;
         if !outcomes.is_empty()
@@ -216,60 +234,15 @@ impl<'d> Cycle<'d> {
         Ok(outcomes)
     }
 
-    pub(super) async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
-        let start = clock();
-        let mut outcomes = Vec::new();
-        let mut failed = false;
-        // `None` leaves the grace period to the pod.
-        let grace = self.engine.policy().grace_period.map(|g| g.as_secs());
-        for planned in moves {
-            // After a failure the state of the API server is unknown, so the rest of the plan waits
-            // for the next cycle.
-            let outcome = if failed || !self.daemon.lead.holds() {
-                Outcome::Untried
-            } else {
-                self.evict(planned, grace)
-                    .instrument(spans::evict(planned))
-                    .await
-            };
-            failed |= matches!(outcome, Outcome::Failed(_) | Outcome::Unanswered(_));
-            self.engine.resolve(planned, &outcome);
-            self.daemon.metrics.outcome(planned, &outcome);
-            let code = outcome.code();
-            info!(namespace = planned.namespace, pod = planned.pod, node = planned.node,
-                may_land = report::destinations(planned),
-                strategy = planned.strategy, outcome = code, reason = %planned.reason, "eviction: \
-                    {outcome}");
-            if outcome == Outcome::Evicted {
-                events::evicted(
-                    self.daemon.cluster.client(),
-                    planned,
-                    &self.daemon.instance,
-                    clock(),
-                )
-                .await;
-            }
-            outcomes.push(outcome);
-        }
-        if !moves.is_empty() {
-            self.daemon.metrics.phase(Phase::Act, since(start));
-        }
-        outcomes
-    }
-
-    async fn evict(&self, planned: &Move, grace: Option<i64>) -> Outcome {
-        let outcome = evict::evict(self.daemon.cluster.client(), planned, grace).await;
-        spans::evicted(&outcome);
-        outcome
-    }
-
     pub(super) async fn save(&mut self) -> Result<(), StoreError> {
         if !self.daemon.lead.holds() {
             return Err(StoreError::NotLeading);
         }
         let text = self.engine.ledger().write();
         let saved = async {
-            let saved = self.daemon.store.save(&text).await;
+            let request = self.daemon.store.save(&text);
+            let saved = finish(&self.daemon.stop, request).await;
+            let saved = saved.unwrap_or_else(|| Err(StoreError::Stopping));
             saved.inspect_err(|error| spans::failed("ledger", &error.to_string()))
         };
         let start = clock();

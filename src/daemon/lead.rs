@@ -16,6 +16,7 @@ use crate::daemon::telemetry::status::ElectionRole;
 use crate::decide::engine::Engine;
 use crate::policy::Policy;
 
+use super::stop::GRACE;
 use super::{Daemon, DaemonError, LoadError};
 
 /// Role of this instance. Without an election, the default, it always acts.
@@ -81,7 +82,9 @@ impl LeaderRole {
         {
             stop.cancel();
             // An error means that the election task has panicked and holds no Lease.
-            let _ = task.await;
+            if tokio::time::timeout(GRACE, task).await.is_err() {
+                warn!("lease not released in time; others take over when it expires");
+            }
         }
     }
 

@@ -25,6 +25,7 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod recheck;
 mod replica_trial;
 mod trial;
 
@@ -214,7 +215,7 @@ impl Engine {
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)
-            | Outcome::Untried => {
+            | Outcome::Untried(_) => {
                 self.ledger.withdraw(&done.uid);
             }
         }

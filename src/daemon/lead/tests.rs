@@ -5,21 +5,16 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::{Steered, Trials};
+use super::super::fixture::{self, moves};
 use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
-use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
-use crate::cluster::evict::tests::planned;
 use crate::cluster::lease::tests::FakeElection;
-use crate::cluster::ledger_store::{LedgerStore, StoreError};
+use crate::cluster::ledger_store::StoreError;
 use crate::daemon::cycle::Cycle;
-use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
-use crate::daemon::telemetry::status::Board;
-use crate::daemon::{LogState, UsagePoller};
+use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
-use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
+use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue, Untried};
 use crate::policy::Policy;
 
 const LEDGER: &str = "{\"entries\":[],\"resting\":{\"shop/Deployment/web\":\
@@ -69,19 +64,10 @@ impl LeadFixture {
             logged: None,
         };
         let daemon = Daemon {
-            usage: UsagePoller::new(&policy.usage, &client),
-            store: LedgerStore::new(client.clone(), "system", "ledger"),
-            cluster: Cluster::new(client),
-            health: Health::default(),
-            metrics: Metrics::default(),
-            dry_run: false,
-            instance: "evenkeel-0".to_owned(),
-            log_state: LogState::default(),
-            steered: Steered::default(),
-            trials: Trials::default(),
-            board: Board::default(),
             lead: LeaderRole(Some(candidate)),
+            ..fixture::daemon(&client, &policy)
         };
+        daemon.cluster.apply(fixture::objects(4));
         LeadFixture {
             daemon,
             engine: Engine::new(policy, Ledger::default()),
@@ -96,6 +82,16 @@ impl LeadFixture {
         assert!(fixture.daemon.take_lead(&mut fixture.engine).await.unwrap());
         fixture.asked.lock().unwrap().clear();
         fixture
+    }
+
+    async fn act(&mut self, moves: &[Move]) -> Vec<Outcome> {
+        let decided = self
+            .daemon
+            .cluster
+            .snapshot(self.engine.policy().resources());
+        Cycle::new(&mut self.daemon, &mut self.engine)
+            .act(&decided, moves)
+            .await
     }
 
     /// Number of requests with this method whose path contains this text.
@@ -122,16 +118,6 @@ fn stored(ledger: &str) -> Response {
         "data": {"ledger.json": ledger}})
         .to_string(),
     )
-}
-
-fn moves(count: usize) -> Vec<Move> {
-    (0..count)
-        .map(|i| Move {
-            pod: format!("web-{i}"),
-            uid: format!("u-{i}"),
-            ..planned()
-        })
-        .collect()
 }
 
 #[tokio::test]
@@ -186,16 +172,14 @@ async fn an_instance_without_the_ledger_does_not_lead() {
 #[tokio::test]
 async fn the_rest_of_a_plan_is_not_tried_once_the_lead_is_lost() {
     let mut fixture = LeadFixture::leading(2).await;
-    let outcomes = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
-        .act(&moves(4))
-        .await;
+    let outcomes = fixture.act(&moves(4)).await;
     assert_eq!(
         outcomes,
         [
             Outcome::Evicted,
             Outcome::Evicted,
-            Outcome::Untried,
-            Outcome::Untried
+            Outcome::Untried(Untried::NotLeading),
+            Outcome::Untried(Untried::NotLeading)
         ]
     );
     assert_eq!(fixture.requests("POST", "/eviction"), 2);
@@ -206,12 +190,10 @@ async fn a_lead_is_lost_when_its_deadline_passes_unnoticed() {
     let mut fixture = LeadFixture::leading(0).await;
     // As if the process had been stopped by SIGSTOP.
     tokio::time::advance(Duration::from_secs(11)).await;
-    let outcomes = Cycle::new(&mut fixture.daemon, &mut fixture.engine)
-        .act(&moves(2))
-        .await;
+    let outcomes = fixture.act(&moves(2)).await;
     assert_eq!(
         (outcomes, fixture.requests("POST", "")),
-        (vec![Outcome::Untried, Outcome::Untried], 0)
+        (vec![Outcome::Untried(Untried::NotLeading); 2], 0)
     );
 }
 
@@ -235,7 +217,8 @@ async fn an_instance_that_lost_the_lead_writes_no_ledger_and_no_taint() {
             action,
             why: SteerReason::Ending,
         }];
-        fixture.daemon.steer(taint.iter()).await;
+        let mut cycle = Cycle::new(&mut fixture.daemon, &mut fixture.engine);
+        cycle.change_taints(&taint.iter().collect::<Vec<_>>()).await;
         assert_eq!(fixture.requests("GET", "/nodes"), usize::from(!lost));
     }
 }

@@ -2,15 +2,10 @@
 
 use serde_json::json;
 
-use super::super::{LeaderRole, LogState, Trials, UsagePoller};
+use super::super::fixture;
 use super::{Daemon, Steered};
-use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
-use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::taints::SteeringRight;
-use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status::Board;
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;
 
@@ -33,22 +28,7 @@ async fn daemon(refuses: fn(&str) -> bool) -> (Daemon, ApiRequests) {
         }
     })
     .await;
-    let policy = Policy::default_native();
-    let daemon = Daemon {
-        usage: UsagePoller::new(&policy.usage, &client),
-        store: LedgerStore::new(client.clone(), "system", "ledger"),
-        cluster: Cluster::new(client),
-        health: Health::default(),
-        metrics: Metrics::default(),
-        dry_run: false,
-        instance: "evenkeel-0".to_owned(),
-        log_state: LogState::default(),
-        steered: Steered::default(),
-        trials: Trials::default(),
-        board: Board::default(),
-        lead: LeaderRole::default(),
-    };
-    (daemon, asked)
+    (fixture::daemon(&client, &Policy::default_native()), asked)
 }
 
 fn taint(node: &str) -> Steer {
@@ -74,7 +54,9 @@ async fn a_policy_that_protects_one_node_does_not_stop_steering() {
     let (mut daemon, asked) = daemon(|node| node == "n2").await;
     daemon.steered.asked_node = Some("n1".to_owned());
     for _ in 0..2 {
-        daemon.steer(["n1", "n2", "n3"].map(taint).iter()).await;
+        for node in ["n1", "n2", "n3"] {
+            assert!(daemon.steer(&taint(node)).await);
+        }
     }
     assert_eq!(changes(&asked), ["n1", "n2", "n3", "n1", "n2", "n3"]);
     assert_eq!(daemon.steered.denied(), None);
@@ -85,7 +67,10 @@ async fn a_policy_that_protects_one_node_does_not_stop_steering() {
 async fn a_right_that_was_withdrawn_ends_the_changes_of_a_plan() {
     let (mut daemon, asked) = daemon(|_| true).await;
     daemon.steered.asked_node = Some("n1".to_owned());
-    daemon.steer(["n2", "n3"].map(taint).iter()).await;
+    assert!(
+        !daemon.steer(&taint("n2")).await,
+        "the others are not tried"
+    );
     assert_eq!(changes(&asked), ["n2"]);
     assert_eq!(daemon.steered.denied(), Some("not here"));
     assert!(daemon.steered.refused_nodes.is_empty());
