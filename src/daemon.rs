@@ -13,7 +13,7 @@ use crate::daemon::telemetry::Health;
 use crate::daemon::telemetry::metrics::{Metrics, Phase};
 use crate::daemon::telemetry::status::Board;
 use crate::decide::engine::Engine;
-use crate::model::ledger::{Ledger, LedgerError};
+use crate::model::ledger::Ledger;
 use crate::model::plan::Class;
 use crate::model::usage::{NodeUsage, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
@@ -71,11 +71,14 @@ pub struct Daemon {
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
     /// The ConfigMap holds no valid ledger.
-    #[error(
-        "cannot parse the ledger: {0}; evictions need it, delete its ConfigMap to start with an \
-            empty one"
-    )]
-    Ledger(#[from] LedgerError),
+    #[error("{0}")]
+    Ledger(StoreError),
+    /// Another instance leads, so a single run must not act.
+    #[error("no evictions: another instance leads: {}", holder.as_deref().unwrap_or("unknown"))]
+    NotLeading {
+        /// Its identity, if known.
+        holder: Option<String>,
+    },
     /// A single run had no usage to decide by.
     #[error("cannot decide: {0}")]
     NoUsage(String),
@@ -165,8 +168,11 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
 ///
 /// A single run sets no steering taints and removes those that it finds. Nothing would remove them
 /// between two runs, once their reason is gone.
+///
+/// It acts only while it holds the Lease, because a Deployment may run beside it.
 pub async fn run_once(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> {
     let ended = run_single(&mut daemon, policy).await;
+    daemon.lead.leave().await;
     daemon.events.finish(stop::LAST_EVENTS).await;
     ended
 }
@@ -202,6 +208,15 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
                 return Err(DaemonError::NoUsage(
                     "no usage source could be read".to_owned(),
                 ));
+            }
+            // Not before, so that a run that only observes does not hold the Lease.
+            let won = stop.run_until_cancelled(daemon.win_lead(&mut engine));
+            let Some(won) = won.await else {
+                return Ok(());
+            };
+            won?;
+            if clock() > after(now, poll) {
+                daemon.observe(&mut engine).await;
             }
             return Cycle::new(daemon, &mut engine).run().await;
         }
@@ -269,13 +284,15 @@ impl Daemon {
         }
         let mut pause = Duration::from_millis(500);
         loop {
-            let Some(loaded) = stop.run_until_cancelled(self.load()).await else {
+            let Some(loaded) = stop.run_until_cancelled(self.store.load()).await else {
                 return Ok(None);
             };
             match loaded {
                 Ok(ledger) => return Ok(Some(ledger)),
-                Err(LoadError::Invalid(error)) => return Err(error),
-                Err(LoadError::Store(error)) => {
+                Err(error @ StoreError::Unreadable { .. }) => {
+                    return Err(DaemonError::Ledger(error));
+                }
+                Err(error) => {
                     warn!("waiting for the ledger, no evictions until it is loaded: {error}");
                     self.health.waiting(format!("the ledger: {error}"));
                 }
@@ -301,14 +318,6 @@ impl Daemon {
         let plan = engine.decide_observed(&observed);
         !observed.usage.nodes.iter().any(is_filling)
             && !plan.nodes.iter().any(|verdict| is_warming(&verdict.class))
-    }
-
-    async fn load(&mut self) -> Result<Ledger, LoadError> {
-        let text = self.store.load().await.map_err(LoadError::Store)?.text;
-        let invalid = |error| LoadError::Invalid(DaemonError::Ledger(error));
-        text.map_or(Ok(Ledger::default()), |text| {
-            Ledger::parse(&text).map_err(invalid)
-        })
     }
 
     /// Polls usage once. If no source answers, the samples age until the nodes count as unknown.
@@ -340,14 +349,6 @@ impl Daemon {
         engine.observe(&snapshot, &poll.readings, now);
         true
     }
-}
-
-/// Reason why the ledger is not loaded.
-enum LoadError {
-    /// The API server does not give it; a later attempt may succeed.
-    Store(StoreError),
-    /// Its content is not a ledger; no later attempt succeeds.
-    Invalid(DaemonError),
 }
 
 fn after(now: Timestamp, wait: SignedDuration) -> Timestamp {

@@ -34,7 +34,8 @@ use super::{Misuse, Shared, clock, file, parse, policy};
 /// Watches nodes, pods and their usage. Each interval it makes a plan and evicts the pods in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunArgs {
-    /// Run one cycle and exit, as in a Job or a CronJob
+    /// Run one cycle and exit, as in a Job or a CronJob. It holds the Lease meanwhile, and fails if
+    /// another instance keeps it
     #[arg(long)]
     once: bool,
     /// Decide and report without evicting or writing anything; the same as `dryRun: true` in the
@@ -275,6 +276,11 @@ fn status_address(text: &str) -> Result<StatusAddress, String> {
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
+    // A single run never acts beside a leader, so it holds the Lease during its cycle.
+    let timing = match timing {
+        None if args.once() => Some(args.election.checked_timing()?),
+        timing => timing,
+    };
     let policy = args.policy()?;
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;

@@ -59,7 +59,8 @@ pub(super) fn daemon(client: &Client, policy: &Policy) -> Daemon {
 pub(super) fn node(name: &str, ready: bool) -> Object {
     let status = if ready { "True" } else { "False" };
     let text = json!({"metadata": {"name": name},
-        "status": {"conditions": [{"type": "Ready", "status": status}]}});
+        "status": {"conditions": [{"type": "Ready", "status": status}],
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
     import::text(ObjectKind::Node, &text.to_string()).unwrap()
 }
 

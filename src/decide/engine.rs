@@ -65,6 +65,11 @@ impl Engine {
         self.ledger = ledger;
     }
 
+    /// Limits times of the ledger that lie in the future. Returns how many there were.
+    pub fn clamp_ledger(&mut self, now: Timestamp) -> usize {
+        self.ledger.clamp(&self.policy.cooldown, now)
+    }
+
     /// Joins a snapshot with the usage known now. One value serves every step of a cycle.
     pub fn observed<'s>(&self, snapshot: &'s Snapshot, now: Timestamp) -> Observed<'s> {
         Observed::new(snapshot, self.usage(snapshot, now), now)

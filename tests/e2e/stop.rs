@@ -1,4 +1,4 @@
-//! A stop ends the program soon, whatever hangs, and nothing is evicted after it.
+//! A stop ends the program soon even if requests hang, and nothing is evicted after it.
 
 use http::Method;
 

@@ -402,9 +402,14 @@ fn untried() -> Vec<Untried> {
 
 fn is_listed_untried(why: &Untried) {
     match why {
-        Untried::Failed | Untried::NotLeading | Untried::Stopping => {}
-        Untried::Expired(_) | Untried::Blind(_) | Untried::Unsafe(_) => {}
-        Untried::PodChanged | Untried::DestinationChanged(_) => {}
+        Untried::Failed
+        | Untried::NotLeading
+        | Untried::Stopping
+        | Untried::Expired(_)
+        | Untried::Blind(_)
+        | Untried::Unsafe(_)
+        | Untried::PodChanged
+        | Untried::DestinationChanged(_) => {}
     }
 }
 

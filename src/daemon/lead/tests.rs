@@ -59,6 +59,7 @@ impl LeadFixture {
         let candidate = ElectionCandidate {
             leadership,
             stage: ElectionStage::Over,
+            takeover: Duration::from_secs(30),
             term: None,
             load_error: None,
             logged: None,

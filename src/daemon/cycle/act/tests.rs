@@ -28,7 +28,7 @@ struct ActFixture {
 
 impl ActFixture {
     /// The API server grants each eviction after this time, and an event never.
-    async fn new(slowness: Duration) -> Self {
+    fn new(slowness: Duration) -> Self {
         let evictions = Arc::new(Mutex::new(0));
         let count = Arc::clone(&evictions);
         let client = client(move |request| {
@@ -85,10 +85,10 @@ impl ActFixture {
 }
 
 fn untried(outcome: &Outcome) -> &Untried {
-    match outcome {
-        Outcome::Untried(why) => why,
-        other => panic!("{other:?}"),
-    }
+    let Outcome::Untried(why) = outcome else {
+        panic!("{outcome:?}");
+    };
+    why
 }
 
 /// More than a second, after which moves are checked with a new snapshot.
@@ -96,7 +96,7 @@ const SLOW: Duration = Duration::from_millis(1100);
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_ends_the_plan_after_the_eviction_in_flight() {
-    let mut fixture = ActFixture::new(SLOW).await;
+    let mut fixture = ActFixture::new(SLOW);
     let outcomes = fixture.act_while(|_, stop| stop.cancel()).await;
     assert_eq!(outcomes[0], Outcome::Evicted, "its answer is awaited");
     assert_eq!(untried(&outcomes[1]), &Untried::Stopping);
@@ -105,7 +105,7 @@ async fn a_stop_ends_the_plan_after_the_eviction_in_flight() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_does_not_wait_for_an_eviction_that_hangs() {
-    let mut fixture = ActFixture::new(Duration::from_secs(3600)).await;
+    let mut fixture = ActFixture::new(Duration::from_secs(3600));
     let start = Instant::now();
     let outcomes = fixture.act_while(|_, stop| stop.cancel()).await;
     assert_eq!(outcomes[0].code(), "unanswered");
@@ -114,7 +114,7 @@ async fn a_stop_does_not_wait_for_an_eviction_that_hangs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_plan_expires() {
-    let mut fixture = ActFixture::new(Duration::from_secs(8)).await;
+    let mut fixture = ActFixture::new(Duration::from_secs(8));
     let outcomes = fixture.act_while(|_, _| {}).await;
     // Begun after 0, 8, 16 and 24 seconds.
     assert_eq!(fixture.requested(), 4);
@@ -124,7 +124,7 @@ async fn a_plan_expires() {
 
 #[tokio::test(start_paused = true)]
 async fn the_plan_ends_when_nodes_are_no_longer_ready() {
-    let mut fixture = ActFixture::new(SLOW).await;
+    let mut fixture = ActFixture::new(SLOW);
     let down = ["n1", "n2", "n3"].map(|name| node(name, false));
     let outcomes = fixture.act_with(down.into()).await;
     assert_eq!(fixture.requested(), 1);
@@ -137,7 +137,7 @@ async fn the_plan_ends_when_nodes_are_no_longer_ready() {
 
 #[tokio::test(start_paused = true)]
 async fn the_plan_ends_when_a_watch_fails() {
-    let mut fixture = ActFixture::new(SLOW).await;
+    let mut fixture = ActFixture::new(SLOW);
     let long_ago = clock() - SignedDuration::from_secs(60);
     let outcomes = fixture
         .act_while(|cluster, _| cluster.interrupt(long_ago))
@@ -148,7 +148,7 @@ async fn the_plan_ends_when_a_watch_fails() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_has_changed_stays_and_the_others_go() {
-    let mut fixture = ActFixture::new(SLOW).await;
+    let mut fixture = ActFixture::new(SLOW);
     let changed = vec![pod("web-1", "another", "n1"), pod("web-2", "u-2", "n3")];
     let outcomes = fixture.act_with(changed).await;
     assert_eq!(untried(&outcomes[1]), &Untried::PodChanged);
@@ -158,7 +158,7 @@ async fn a_pod_that_has_changed_stays_and_the_others_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_whose_destination_has_changed_stays() {
-    let mut fixture = ActFixture::new(SLOW).await;
+    let mut fixture = ActFixture::new(SLOW);
     let outcomes = fixture.act_with(vec![node("n2", false)]).await;
     assert_eq!(fixture.requested(), 1);
     let changed = Untried::DestinationChanged("n2".to_owned());
@@ -167,7 +167,7 @@ async fn a_pod_whose_destination_has_changed_stays() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_hangs_delays_no_eviction() {
-    let mut fixture = ActFixture::new(Duration::from_millis(10)).await;
+    let mut fixture = ActFixture::new(Duration::from_millis(10));
     let start = Instant::now();
     fixture.act_while(|_, _| {}).await;
     assert_eq!(fixture.requested(), 20);
@@ -176,7 +176,7 @@ async fn an_event_that_hangs_delays_no_eviction() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_plan_does_not_look_stuck() {
-    let mut fixture = ActFixture::new(SLOW).await;
+    let mut fixture = ActFixture::new(SLOW);
     fixture.daemon.health.beat(Timestamp::UNIX_EPOCH);
     assert!(fixture.daemon.health.is_stuck(clock()));
     fixture.act_while(|_, _| {}).await;
