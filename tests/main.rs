@@ -41,4 +41,5 @@ mod it {
     mod status;
     mod steering;
     mod support;
+    mod traces;
 }

@@ -36,22 +36,24 @@ where
     Client::new(service, "default")
 }
 
-/// A daemon that acts without an election.
-pub(super) fn daemon(client: &Client, policy: &Policy) -> Daemon {
-    Daemon {
-        usage: UsagePoller::new(&policy.usage, client),
-        store: LedgerStore::new(client.clone(), "system", "ledger"),
-        cluster: Cluster::new(client.clone()),
-        health: Health::default(),
-        metrics: Metrics::default(),
-        dry_run: false,
-        events: EventWriter::start(client.clone(), "evenkeel-0"),
-        stop: CancellationToken::new(),
-        log_state: LogState::default(),
-        steered: Steered::default(),
-        trials: Trials::default(),
-        board: Board::default(),
-        lead: LeaderRole::default(),
+impl Daemon {
+    /// A daemon that acts without an election.
+    pub(super) fn fake(client: &Client, policy: &Policy) -> Self {
+        Daemon {
+            usage: UsagePoller::new(&policy.usage, client),
+            store: LedgerStore::new(client.clone(), "system", "ledger"),
+            cluster: Cluster::new(client.clone()),
+            health: Health::default(),
+            metrics: Metrics::default(),
+            dry_run: false,
+            events: EventWriter::start(client.clone(), "evenkeel-0"),
+            stop: CancellationToken::new(),
+            log_state: LogState::default(),
+            steered: Steered::default(),
+            trials: Trials::default(),
+            board: Board::default(),
+            lead: LeaderRole::default(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Cycle;
 use crate::cluster::client::tests::{fake, status};
-use crate::daemon::fixture::{daemon, node, objects, pod};
+use crate::daemon::fixture::{node, objects, pod};
 use crate::daemon::{Daemon, DaemonError, clock};
 use crate::decide::engine::Engine;
 use crate::model::ledger::{Ledger, State};
@@ -82,7 +82,7 @@ impl CycleFixture {
             evictable: {minReplicas: 1, minPodAge: 0s}, strategies: \
             [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
-        let mut daemon = daemon(&client, &policy);
+        let mut daemon = Daemon::fake(&client, &policy);
         daemon.cluster.apply(objects(0));
         daemon.cluster.apply([tainted("n1")]);
         daemon

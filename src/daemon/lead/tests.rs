@@ -64,10 +64,8 @@ impl LeadFixture {
             load_error: None,
             logged: None,
         };
-        let daemon = Daemon {
-            lead: LeaderRole(Some(candidate)),
-            ..fixture::daemon(&client, &policy)
-        };
+        let mut daemon = Daemon::fake(&client, &policy);
+        daemon.lead = LeaderRole(Some(candidate));
         daemon.cluster.apply(fixture::objects(4));
         LeadFixture {
             daemon,

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::super::fixture;
 use super::{Daemon, Steered};
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::taints::SteeringRight;
@@ -28,7 +27,8 @@ async fn daemon(refuses: fn(&str) -> bool) -> (Daemon, ApiRequests) {
         }
     })
     .await;
-    (fixture::daemon(&client, &Policy::default_native()), asked)
+    let policy = Policy::default_native();
+    (Daemon::fake(&client, &policy), asked)
 }
 
 fn taint(node: &str) -> Steer {

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::Cycle;
 use super::LONGEST_PLAN;
 use crate::cluster::Cluster;
-use crate::daemon::fixture::{client, daemon, moves, node, objects, pod};
+use crate::daemon::fixture::{client, moves, node, objects, pod};
 use crate::daemon::stop::GRACE;
 use crate::daemon::{Daemon, clock};
 use crate::decide::engine::Engine;
@@ -47,7 +47,7 @@ impl ActFixture {
         let text = "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: \
             [{removePodsViolatingNodeTaints: {}}]}";
         let policy = Policy::parse("p", text).unwrap();
-        let daemon = daemon(&client, &policy);
+        let daemon = Daemon::fake(&client, &policy);
         daemon.cluster.apply(objects(20));
         ActFixture {
             daemon,
