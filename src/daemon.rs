@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, debug, info, warn};
 
@@ -63,6 +64,8 @@ pub struct Daemon {
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
     pub trials: Trials,
+    /// The time before which the API server wants no eviction.
+    pub throttled_until: Option<Instant>,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
 }

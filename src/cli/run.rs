@@ -229,6 +229,7 @@ impl RunArgs {
             log_state: LogState::default(),
             steered: Steered::default(),
             trials: Trials::default(),
+            throttled_until: None,
             lead: self.lead(timing, policy, &client),
         }
     }
@@ -276,9 +277,10 @@ fn status_address(text: &str) -> Result<StatusAddress, String> {
 /// Runs until a signal stops the daemon.
 pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
-    // A single run never acts beside a leader, so it holds the Lease during its cycle.
+    // A single run never acts beside a leader, so it holds the Lease during its cycle. descheduler's
+    // roles have no right to the Lease.
     let timing = match timing {
-        None if args.once() => Some(args.election.checked_timing()?),
+        None if args.once() && !args.as_descheduler() => Some(args.election.checked_timing()?),
         timing => timing,
     };
     let policy = args.policy()?;

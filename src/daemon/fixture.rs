@@ -52,6 +52,7 @@ impl Daemon {
             steered: Steered::default(),
             trials: Trials::default(),
             board: Board::default(),
+            throttled_until: None,
             lead: LeaderRole::default(),
         }
     }

@@ -216,7 +216,9 @@ impl Engine {
             Outcome::Evicted => self.ledger.evicted(&done.uid),
             // Unknown for now. The next snapshot shows whether the pod is gone.
             Outcome::Unanswered(_) => {}
+            Outcome::Deferred(_) => self.ledger.deferred(&done.uid),
             Outcome::Refused(_)
+            | Outcome::Throttled(..)
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)
