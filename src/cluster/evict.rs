@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The words of KubeVirt's webhook about a virtual machine that it migrates.
 const TRIGGERED: &str = "Eviction triggered evacuation";
 /// The longest wait that a response may ask for.
-const LONGEST_WAIT: Duration = Duration::from_mins(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Requests the eviction of a pod.
 ///

@@ -388,13 +388,13 @@ pub fn short(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
     let [h, m, s] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
     let parts = [(h, "h"), (m, "m"), (s, "s")];
-    let text: String = parts
+    let parts: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, unit)| format!("{n}{unit}"))
         .collect();
-    if text.is_empty() {
+    if parts.is_empty() {
         return "0s".to_owned();
     }
-    text
+    parts.concat()
 }
