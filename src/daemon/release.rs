@@ -12,15 +12,15 @@ use crate::policy::KubernetesRelease;
 
 use super::Daemon;
 
-/// The time from one question to the next. An upgrade of the control plane takes longer.
+/// The time from one request to the next. An upgrade of the control plane takes longer.
 const EVERY: SignedDuration = SignedDuration::from_mins(10);
 /// The time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known about the release of the cluster.
+/// The known release of the cluster, and the time of the next request.
 #[derive(Clone, Debug, Default)]
 pub struct ReleaseCheck {
-    /// The command line names the release, so that nobody is asked.
+    /// Whether the command line names the release. Then the API server is not asked.
     given: bool,
     known: Option<KubernetesRelease>,
     due: Option<Timestamp>,
@@ -28,7 +28,7 @@ pub struct ReleaseCheck {
 }
 
 impl ReleaseCheck {
-    /// Creates a check, which asks nobody if the command line names the release.
+    /// Creates a check. It sends no requests if the command line names the release.
     pub fn new(given: Option<KubernetesRelease>) -> Self {
         ReleaseCheck {
             given: given.is_some(),
