@@ -20,6 +20,7 @@ use crate::policy::{Basis, Policy, Rule};
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
+pub use self::release::ReleaseCheck;
 pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
@@ -28,6 +29,7 @@ mod cycle;
 pub mod telemetry;
 mod poller;
 mod lead;
+mod release;
 mod report;
 mod spans;
 mod steering;
@@ -57,6 +59,8 @@ pub struct Daemon {
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
     pub trials: Trials,
+    /// The release of Kubernetes.
+    pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
 }
@@ -122,6 +126,7 @@ async fn run_loop(
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
+            daemon.check_release(&mut engine, now).await;
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
                 warn!(
@@ -188,6 +193,7 @@ pub async fn run_once(
                     "no usage source could be read".to_owned(),
                 ));
             }
+            daemon.check_release(&mut engine, now).await;
             return Cycle::new(&mut daemon, &mut engine).run().await;
         }
         let due = after(now, poll).min(give_up);
@@ -380,6 +386,7 @@ mod tests {
                 steered: Steered::default(),
                 trials: Trials::default(),
                 board: Board::default(),
+                release: ReleaseCheck::default(),
                 lead: LeaderRole::default(),
             }
         }

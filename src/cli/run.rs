@@ -21,7 +21,9 @@ use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
-use crate::daemon::{self, Daemon, LeaderRole, LogState, Steered, Trials, UsagePoller};
+use crate::daemon::{
+    self, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller,
+};
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
@@ -219,6 +221,7 @@ impl RunArgs {
             log_state: LogState::default(),
             steered: Steered::default(),
             trials: Trials::default(),
+            release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
         }
     }
