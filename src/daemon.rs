@@ -20,6 +20,7 @@ use crate::policy::{Basis, Policy, Rule};
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
+pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
@@ -28,6 +29,7 @@ mod cycle;
 pub mod telemetry;
 mod poller;
 mod lead;
+mod reload;
 mod report;
 mod spans;
 mod steering;
@@ -59,6 +61,8 @@ pub struct Daemon {
     pub trials: Trials,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
+    /// The file of the policy, if it is read again while the program runs.
+    pub policy_file: Option<PolicyFile>,
 }
 
 /// Errors that end the program.
@@ -88,6 +92,7 @@ pub async fn run(
         return Ok(());
     };
     daemon.metrics.expect(&policy);
+    daemon.metrics.policy_in_force(clock());
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
@@ -102,10 +107,11 @@ async fn run_loop(
     mut engine: Engine,
     stop: &CancellationToken,
 ) -> Result<(), DaemonError> {
-    let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
+        daemon.reload_policy(&mut engine).await;
+        let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
         let now = clock();
         (next_poll, next_cycle) = (
             not_later_than(next_poll, now, poll),

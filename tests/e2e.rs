@@ -18,6 +18,7 @@ mod e2e {
     mod circles;
     mod crash;
     mod disruption;
+    mod doctor;
     mod doubt;
     mod explain;
     mod forecast;
@@ -31,6 +32,7 @@ mod e2e {
     mod plan;
     mod probes;
     mod prometheus;
+    mod reload;
     mod rights;
     mod rightsizing;
     mod rules;

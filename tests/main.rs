@@ -16,6 +16,7 @@ mod it {
     mod dashboards;
     mod deploy;
     mod deschedule;
+    mod doctor;
     mod expected_gain;
     mod explain;
     mod fuzz;

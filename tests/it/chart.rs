@@ -141,7 +141,7 @@ fn default_text(value: &Value) -> String {
         Value::Null => return String::new(),
         Value::String(text) if text.is_empty() => return "`\"\"`".to_owned(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     };
     if text.len() > 60 {
         "see values.yaml".to_owned()

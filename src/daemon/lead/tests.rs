@@ -69,6 +69,7 @@ impl LeadFixture {
             logged: None,
         };
         let daemon = Daemon {
+            policy_file: None,
             usage: UsagePoller::new(&policy.usage, &client),
             store: LedgerStore::new(client.clone(), "system", "ledger"),
             cluster: Cluster::new(client),

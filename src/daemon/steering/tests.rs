@@ -35,6 +35,7 @@ async fn daemon(refuses: fn(&str) -> bool) -> (Daemon, ApiRequests) {
     .await;
     let policy = Policy::default_native();
     let daemon = Daemon {
+        policy_file: None,
         usage: UsagePoller::new(&policy.usage, &client),
         store: LedgerStore::new(client.clone(), "system", "ledger"),
         cluster: Cluster::new(client),

@@ -256,6 +256,17 @@ impl Launch {
         String::from_utf8(stdout).unwrap()
     }
 
+    /// Whether `evenkeel doctor` found no failure, and its lines.
+    pub fn doctor(&self, more: &[&str]) -> (bool, Vec<Value>) {
+        let mut command = self.command("doctor");
+        let output = command.args(["-o", "json"]).args(more).output().unwrap();
+        let lines = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            panic!("doctor: {error}: {said}")
+        });
+        (output.status.success(), lines)
+    }
+
     /// The output of `evenkeel explain`.
     pub fn explain_text(&self, more: &[&str]) -> String {
         let Output {
