@@ -43,4 +43,5 @@ mod it {
     mod status;
     mod steering;
     mod support;
+    mod traces;
 }
