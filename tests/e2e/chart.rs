@@ -152,6 +152,7 @@ fn in_cron_job(value: &str, content: &Value, field: &str) -> Effect {
     effect(values, "CronJob", field, content.clone())
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of values")]
 fn effects_on_pods() -> Vec<Effect> {
     let tolerations = json!([{"key": "a", "operator": "Exists"}]);
     let spread =
@@ -325,6 +326,7 @@ fn effects_on_cron_jobs() -> Vec<Effect> {
     ]
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of values")]
 fn effects_on_other_objects() -> Vec<Effect> {
     let monitor = |more: Value| {
         let mut values = json!({"serviceMonitor": {"enabled": true}});
@@ -488,6 +490,7 @@ fn args(values: &Value) -> Vec<String> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of values")]
 fn the_flags_follow_from_the_values() {
     let policy = json!({"profiles": [{"name": "a"}]});
     for (values, present, absent) in [

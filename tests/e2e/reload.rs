@@ -52,6 +52,7 @@ fn with_target(percent: u32) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn only_a_valid_policy_takes_effect_and_windows_and_ledger_stay() {
     with_control_plane(async |control_plane| {
         scene::rights(control_plane);
