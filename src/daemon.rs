@@ -22,6 +22,8 @@ use crate::policy::{Basis, Policy, Rule};
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
+pub use self::release::ReleaseCheck;
+pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
@@ -33,6 +35,8 @@ mod cycle;
 pub mod telemetry;
 mod poller;
 mod lead;
+mod release;
+mod reload;
 mod report;
 mod spans;
 mod steering;
@@ -54,7 +58,9 @@ pub struct Daemon {
     pub board: Board,
     /// Decide, but evict nothing and write nothing to the cluster.
     pub dry_run: bool,
-    /// The events of evictions and taints.
+    /// Name of this pod or host, for events.
+    pub instance: String,
+    /// The events of evictions, taints and policies.
     pub events: EventWriter,
     /// Cancelled when the program has to end.
     pub stop: CancellationToken,
@@ -66,8 +72,12 @@ pub struct Daemon {
     pub trials: Trials,
     /// The time before which the API server wants no eviction.
     pub throttled_until: Option<Instant>,
+    /// The release of Kubernetes.
+    pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
+    /// The file of the policy, if it is read again while the program runs.
+    pub policy_file: Option<PolicyFile>,
 }
 
 /// Errors that end the program.
@@ -96,6 +106,7 @@ pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> 
         return Ok(());
     };
     daemon.metrics.expect(&policy);
+    daemon.metrics.policy_in_force(clock());
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
@@ -116,10 +127,11 @@ pub async fn run(mut daemon: Daemon, policy: Policy) -> Result<(), DaemonError> 
 
 async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), DaemonError> {
     let stop = daemon.stop.clone();
-    let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
+        daemon.reload_policy(engine).await;
+        let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
         let now = clock();
         (next_poll, next_cycle) = (
             not_later_than(next_poll, now, poll),
@@ -143,6 +155,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
+            daemon.check_release(engine, now).await;
             let cycle = Cycle::new(daemon, engine);
             if let Err(error) = cycle.run().await {
                 warn!(
@@ -221,6 +234,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             if clock() > after(now, poll) {
                 daemon.observe(&mut engine).await;
             }
+            daemon.check_release(&mut engine, now).await;
             return Cycle::new(daemon, &mut engine).run().await;
         }
         let due = after(now, poll).min(give_up);

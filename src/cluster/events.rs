@@ -13,8 +13,12 @@ use tokio::task::JoinHandle;
 use tracing::warn;
 
 use crate::model::plan::{Move, Steer};
+use crate::model::snapshot::Pod;
 
 use super::client::error_message;
+
+/// Reason of the event about a policy that does not take effect.
+pub const POLICY_REFUSED: &str = "PolicyRefused";
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -47,6 +51,11 @@ impl EventWriter {
     /// Records a change of the steering taint.
     pub fn steered(&self, done: &Steer, at: Timestamp) {
         self.add(of_taint(done), at);
+    }
+
+    /// Records a change of the policy on this instance's own pod, with this reason and note.
+    pub fn policy(&self, own: &Pod, (reason, note): (&str, &str), at: Timestamp) {
+        self.add(of_policy(own, reason, note), at);
     }
 
     /// Writes the waiting events, for at most this time.
@@ -82,7 +91,7 @@ async fn write_all(client: Client, instance: String, mut waiting: mpsc::Receiver
 async fn write(client: &Client, event: Event, instance: &str) -> Result<(), String> {
     let namespace = event.metadata.namespace.clone().unwrap_or_default();
     let event = Event {
-        type_: Some("Normal".to_owned()),
+        type_: event.type_.or_else(|| Some("Normal".to_owned())),
         note: event.note.map(|note| cut(&note, LONGEST_NOTE)),
         reporting_controller: Some("evenkeel".to_owned()),
         reporting_instance: Some(instance.to_owned()),
@@ -137,6 +146,25 @@ fn of_taint(done: &Steer) -> Event {
             name: Some(done.node.clone()),
             // The kubelet also uses the name as uid, and `kubectl describe node` searches by it.
             uid: Some(done.node.clone()),
+            ..ObjectReference::default()
+        }),
+        ..Event::default()
+    }
+}
+
+fn of_policy(own: &Pod, reason: &str, note: &str) -> Event {
+    Event {
+        metadata: meta(&own.name, &own.namespace),
+        type_: (reason == POLICY_REFUSED).then(|| "Warning".to_owned()),
+        reason: Some(reason.to_owned()),
+        action: Some("ReadPolicy".to_owned()),
+        note: Some(note.to_owned()),
+        regarding: Some(ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Pod".to_owned()),
+            namespace: Some(own.namespace.clone()),
+            name: Some(own.name.clone()),
+            uid: Some(own.uid.clone()),
             ..ObjectReference::default()
         }),
         ..Event::default()

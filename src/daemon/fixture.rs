@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::telemetry::Health;
 use super::telemetry::metrics::Metrics;
 use super::telemetry::status::Board;
-use super::{Daemon, LeaderRole, LogState, Steered, Trials, UsagePoller};
+use super::{Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
 use crate::cluster::Cluster;
 use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
@@ -53,6 +53,9 @@ impl Daemon {
             trials: Trials::default(),
             board: Board::default(),
             throttled_until: None,
+            instance: "evenkeel-0".to_owned(),
+            release: ReleaseCheck::default(),
+            policy_file: None,
             lead: LeaderRole::default(),
         }
     }
