@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::e2e::support::audit::{evictions, requests};
+use crate::e2e::support::audit::{Request, evictions, requests};
 use crate::e2e::support::control_plane::{ControlPlane, with_control_plane};
 use crate::e2e::support::process::{Launch, Process};
 use crate::e2e::support::proxy::Proxy;
@@ -67,10 +67,13 @@ fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
                 () = record.keep() => {}
                 () = stage.play(seed, &mut instances, &record) => {}
             }
-            check(control_plane, &record, &instances, began);
+            let evicted = evictions(control_plane);
+            // The last ones may be younger than the last look.
+            record.look().await;
+            check(control_plane, (&record, &evicted), &instances, began);
             say(&format!(
                 "seed {seed}: {} evictions and {} kills in all, {} s",
-                evictions(control_plane).len(),
+                evicted.len(),
                 record.kills(),
                 began.elapsed().as_secs()
             ));
@@ -172,16 +175,14 @@ impl<'c> Stage<'c> {
 /// Fails if an invariant does not hold.
 fn check(
     control_plane: &ControlPlane,
-    record: &Record<'_>,
+    (record, evicted): (&Record<'_>, &[Request]),
     instances: &[Process; 2],
     began: Instant,
 ) {
-    let evicted = evictions(control_plane);
-    record.check(&evicted, REST);
+    record.check(evicted, REST);
     // An eviction may begin up to 30 s after it was decided and counted.
     for (position, first) in evicted.iter().enumerate() {
-        let within =
-            |r: &&crate::e2e::support::audit::Request| r.at.duration_since(first.at).as_secs() < 60;
+        let within = |r: &&Request| r.at.duration_since(first.at).as_secs() < 60;
         let together = evicted[position..].iter().take_while(within).count();
         assert!(
             together <= 2 * PER_MINUTE,
