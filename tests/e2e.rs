@@ -21,6 +21,7 @@ mod e2e {
     mod doctor;
     mod doubt;
     mod explain;
+    mod faults;
     mod forecast;
     mod job;
     mod leader;
@@ -38,6 +39,7 @@ mod e2e {
     mod rules;
     mod seeds;
     mod status;
+    mod stop;
     mod steering;
     mod strategies;
     mod support;

@@ -74,7 +74,7 @@ impl Daemon {
         match file.compare(engine.policy()) {
             PolicyChange::None => {}
             PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
-            PolicyChange::Refused(error) => self.refuse_policy(engine, error).await,
+            PolicyChange::Refused(error) => self.refuse_policy(engine, &error),
             PolicyChange::Restored => {
                 info!("the policy file has the policy in force again");
                 self.metrics.policy_refused(false);
@@ -116,27 +116,25 @@ impl Daemon {
             (about.policy_since, about.policy_refused) = (now, None);
         });
         let note = format!("policy reloaded: {description}");
-        self.record_policy(engine, "PolicyReloaded", &note, now)
-            .await;
+        self.record_policy(engine, "PolicyReloaded", &note, now);
     }
 
-    async fn refuse_policy(&mut self, engine: &Engine, problems: String) {
+    fn refuse_policy(&mut self, engine: &Engine, problems: &str) {
         error!("policy refused, the policy in force stays: {problems}");
         self.metrics.policy_reloaded("refused");
         self.metrics.policy_refused(true);
         let now = clock();
         let note = format!("policy refused, the policy in force stays: {problems}");
         self.board.about(|about| {
-            let error = problems;
+            let error = problems.to_owned();
             about.policy_refused = Some(RefusedPolicy { at: now, error });
         });
-        self.record_policy(engine, events::POLICY_REFUSED, &note, now)
-            .await;
+        self.record_policy(engine, events::POLICY_REFUSED, &note, now);
     }
 
     /// Records an event on the own pod. A dry run writes nothing, and outside a cluster there is no
     /// pod.
-    async fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
+    fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
         let Some(file) = &self.policy_file else {
             return;
         };
@@ -147,7 +145,7 @@ impl Daemon {
         let mut pods = snapshot.pods.iter();
         let own = pods.find(|pod| pod.name == self.instance && pod.namespace == file.namespace);
         if let Some(pod) = own {
-            events::policy(self.cluster.client(), pod, (reason, note), at).await;
+            self.events.policy(pod, (reason, note), at);
         }
     }
 }

@@ -109,6 +109,9 @@ pub enum Refusal {
     /// The data about the pod's node may be wrong.
     #[error("its node is left alone: {0}")]
     Doubtful(String),
+    /// Its eviction has been requested already.
+    #[error("its eviction is under way")]
+    UnderWay,
     /// The limit of evictions per cycle is reached.
     #[error("the limit of {0} evictions per cycle is reached")]
     CycleLimit(u32),
@@ -253,6 +256,7 @@ impl Refusal {
             Refusal::LastReady { .. } => "last-ready-replica",
             Refusal::Unmeasured(_) => "unmeasured",
             Refusal::Doubtful(_) => "doubtful-node",
+            Refusal::UnderWay => "under-way",
             Refusal::CycleLimit(_) => "cycle-limit",
             Refusal::NodeLimit(_) => "node-limit",
             Refusal::NamespaceLimit(_) => "namespace-limit",
@@ -324,6 +328,7 @@ impl Refusal {
                 | Refusal::Budget { planned: 1.., .. }
                 | Refusal::Young { .. }
                 | Refusal::Terminating
+                | Refusal::UnderWay
         )
     }
 }
@@ -359,16 +364,17 @@ fn would(chance: Ratio) -> &'static str {
 }
 
 const fn weighed(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Requests => "requests",
-        Basis::Actual => "usage",
+    if matches!(basis, Basis::Requests) {
+        "requests"
+    } else {
+        "usage"
     }
 }
 
 /// Formats an age by its two largest units, for example `8d3h`.
 pub fn whole(age: SignedDuration) -> String {
-    let seconds = age.as_secs();
-    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let (seconds, hours) = (age.as_secs(), age.as_hours() % 24);
+    let days = seconds / 86_400;
     match (days, hours) {
         (0, 0) => short(age),
         (0, _) => short(SignedDuration::from_mins(seconds / 60)),
@@ -380,19 +386,15 @@ pub fn whole(age: SignedDuration) -> String {
 /// Formats a duration in whole seconds, for example `1h30m` or `45s`.
 pub fn short(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);
-    let parts = [
-        (seconds / 3600, "h"),
-        (seconds / 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ];
+    let [h, m, s] = [seconds / 3600, seconds / 60 % 60, seconds % 60];
+    let parts = [(h, "h"), (m, "m"), (s, "s")];
     let parts: Vec<String> = parts
         .iter()
         .filter(|(n, _)| *n > 0)
         .map(|(n, unit)| format!("{n}{unit}"))
         .collect();
     if parts.is_empty() {
-        "0s".to_owned()
-    } else {
-        parts.concat()
+        return "0s".to_owned();
     }
+    parts.concat()
 }
