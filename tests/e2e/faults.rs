@@ -89,7 +89,7 @@ fn seeds() -> RangeInclusive<u64> {
     first.parse().unwrap()..=last.parse().unwrap()
 }
 
-/// What both instances run with.
+/// The proxy and the command lines of both instances.
 struct Stage<'c> {
     control_plane: &'c ControlPlane,
     proxy: Proxy,
