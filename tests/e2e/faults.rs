@@ -30,6 +30,8 @@ const REST: i64 = 20;
 const PER_MINUTE: usize = 30;
 /// Requests per minute of both instances together. Without faults there are about 250.
 const MOST_REQUESTS: usize = 1500;
+/// Open file descriptors of an instance. There are about 40.
+const MOST_DESCRIPTORS: usize = 120;
 /// Resident memory of an instance, in MiB.
 const MOST_MEMORY: u64 = 250;
 
@@ -71,8 +73,11 @@ fn no_schedule_of_faults_loses_or_repeats_an_eviction() {
             // The last ones may be younger than the last look.
             record.look().await;
             check(control_plane, (&record, &evicted), &instances, began);
+            let [memory, other] = [0, 1].map(|i| instances[i].resident_mebibytes());
+            let [descriptors, more] = [0, 1].map(|i| instances[i].descriptors());
             say(&format!(
-                "seed {seed}: {} evictions and {} kills in all, {} s",
+                "seed {seed}: {} evictions and {} kills in all, {} s, {memory} and {other} MiB, \
+                 {descriptors} and {more} descriptors",
                 evicted.len(),
                 record.kills(),
                 began.elapsed().as_secs()
@@ -203,6 +208,8 @@ fn check(
     for instance in instances {
         let memory = instance.resident_mebibytes();
         assert!(memory <= MOST_MEMORY, "{memory} MiB");
+        let descriptors = instance.descriptors();
+        assert!(descriptors <= MOST_DESCRIPTORS, "{descriptors} descriptors");
     }
 }
 
