@@ -17,6 +17,7 @@ use crate::model::plan::Class;
 use crate::model::usage::{NodeUsage, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
+use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
@@ -25,6 +26,7 @@ pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
 
+mod arrivals;
 mod cycle;
 pub mod telemetry;
 mod poller;
@@ -109,6 +111,7 @@ async fn run_loop(
 ) -> Result<(), DaemonError> {
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
+    let mut usable = UsableNodes::default();
     while !stop.is_cancelled() {
         daemon.reload_policy(&mut engine).await;
         let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
@@ -121,6 +124,14 @@ async fn run_loop(
             daemon.observe(&mut engine).await;
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
+            let arrived = usable.arrivals(&daemon.cluster.snapshot(engine.policy().resources()));
+            if !arrived.is_empty() && next_cycle > now {
+                info!(
+                    "cycle: early, nodes can take pods now: {}",
+                    arrived.join(" ")
+                );
+                next_cycle = now;
+            }
         }
         // Before the cycle, because a new leader decides by the ledger that the previous one wrote.
         if daemon.take_lead(&mut engine).await? {

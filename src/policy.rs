@@ -37,6 +37,7 @@ mod steering;
 mod strategies;
 pub(crate) mod tree;
 mod usage;
+mod windows;
 mod wording;
 
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
@@ -57,6 +58,7 @@ pub use scheduler_profile::{
 pub use share::Share;
 pub use steering::Steering;
 pub use usage::{Smoothing, SourceKind, UsagePolicy};
+pub use windows::Windows;
 
 use problem::{PolicyError, Problem};
 use read::Report;
@@ -78,6 +80,8 @@ pub struct Policy {
     pub limits: Limits,
     /// How long a workload is left alone.
     pub cooldown: Cooldown,
+    /// When evictions are allowed.
+    pub windows: Windows,
     /// When the cluster is too unhealthy for evictions.
     pub safety: Safety,
     /// How certain it must be that a move helps.

@@ -1,4 +1,4 @@
-//! Limits of evictions: per cycle, per minute, per node, per namespace and per workload.
+//! Limits of evictions: the windows of the policy, and limits per cycle, per minute, per node, per namespace and per workload.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::key_of;
@@ -7,6 +7,9 @@ use crate::model::plan::Refusal;
 pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refusal> {
     let (world, limits) = (draft.world, &draft.world.policy.limits);
     let pod = world.snapshot.pod(candidate.pod);
+    if let Some(left) = world.policy.windows.closed_for(world.now) {
+        return Err(Refusal::OutsideWindow(left));
+    }
     let planned = draft.count(|_, _| true);
     if let Some(most) = limits.per_cycle.filter(|most| planned >= *most) {
         return Err(Refusal::CycleLimit(most));
