@@ -38,6 +38,7 @@ mod e2e {
     mod rules;
     mod seeds;
     mod status;
+    mod stop;
     mod steering;
     mod strategies;
     mod support;

@@ -26,7 +26,9 @@ pub struct PolicyFile {
     pub describe: fn(&Policy) -> String,
     /// Creates the role of this instance, once a reload ends a dry run.
     pub join_election: JoinElection,
-    /// The namespace of this instance's pod, for events.
+    /// The name of this instance, which is that of its pod.
+    pub instance: String,
+    /// The namespace of its pod.
     pub namespace: String,
     /// The error that was reported last, as long as the file has it.
     pub refused: Option<String>,
@@ -74,7 +76,7 @@ impl Daemon {
         match file.compare(engine.policy()) {
             PolicyChange::None => {}
             PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
-            PolicyChange::Refused(error) => self.refuse_policy(engine, error).await,
+            PolicyChange::Refused(error) => self.refuse_policy(engine, error),
             PolicyChange::Restored => {
                 info!("the policy file has the policy in force again");
                 self.metrics.policy_refused(false);
@@ -88,7 +90,9 @@ impl Daemon {
         let is_dry = self.dry_run || policy.dry_run;
         if is_dry && !was_dry {
             // A dry run changes no node and holds no Lease, so neither may stay behind.
-            self.release(engine).await;
+            if self.lead.holds() {
+                self.release(engine).await;
+            }
             self.lead.leave().await;
             self.lead = LeaderRole::default();
         }
@@ -116,11 +120,10 @@ impl Daemon {
             (about.policy_since, about.policy_refused) = (now, None);
         });
         let note = format!("policy reloaded: {description}");
-        self.record_policy(engine, "PolicyReloaded", &note, now)
-            .await;
+        self.record_policy(engine, "PolicyReloaded", &note, now);
     }
 
-    async fn refuse_policy(&mut self, engine: &Engine, problems: String) {
+    fn refuse_policy(&mut self, engine: &Engine, problems: String) {
         error!("policy refused, the policy in force stays: {problems}");
         self.metrics.policy_reloaded("refused");
         self.metrics.policy_refused(true);
@@ -130,13 +133,12 @@ impl Daemon {
             let error = problems;
             about.policy_refused = Some(RefusedPolicy { at: now, error });
         });
-        self.record_policy(engine, events::POLICY_REFUSED, &note, now)
-            .await;
+        self.record_policy(engine, events::POLICY_REFUSED, &note, now);
     }
 
     /// Records an event on the own pod. A dry run writes nothing, and outside a cluster there is no
     /// pod.
-    async fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
+    fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
         let Some(file) = &self.policy_file else {
             return;
         };
@@ -145,9 +147,9 @@ impl Daemon {
         }
         let snapshot = self.cluster.snapshot(engine.policy().resources());
         let mut pods = snapshot.pods.iter();
-        let own = pods.find(|pod| pod.name == self.instance && pod.namespace == file.namespace);
+        let own = pods.find(|pod| pod.name == file.instance && pod.namespace == file.namespace);
         if let Some(pod) = own {
-            events::policy(self.cluster.client(), pod, (reason, note), at).await;
+            self.events.policy(pod, (reason, note), at);
         }
     }
 }
@@ -174,6 +176,7 @@ mod tests {
             read: Box::new(move || parse(&shared.lock().unwrap())),
             describe: |_| String::new(),
             join_election: Box::new(LeaderRole::default),
+            instance: String::new(),
             namespace: String::new(),
             refused: None,
         };

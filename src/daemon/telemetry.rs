@@ -89,6 +89,11 @@ impl Health {
         Some(now.duration_since(due)).filter(|late| *late > STUCK)
     }
 
+    #[cfg(test)]
+    pub(super) fn is_stuck(&self, now: Timestamp) -> bool {
+        self.overdue(now).is_some()
+    }
+
     fn live(&self, now: Timestamp) -> (StatusCode, String) {
         match self.overdue(now) {
             Some(late) => (

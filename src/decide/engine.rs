@@ -26,6 +26,7 @@ use observed::Observed;
 pub mod balance_report;
 mod halt;
 pub mod observed;
+mod recheck;
 mod replica_trial;
 mod trial;
 
@@ -77,6 +78,11 @@ impl Engine {
         }
         self.history.change_rules(policy.usage.clone());
         self.policy = policy;
+    }
+
+    /// Limits times of the ledger that lie in the future. Returns how many there were.
+    pub fn clamp_ledger(&mut self, now: Timestamp) -> usize {
+        self.ledger.clamp(&self.policy.cooldown, now)
     }
 
     /// Joins a snapshot with the usage known now. One value serves every step of a cycle.
@@ -235,7 +241,7 @@ impl Engine {
             | Outcome::Gone
             | Outcome::Changed
             | Outcome::Failed(_)
-            | Outcome::Untried => {
+            | Outcome::Untried(_) => {
                 self.ledger.withdraw(&done.uid);
             }
         }

@@ -14,6 +14,7 @@ use crate::policy::Cooldown;
 
 mod counts;
 mod entry;
+mod merge;
 mod settle;
 
 pub use entry::{Aim, Ending, Entry, Landed, State};
@@ -88,6 +89,12 @@ pub enum Rest {
     },
 }
 
+/// The field that every version has.
+#[derive(Deserialize)]
+struct LedgerVersion {
+    version: u64,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LedgerDocument {
@@ -104,7 +111,18 @@ pub enum LedgerError {
     Form(#[from] serde_json::Error),
     /// A newer evenkeel wrote the ledger.
     #[error("unsupported version {0}, expected {VERSION}")]
-    Version(u32),
+    Version(u64),
+}
+
+impl LedgerError {
+    /// Returns what the operator can do. Nothing else may change the stored ledger, because that
+    /// would lose evictions that it records.
+    pub const fn remedy(&self) -> &'static str {
+        match self {
+            LedgerError::Form(_) => "restore it",
+            LedgerError::Version(_) => "run the evenkeel that wrote it",
+        }
+    }
 }
 
 impl Ledger {
@@ -112,12 +130,12 @@ impl Ledger {
     ///
     /// Returns an error if the text is not a ledger, or has another version.
     pub fn parse(text: &str) -> Result<Self, LedgerError> {
-        let stored: LedgerDocument = serde_json::from_str(text)?;
-        // An unknown format is never overwritten: that would lose evictions that a newer evenkeel
-        // recorded.
-        if stored.version != VERSION {
-            return Err(LedgerError::Version(stored.version));
+        // First, because a newer version may have other fields.
+        let LedgerVersion { version } = serde_json::from_str(text)?;
+        if version != u64::from(VERSION) {
+            return Err(LedgerError::Version(version));
         }
+        let stored: LedgerDocument = serde_json::from_str(text)?;
         Ok(Ledger {
             entries: stored.entries,
             streaks: stored.resting,

@@ -26,7 +26,7 @@ mod pod_verdict;
 pub use balance_report::{Balance, BalanceReport, NodePicture, PoolPicture, TargetBand};
 pub use duration_text::{short, whole};
 pub use finding::Finding;
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Untried};
 pub use placement_cause::PlacementCause;
 pub use pod_verdict::{NotSelected, PodVerdict};
 pub use refusal::{Reach, Refusal};

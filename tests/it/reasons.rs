@@ -9,6 +9,7 @@ use evenkeel::daemon::telemetry::status::Headline;
 use evenkeel::model::ledger::Ending;
 use evenkeel::model::plan::{
     Class, Halt, Idle, NotSelected, Outcome, PlacementCause, Refusal, SteerOutcome, SteerReason,
+    Untried,
 };
 use evenkeel::model::usage::Unmeasured;
 use evenkeel::policy::problem::Code;
@@ -383,8 +384,35 @@ pub(crate) fn outcomes() -> Vec<Outcome> {
         Outcome::Changed,
         Outcome::Failed(why()),
         Outcome::Unanswered(why()),
-        Outcome::Untried,
+        Outcome::Untried(Untried::Failed),
     ]
+}
+
+fn untried() -> Vec<Untried> {
+    let watch = "watch of Pod disconnected since 2026-11-21T12:00:00Z: connection refused";
+    vec![
+        Untried::Failed,
+        Untried::NotLeading,
+        Untried::Stopping,
+        Untried::Expired(SignedDuration::from_secs(30)),
+        Untried::Blind(watch.to_owned()),
+        Untried::Unsafe(halts()[1].to_string()),
+        Untried::PodChanged,
+        Untried::DestinationChanged("n2".to_owned()),
+    ]
+}
+
+fn is_listed_untried(why: &Untried) {
+    match why {
+        Untried::Failed
+        | Untried::NotLeading
+        | Untried::Stopping
+        | Untried::Expired(_)
+        | Untried::Blind(_)
+        | Untried::Unsafe(_)
+        | Untried::PodChanged
+        | Untried::DestinationChanged(_) => {}
+    }
 }
 
 fn steer_reasons() -> Vec<SteerReason> {
@@ -606,6 +634,17 @@ fn document() -> String {
         `evenkeel_evictions_total`.\n\n| code | message |\n|---|---|\n";
     for outcome in outcomes() {
         let _ = writeln!(doc, "| `{}` | {outcome} |", outcome.code());
+    }
+    doc += "\n## Why a planned eviction is not tried\n\nThe next cycle decides again.\n\n| message | \
+        the rest of the plan |\n|---|---|\n";
+    for why in untried() {
+        is_listed_untried(&why);
+        let rest = if why.ends_the_plan() {
+            "waits"
+        } else {
+            "goes on"
+        };
+        let _ = writeln!(doc, "| {why} | {rest} |");
     }
     doc += "\n## Outcomes of moves\n\n`settled` in the log, and the metric \
         `evenkeel_settled_moves_total`.\n\n| code | message | the workload rests \

@@ -1,5 +1,7 @@
 //! The outcome of an eviction.
 
+use jiff::SignedDuration;
+
 /// The outcome of one eviction request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Outcome {
@@ -22,10 +24,45 @@ pub enum Outcome {
     /// No response arrived, so the pod may or may not be evicted.
     #[error("no response: {0}")]
     Unanswered(String),
-    /// Not tried, because an earlier request failed or because this instance may no longer be the
-    /// leader.
-    #[error("not tried: the API server failed before, or leadership was lost")]
-    Untried,
+    /// Not requested. The next plan decides about the pod again.
+    #[error("not tried: {0}")]
+    Untried(Untried),
+}
+
+/// The reason why a planned eviction was not requested.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Untried {
+    /// An earlier request of the plan failed.
+    #[error("an earlier request of the plan failed")]
+    Failed,
+    /// Leadership was lost.
+    #[error("leadership was lost")]
+    NotLeading,
+    /// The program is stopping.
+    #[error("the program is stopping")]
+    Stopping,
+    /// The plan took too long.
+    #[error("the plan is older than {0:#}")]
+    Expired(SignedDuration),
+    /// A watch fails, so the cluster may have changed.
+    #[error("{0}")]
+    Blind(String),
+    /// The cluster has become unhealthy.
+    #[error("{0}")]
+    Unsafe(String),
+    /// The pod is not as it was when the plan was made.
+    #[error("the pod has changed since the plan was made")]
+    PodChanged,
+    /// A node where the replacement may land is not as it was when the plan was made.
+    #[error("node {0}, where the replacement may land, has changed since the plan was made")]
+    DestinationChanged(String),
+}
+
+impl Untried {
+    /// Returns true if the rest of the plan must wait too.
+    pub const fn ends_the_plan(&self) -> bool {
+        !matches!(self, Untried::PodChanged | Untried::DestinationChanged(_))
+    }
 }
 
 impl Outcome {
@@ -49,7 +86,7 @@ impl Outcome {
             Outcome::Changed => "changed",
             Outcome::Failed(_) => "failed",
             Outcome::Unanswered(_) => "unanswered",
-            Outcome::Untried => "untried",
+            Outcome::Untried(_) => "untried",
         }
     }
 }

@@ -77,7 +77,7 @@ impl DeschedulerMetrics {
             | Outcome::Failed(_)
             | Outcome::Unanswered(_) => "error",
             // descheduler counts requests, and none was sent.
-            Outcome::Untried => return,
+            Outcome::Untried(_) => return,
         };
         let labels = EvictedLabels {
             result,
