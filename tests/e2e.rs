@@ -36,6 +36,7 @@ mod e2e {
     mod rights;
     mod rightsizing;
     mod rules;
+    mod schema;
     mod seeds;
     mod status;
     mod stop;

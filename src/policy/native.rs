@@ -235,7 +235,8 @@ fn sections(section: Section<Document>) -> Section<Document> {
         )
         .section(
             "windows",
-            "When evictions are allowed. Outside of the windows evenkeel observes and plans as always.",
+            "When evictions are allowed. Outside of the windows evenkeel observes and plans as \
+                always.",
             windows(),
             |d| &mut d.policy.windows,
         )

@@ -301,9 +301,7 @@ impl Refusal {
     pub fn wait(&self) -> Option<SignedDuration> {
         match self {
             Refusal::Young { age, least } => Some(*least - *age),
-            Refusal::OutsideWindow(left)
-            | Refusal::Resting(left)
-            | Refusal::Ineffective { left, .. } => Some(*left),
+            Refusal::Resting(left) | Refusal::Ineffective { left, .. } => Some(*left),
             _ => None,
         }
     }
