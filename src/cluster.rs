@@ -35,6 +35,7 @@ pub mod lease;
 pub mod ledger_store;
 pub mod taints;
 pub mod list;
+pub mod release;
 mod watch;
 
 /// After this time without a working watch, the facts about its kind may be wrong and evictions

@@ -22,6 +22,7 @@ use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
+pub use self::release::ReleaseCheck;
 pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
 pub use self::steering::Steered;
@@ -35,6 +36,7 @@ mod cycle;
 pub mod telemetry;
 mod poller;
 mod lead;
+mod release;
 mod reload;
 mod report;
 mod spans;
@@ -67,6 +69,8 @@ pub struct Daemon {
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
     pub trials: Trials,
+    /// The release of Kubernetes.
+    pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
     /// The file of the policy, if it is read again while the program runs.
@@ -157,6 +161,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
+            daemon.check_release(engine, now).await;
             let cycle = Cycle::new(daemon, engine);
             if let Err(error) = cycle.run().await {
                 warn!(
@@ -235,6 +240,7 @@ async fn run_single(daemon: &mut Daemon, mut policy: Policy) -> Result<(), Daemo
             if clock() > after(now, poll) {
                 daemon.observe(&mut engine).await;
             }
+            daemon.check_release(&mut engine, now).await;
             return Cycle::new(daemon, &mut engine).run().await;
         }
         let due = after(now, poll).min(give_up);

@@ -23,6 +23,7 @@ mod it {
     mod fuzz;
     mod gates;
     mod high_node_utilization;
+    mod kubernetes_release;
     mod ledger;
     mod low_node_utilization;
     mod metrics;

@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::release;
 use crate::cluster::usage_source::Source;
 use crate::model::ledger::Ledger;
 use crate::model::usage::Readings;
-use crate::policy::Policy;
+use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
 
 use super::plan::Observation;
@@ -45,6 +46,10 @@ pub(super) async fn observe(
         ));
         Ledger::default()
     });
+    let release = match shared.scheduler.release() {
+        Some(_) => None,
+        None => ask_release(&cluster, &mut notes).await,
+    };
     let snapshot = cluster.snapshot(policy.resources());
     let now = clock::now();
     let polls = match readings.len() {
@@ -65,6 +70,7 @@ pub(super) async fn observe(
         readings,
         ledger,
         now,
+        release,
         head,
         usage_failures,
     })
@@ -130,6 +136,23 @@ async fn present_usage(
 fn is_fresh(readings: &Readings, policy: &Policy) -> bool {
     let newest = readings.nodes.values().map(|sample| sample.at).max();
     newest.is_some_and(|at| clock::now().duration_since(at) <= policy.usage.stale_after)
+}
+
+/// The release of the API server; a note says so if it is unknown.
+async fn ask_release(cluster: &Cluster, notes: &mut Vec<String>) -> Option<KubernetesRelease> {
+    match release::read(cluster.client()).await {
+        Ok(release) => {
+            notes.push(format!("scheduler: kube-scheduler {release}"));
+            Some(release)
+        }
+        Err(error) => {
+            let assumed = KubernetesRelease::default();
+            notes.push(format!(
+                "scheduler: release unknown, {assumed} assumed: {error}"
+            ));
+            None
+        }
+    }
 }
 
 /// Waits until every kind is listed once. Fails at once for a kind that cannot be listed.

@@ -11,7 +11,7 @@ use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::usage::Readings;
-use crate::policy::Policy;
+use crate::policy::{KubernetesRelease, Policy};
 
 use super::file::ClusterFile;
 use super::policy::LoadedPolicy;
@@ -78,6 +78,8 @@ pub(super) struct Observation {
     /// Earlier evictions; empty if there is no ledger to read.
     pub(super) ledger: Ledger,
     pub(super) now: Timestamp,
+    /// The release of the API server, unless the command line names one.
+    pub(super) release: Option<KubernetesRelease>,
     /// The first lines of the output: the source, the time and all failures to read something.
     pub(super) head: Vec<String>,
     /// Usage sources that could not be read, each with the reason.
@@ -150,6 +152,9 @@ pub(super) fn prepare(
     warnings.extend(scheduler_warnings);
     head.extend(warnings.clone());
     let mut engine = Engine::new(loaded.policy, observation.ledger);
+    if let Some(release) = observation.release {
+        engine.set_release(release);
+    }
     for (at, readings) in &observation.readings {
         engine.observe_steady(&observation.snapshot, readings, *at);
     }
@@ -218,6 +223,7 @@ fn from_file(
         readings: vec![(now, cluster.readings)],
         ledger,
         now,
+        release: None,
         head,
         usage_failures: Vec::new(),
     })

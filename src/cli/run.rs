@@ -24,7 +24,9 @@ use crate::daemon::telemetry::status::{self, Board};
 use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
-use crate::daemon::{self, Daemon, LeaderRole, LogState, PolicyFile, Steered, Trials, UsagePoller};
+use crate::daemon::{
+    self, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials, UsagePoller,
+};
 use crate::policy::Policy;
 
 use super::descheduler::DeschedulerArgs;
@@ -167,7 +169,12 @@ impl RunArgs {
     }
 
     /// The file of the policy, to be read again while the daemon runs.
-    fn policy_file(self: &Arc<Self>, timing: Option<LeaseTiming>, client: &Client) -> PolicyFile {
+    fn policy_file(
+        self: &Arc<Self>,
+        policy: &Policy,
+        timing: Option<LeaseTiming>,
+        client: &Client,
+    ) -> PolicyFile {
         let (reader, elector) = (Arc::clone(self), Arc::clone(self));
         let client = client.clone();
         PolicyFile {
@@ -179,6 +186,7 @@ impl RunArgs {
             join_election: Box::new(move || elector.join_election(timing, &client)),
             instance: self.instance.clone(),
             namespace: self.shared.namespace.clone(),
+            read_last: policy.clone(),
             refused: None,
         }
     }
@@ -251,8 +259,9 @@ impl RunArgs {
             log_state: LogState::default(),
             steered: Steered::default(),
             trials: Trials::default(),
+            release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
-            policy_file: Some(self.policy_file(timing, &client)),
+            policy_file: Some(self.policy_file(policy, timing, &client)),
         }
     }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::telemetry::Health;
 use super::telemetry::metrics::Metrics;
 use super::telemetry::status::Board;
-use super::{Daemon, LeaderRole, LogState, Steered, Trials, UsagePoller};
+use super::{Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller};
 use crate::cluster::Cluster;
 use crate::cluster::events::EventWriter;
 use crate::cluster::evict::tests::planned;
@@ -54,6 +54,7 @@ impl Daemon {
             board: Board::default(),
             lead: LeaderRole::default(),
             policy_file: None,
+            release: ReleaseCheck::default(),
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct PolicyFile {
     pub instance: String,
     /// The namespace of its pod.
     pub namespace: String,
+    /// The policy as it was read last. The one in force also follows the release of Kubernetes.
+    pub read_last: Policy,
     /// The error that was reported last, as long as the file has it.
     pub refused: Option<String>,
 }
@@ -47,15 +49,16 @@ enum PolicyChange {
 }
 
 impl PolicyFile {
-    /// Compares the file with the policy in force.
-    fn compare(&mut self, in_force: &Policy) -> PolicyChange {
+    /// Compares the file with the policy that was read last.
+    fn compare(&mut self) -> PolicyChange {
         match (self.read)() {
-            Ok(policy) if policy == *in_force => match self.refused.take() {
+            Ok(policy) if policy == self.read_last => match self.refused.take() {
                 Some(_) => PolicyChange::Restored,
                 None => PolicyChange::None,
             },
             Ok(policy) => {
                 self.refused = None;
+                self.read_last = policy.clone();
                 PolicyChange::New(Box::new(policy))
             }
             Err(error) if self.refused.as_ref() == Some(&error) => PolicyChange::None,
@@ -73,7 +76,7 @@ impl Daemon {
         let Some(file) = &mut self.policy_file else {
             return;
         };
-        match file.compare(engine.policy()) {
+        match file.compare() {
             PolicyChange::None => {}
             PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
             PolicyChange::Refused(error) => self.refuse_policy(engine, error),
@@ -101,6 +104,9 @@ impl Daemon {
         }
         self.metrics.expect(&policy);
         engine.change_policy(policy);
+        if let Some(release) = self.release.known() {
+            engine.set_release(release);
+        }
         let Some(file) = &self.policy_file else {
             return;
         };
@@ -178,24 +184,24 @@ mod tests {
             join_election: Box::new(LeaderRole::default),
             instance: String::new(),
             namespace: String::new(),
+            read_last: parse(FIRST).unwrap(),
             refused: None,
         };
-        let first = parse(FIRST).unwrap();
-        assert_eq!(file.compare(&first), PolicyChange::None);
+        assert_eq!(file.compare(), PolicyChange::None);
 
         write("# a comment\n");
-        let PolicyChange::Refused(error) = file.compare(&first) else {
+        let PolicyChange::Refused(error) = file.compare() else {
             panic!("an empty file was accepted")
         };
         assert!(error.contains("apiVersion"), "{error}");
-        assert_eq!(file.compare(&first), PolicyChange::None, "reported again");
+        assert_eq!(file.compare(), PolicyChange::None, "reported again");
         write(&format!("# a comment\n{FIRST}"));
-        assert_eq!(file.compare(&first), PolicyChange::Restored);
-        assert_eq!(file.compare(&first), PolicyChange::None);
+        assert_eq!(file.compare(), PolicyChange::Restored);
+        assert_eq!(file.compare(), PolicyChange::None);
 
         let second = FIRST.replace("kind", "interval: 9m, kind");
         write(&second);
         let new = Box::new(parse(&second).unwrap());
-        assert_eq!(file.compare(&first), PolicyChange::New(new));
+        assert_eq!(file.compare(), PolicyChange::New(new));
     }
 }

@@ -17,7 +17,7 @@ use crate::model::plan::{Move, Outcome, Plan, Rightsizing};
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Readings, Usage};
-use crate::policy::{LowNodeUtilization, Policy, Strategy};
+use crate::policy::{KubernetesRelease, LowNodeUtilization, Policy, Strategy};
 
 use balance_report::balance_report;
 use halt::halt;
@@ -54,6 +54,11 @@ impl Engine {
     /// The policy.
     pub const fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Changes the release of Kubernetes whose scheduler places the pods.
+    pub fn set_release(&mut self, release: KubernetesRelease) {
+        self.policy.set_release(release);
     }
 
     /// The record of evictions.
