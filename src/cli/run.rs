@@ -169,7 +169,12 @@ impl RunArgs {
     }
 
     /// The file of the policy, to be read again while the daemon runs.
-    fn policy_file(self: &Arc<Self>, timing: Option<LeaseTiming>, client: &Client) -> PolicyFile {
+    fn policy_file(
+        self: &Arc<Self>,
+        policy: &Policy,
+        timing: Option<LeaseTiming>,
+        client: &Client,
+    ) -> PolicyFile {
         let (reader, elector) = (Arc::clone(self), Arc::clone(self));
         let client = client.clone();
         PolicyFile {
@@ -179,7 +184,9 @@ impl RunArgs {
             }),
             describe: policy::sentence,
             join_election: Box::new(move || elector.join_election(timing, &client)),
+            instance: self.instance.clone(),
             namespace: self.shared.namespace.clone(),
+            read_last: policy.clone(),
             refused: None,
         }
     }
@@ -256,7 +263,7 @@ impl RunArgs {
             throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
-            policy_file: Some(self.policy_file(timing, &client)),
+            policy_file: Some(self.policy_file(policy, timing, &client)),
         }
     }
 
