@@ -279,14 +279,21 @@ impl RunArgs {
             .with_context(|| format!("--listen: cannot listen on {}", self.listen))?;
         let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
         let probes = tokio::spawn(probes);
-        if let Some(address) = self.descheduler.secure_address() {
-            let listener = TlsListener::bind(address)
-                .await
-                .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
-            let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
-            tokio::spawn(probes);
-        }
+        self.serve_secure(daemon, stop).await?;
         Ok(probes)
+    }
+
+    /// Serves the probes and the metrics where descheduler does.
+    async fn serve_secure(&self, daemon: &Daemon, stop: &CancellationToken) -> anyhow::Result<()> {
+        let Some(address) = self.descheduler.secure_address() else {
+            return Ok(());
+        };
+        let listener = TlsListener::bind(address)
+            .await
+            .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
+        let (health, metrics) = (daemon.health.clone(), daemon.metrics.clone());
+        tokio::spawn(telemetry::serve(listener, health, metrics, stop.clone()));
+        Ok(())
     }
 }
 
@@ -331,6 +338,9 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
         policy::sentence(&policy)
     );
     if args.once() {
+        // The CronJob of descheduler has a liveness probe, which would end a run that observes usage
+        // for minutes.
+        args.serve_secure(&daemon, &stop).await?;
         return Ok(Box::pin(daemon::run_once(daemon, policy)).await?);
     }
     // The probes are served before the first lists, which may take longer than a kubelet waits.

@@ -75,7 +75,7 @@ fn the_schema_accepts_valid_policies_and_refuses_what_the_reader_refuses() {
         "limits: {perWorkload: 10 percent}",
         "windows: {allow: Mon}",
         "steering: {taintHot: 1}",
-        "strategies: [{lowNodeUtilization: {thresholds: {cpu: 30%}}}]",
+        "strategies: [{lowNodeUtilization: {thresholds: {cpu: fast}}}]",
         "strategies: [{levelNodes: {}}]",
         "strategies: []",
         "kind: DeschedulerPolicy",
