@@ -19,6 +19,7 @@ use crate::model::plan::Class;
 use crate::model::usage::{NodeUsage, Unmeasured};
 use crate::policy::{Basis, Policy, Rule};
 
+use self::arrivals::UsableNodes;
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
@@ -31,6 +32,7 @@ pub use self::trials::Trials;
 #[cfg(test)]
 mod fixture;
 mod stop;
+mod arrivals;
 mod cycle;
 pub mod telemetry;
 mod poller;
@@ -129,6 +131,7 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
     let stop = daemon.stop.clone();
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
+    let mut usable = UsableNodes::default();
     while !stop.is_cancelled() {
         daemon.reload_policy(engine).await;
         let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
@@ -147,6 +150,14 @@ async fn run_loop(daemon: &mut Daemon, engine: &mut Engine) -> Result<(), Daemon
             }
             daemon.board.sources(|| daemon.usage.source_facts());
             next_poll = after(now, poll);
+            let arrived = usable.arrivals(&daemon.cluster.snapshot(engine.policy().resources()));
+            if !arrived.is_empty() && next_cycle > now {
+                info!(
+                    "cycle: early, nodes can take pods now: {}",
+                    arrived.join(" ")
+                );
+                next_cycle = now;
+            }
         }
         // Before the cycle, because a new leader decides by the ledger that the previous one wrote.
         match stop.run_until_cancelled(daemon.take_lead(engine)).await {

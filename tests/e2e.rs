@@ -37,6 +37,7 @@ mod e2e {
     mod rights;
     mod rightsizing;
     mod rules;
+    mod schema;
     mod seeds;
     mod status;
     mod stop;

@@ -169,7 +169,12 @@ impl RunArgs {
     }
 
     /// The file of the policy, to be read again while the daemon runs.
-    fn policy_file(self: &Arc<Self>, timing: Option<LeaseTiming>, client: &Client) -> PolicyFile {
+    fn policy_file(
+        self: &Arc<Self>,
+        policy: &Policy,
+        timing: Option<LeaseTiming>,
+        client: &Client,
+    ) -> PolicyFile {
         let (reader, elector) = (Arc::clone(self), Arc::clone(self));
         let client = client.clone();
         PolicyFile {
@@ -179,7 +184,9 @@ impl RunArgs {
             }),
             describe: policy::sentence,
             join_election: Box::new(move || elector.join_election(timing, &client)),
+            instance: self.instance.clone(),
             namespace: self.shared.namespace.clone(),
+            read_last: policy.clone(),
             refused: None,
         }
     }
@@ -256,7 +263,7 @@ impl RunArgs {
             throttled_until: None,
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
-            policy_file: Some(self.policy_file(timing, &client)),
+            policy_file: Some(self.policy_file(policy, timing, &client)),
         }
     }
 
@@ -272,14 +279,21 @@ impl RunArgs {
             .with_context(|| format!("--listen: cannot listen on {}", self.listen))?;
         let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
         let probes = tokio::spawn(probes);
-        if let Some(address) = self.descheduler.secure_address() {
-            let listener = TlsListener::bind(address)
-                .await
-                .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
-            let probes = telemetry::serve(listener, health.clone(), metrics.clone(), stop.clone());
-            tokio::spawn(probes);
-        }
+        self.serve_secure(daemon, stop).await?;
         Ok(probes)
+    }
+
+    /// Serves the probes and the metrics where descheduler does.
+    async fn serve_secure(&self, daemon: &Daemon, stop: &CancellationToken) -> anyhow::Result<()> {
+        let Some(address) = self.descheduler.secure_address() else {
+            return Ok(());
+        };
+        let listener = TlsListener::bind(address)
+            .await
+            .with_context(|| format!("--secure-port: cannot listen on {address}"))?;
+        let (health, metrics) = (daemon.health.clone(), daemon.metrics.clone());
+        tokio::spawn(telemetry::serve(listener, health, metrics, stop.clone()));
+        Ok(())
     }
 }
 
@@ -324,6 +338,9 @@ pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
         policy::sentence(&policy)
     );
     if args.once() {
+        // The CronJob of descheduler has a liveness probe, which would end a run that observes usage
+        // for minutes.
+        args.serve_secure(&daemon, &stop).await?;
         return Ok(Box::pin(daemon::run_once(daemon, policy)).await?);
     }
     // The probes are served before the first lists, which may take longer than a kubelet waits.

@@ -64,6 +64,7 @@ pub(crate) fn refusals() -> Vec<Refusal> {
         },
         Refusal::Unmeasured(Unmeasured::Missing),
         Refusal::Doubtful("Pod shop/odd cannot be read: spec".to_owned()),
+        Refusal::OutsideWindow(minutes(90)),
         Refusal::CycleLimit(20),
         Refusal::NodeLimit(5),
         Refusal::NamespaceLimit(10),
@@ -132,6 +133,7 @@ fn is_listed(refusal: &Refusal) {
         Refusal::NodeLimit(_)
         | Refusal::NamespaceLimit(_)
         | Refusal::RateLimit(_)
+        | Refusal::OutsideWindow(_)
         | Refusal::WorkloadLimit { .. } => {}
         Refusal::Budget { .. }
         | Refusal::SeveralBudgets(_)

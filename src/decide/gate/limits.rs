@@ -1,4 +1,4 @@
-//! Limits of evictions: per cycle, per minute, per node, per namespace and per workload.
+//! Limits of evictions: the windows of the policy, and limits per cycle, per minute, per node, per namespace and per workload.
 
 use crate::decide::draft::{Candidate, Draft};
 use crate::model::ledger::{Entry, key_of};
@@ -12,6 +12,9 @@ pub(super) fn admit(candidate: &Candidate, draft: &Draft<'_>) -> Result<(), Refu
         let deferrals = world.ledger.deferrals().filter(|e| matches(e)).count();
         u32::try_from(deferrals).unwrap_or(u32::MAX)
     };
+    if let Some(left) = world.policy.windows.closed_for(world.now) {
+        return Err(Refusal::OutsideWindow(left));
+    }
     let planned = draft.count(|_, _| true);
     let of_cycle = planned + deferred(&|_| true);
     if let Some(most) = limits.per_cycle.filter(|most| of_cycle >= *most) {
