@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use tokio::sync::Semaphore;
 use tokio::sync::watch::Sender;
 use tokio_util::sync::CancellationToken;
 
@@ -31,12 +32,17 @@ pub mod evict;
 pub mod lease;
 pub mod ledger_store;
 pub mod taints;
+mod stream;
 pub mod list;
 mod watch;
 
 /// After this time without a working watch, the facts about its kind may be wrong and evictions
 /// stop. A restart of the API server behind a load balancer takes less.
 const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
+
+/// Pages of lists that are read at once. More would not be faster, and the API server has other
+/// clients.
+const LISTS_AT_ONCE: usize = 4;
 
 /// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
@@ -48,6 +54,8 @@ pub struct Cluster {
 
 struct ClusterState {
     objects: Mutex<Objects>,
+    /// The turns to read a page of a list.
+    lists: Semaphore,
     health: Sender<BTreeMap<ObjectKind, WatchHealth>>,
     /// Reasons of the current outage that have been logged. Empty while all watches work.
     logged: Mutex<BTreeSet<String>>,
@@ -111,6 +119,7 @@ impl Cluster {
             .collect();
         let state = ClusterState {
             objects: Mutex::default(),
+            lists: Semaphore::new(LISTS_AT_ONCE),
             health: Sender::new(health),
             logged: Mutex::default(),
         };

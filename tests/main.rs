@@ -16,6 +16,7 @@ mod it {
     mod deploy;
     mod deschedule;
     mod expected_gain;
+    mod encodings;
     mod explain;
     mod fuzz;
     mod gates;

@@ -1,6 +1,6 @@
 //! The newest facts of each object, as watches or a file deliver them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::values::selector::Labels;
@@ -180,17 +180,17 @@ impl Objects {
         self.skipped.insert((kind, name), skipped);
     }
 
-    /// Removes every object of a kind that a new list does not contain.
-    pub fn retain(&mut self, kind: ObjectKind, listed: &std::collections::BTreeSet<Name>) {
-        let known = self.names(kind);
-        for name in known.iter().filter(|n| !listed.contains(*n)) {
+    /// Removes these objects of a kind.
+    pub fn delete_all(&mut self, kind: ObjectKind, names: &BTreeSet<Name>) {
+        for name in names {
             self.delete(kind, name);
         }
     }
 
-    fn names(&self, kind: ObjectKind) -> Vec<Name> {
+    /// Returns the names of all objects of a kind, including those that could not be read.
+    pub fn names(&self, kind: ObjectKind) -> BTreeSet<Name> {
         let plain = |name: &String| (String::new(), name.clone());
-        let mut names: Vec<Name> = match kind {
+        let mut names: BTreeSet<Name> = match kind {
             ObjectKind::Node => self.nodes.keys().map(plain).collect(),
             ObjectKind::Pod => self.pods.keys().cloned().collect(),
             ObjectKind::Budget => self.budgets.keys().cloned().collect(),
