@@ -1,7 +1,8 @@
 //! How long a cycle takes, step by step, on clusters of several sizes: `cargo bench`.
 //!
 //! Each node runs ten pods. Every fifth node is hot, the others have room, so that the strategy
-//! finds moves to make.
+//! finds moves to make. In `decide_by_chance`, each node runs 30 pods of random usage and random
+//! requests, so that nodes are hot by chance and most landings are uncertain.
 #![expect(
     clippy::unwrap_used,
     reason = "a benchmark stops by panicking when its input is wrong"
@@ -22,14 +23,17 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 const NODES: [usize; 3] = [200, 1000, 5000];
-const PODS_PER_NODE: usize = 10;
+const CORES: u32 = 8;
 /// One node in so many is hot.
 const HOT: usize = 5;
+/// The number of nodes, and their mean cpu usage in thousandths. With a target of 60 %, no node is
+/// hot at 200, one in eleven at 483, and two thirds at 642.
+const BY_CHANCE: [(usize, u32); 4] = [(1000, 200), (1000, 642), (5000, 200), (5000, 483)];
 const POLICY: &str = "
 apiVersion: evenkeel/v1alpha1
 kind: Policy
 strategies:
-- lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 50%}}
+- lowNodeUtilization: {thresholds: {cpu: 30%}, targetThresholds: {cpu: 60%}}
 ";
 
 fn main() {
@@ -38,19 +42,19 @@ fn main() {
 
 #[divan::bench(args = NODES, sample_count = 10)]
 fn decode_a_list_of_pods(bencher: Bencher<'_, '_>, nodes: usize) {
-    let list = json!({"items": pods(nodes).collect::<Vec<_>>()}).to_string();
+    let list = json!({"items": regular(nodes).pods().collect::<Vec<_>>()}).to_string();
     bencher.bench(|| decode(ObjectKind::Pod, &list));
 }
 
 #[divan::bench(args = NODES, sample_count = 10)]
 fn join_a_snapshot(bencher: Bencher<'_, '_>, nodes: usize) {
-    let (policy, objects) = (policy(), objects(nodes));
+    let (policy, objects) = (policy(), regular(nodes).objects());
     bencher.bench(|| Snapshot::join(&objects, policy.resources()));
 }
 
 #[divan::bench(args = NODES, sample_count = 10)]
 fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
-    let cluster = Cluster::new(nodes);
+    let cluster = Cluster::new(&regular(nodes));
     let usage = cluster.engine.usage(&cluster.snapshot, now());
     let (policy, ledger, hot_since) = (policy(), Ledger::default(), HotSince::default());
     let draft = Draft::new(World {
@@ -66,12 +70,23 @@ fn forecast_one_pod(bencher: Bencher<'_, '_>, nodes: usize) {
 
 #[divan::bench(args = NODES, sample_count = 10)]
 fn decide(bencher: Bencher<'_, '_>, nodes: usize) {
-    let cluster = Cluster::new(nodes);
+    let cluster = Cluster::new(&regular(nodes));
     let plan = cluster.engine.decide(&cluster.snapshot, now());
     assert!(
         !plan.moves.is_empty(),
         "the benchmark has nothing to decide"
     );
+    bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
+}
+
+#[divan::bench(args = BY_CHANCE, sample_count = 3, sample_size = 1)]
+fn decide_by_chance(bencher: Bencher<'_, '_>, (nodes, usage): (usize, u32)) {
+    let shape = Shape {
+        nodes,
+        pods_per_node: 30,
+        mean_usage: Some(f64::from(usage) / 1000.0),
+    };
+    let cluster = Cluster::new(&shape);
     bencher.bench_local(|| cluster.engine.decide(&cluster.snapshot, now()));
 }
 
@@ -82,11 +97,11 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(nodes: usize) -> Self {
+    fn new(shape: &Shape) -> Self {
         let policy = policy();
-        let snapshot = Snapshot::join(&objects(nodes), policy.resources());
+        let snapshot = Snapshot::join(&shape.objects(), policy.resources());
         let mut engine = Engine::new(policy, Ledger::default());
-        engine.observe_steady(&snapshot, &readings(nodes), now());
+        engine.observe_steady(&snapshot, &shape.readings(), now());
         Cluster { engine, snapshot }
     }
 }
@@ -107,24 +122,89 @@ fn decode(kind: ObjectKind, list: &str) -> Objects {
     objects
 }
 
-fn objects(nodes: usize) -> Objects {
-    let mut objects = Objects::default();
-    for value in (0..nodes).map(node).chain(pods(nodes)) {
-        let object = import::object(&value).unwrap();
-        objects.apply(object.unwrap());
-    }
-    objects
+/// The size and the load of a cluster.
+struct Shape {
+    nodes: usize,
+    pods_per_node: usize,
+    /// The mean usage of a node as a share of its cpu, if usage and requests are random.
+    mean_usage: Option<f64>,
 }
 
-fn readings(nodes: usize) -> Readings {
-    let mut readings = Readings::default();
-    for node in 0..nodes {
-        metrics::node(&node_metrics(node), &mut readings);
-        for pod in 0..PODS_PER_NODE {
-            metrics::pod(&pod_metrics(node, pod), &mut readings);
+/// A cluster without chance.
+fn regular(nodes: usize) -> Shape {
+    Shape {
+        nodes,
+        pods_per_node: 10,
+        mean_usage: None,
+    }
+}
+
+impl Shape {
+    fn objects(&self) -> Objects {
+        let mut objects = Objects::default();
+        for value in (0..self.nodes).map(node).chain(self.pods()) {
+            let object = import::object(&value).unwrap();
+            objects.apply(object.unwrap());
+        }
+        objects
+    }
+
+    fn readings(&self) -> Readings {
+        let mut readings = Readings::default();
+        for node in 0..self.nodes {
+            let pods = 0..self.pods_per_node;
+            let cpu = pods.clone().map(|pod| self.usage(node, pod)).sum();
+            metrics::node(&node_metrics(node, cpu), &mut readings);
+            for pod in pods {
+                let cpu = self.usage(node, pod);
+                metrics::pod(&pod_metrics(node, pod, cpu), &mut readings);
+            }
+        }
+        readings
+    }
+
+    fn pods(&self) -> impl Iterator<Item = Value> {
+        let all =
+            (0..self.nodes).flat_map(|n| (0..self.pods_per_node).map(move |index| (n, index)));
+        all.map(|(node, index)| pod(node, index, self.request(node, index)))
+    }
+
+    /// The cpu that a pod uses, in millicores.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "some thousands of millicores"
+    )]
+    fn usage(&self, node: usize, index: usize) -> u64 {
+        match self.mean_usage {
+            None if node.is_multiple_of(HOT) => 600,
+            None => 100,
+            Some(share) => {
+                let mean = share * f64::from(CORES) * 1000.0 / self.pods_per_node as f64;
+                (-chance(node, index, 1).ln() * mean) as u64
+            }
         }
     }
-    readings
+
+    /// The cpu that a pod requests, in millicores.
+    fn request(&self, node: usize, index: usize) -> u64 {
+        match self.mean_usage {
+            None => 200,
+            Some(_) if chance(node, index, 2) < 0.5 => 100,
+            Some(_) => 250,
+        }
+    }
+}
+
+/// A number above 0 and up to 1, always the same for the same pod.
+#[expect(clippy::cast_precision_loss, reason = "53 bits are enough")]
+fn chance(node: usize, index: usize, salt: u64) -> f64 {
+    let mut z =
+        ((node * 1000 + index) as u64).wrapping_add(salt.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (((z ^ (z >> 31)) >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
 fn policy() -> Policy {
@@ -136,7 +216,7 @@ fn now() -> Timestamp {
 }
 
 fn node(node: usize) -> Value {
-    let allocatable = json!({"cpu": "8", "memory": "32Gi", "pods": "110"});
+    let allocatable = json!({"cpu": CORES, "memory": "32Gi", "pods": "110"});
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {
@@ -154,11 +234,7 @@ fn node(node: usize) -> Value {
     })
 }
 
-fn pods(nodes: usize) -> impl Iterator<Item = Value> {
-    (0..nodes).flat_map(|node| (0..PODS_PER_NODE).map(move |index| pod(node, index)))
-}
-
-fn pod(node: usize, index: usize) -> Value {
+fn pod(node: usize, index: usize, request: u64) -> Value {
     // Replicas of one workload run on different nodes.
     let workload = format!("web-{}-{index}", node / 20);
     json!({
@@ -174,7 +250,7 @@ fn pod(node: usize, index: usize) -> Value {
             "nodeName": node_name(node),
             "containers": [{
                 "name": "main", "image": "main",
-                "resources": {"requests": {"cpu": "200m", "memory": "512Mi"}},
+                "resources": {"requests": {"cpu": format!("{request}m"), "memory": "512Mi"}},
             }],
         },
         "status": {
@@ -184,28 +260,22 @@ fn pod(node: usize, index: usize) -> Value {
     })
 }
 
-fn node_metrics(node: usize) -> Value {
-    let cpu = PODS_PER_NODE * millicores(node);
+fn node_metrics(node: usize, cpu: u64) -> Value {
     json!({
         "metadata": {"name": node_name(node)}, "timestamp": now(), "window": "15s",
         "usage": {"cpu": format!("{cpu}m"), "memory": "5Gi"},
     })
 }
 
-fn pod_metrics(node: usize, index: usize) -> Value {
+fn pod_metrics(node: usize, index: usize, cpu: u64) -> Value {
     json!({
         "metadata": {"name": pod_name(node, index), "namespace": "default"},
         "timestamp": now(), "window": "15s",
         "containers": [{
             "name": "main",
-            "usage": {"cpu": format!("{}m", millicores(node)), "memory": "500Mi"},
+            "usage": {"cpu": format!("{cpu}m"), "memory": "500Mi"},
         }],
     })
-}
-
-/// The CPU that each pod of a node uses: 75 % of a hot node, 12 % of another.
-fn millicores(node: usize) -> usize {
-    if node.is_multiple_of(HOT) { 600 } else { 100 }
 }
 
 fn node_name(node: usize) -> String {

@@ -365,6 +365,26 @@ fn clock() -> Timestamp {
 mod tests {
     use super::*;
 
+    impl Daemon {
+        /// A daemon that acts without an election.
+        pub(super) fn fake(client: &kube::Client, policy: &Policy) -> Self {
+            Daemon {
+                usage: UsagePoller::new(&policy.usage, client),
+                store: LedgerStore::new(client.clone(), "system", "ledger"),
+                cluster: Cluster::new(client.clone()),
+                health: Health::default(),
+                metrics: Metrics::default(),
+                dry_run: false,
+                instance: "evenkeel-0".to_owned(),
+                log_state: LogState::default(),
+                steered: Steered::default(),
+                trials: Trials::default(),
+                board: Board::default(),
+                lead: LeaderRole::default(),
+            }
+        }
+    }
+
     /// How a single run observes usage with these strategies.
     fn usage_wait(strategies: &str) -> UsageWait {
         let text = format!(

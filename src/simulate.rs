@@ -32,6 +32,7 @@ pub mod load;
 mod metrics;
 mod random;
 mod record;
+pub mod rows;
 pub mod scenario;
 mod scheduling;
 mod setting;

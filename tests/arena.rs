@@ -2,8 +2,10 @@
 //! choice of descheduler. Prints a table. Run it with `tests/arena.sh`, for example
 //! `tests/arena.sh 10,50 30` for 30 seeds of 10 and of 50 nodes.
 //!
-//! Usage is constant and unrelated to requests. Some nodes are hot by chance, because the simulated
-//! kube-scheduler places pods by requests. All runs last one simulated hour.
+//! Usage is unrelated to requests. Some nodes are hot by chance, because the simulated
+//! kube-scheduler places pods by requests. Usage is constant, and a run lasts one simulated hour;
+//! with the third argument `mixed`, it follows daily curves for a day, in three zones, and part of
+//! the workloads have topology spread, anti-affinity or a PodDisruptionBudget.
 
 #![expect(clippy::print_stdout, reason = "the table is the output")]
 #![expect(clippy::expect_used, reason = "a mistake ends the run, as in a test")]
@@ -32,6 +34,11 @@ fn main() {
     let seeds = arguments
         .get(1)
         .map_or(3, |n| n.parse().expect("a number of seeds"));
+    let kind = match arguments.get(2).map(String::as_str) {
+        None | Some("constant") => Kind::Constant,
+        Some("mixed") => Kind::Mixed,
+        Some(other) => panic!("{other}: expected constant or mixed"),
+    };
     println!(
         "| nodes | way | hot before | hot after | evictions | lower bound | useless | pending | node-minutes above target |"
     );
@@ -41,7 +48,7 @@ fn main() {
         for (way, policy) in ways() {
             let mut sum = Outcome::default();
             for seed in 1..=seeds {
-                sum.add(&play(nodes, seed, policy.clone()));
+                sum.add(&play(kind, nodes, seed, policy.clone()));
             }
             println!("| {nodes} | {way} | {sum}");
         }
@@ -56,6 +63,15 @@ fn ways() -> [(&'static str, Policy); 3] {
         ("evenkeel, steering", read(&steered)),
         ("descheduler's choice", read(POLICY).exactly()),
     ]
+}
+
+/// How the pods use cpu, and which rules the workloads have.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// Constant usage, no rules.
+    Constant,
+    /// Daily curves, and rules of placement and disruption.
+    Mixed,
 }
 
 #[derive(Default)]
@@ -97,8 +113,8 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-fn play(nodes: usize, seed: u64, policy: Policy) -> Outcome {
-    let text = scenario(nodes, seed);
+fn play(kind: Kind, nodes: usize, seed: u64, policy: Policy) -> Outcome {
+    let text = scenario(kind, nodes, seed);
     let scenario = Scenario::parse("arena.yaml", &text).unwrap_or_else(|e| panic!("{e}"));
     let (snapshot, readings) = at_start(&scenario, &policy);
     let trace = run(&scenario, policy, "arena", |_| {});
@@ -151,7 +167,7 @@ fn lower_bound(snapshot: &Snapshot, readings: &Readings) -> usize {
 
 /// Workloads of 2 to 60 replicas, 30 pods for each node of 8 cores. Their usage is scaled to 49% of
 /// the cpu of the cluster.
-fn scenario(nodes: usize, seed: u64) -> String {
+fn scenario(kind: Kind, nodes: usize, seed: u64) -> String {
     let mut random = SplitMix(seed * 7919 + nodes as u64);
     let mut workloads: Vec<(usize, u64, u64, f64, u64)> = Vec::new();
     let mut pods = 0;
@@ -167,20 +183,55 @@ fn scenario(nodes: usize, seed: u64) -> String {
     }
     let total: f64 = workloads.iter().map(|w| number(w.0) * w.3).sum();
     let scale = 0.49 * 8000.0 * number(nodes) / total;
+    let (duration, zones) = match kind {
+        Kind::Constant => ("1h", ""),
+        Kind::Mixed => ("24h", ", zones: [a, b, c]"),
+    };
     let mut text = format!(
-        "name: arena\nabout: usage unrelated to requests\nduration: 1h\nseed: {seed}\nnodes:\n\
-         - {{name: n, count: {nodes}, cpu: 8, memory: 32Gi}}\nworkloads:\n"
+        "name: arena\nabout: usage unrelated to requests\nduration: {duration}\nseed: {seed}\n\
+         nodes:\n- {{name: n, count: {nodes}, cpu: 8, memory: 32Gi{zones}}}\nworkloads:\n"
     );
     for (i, (replicas, cpu, memory, usage, used_memory)) in workloads.iter().enumerate() {
         let used = whole(usage * scale).clamp(5, 2000);
+        let (used, rules) = match kind {
+            Kind::Constant => (format!("{used}m"), ""),
+            Kind::Mixed => (
+                daily(used, &mut random),
+                rules(*replicas, nodes, &mut random),
+            ),
+        };
         writeln!(
             text,
             "- {{name: w{i}, replicas: {replicas}, requests: {{cpu: {cpu}m, memory: {memory}Mi}}, \
-             usage: {{cpu: {used}m, memory: {used_memory}Mi}}}}"
+             usage: {{cpu: {used}, memory: {used_memory}Mi}}{rules}}}"
         )
         .expect("text grows");
     }
     text
+}
+
+/// A curve over a day that peaks at any hour, most often at 14:00.
+fn daily(mean: usize, random: &mut SplitMix) -> String {
+    let peak = [14, 14, 14, 14, random.below(24)][random.below(5)];
+    let swing = mean * random.below(7) / 10;
+    format!("{{wave: {{mean: {mean}m, swing: {swing}m, period: 24h, peak: {peak}h}}}}")
+}
+
+/// The rules of a workload: in one of two cases none.
+fn rules(replicas: usize, nodes: usize, random: &mut SplitMix) -> &'static str {
+    match random.below(8) {
+        0 => {
+            ", spread: [{topologyKey: topology.kubernetes.io/zone, maxSkew: 1, \
+             whenUnsatisfiable: DoNotSchedule}]"
+        }
+        1 => {
+            ", spread: [{topologyKey: kubernetes.io/hostname, maxSkew: 1, \
+             whenUnsatisfiable: ScheduleAnyway}]"
+        }
+        2 if replicas * 2 < nodes => ", apart: [kubernetes.io/hostname]",
+        3 => ", budget: {maxUnavailable: 1}",
+        _ => "",
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]

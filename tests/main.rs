@@ -42,4 +42,5 @@ mod it {
     mod status;
     mod steering;
     mod support;
+    mod traces;
 }

@@ -137,7 +137,7 @@ fn print(
 fn list(out: &mut dyn Write) -> anyhow::Result<()> {
     let mut rows = Vec::new();
     for name in Scenario::names() {
-        let scenario = parse_scenario(name, built_in(name)?)?;
+        let scenario = parse_scenario(name, built_in(name)?, Path::new(""))?;
         rows.push(vec![name.to_owned(), scenario.about]);
     }
     let table = Table::new(rows);
@@ -174,8 +174,11 @@ fn built_in(name: &str) -> anyhow::Result<&'static str> {
     .into())
 }
 
-fn parse_scenario(label: &str, text: &str) -> anyhow::Result<Scenario> {
-    Ok(Scenario::parse(label, text).map_err(|error| Misuse(error.to_string()))?)
+/// Parses a scenario. The files that it names are in the folder.
+fn parse_scenario(label: &str, text: &str, folder: &Path) -> anyhow::Result<Scenario> {
+    let open =
+        |name: &str| file::text(&folder.join(name)).map_err(|e| format!("{:#}", e.root_cause()));
+    Ok(Scenario::parse_with(label, text, &open).map_err(|error| Misuse(error.to_string()))?)
 }
 
 /// Loads the scenario with the duration and the seed of the flags.
@@ -201,8 +204,8 @@ fn from_scenario(name: &str) -> anyhow::Result<LoadedScenario> {
     } else {
         (name.to_owned(), built_in(name)?.to_owned())
     };
-    let scenario = parse_scenario(&label, &text)?;
-    let folder = path.parent().filter(|_| is_file).map(Path::to_path_buf);
+    let folder = path.parent().filter(|_| is_file).unwrap_or(Path::new(""));
+    let scenario = parse_scenario(&label, &text, folder)?;
     let origin = if label == scenario.name {
         String::new()
     } else {
@@ -211,7 +214,7 @@ fn from_scenario(name: &str) -> anyhow::Result<LoadedScenario> {
     let head = format!("scenario: {}{origin}: {}", scenario.name, scenario.about);
     Ok(LoadedScenario {
         scenario,
-        folder: folder.unwrap_or_default(),
+        folder: folder.to_path_buf(),
         head: vec![head],
     })
 }

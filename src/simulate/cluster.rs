@@ -86,13 +86,22 @@ pub(super) struct Work {
     pub(super) key: OwnerKey,
     pub(super) kind: WorkloadKind,
     pub(super) replicas: u32,
+    /// The templates of the initial pods in turn; at least one.
     pub(super) templates: Vec<Rc<PodTemplate>>,
-    /// Templates of deleted pods, from which controllers create the replacements.
-    pub(super) vacant: VecDeque<Rc<PodTemplate>>,
+    /// Deleted pods that controllers still have to replace.
+    pub(super) vacant: VecDeque<Vacancy>,
     pub(super) from: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
     pub(super) on: Vec<String>,
     pub(super) made: u32,
+}
+
+/// The place of a deleted pod in its workload.
+#[derive(Debug)]
+pub(super) struct Vacancy {
+    /// The name of the deleted pod.
+    pub(super) pod: String,
+    pub(super) template: Rc<PodTemplate>,
 }
 
 /// A PodDisruptionBudget.
@@ -279,7 +288,8 @@ impl SimulatedCluster {
             life.gone_at = gone_at;
         });
         if let Some(work) = work.filter(|_| replaced) {
-            self.works[work].vacant.push_back(template);
+            let pod = name.1.clone();
+            self.works[work].vacant.push_back(Vacancy { pod, template });
         }
         self.agenda.extend(gone_at.map(|at| (at, name.clone())));
     }

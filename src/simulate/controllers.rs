@@ -227,7 +227,7 @@ fn alike(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
         .unwrap_or(usize::MAX)
         .saturating_sub(have);
     for _ in 0..lacks {
-        let Some(template) = next_template(cluster, work) else {
+        let Some(template) = next_template(cluster, work, None) else {
             return;
         };
         let prefix = prefix(&template, &cluster.works[work]);
@@ -271,7 +271,7 @@ fn ordered(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
         {
             continue;
         }
-        let Some(template) = next_template(cluster, work) else {
+        let Some(template) = next_template(cluster, work, Some(&name)) else {
             return;
         };
         make(cluster, work, name, template);
@@ -299,10 +299,9 @@ fn everywhere(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
     });
     let lacks: Vec<String> = lacks.map(|(name, _)| name.clone()).collect();
     for node in lacks {
-        let template = cluster.works[work]
-            .vacant
-            .pop_front()
-            .unwrap_or_else(|| Rc::clone(&template));
+        let Some(template) = next_template(cluster, work, None) else {
+            return;
+        };
         let name = format!(
             "{}-{}",
             cluster.works[work].key.name,
@@ -316,7 +315,7 @@ fn everywhere(cluster: &mut SimulatedCluster, work: usize, own: &[Name]) {
 
 fn bare(cluster: &mut SimulatedCluster, work: usize) {
     while cluster.works[work].made < cluster.works[work].replicas {
-        let Some(template) = cluster.works[work].templates.first().map(Rc::clone) else {
+        let Some(template) = next_template(cluster, work, None) else {
             return;
         };
         let workload = &cluster.works[work];
@@ -329,13 +328,21 @@ fn bare(cluster: &mut SimulatedCluster, work: usize) {
     }
 }
 
-/// Returns the template of a pod that left, or of an initial one.
-fn next_template(cluster: &mut SimulatedCluster, work: usize) -> Option<Rc<PodTemplate>> {
+/// Returns the template of a pod that left, preferably of the one with this name, or of an initial
+/// one.
+fn next_template(
+    cluster: &mut SimulatedCluster,
+    work: usize,
+    name: Option<&str>,
+) -> Option<Rc<PodTemplate>> {
     let workload = &mut cluster.works[work];
-    workload
-        .vacant
-        .pop_front()
-        .or_else(|| workload.templates.first().map(Rc::clone))
+    let same = workload.vacant.iter().position(|v| name == Some(&v.pod));
+    if let Some(vacancy) = workload.vacant.remove(same.unwrap_or_default()) {
+        return Some(vacancy.template);
+    }
+    let made = usize::try_from(workload.made).unwrap_or_default();
+    let turn = made.checked_rem(workload.templates.len())?;
+    workload.templates.get(turn).map(Rc::clone)
 }
 
 /// Creates a pod, on a node if the scenario places the initial pods.

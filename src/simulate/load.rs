@@ -1,11 +1,14 @@
 //! The usage of a pod over time, independent of its requests.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
 use crate::model::usage::Measure;
 use crate::values::{Amount, Ratio};
 
 use super::random::{mix, unit};
+use super::rows::UsageRows;
 
 /// The usage of each pod of a workload.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +29,7 @@ pub struct Curve {
 }
 
 /// The shape of a curve.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Constant.
     Steady(Amount),
@@ -60,6 +63,17 @@ pub enum Shape {
         /// Growth per hour.
         per_hour: Amount,
     },
+    /// Recorded usage.
+    Trace {
+        /// The recording.
+        rows: Arc<UsageRows>,
+        /// The row of the pod.
+        row: usize,
+        /// The time from one value of the row to the next.
+        step: SignedDuration,
+        /// The amount that a value of one stands for.
+        unit: Amount,
+    },
 }
 
 /// The parameters of a sample.
@@ -80,6 +94,20 @@ impl Load {
             cpu: Curve::steady(used.cpu),
             memory: Curve::steady(used.memory),
         }
+    }
+
+    /// Returns the usage of one of several pods: each has its own row of a recording.
+    #[must_use]
+    pub fn of_replica(&self, replica: usize) -> Self {
+        Load {
+            cpu: self.cpu.of_replica(replica),
+            memory: self.memory.of_replica(replica),
+        }
+    }
+
+    /// Returns true if the pods of a workload differ in their usage.
+    pub const fn differs_between_replicas(&self) -> bool {
+        self.cpu.is_recorded() || self.memory.is_recorded()
     }
 
     /// Returns the usage of a pod at a moment.
@@ -105,6 +133,18 @@ impl Curve {
         }
     }
 
+    const fn is_recorded(&self) -> bool {
+        matches!(self.shape, Shape::Trace { .. })
+    }
+
+    fn of_replica(&self, replica: usize) -> Self {
+        let mut curve = self.clone();
+        if let Shape::Trace { row, .. } = &mut curve.shape {
+            *row = row.saturating_add(replica);
+        }
+        curve
+    }
+
     /// Returns the usage at a moment.
     pub fn at(&self, moment: Moment) -> Amount {
         let used = self.shape.at(moment);
@@ -121,8 +161,8 @@ impl Curve {
 }
 
 impl Shape {
-    fn at(self, Moment { elapsed, age, .. }: Moment) -> Amount {
-        match self {
+    fn at(&self, Moment { elapsed, age, .. }: Moment) -> Amount {
+        match *self {
             Shape::Steady(amount) => amount,
             Shape::Wave {
                 mean,
@@ -152,6 +192,15 @@ impl Shape {
                 let hours = age.as_secs_f64().max(0.0) / 3600.0;
                 base.plus(Amount::from_f64(per_hour.as_f64() * hours))
             }
+            Shape::Trace {
+                ref rows,
+                row,
+                step,
+                unit,
+            } => {
+                let steps = elapsed.as_secs_f64() / step.as_secs_f64();
+                Amount::from_f64(unit.as_f64() * rows.at(row, steps))
+            }
         }
     }
 }
@@ -160,7 +209,7 @@ impl Shape {
 mod tests {
     use super::*;
 
-    fn milli(shape: Shape, minutes: i64) -> u64 {
+    fn milli(shape: &Shape, minutes: i64) -> u64 {
         let time = SignedDuration::from_mins(minutes);
         shape
             .at(Moment {
@@ -181,7 +230,7 @@ mod tests {
             peak: SignedDuration::from_hours(14),
         };
         assert_eq!(
-            [2, 8, 14, 20, 38].map(|hour| milli(wave, hour * 60)),
+            [2, 8, 14, 20, 38].map(|hour| milli(&wave, hour * 60)),
             [200, 500, 800, 500, 800]
         );
     }
@@ -195,7 +244,7 @@ mod tests {
             length: SignedDuration::from_mins(5),
         };
         assert_eq!(
-            [0, 29, 30, 34, 35, 60].map(|minute| milli(bursts, minute)),
+            [0, 29, 30, 34, 35, 60].map(|minute| milli(&bursts, minute)),
             [100, 100, 2000, 2000, 100, 2000]
         );
     }
@@ -207,9 +256,29 @@ mod tests {
             per_hour: Amount::millicores(60),
         };
         assert_eq!(
-            [0, 30, 120].map(|minute| milli(leak, minute)),
+            [0, 30, 120].map(|minute| milli(&leak, minute)),
             [100, 130, 220]
         );
+    }
+
+    #[test]
+    fn each_replica_has_its_own_row_of_a_recording() {
+        let load = Load {
+            cpu: Curve {
+                shape: Shape::Trace {
+                    rows: Arc::new(UsageRows::parse("10,20\n30,50\n").unwrap()),
+                    row: 0,
+                    step: SignedDuration::from_mins(5),
+                    unit: Amount::millicores(16),
+                },
+                noise: Ratio::ZERO,
+            },
+            memory: Curve::steady(Amount::new(7)),
+        };
+        let at = |replica| [0, 5, 10].map(|m| milli(&load.of_replica(replica).cpu.shape, m));
+        assert_eq!(at(0), [160, 320, 160]);
+        assert_eq!(at(1), [480, 800, 480]);
+        assert_eq!(load.of_replica(1).memory, load.memory);
     }
 
     #[test]

@@ -18,8 +18,10 @@ use super::metrics::Used;
 use super::scenario::Scenario;
 use super::trace::{Eviction, NodeTrace, Refused, Summary, Trace};
 
+mod above_target;
 mod state;
 
+use above_target::HotTimeCount;
 use state::{NodeState, bands, states};
 
 /// The most points of a series.
@@ -32,6 +34,7 @@ pub(super) struct Recorder {
     points: usize,
     nodes: BTreeMap<String, NodeTrace>,
     resources: BTreeSet<String>,
+    above_target: HotTimeCount,
     /// The balance when the first pod was evicted.
     first_moved: Option<usize>,
     /// The first and last cycle with a hot node, and the first cycle after that.
@@ -55,6 +58,7 @@ impl Recorder {
             .saturating_add(1);
         let (basis, bands) = bands(policy);
         let weighed = ["cpu", "memory"].into_iter().chain(policy.resources());
+        let above_target = HotTimeCount::new(start, basis, &bands);
         let trace = Trace {
             scenario: scenario.name.clone(),
             about: scenario.about.clone(),
@@ -76,6 +80,7 @@ impl Recorder {
             points: 0,
             nodes: BTreeMap::new(),
             resources: weighed.map(str::to_owned).collect(),
+            above_target,
             trace,
             first_moved: None,
             first_hot: None,
@@ -88,6 +93,7 @@ impl Recorder {
     /// current one.
     pub(super) fn note(&mut self, now: Timestamp, snapshot: &Snapshot, used: &Used<'_>) {
         self.trace.end = now;
+        self.above_target.note(now, snapshot, used);
         if now < self.next {
             return;
         }
@@ -268,6 +274,7 @@ impl Recorder {
             },
             before: even_at(first),
             after: even_at(last),
+            above_target: self.above_target.finish(),
             empty_nodes: u32::try_from(
                 cluster
                     .nodes

@@ -16,7 +16,10 @@ use crate::values::{Amount, Ratio};
 
 use super::load::Load;
 
+use files::Files;
+
 mod built_in;
+mod files;
 mod nodes;
 mod read;
 mod usage;
@@ -243,14 +246,25 @@ impl Default for MetricsSettings {
 }
 
 impl Scenario {
-    /// Parses a scenario file. The name is only for messages.
+    /// Parses a scenario that needs no other file. The name is only for messages.
     ///
     /// Returns an error with every invalid field and its position.
     pub fn parse(file_name: &str, text: &str) -> Result<Self, PolicyError> {
+        let none = |_: &str| Err("found no folder to read files from".to_owned());
+        Scenario::parse_with(file_name, text, &none)
+    }
+
+    /// Like [`Scenario::parse`]. `open` returns the text of a file that the scenario names, or why
+    /// it cannot be read.
+    pub fn parse_with(
+        file_name: &str,
+        text: &str,
+        open: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, PolicyError> {
         let fail = |problems| PolicyError::new(file_name, text, problems);
         let root = tree::parse(text).map_err(|problem| fail(vec![problem]))?;
         let mut report = Report::default();
-        let scenario = report.read(&root, read::scenario);
+        let scenario = report.read(&root, |spot| read::scenario(spot, Files::new(open)));
         let problems = report.close();
         if problems.is_empty() {
             Ok(scenario)

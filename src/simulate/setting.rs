@@ -42,7 +42,7 @@ pub(super) fn begin(scenario: &Scenario, policy: &Policy) -> SimulatedCluster {
         cluster.apply(Object::Namespace(namespace.to_owned(), labels));
     }
     for workload in &scenario.workloads {
-        add(&mut cluster, workload);
+        add(&mut cluster, workload, scenario.nodes.len());
     }
     cluster
 }
@@ -71,14 +71,7 @@ pub(super) fn join(cluster: &mut SimulatedCluster, spec: &NodeSpec) {
     cluster.stirred = true;
 }
 
-fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload) {
-    let template = Rc::new(PodTemplate {
-        facts: template_facts(workload),
-        load: Some(workload.load()),
-        startup: workload.startup,
-        ending: workload.ending,
-        runs: workload.runs,
-    });
+fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload, nodes: usize) {
     let on = match &workload.on {
         Placement::Scheduled => Vec::new(),
         Placement::On(nodes) => nodes.clone(),
@@ -94,7 +87,7 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload) {
         },
         kind: workload.kind,
         replicas: workload.replicas,
-        templates: vec![template],
+        templates: templates(workload, nodes),
         vacant: VecDeque::new(),
         from,
         until,
@@ -116,7 +109,31 @@ fn add(cluster: &mut SimulatedCluster, workload: &ScenarioWorkload) {
     }
 }
 
-/// Creates the template of a workload's pods.
+/// Creates the templates of a workload's pods: one for all, or one for each if their usage differs.
+fn templates(workload: &ScenarioWorkload, nodes: usize) -> Vec<Rc<PodTemplate>> {
+    let load = workload.load();
+    let facts = template_facts(workload);
+    let replicas = match workload.kind {
+        _ if !load.differs_between_replicas() => 1,
+        WorkloadKind::DaemonSet => nodes,
+        WorkloadKind::Deployment
+        | WorkloadKind::StatefulSet
+        | WorkloadKind::Job
+        | WorkloadKind::Bare => usize::try_from(workload.replicas).unwrap_or(usize::MAX),
+    };
+    let template = |replica| {
+        Rc::new(PodTemplate {
+            facts: facts.clone(),
+            load: Some(load.of_replica(replica)),
+            startup: workload.startup,
+            ending: workload.ending,
+            runs: workload.runs,
+        })
+    };
+    (0..replicas.max(1)).map(template).collect()
+}
+
+/// Creates the facts of a workload's pods.
 #[expect(clippy::too_many_lines, reason = "one entry for each field")]
 fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
     let mut labels = workload.labels.clone();

@@ -135,8 +135,22 @@ pub struct Summary {
     pub before: BTreeMap<String, Balance>,
     /// The balance at the end.
     pub after: BTreeMap<String, Balance>,
+    /// The time that nodes spent above their target, by resource. Only targets of actual usage
+    /// count.
+    pub above_target: BTreeMap<String, TimeAbove>,
     /// Nodes without workload pods at the end.
     pub empty_nodes: u32,
+}
+
+/// The time that nodes spent above a target, summed over the nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TimeAbove {
+    /// In the whole run.
+    #[serde(with = "seconds")]
+    pub total: SignedDuration,
+    /// In each hour of simulated time.
+    #[serde(with = "each_in_seconds")]
+    pub by_hour: Vec<SignedDuration>,
 }
 
 mod seconds {
@@ -148,6 +162,18 @@ mod seconds {
         s: S,
     ) -> Result<S::Ok, S::Error> {
         s.serialize_i64(duration.as_secs())
+    }
+}
+
+mod each_in_seconds {
+    use jiff::SignedDuration;
+    use serde::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(
+        durations: &[SignedDuration],
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
+        s.collect_seq(durations.iter().map(SignedDuration::as_secs))
     }
 }
 

@@ -1,4 +1,4 @@
-//! LowNodeUtilization judges a move by its expected gain, and begins only what is worth finishing.
+//! LowNodeUtilization judges a move by its expected gain, and starts only moves that it can finish.
 
 use insta::assert_snapshot;
 

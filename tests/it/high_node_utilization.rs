@@ -100,7 +100,7 @@ fn if_all_nodes_are_underused_the_emptiest_is_emptied_into_a_fuller_one() {
 #[test]
 fn with_a_scheduler_that_spreads_nothing_moves_and_the_plan_says_why() {
     let cluster = Cluster::parse("node n1\n web cpu=500m uses=100m\nnode n2\n api*2 cpu=2 uses=2");
-    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: its replacement would return to n1: by requests, which are all that the scheduler sees, the free nodes are no better");
+    assert_snapshot!(text(&cluster.plan(BY_USAGE)), @"keep web-1 on n1: its replacement would return to n1: the free nodes are no better by requests, and the scheduler does not see usage");
 }
 
 #[test]

@@ -591,7 +591,7 @@ fn errors_in_a_file_have_positions() {
 fn conflicting_fields_are_reported() {
     assert_snapshot!(refused("workloads: \
         [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]"), @r"
-    s.yaml:5:38: workloads[0].usage.cpu: expected exactly one of steady, wave, bursts or leak
+    s.yaml:5:38: workloads[0].usage.cpu: expected exactly one of steady, wave, bursts, leak or trace
       | workloads: [{name: web, usage: {cpu: {wave: {mean: 1}, steady: 1}}}]
       |                                      ^
     s.yaml:5:39: workloads[0].usage.cpu.wave.swing: missing, expected a quantity

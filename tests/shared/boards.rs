@@ -107,7 +107,7 @@ pub(crate) fn variables() -> Vec<Variable> {
         let query = entry["query"]["query"].as_str().unwrap();
         assert_eq!(
             entry["definition"], query,
-            "what is shown is not what is asked"
+            "the definition differs from the query"
         );
         let inner = query
             .strip_prefix("label_values(")

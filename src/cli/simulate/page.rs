@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cli::show::{Ink, Screen, columns};
 use crate::model::plan::{Balance, short};
-use crate::simulate::trace::{Eviction, Trace};
+use crate::simulate::trace::{Eviction, TimeAbove, Trace};
 use crate::values::Ratio;
 use crate::values::text::count;
 
@@ -178,6 +178,7 @@ impl SimulationText<'_> {
                 )
             }),
             self.row("time to balance", time_to_balance),
+            self.row("node-minutes above target", minutes_above_target),
             self.row("pods without a node", |trace| {
                 trace.summary.pending.to_string()
             }),
@@ -259,6 +260,17 @@ fn time_to_balance(trace: &Trace) -> String {
         None => "not reached".to_owned(),
         Some(time) if time.is_zero() => "always balanced".to_owned(),
         Some(time) => short(time),
+    }
+}
+
+/// The minutes that nodes spent above their target, by resource.
+fn minutes_above_target(trace: &Trace) -> String {
+    let of = |(name, time): (&String, &TimeAbove)| format!("{name} {}", time.total.as_mins());
+    let each: Vec<String> = trace.summary.above_target.iter().map(of).collect();
+    if each.is_empty() {
+        "no target of usage".to_owned()
+    } else {
+        each.join(", ")
     }
 }
 

@@ -5,18 +5,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::super::{Steered, Trials};
 use super::{Daemon, ElectionCandidate, ElectionStage, LeaderRole};
-use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::cluster::evict::tests::planned;
 use crate::cluster::lease::tests::FakeElection;
-use crate::cluster::ledger_store::{LedgerStore, StoreError};
+use crate::cluster::ledger_store::StoreError;
 use crate::daemon::cycle::Cycle;
-use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::metrics::{ExpositionFormat, Metrics};
-use crate::daemon::telemetry::status::Board;
-use crate::daemon::{LogState, UsagePoller};
+use crate::daemon::telemetry::metrics::ExpositionFormat;
 use crate::decide::engine::Engine;
 use crate::model::ledger::Ledger;
 use crate::model::plan::{Move, Outcome, Steer, SteerAction, SteerReason, SteerValue};
@@ -68,20 +63,8 @@ impl LeadFixture {
             load_error: None,
             logged: None,
         };
-        let daemon = Daemon {
-            usage: UsagePoller::new(&policy.usage, &client),
-            store: LedgerStore::new(client.clone(), "system", "ledger"),
-            cluster: Cluster::new(client),
-            health: Health::default(),
-            metrics: Metrics::default(),
-            dry_run: false,
-            instance: "evenkeel-0".to_owned(),
-            log_state: LogState::default(),
-            steered: Steered::default(),
-            trials: Trials::default(),
-            board: Board::default(),
-            lead: LeaderRole(Some(candidate)),
-        };
+        let mut daemon = Daemon::fake(&client, &policy);
+        daemon.lead = LeaderRole(Some(candidate));
         LeadFixture {
             daemon,
             engine: Engine::new(policy, Ledger::default()),

@@ -2,15 +2,9 @@
 
 use serde_json::json;
 
-use super::super::{LeaderRole, LogState, Trials, UsagePoller};
 use super::{Daemon, Steered};
-use crate::cluster::Cluster;
 use crate::cluster::client::tests::{ApiRequests, fake, status};
-use crate::cluster::ledger_store::LedgerStore;
 use crate::cluster::taints::SteeringRight;
-use crate::daemon::telemetry::Health;
-use crate::daemon::telemetry::metrics::Metrics;
-use crate::daemon::telemetry::status::Board;
 use crate::model::plan::{Steer, SteerAction, SteerReason, SteerValue};
 use crate::policy::Policy;
 
@@ -34,21 +28,7 @@ async fn daemon(refuses: fn(&str) -> bool) -> (Daemon, ApiRequests) {
     })
     .await;
     let policy = Policy::default_native();
-    let daemon = Daemon {
-        usage: UsagePoller::new(&policy.usage, &client),
-        store: LedgerStore::new(client.clone(), "system", "ledger"),
-        cluster: Cluster::new(client),
-        health: Health::default(),
-        metrics: Metrics::default(),
-        dry_run: false,
-        instance: "evenkeel-0".to_owned(),
-        log_state: LogState::default(),
-        steered: Steered::default(),
-        trials: Trials::default(),
-        board: Board::default(),
-        lead: LeaderRole::default(),
-    };
-    (daemon, asked)
+    (Daemon::fake(&client, &policy), asked)
 }
 
 fn taint(node: &str) -> Steer {

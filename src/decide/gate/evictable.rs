@@ -162,7 +162,7 @@ fn guarded(pod: &Pod, rules: &Protections, draft: &Draft<'_>) -> Result<(), Refu
         return Err(Refusal::NewVolume(new.claim.to_owned()));
     }
     match snapshot.shared_gang(pod) {
-        // No API evicts a whole group, so a pod goes only if it is all that is left of its group.
+        // No API evicts a whole group, so a pod may go only as the last of its group.
         Some(gang) if rules.gangs => Err(Refusal::Gang(gang.to_string())),
         Some(_) | None => Ok(()),
     }

@@ -32,6 +32,27 @@ pub(super) struct HotLanding {
     basis: Basis,
 }
 
+impl HotLanding {
+    /// Refuses a ratio above the target.
+    fn check(
+        node: NodeId,
+        (resource, target): (ResourceId, Ratio),
+        ratio: Ratio,
+        basis: Basis,
+    ) -> Result<(), LandingFlaw> {
+        if ratio <= target {
+            return Ok(());
+        }
+        Err(LandingFlaw::Hot(HotLanding {
+            node,
+            resource,
+            ratio,
+            target,
+            basis,
+        }))
+    }
+}
+
 impl LandingFlaw {
     pub(super) fn refusal(
         self,
@@ -99,15 +120,7 @@ fn judge_limits(
     for &(resource, target) in room.ceiling.iter() {
         let ratio = ratio_after(candidate, draft, node, resource, room.basis)
             .ok_or(LandingFlaw::UnknownUsage(node))?;
-        if ratio > target {
-            return Err(LandingFlaw::Hot(HotLanding {
-                node,
-                resource,
-                ratio,
-                target,
-                basis: room.basis,
-            }));
-        }
+        HotLanding::check(node, (resource, target), ratio, room.basis)?;
         largest = if ratio > largest { ratio } else { largest };
     }
     // This check is the last one: a caller that ignores this flaw must not miss another.
@@ -137,15 +150,7 @@ pub(super) fn stays_cool(
             }
             continue;
         };
-        if ratio > target {
-            return Err(LandingFlaw::Hot(HotLanding {
-                node,
-                resource,
-                ratio,
-                target,
-                basis: Basis::Actual,
-            }));
-        }
+        HotLanding::check(node, (resource, target), ratio, Basis::Actual)?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ pub(super) fn taken(question: &Question<'_, '_>) -> Vec<NodeId> {
         .index()
         .with_ports()
         .iter()
-        .filter_map(|p| Some((p, question.place(*p)?)));
+        .flat_map(|p| question.places(*p).map(move |node| (p, node)));
     let clashing = others.filter(|(p, _)| {
         let used = &question.draft.world.snapshot.pod(**p).ports;
         wanted.iter().any(|w| used.iter().any(|u| clash(w, u)))

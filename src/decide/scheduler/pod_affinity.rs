@@ -120,7 +120,7 @@ impl AffinityDomains {
 fn counts(question: &Question<'_, '_>, term: usize, pods: &[PodId]) -> DomainCounts {
     let mut counts = DomainCounts::new(question, &question.index().term(term).whom.topology_key);
     pods.iter()
-        .filter_map(|p| question.place(*p))
+        .flat_map(|p| question.places(*p))
         .for_each(|node| counts.add(node, 1));
     counts
 }
@@ -243,7 +243,7 @@ fn prefer<'w>(
     weight: i64,
 ) {
     let key = question.index().term(term).whom.topology_key.as_str();
-    for node in pods.iter().filter_map(|p| question.place(*p)) {
+    for node in pods.iter().flat_map(|p| question.places(*p)) {
         let known = all.iter().position(|(k, _)| *k == key).unwrap_or_else(|| {
             all.push((key, DomainCounts::new(question, key)));
             all.len() - 1

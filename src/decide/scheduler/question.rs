@@ -77,6 +77,14 @@ impl<'q, 'w> Question<'q, 'w> {
         }
     }
 
+    /// Returns the nodes where a pod counts for host ports and affinity. While the replaced pod
+    /// terminates, the pods that were moved before do so as well and still count where they were.
+    pub(super) fn places(&self, other: PodId) -> impl Iterator<Item = NodeId> {
+        let leaves = self.lingers && other != self.id && self.draft.moves(other);
+        let left = self.draft.world.snapshot.pod(other).node;
+        self.place(other).into_iter().chain(left.filter(|_| leaves))
+    }
+
     /// Returns the node of a pod for topology spread, which ignores terminating pods.
     pub(super) fn lasting_place(&self, other: PodId) -> Option<NodeId> {
         let ends = other == self.id || self.draft.world.snapshot.pod(other).terminating;

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::{Forecast, choose, fits, forecast};
+use super::question::Question;
+use super::{Forecast, choice, choose, fits, forecast};
 use crate::decide::draft::{Candidate, Draft, HotSince, Landing, World};
 use crate::model::ledger::Ledger;
 use crate::model::plan::Reason;
@@ -85,6 +86,21 @@ fn pod(name: &str, rest: &str) -> String {
     )
 }
 
+/// Accepts the move of a pod to a node.
+fn move_pod(draft: &mut Draft<'_>, pod: &str, to: &str) {
+    let candidate = Candidate {
+        pod: draft.world.snapshot.find_pod("default", pod).unwrap(),
+        strategy: 0,
+        reason: Reason::Counted,
+        room: None,
+    };
+    let landing = Landing {
+        on: draft.world.snapshot.find_node(to),
+        among: Vec::new(),
+    };
+    draft.accept(candidate, landing);
+}
+
 #[test]
 fn a_host_port_is_used_once() {
     let web = |name: &str, on: &str, ip: &str| {
@@ -102,6 +118,30 @@ fn a_host_port_is_used_once() {
         outcome(&(others + &web("p", "", "10.0.0.2"))),
         "c; b: already using one of its host ports"
     );
+}
+
+#[test]
+fn a_moved_pod_holds_its_host_port_and_its_anti_affinity_until_it_ends() {
+    let port = "containers: [{name: c, ports: [{hostPort: 80}]}]";
+    let apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
+        {topologyKey: kubernetes.io/hostname, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]}}";
+    for rest in [port, apart] {
+        let pods =
+            pod("q", &format!("nodeName: a, {rest}")) + &pod("p", &format!("nodeName: b, {rest}"));
+        let (during, after) = ask(
+            &pods,
+            |_| {},
+            |draft, p| {
+                move_pod(draft, "q", "c");
+                let feasible = |question| choice::forecast(&question).scored.len();
+                (
+                    feasible(Question::during(draft, p)),
+                    feasible(Question::after(draft, p)),
+                )
+            },
+        );
+        assert_eq!((during, after), (0, 2), "{rest}");
+    }
 }
 
 #[test]
@@ -231,21 +271,7 @@ fn earlier_moves_count() {
         &objects,
         |_| {},
         |draft, pod| {
-            let other = draft.world.snapshot.find_pod("default", "q").unwrap();
-            let to = draft.world.snapshot.find_node("b");
-            let candidate = Candidate {
-                pod: other,
-                strategy: 0,
-                reason: Reason::Counted,
-                room: None,
-            };
-            draft.accept(
-                candidate,
-                Landing {
-                    on: to,
-                    among: Vec::new(),
-                },
-            );
+            move_pod(draft, "q", "b");
             format_forecast(&forecast(draft, pod))
         },
     );

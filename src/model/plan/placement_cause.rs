@@ -19,7 +19,7 @@ pub enum PlacementCause {
 const fn score(plugin: ScorePlugin) -> &'static str {
     match plugin {
         ScorePlugin::NodeResourcesFit => {
-            "by requests, which are all that the scheduler sees, the free nodes are no better"
+            "the free nodes are no better by requests, and the scheduler does not see usage"
         }
         ScorePlugin::NodeResourcesBalancedAllocation => {
             "the scheduler finds cpu and memory requests more balanced there"

@@ -10,6 +10,7 @@ use crate::policy::tree::Value;
 use crate::policy::{FitStrategy, native};
 use crate::values::{Amount, quantity};
 
+use super::files::Files;
 use super::{Gap, MetricsSettings, Placement, PolicySource, Scenario, nodes, workloads};
 
 /// A value with its position in the file.
@@ -21,15 +22,18 @@ const MOST_PODS: u64 = 150_000;
 const ONE_SECOND: SignedDuration = SignedDuration::from_secs(1);
 const ONE_MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// References to nodes, which are checked after all nodes are known.
-#[derive(Default)]
-pub(super) struct Mentioned {
+/// References to nodes, which are checked after all nodes are known, and to files.
+pub(super) struct Mentioned<'f> {
     pub(super) nodes: Vec<(Located, String)>,
+    pub(super) files: Files<'f>,
 }
 
-pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
+pub(super) fn scenario(root: Spot<'_, '_>, files: Files<'_>) -> Scenario {
     root.section(|f| {
-        let mut mentioned = Mentioned::default();
+        let mut mentioned = Mentioned {
+            nodes: Vec::new(),
+            files,
+        };
         let scenario = Scenario {
             name: f
                 .required("name", "the name of the scenario")
@@ -63,7 +67,7 @@ pub(super) fn scenario(root: Spot<'_, '_>) -> Scenario {
     })
 }
 
-fn check(f: &mut Fields<'_, '_>, scenario: &Scenario, mentioned: &Mentioned) {
+fn check(f: &mut Fields<'_, '_>, scenario: &Scenario, mentioned: &Mentioned<'_>) {
     if scenario.nodes.len() > MOST_NODES {
         f.complain(
             Code::OutOfRange,
@@ -152,7 +156,7 @@ fn scheduler(spot: Spot<'_, '_>) -> Option<FitStrategy> {
     })
 }
 
-fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> MetricsSettings {
+fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> MetricsSettings {
     let usual = MetricsSettings::default();
     let resolution = f
         .field("resolution")
@@ -171,7 +175,7 @@ fn metrics(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> MetricsSettings
     }
 }
 
-fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Gap {
+fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> Gap {
     let nodes = node_names(f.field("nodes"), mentioned);
     let from = f
         .required("from", "the start of the gap, such as 10m")
@@ -190,7 +194,7 @@ fn gap(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> Gap {
 }
 
 /// Parses node names, which are checked later.
-pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<String> {
+pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Vec<String> {
     let names = spot.list("names of nodes", |item| {
         let place = item.place();
         let name = item.name()?;
@@ -201,7 +205,7 @@ pub(super) fn node_names(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<S
 }
 
 /// Parses the nodes of a workload's first pods.
-pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Placement {
+pub(super) fn placement(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Placement {
     match spot.node().map(|n| &n.value) {
         None => Placement::Scheduled,
         Some(Value::Text(word)) if word == "evenly" => Placement::Evenly,

@@ -26,7 +26,7 @@ const KINDS: [(&str, WorkloadKind); 5] = [
 const STARTUP: SignedDuration = SignedDuration::from_secs(5);
 const ENDING: SignedDuration = SignedDuration::from_secs(5);
 
-pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<ScenarioWorkload> {
+pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned<'_>) -> Vec<ScenarioWorkload> {
     spot.list("workloads", |item| {
         Some(item.section(|f| workload(f, mentioned)))
     })
@@ -34,7 +34,7 @@ pub(super) fn read(spot: Spot<'_, '_>, mentioned: &mut Mentioned) -> Vec<Scenari
 }
 
 #[expect(clippy::too_many_lines, reason = "one entry for each field")]
-fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> ScenarioWorkload {
+fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned<'_>) -> ScenarioWorkload {
     let kind = f
         .field("kind")
         .one_of(&KINDS)
@@ -83,7 +83,7 @@ fn workload(f: &mut Fields<'_, '_>, mentioned: &mut Mentioned) -> ScenarioWorklo
         },
         labels: labels(f.field("labels")),
         // Without `usage`, a pod uses what it requests.
-        usage: load(f.field("usage"), requested),
+        usage: load(f.field("usage"), requested, &mut mentioned.files),
         requests,
         tolerations: f
             .field("tolerations")

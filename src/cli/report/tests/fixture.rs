@@ -161,6 +161,7 @@ fn finished(
         before: side(|b| b.iter().flatten().next().copied()),
         after: side(|b| b.iter().rev().flatten().next().copied()),
         empty_nodes: 0,
+        above_target: BTreeMap::new(),
     };
     let refused = |times, last: &str| Refused {
         times,

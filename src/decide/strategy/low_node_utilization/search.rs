@@ -32,10 +32,15 @@ impl LowNodeUtilizationRun<'_> {
     pub(super) fn refresh(&mut self, draft: &Draft<'_>) {
         if !self.started {
             self.started = true;
-            let hot = self.pools.iter().flat_map(|pool| pool.hot.clone());
-            hot.collect::<Vec<_>>()
-                .into_iter()
-                .for_each(|node| self.renew(draft, node));
+            let hot: Vec<NodeId> = self
+                .pools
+                .iter()
+                .flat_map(|pool| &pool.hot)
+                .copied()
+                .collect();
+            for node in hot {
+                self.renew(draft, node);
+            }
             return;
         }
         let Some(last) = self.last.take() else {
