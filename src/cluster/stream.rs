@@ -152,9 +152,8 @@ impl From<LimitedError> for StreamError {
     fn from(error: LimitedError) -> Self {
         match error {
             LimitedError::Silent(limit) => StreamError::silent(limit),
-            LimitedError::Broken(why) => StreamError::broken(why),
             LimitedError::Invalid(why) => StreamError::invalid(why),
-            LimitedError::TooLarge(why) => StreamError::broken(why),
+            LimitedError::Broken(why) | LimitedError::TooLarge(why) => StreamError::broken(why),
         }
     }
 }

@@ -306,7 +306,8 @@ impl Watcher {
         }
         if self.protobuf && error.may_be_about_protobuf() {
             self.protobuf = false;
-            info!(kind = self.watched.kind.name(), why = %error.why, "reading JSON instead of protobuf");
+            let (kind, why) = (self.watched.kind.name(), &error.why);
+            info!(kind, why, "protobuf refused, reading JSON");
         }
         self.failures += 1;
         self.report(error);
@@ -316,9 +317,10 @@ impl Watcher {
     /// Logs a failure: as a warning if it is news, because one outage usually fails every watch.
     fn report(&self, error: &StreamError) {
         let (kind, attempts) = (self.watched.kind, self.failures);
-        let why = match error.is_expired() {
-            true => "resource version expired, listing again",
-            false => &error.why,
+        let why = if error.is_expired() {
+            "resource version expired, listing again"
+        } else {
+            &error.why
         };
         let outage = Outage {
             since: now() - error.silent_for.unwrap_or_default(),

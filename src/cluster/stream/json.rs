@@ -11,12 +11,12 @@ const OTHER_LIMIT: usize = 1024 * 1024;
 
 /// A list.
 pub(super) struct JsonList {
-    state: Place,
+    state: JsonPlace,
     pub(super) metadata: ListMetadata,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum JsonPlace {
     /// Before the object.
     Start,
     /// Between the fields of the object.
@@ -37,7 +37,7 @@ struct Scanner {
 impl JsonList {
     pub(super) fn new() -> Self {
         JsonList {
-            state: Place::Start,
+            state: JsonPlace::Start,
             metadata: ListMetadata::default(),
         }
     }
@@ -51,23 +51,23 @@ impl JsonList {
     ) -> Result<bool, LimitedError> {
         loop {
             match self.state {
-                Place::Start => {
+                JsonPlace::Start => {
                     expect(body, b'{').await?;
-                    self.state = Place::Fields;
+                    self.state = JsonPlace::Fields;
                 }
-                Place::Fields => self.field(body, item).await?,
-                Place::Items => match token(body).await? {
+                JsonPlace::Fields => self.field(body, item).await?,
+                JsonPlace::Items => match token(body).await? {
                     b',' => take(body),
                     b']' => {
                         take(body);
-                        self.state = Place::Fields;
+                        self.state = JsonPlace::Fields;
                     }
                     _ => {
                         value(body, limit, "list item", item).await?;
                         return Ok(true);
                     }
                 },
-                Place::End => {
+                JsonPlace::End => {
                     body.drain().await?;
                     return Ok(false);
                 }
@@ -87,7 +87,7 @@ impl JsonList {
             }
             b'}' => {
                 take(body);
-                self.state = Place::End;
+                self.state = JsonPlace::End;
                 return Ok(());
             }
             _ => value(body, OTHER_LIMIT, "field name", buffer).await?,
@@ -96,7 +96,7 @@ impl JsonList {
         expect(body, b':').await?;
         if name == "items" && token(body).await? == b'[' {
             take(body);
-            self.state = Place::Items;
+            self.state = JsonPlace::Items;
             return Ok(());
         }
         value(body, OTHER_LIMIT, "field of a list", buffer).await?;
@@ -163,10 +163,10 @@ async fn value<R: AsyncBufRead + Unpin>(
         into.extend_from_slice(&data[..bytes]);
         body.take(bytes);
         if ended {
-            return match into.is_empty() {
-                true => Err(invalid("a value is missing")),
-                false => Ok(()),
-            };
+            if into.is_empty() {
+                return Err(invalid("a value is missing"));
+            }
+            return Ok(());
         }
     }
 }

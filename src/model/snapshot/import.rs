@@ -99,7 +99,7 @@ fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
     Ok(match kind {
         ObjectKind::Node => Object::Node(node::read(&from.decode::<ApiNode>()?)?),
         ObjectKind::Pod => Object::Pod(Box::new(pod::read(&from.decode::<ApiPod>()?)?)),
-        ObjectKind::Budget => Object::Budget(budget(from.decode()?)?),
+        ObjectKind::Budget => Object::Budget(budget(&from.decode()?)?),
         ObjectKind::Namespace => {
             let meta = from.decode::<MetadataOnly>()?.metadata;
             Object::Namespace(name_of(&meta)?, meta.labels)
@@ -201,7 +201,7 @@ fn effect(field: &str, found: &str) -> Result<Effect, Wrong> {
     }
 }
 
-fn budget(budget: ApiBudget) -> Result<BudgetFacts, Wrong> {
+fn budget(budget: &ApiBudget) -> Result<BudgetFacts, Wrong> {
     let (meta, spec, status) = (&budget.metadata, &budget.spec, &budget.status);
     let selector = spec.selector.as_ref();
     Ok(BudgetFacts {
@@ -248,6 +248,7 @@ mod tests {
     use crate::values::Amount;
     use proptest::prelude::*;
     use serde::Deserialize;
+    use serde_json::json as tree;
 
     /// Parses an object from YAML.
     pub(super) fn yaml(text: &str) -> Value {
@@ -528,9 +529,9 @@ mod tests {
             pointers(&value, "", &mut node_addresses);
             let place = &node_addresses[place.index(node_addresses.len())];
             *value.pointer_mut(place).unwrap() = match choice {
-                0 => serde_json::json!(text), 1 => serde_json::json!(number), 2 => serde_json::json!(null), 3 => serde_json::json!([text]),
-                    4 => serde_json::json!({ text: number }),
-                _ => serde_json::json!({}),
+                0 => tree!(text), 1 => tree!(number), 2 => tree!(null), 3 => tree!([text]),
+                    4 => tree!({ text: number }),
+                _ => tree!({}),
             };
             if let Err((kind, skipped)) = object(&value) {
                 prop_assert_eq!(kind.name(), skipped.kind);
@@ -567,8 +568,8 @@ mod tests {
             pointers(&value, "", &mut places);
             let place = &places[place.index(places.len())];
             *value.pointer_mut(place).unwrap() = match choice {
-                0 => serde_json::json!(text), 1 => serde_json::json!(number), 2 => serde_json::json!(null), 3 => serde_json::json!([text]),
-                4 => serde_json::json!([]), _ => serde_json::json!({}),
+                0 => tree!(text), 1 => tree!(number), 2 => tree!(null), 3 => tree!([text]),
+                4 => tree!([]), _ => tree!({}),
             };
             if let Some([from_protobuf, from_json]) = in_both(&value) {
                 prop_assert_eq!(from_protobuf, from_json);
