@@ -307,10 +307,13 @@ mod tests {
                 ("pods".into(), Amount::new(110)),
             ],
             scale_down_disabled: false,
-            images: vec![Image {
-                names: vec!["web:7".into()],
-                size: 9,
-            }],
+            images: vec![
+                Image {
+                    names: vec!["web:7".into()],
+                    size: 9,
+                }
+                .into(),
+            ],
         };
         assert_eq!(node, expected);
     }

@@ -10,6 +10,7 @@ use super::facts::{
     Volume,
 };
 use super::node_addresses::NodeAddresses;
+use super::sharing::Sharing;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
 pub type Name = (String, String);
@@ -28,6 +29,7 @@ pub struct Objects {
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
     pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
+    sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
 
@@ -139,8 +141,8 @@ impl Objects {
         let (kind, name) = object.key();
         self.skipped.remove(&(kind, name.clone()));
         match object {
-            Object::Node(node) => drop(self.nodes.insert(name.1, Arc::new(node))),
-            Object::Pod(pod) => drop(self.pods.insert(name, Arc::from(pod))),
+            Object::Node(node) => self.apply_node(name.1, node),
+            Object::Pod(pod) => self.apply_pod(name, *pod),
             Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
             Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
@@ -151,6 +153,26 @@ impl Objects {
             Object::Service(_, selector) => drop(self.services.insert(name, selector)),
             Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
         }
+    }
+
+    /// Stores a node. Unchanged facts keep their place in memory, because snapshots share them.
+    fn apply_node(&mut self, name: String, mut node: NodeFacts) {
+        if self.nodes.get(&name).is_some_and(|old| **old == node) {
+            return;
+        }
+        self.sharing.node(&mut node);
+        self.nodes.insert(name, Arc::new(node));
+    }
+
+    /// Stores a pod. Unchanged facts keep their place in memory, because snapshots and windows of
+    /// usage share them.
+    fn apply_pod(&mut self, name: Name, mut pod: PodFacts) {
+        if self.pods.get(&name).is_some_and(|old| **old == pod) {
+            return;
+        }
+        self.sharing.pod(&mut pod);
+        self.pods.insert(name, Arc::new(pod));
+        self.sharing.changed(self.pods.len());
     }
 
     /// Removes an object.

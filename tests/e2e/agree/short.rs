@@ -93,7 +93,7 @@ impl Cut {
                 every: every / self.faster,
                 length: length / self.faster,
             },
-            same @ (Shape::Steady(_) | Shape::Leak { .. } | Shape::Trace { .. }) => same,
+            same @ (Shape::Steady(_) | Shape::Leak { .. } | Shape::Trace { .. }) => same.clone(),
         };
         // The comparison looks at one moment, and noise would differ between the simulator and the
         // testbed.

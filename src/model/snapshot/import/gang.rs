@@ -87,7 +87,7 @@ mod tests {
         let Object::Pod(pod) = facts_of(&text) else {
             panic!("{text}")
         };
-        pod.gang.map(|gang| gang.to_string())
+        pod.gang.as_ref().map(ToString::to_string)
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::model::api::{
     ApiCondition, ApiMetadata, ApiPod, ApiPodSpec, ApiPodStatus, ApiToleration, ApiVolume,
 };
 use crate::model::snapshot::facts::{
-    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, Qos, Tolerates,
-    Toleration, Volumes,
+    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, PodSpecFacts, Qos,
+    Tolerates, Toleration, Volumes,
 };
 
 use super::{
@@ -22,15 +22,12 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         spec,
         status,
     } = pod;
-    let labels = meta.labels.clone();
     let ready = |c: &ApiCondition| c.kind == "Ready" && c.status == "True";
     Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
         uid: meta.uid.clone(),
-        annotations: annotations(meta),
-        gang: gang::of_pod(meta, spec),
-        owners: owners_of(meta),
+        labels: meta.labels.clone().into(),
         node: filled(&spec.node_name),
         phase: phase(&status.phase)?,
         ready: status.conditions.iter().any(ready),
@@ -39,6 +36,24 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         created: time("metadata.creationTimestamp", meta.creation_timestamp)?
             .unwrap_or(Timestamp::UNIX_EPOCH),
         started: time("status.startTime", status.start_time)?,
+        reason: filled(&status.reason),
+        conditions: status
+            .conditions
+            .iter()
+            .map(condition)
+            .collect::<Result<_, _>>()?,
+        volumes: volumes(meta, spec).into(),
+        spec: spec_facts(pod)?.into(),
+    })
+}
+
+fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
+    let (meta, spec, status) = (&pod.metadata, &pod.spec, &pod.status);
+    let labels = &meta.labels;
+    Ok(PodSpecFacts {
+        annotations: annotations(meta),
+        gang: gang::of_pod(meta, spec),
+        owners: owners_of(meta),
         priority: spec.priority,
         // Convert these before the quality of service, so that an error names its field.
         requests: requests::of_pod(spec, status)?,
@@ -59,20 +74,12 @@ pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
         node_selector: spec.node_selector.clone(),
         required_nodes: affinity::required_nodes(spec)?,
         preferred_nodes: affinity::preferred_nodes(spec)?,
-        spread: spread::of_pod(spec, &labels)?,
+        spread: spread::of_pod(spec, labels)?,
         containers: containers::of_pod(spec, status)?,
-        reason: filled(&status.reason),
-        conditions: status
-            .conditions
-            .iter()
-            .map(condition)
-            .collect::<Result<_, _>>()?,
-        avoids: affinity::avoids(spec, &labels)?,
-        seeks: affinity::seeks(spec, &labels)?,
-        likes: affinity::likes(spec, &labels)?,
-        volumes: volumes(meta, spec),
+        avoids: affinity::avoids(spec, labels)?,
+        seeks: affinity::seeks(spec, labels)?,
+        likes: affinity::likes(spec, labels)?,
         resource_claims: !spec.resource_claims.is_empty(),
-        labels,
     })
 }
 
@@ -336,7 +343,7 @@ status:
             }]
         );
         assert_eq!(
-            pod.volumes,
+            *pod.volumes,
             Volumes {
                 local: true,
                 claims: vec!["data-0".into()],
@@ -381,8 +388,8 @@ status:
         let pod = pod_of(RICH);
         let terms: Vec<_> = pod
             .required_nodes
-            .unwrap()
             .iter()
+            .flatten()
             .map(|t| format!("{}|{}", t.labels, t.fields))
             .collect();
         assert_eq!(terms, ["cores>7|", "|metadata.name=n2"]);
@@ -509,7 +516,12 @@ status:
     fn missing_fields_get_the_api_defaults() {
         let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
         assert_eq!(
-            (pod.namespace.as_str(), pod.node, pod.phase, pod.ready),
+            (
+                pod.namespace.as_str(),
+                pod.node.as_deref(),
+                pod.phase,
+                pod.ready
+            ),
             ("default", None, PodPhase::Pending, false)
         );
         assert_eq!(
@@ -517,8 +529,8 @@ status:
             (None, Qos::BestEffort, 0)
         );
         assert_eq!(
-            (pod.required_nodes, pod.avoids.len(), pod.annotations),
-            (None, 0, Annotations::default())
+            (&pod.required_nodes, pod.avoids.len(), &pod.annotations),
+            (&None, 0, &Annotations::default())
         );
     }
 
