@@ -38,6 +38,10 @@ e2e: testbed e2e-build
 arena:
     tests/arena.sh
 
+# time, memory and requests on a large cluster, for evenkeel and descheduler
+load *args:
+    tests/load/run.sh {{args}}
+
 # everything that a change must pass
 all:
     .ci/run

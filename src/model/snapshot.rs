@@ -21,7 +21,6 @@ use self::objects::Objects;
 pub mod facts;
 pub mod import;
 pub mod objects;
-mod sharing;
 pub mod node_addresses;
 mod storage;
 

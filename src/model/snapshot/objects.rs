@@ -10,7 +10,10 @@ use super::facts::{
     Volume,
 };
 use super::node_addresses::NodeAddresses;
-use super::sharing::Sharing;
+
+use self::sharing::Sharing;
+
+mod sharing;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
 pub type Name = (String, String);

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::snapshot::facts::{Image, NodeFacts, OwnerKey, PodFacts, PodSpecFacts, Volumes};
 use crate::values::selector::Labels;
 use crate::values::shared::Shared;
-
-use super::facts::{Image, NodeFacts, OwnerKey, PodFacts, PodSpecFacts, Volumes};
 
 /// Different values of one controller that are kept for sharing. A rollout or a restart of some
 /// pods leads to a few.
