@@ -314,3 +314,87 @@ fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
         name: name.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::snapshot::import;
+
+    fn pod(name: &str, owner: &str, node: &str) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": name, "labels": {"app": "web"},
+                "ownerReferences": [{"kind": "ReplicaSet", "name": owner, "controller": true}],
+            },
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "web:1"}]},
+        })
+    }
+
+    fn with(objects: &mut Objects, value: &Value) {
+        objects.apply(import::object(value).unwrap().unwrap());
+    }
+
+    fn stored(objects: &Objects, name: &str) -> Arc<PodFacts> {
+        Arc::clone(&objects.pods[&("default".to_owned(), name.to_owned())])
+    }
+
+    #[test]
+    fn pods_of_one_controller_share_equal_facts() {
+        let mut objects = Objects::default();
+        with(&mut objects, &pod("web-1", "web", "n1"));
+        with(&mut objects, &pod("web-2", "web", "n2"));
+        with(&mut objects, &pod("other-1", "other", "n2"));
+        let [first, second, other] = ["web-1", "web-2", "other-1"].map(|n| stored(&objects, n));
+        assert!(first.spec.is_same(&second.spec) && first.labels.is_same(&second.labels));
+        assert!(!first.spec.is_same(&other.spec));
+        let mut changed = pod("web-3", "web", "n1");
+        changed["spec"]["containers"][0]["image"] = json!("web:2");
+        with(&mut objects, &changed);
+        let changed = stored(&objects, "web-3");
+        assert!(!changed.spec.is_same(&first.spec) && changed.labels.is_same(&first.labels));
+    }
+
+    #[test]
+    fn an_update_that_changes_no_fact_keeps_the_old_value() {
+        let mut objects = Objects::default();
+        with(&mut objects, &pod("web-1", "web", "n1"));
+        let before = stored(&objects, "web-1");
+        let mut same = pod("web-1", "web", "n1");
+        same["metadata"]["resourceVersion"] = json!("9");
+        with(&mut objects, &same);
+        assert!(Arc::ptr_eq(&before, &stored(&objects, "web-1")));
+        with(&mut objects, &pod("web-1", "web", "n2"));
+        assert_eq!(stored(&objects, "web-1").node.as_deref(), Some("n2"));
+    }
+
+    #[test]
+    fn values_of_deleted_pods_are_dropped_in_time() {
+        let mut objects = Objects::default();
+        for round in 0..2100 {
+            let name = format!("job-{round}");
+            with(&mut objects, &pod(&name, &name, "n1"));
+            objects.delete(ObjectKind::Pod, &("default".to_owned(), name));
+        }
+        assert!(
+            objects.sharing.count() <= 1002,
+            "{}",
+            objects.sharing.count()
+        );
+    }
+
+    #[test]
+    fn nodes_share_their_images() {
+        let node = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+                "status": {"images": [{"names": ["web:1"], "sizeBytes": 7}]}})
+        };
+        let mut objects = Objects::default();
+        with(&mut objects, &node("n1"));
+        with(&mut objects, &node("n2"));
+        let [first, second] = ["n1", "n2"].map(|name| &objects.nodes[name].images[0]);
+        assert!(first.is_same(second));
+    }
+}

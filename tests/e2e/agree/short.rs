@@ -70,7 +70,7 @@ impl Cut {
     }
 
     fn curve(self, curve: &Curve) -> Curve {
-        let shape = match curve.shape {
+        let shape = match curve.shape.clone() {
             Shape::Wave {
                 mean,
                 swing,
@@ -93,7 +93,7 @@ impl Cut {
                 every: every / self.faster,
                 length: length / self.faster,
             },
-            same @ (Shape::Steady(_) | Shape::Leak { .. } | Shape::Trace { .. }) => same.clone(),
+            same @ (Shape::Steady(_) | Shape::Leak { .. } | Shape::Trace { .. }) => same,
         };
         // The comparison looks at one moment, and noise would differ between the simulator and the
         // testbed.

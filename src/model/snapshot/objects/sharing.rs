@@ -103,4 +103,10 @@ impl Sharing {
             !parts.specs.0.is_empty()
         });
     }
+
+    /// Returns the number of controllers whose values are kept.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.owners.len()
+    }
 }
