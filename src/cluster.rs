@@ -26,6 +26,7 @@ use self::watch::{WATCHED_KINDS, Watcher};
 pub mod client;
 pub mod error_text;
 pub mod request_metrics;
+pub mod access;
 pub mod usage_source;
 pub mod events;
 pub mod evict;
@@ -34,6 +35,7 @@ pub mod ledger_store;
 pub mod taints;
 mod stream;
 pub mod list;
+pub mod release;
 mod watch;
 
 /// After this time without a working watch, the facts about its kind may be wrong and evictions

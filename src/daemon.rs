@@ -20,6 +20,8 @@ use crate::policy::{Basis, Policy, Rule};
 use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
+pub use self::release::ReleaseCheck;
+pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
@@ -28,6 +30,8 @@ mod cycle;
 pub mod telemetry;
 mod poller;
 mod lead;
+mod release;
+mod reload;
 mod report;
 mod spans;
 mod steering;
@@ -57,8 +61,12 @@ pub struct Daemon {
     pub steered: Steered,
     /// The last trial of steering, and when the next is due.
     pub trials: Trials,
+    /// The release of Kubernetes.
+    pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
+    /// The file of the policy, if it is read again while the program runs.
+    pub policy_file: Option<PolicyFile>,
 }
 
 /// Errors that end the program.
@@ -88,6 +96,7 @@ pub async fn run(
         return Ok(());
     };
     daemon.metrics.expect(&policy);
+    daemon.metrics.policy_in_force(clock());
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
@@ -102,10 +111,11 @@ async fn run_loop(
     mut engine: Engine,
     stop: &CancellationToken,
 ) -> Result<(), DaemonError> {
-    let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
+        daemon.reload_policy(&mut engine).await;
+        let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
         let now = clock();
         (next_poll, next_cycle) = (
             not_later_than(next_poll, now, poll),
@@ -122,6 +132,7 @@ async fn run_loop(
         }
         daemon.board.part(|| daemon.lead.part());
         if now >= next_cycle {
+            daemon.check_release(&mut engine, now).await;
             let cycle = Cycle::new(daemon, &mut engine);
             if let Err(error) = cycle.run().await {
                 warn!(
@@ -188,6 +199,7 @@ pub async fn run_once(
                     "no usage source could be read".to_owned(),
                 ));
             }
+            daemon.check_release(&mut engine, now).await;
             return Cycle::new(&mut daemon, &mut engine).run().await;
         }
         let due = after(now, poll).min(give_up);
@@ -380,7 +392,9 @@ mod tests {
                 steered: Steered::default(),
                 trials: Trials::default(),
                 board: Board::default(),
+                release: ReleaseCheck::default(),
                 lead: LeaderRole::default(),
+                policy_file: None,
             }
         }
     }

@@ -15,6 +15,7 @@ mod document;
 mod evictable;
 mod item;
 mod kind;
+mod kubernetes_release;
 mod levels;
 mod limits;
 mod names;
@@ -40,6 +41,7 @@ mod usage;
 mod wording;
 
 pub use evictable::{Evictable, PriorityThreshold, Profile, Protections, StorageClasses};
+pub use kubernetes_release::{KubernetesRelease, UnknownRelease};
 pub use limits::{Cooldown, ForecastPolicy, Limits, Safety};
 pub use names::Names;
 pub use prometheus::{ClientCertificate, Login, PrometheusPolicy, Queries};

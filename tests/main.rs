@@ -11,16 +11,19 @@ mod shared;
 /// Small clusters in text, and the plans made for them.
 mod it {
     mod balance;
+    mod chart;
     mod cooldown;
     mod dashboards;
     mod deploy;
     mod deschedule;
+    mod doctor;
     mod expected_gain;
     mod encodings;
     mod explain;
     mod fuzz;
     mod gates;
     mod high_node_utilization;
+    mod kubernetes_release;
     mod ledger;
     mod low_node_utilization;
     mod metrics;

@@ -8,10 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
 use crate::cluster::ledger_store::LedgerStore;
+use crate::cluster::release;
 use crate::cluster::usage_source::Source;
 use crate::model::ledger::Ledger;
 use crate::model::usage::Readings;
-use crate::policy::Policy;
+use crate::policy::{KubernetesRelease, Policy};
 use crate::values::text::count;
 
 use super::plan::Observation;
@@ -36,7 +37,8 @@ pub(super) async fn observe(
     wait_for_lists(&cluster).await?;
     let mut notes = Vec::new();
     let mut readings = past_usage(&cluster, policy, look, &mut notes).await;
-    let newest = present_usage(&cluster, policy, &mut notes).await;
+    let mut usage_failures = Vec::new();
+    let newest = present_usage(&cluster, policy, &mut notes, &mut usage_failures).await;
     readings.push((clock::now(), newest));
     let ledger = load_ledger(&cluster, shared).await.unwrap_or_else(|error| {
         notes.push(format!(
@@ -44,6 +46,10 @@ pub(super) async fn observe(
         ));
         Ledger::default()
     });
+    let release = match shared.scheduler.release() {
+        Some(_) => None,
+        None => ask_release(&cluster, &mut notes).await,
+    };
     let snapshot = cluster.snapshot(policy.resources());
     let now = clock::now();
     let polls = match readings.len() {
@@ -64,7 +70,9 @@ pub(super) async fn observe(
         readings,
         ledger,
         now,
+        release,
         head,
+        usage_failures,
     })
 }
 
@@ -97,7 +105,12 @@ async fn past_usage(
 }
 
 /// One reading from the first source with fresh usage; the notes name the failures of the others.
-async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<String>) -> Readings {
+async fn present_usage(
+    cluster: &Cluster,
+    policy: &Policy,
+    notes: &mut Vec<String>,
+    failures: &mut Vec<String>,
+) -> Readings {
     let first = Source::first(&policy.usage, cluster.client());
     let fallback = Source::fallback(&policy.usage, cluster.client());
     let mut stale = None;
@@ -109,9 +122,12 @@ async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<Strin
             }
             // Stale usage is better than none: the plan then says how old it is.
             Ok(readings) => stale = stale.or(Some(readings)),
-            Err(error) => notes.push(format!(
-                "usage: unknown, which does not count as idle: {error}"
-            )),
+            Err(error) => {
+                failures.push(error.to_string());
+                notes.push(format!(
+                    "usage: unknown, which does not count as idle: {error}"
+                ));
+            }
         }
     }
     stale.unwrap_or_default()
@@ -120,6 +136,23 @@ async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<Strin
 fn is_fresh(readings: &Readings, policy: &Policy) -> bool {
     let newest = readings.nodes.values().map(|sample| sample.at).max();
     newest.is_some_and(|at| clock::now().duration_since(at) <= policy.usage.stale_after)
+}
+
+/// The release of the API server; a note says so if it is unknown.
+async fn ask_release(cluster: &Cluster, notes: &mut Vec<String>) -> Option<KubernetesRelease> {
+    match release::read(cluster.client()).await {
+        Ok(release) => {
+            notes.push(format!("scheduler: kube-scheduler {release}"));
+            Some(release)
+        }
+        Err(error) => {
+            let assumed = KubernetesRelease::default();
+            notes.push(format!(
+                "scheduler: release unknown, {assumed} assumed: {error}"
+            ));
+            None
+        }
+    }
 }
 
 /// Waits until every kind is listed once. Fails at once for a kind that cannot be listed.

@@ -11,7 +11,7 @@ use crate::model::ledger::Ledger;
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::Skipped;
 use crate::model::usage::Readings;
-use crate::policy::Policy;
+use crate::policy::{KubernetesRelease, Policy};
 
 use super::file::ClusterFile;
 use super::policy::LoadedPolicy;
@@ -78,8 +78,12 @@ pub(super) struct Observation {
     /// Earlier evictions; empty if there is no ledger to read.
     pub(super) ledger: Ledger,
     pub(super) now: Timestamp,
+    /// The release of the API server, unless the command line names one.
+    pub(super) release: Option<KubernetesRelease>,
     /// The first lines of the output: the source, the time and all failures to read something.
     pub(super) head: Vec<String>,
+    /// Usage sources that could not be read, each with the reason.
+    pub(super) usage_failures: Vec<String>,
 }
 
 /// An engine that has seen the usage, and the snapshot to decide on.
@@ -90,6 +94,8 @@ pub(super) struct Prepared {
     pub(super) head: Vec<String>,
     /// Warnings about the policy and the scheduler configuration; they are also in the head.
     pub(super) warnings: Vec<String>,
+    /// Usage sources that could not be read, each with the reason.
+    pub(super) usage_failures: Vec<String>,
     /// Metrics that could not be read.
     skipped: Vec<Skipped>,
 }
@@ -146,6 +152,9 @@ pub(super) fn prepare(
     warnings.extend(scheduler_warnings);
     head.extend(warnings.clone());
     let mut engine = Engine::new(loaded.policy, observation.ledger);
+    if let Some(release) = observation.release {
+        engine.set_release(release);
+    }
     for (at, readings) in &observation.readings {
         engine.observe_steady(&observation.snapshot, readings, *at);
     }
@@ -156,6 +165,7 @@ pub(super) fn prepare(
         now: observation.now,
         head,
         warnings,
+        usage_failures: observation.usage_failures,
         skipped: newest
             .map(|(_, readings)| readings.skipped)
             .unwrap_or_default(),
@@ -213,7 +223,9 @@ fn from_file(
         readings: vec![(now, cluster.readings)],
         ledger,
         now,
+        release: None,
         head,
+        usage_failures: Vec::new(),
     })
 }
 

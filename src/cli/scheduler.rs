@@ -1,24 +1,37 @@
-//! The flag that names the scheduler's configuration.
+//! The flags that describe the cluster's scheduler.
 
 use std::path::PathBuf;
 
-use crate::policy::{Policy, SchedulerConfig};
+use crate::policy::{KubernetesRelease, Policy, SchedulerConfig};
 
 use super::{Misuse, file};
 
-/// The configuration of the cluster's scheduler.
+/// The cluster's scheduler.
 #[derive(Debug, clap::Args)]
 pub(super) struct SchedulerArgs {
     /// KubeSchedulerConfiguration of the cluster, as kube-scheduler takes with --config; its
     /// profiles predict where replacements land [default: the defaults of Kubernetes]
     #[arg(long, value_name = "FILE")]
     scheduler_config: Option<PathBuf>,
+    /// Release of the cluster's kube-scheduler, such as 1.34; formulas differ between releases
+    /// [default: that of the API server; without one, the newest that evenkeel knows]
+    #[arg(long, value_name = "VERSION")]
+    kubernetes_version: Option<KubernetesRelease>,
 }
 
 impl SchedulerArgs {
+    /// The release that the flag names.
+    pub(super) const fn release(&self) -> Option<KubernetesRelease> {
+        self.kubernetes_version
+    }
+
     /// The policy with the scheduler profiles of the file, and a warning for each setting that the
     /// forecast ignores.
     pub(super) fn apply(&self, policy: Policy) -> anyhow::Result<(Policy, Vec<String>)> {
+        let policy = match self.kubernetes_version {
+            Some(release) => policy.with_release(release),
+            None => policy,
+        };
         let Some(path) = &self.scheduler_config else {
             return Ok((policy, Vec::new()));
         };

@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 
+use crate::decide::doctor::{self, Diagnosis};
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::rightsizing;
@@ -16,7 +17,7 @@ use crate::model::plan::{Move, Outcome, Plan, Rightsizing};
 use crate::model::snapshot::{NodeId, Snapshot};
 use crate::model::usage::history::History;
 use crate::model::usage::{Readings, Usage};
-use crate::policy::{LowNodeUtilization, Policy, Strategy};
+use crate::policy::{KubernetesRelease, LowNodeUtilization, Policy, Strategy};
 
 use balance_report::balance_report;
 use halt::halt;
@@ -54,6 +55,11 @@ impl Engine {
         &self.policy
     }
 
+    /// Changes the release of Kubernetes whose scheduler places the pods.
+    pub fn set_release(&mut self, release: KubernetesRelease) {
+        self.policy.set_release(release);
+    }
+
     /// The record of evictions.
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -62,6 +68,20 @@ impl Engine {
     /// Replaces the ledger by the one that another instance has written.
     pub fn reload(&mut self, ledger: Ledger) {
         self.ledger = ledger;
+    }
+
+    /// Replaces the policy. Windows and ledger stay.
+    pub fn change_policy(&mut self, policy: Policy) {
+        let old = &self.policy;
+        // How long a node has been hot is counted for a position in the list of strategies.
+        let counts_the_same = old.strategies == policy.strategies
+            && old.usage == policy.usage
+            && old.node_selector == policy.node_selector;
+        if !counts_the_same {
+            self.hot_since.clear();
+        }
+        self.history.change_rules(policy.usage.clone());
+        self.policy = policy;
     }
 
     /// Joins a snapshot with the usage known now. One value serves every step of a cycle.
@@ -183,6 +203,12 @@ impl Engine {
             halted: halted.as_ref(),
         };
         explain::explain(&case, subject)
+    }
+
+    /// Checks whether the cluster lets evenkeel do its work.
+    pub fn examine(&self, observed: &Observed<'_>) -> Vec<Diagnosis> {
+        let halted = halt(&self.policy, observed.snapshot, observed.now);
+        doctor::examine(self.world(observed), halted.as_ref())
     }
 
     /// Records in the ledger which evictions are about to be made. Save the ledger before making

@@ -2,7 +2,7 @@
 //! applies the filters, the scores and the choice among ties of the scheduler profile in the
 //! policy.
 //!
-//! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.36. See
+//! Each file is one plugin of the scheduler's default profile, as of Kubernetes 1.31 to 1.37. See
 //! <https://kubernetes.io/docs/reference/scheduling/config/#scheduling-plugins>. Not covered:
 //! preemption, dynamic resources, capacity for volumes that are not provisioned yet, and attach
 //! limits of volumes that are not of a CSI driver.

@@ -5,6 +5,7 @@
 //! that are read here, everything that kube-scheduler would refuse is refused. `v1beta3` has the
 //! same fields and the same defaults.
 
+use super::kubernetes_release::KubernetesRelease;
 use super::problem::{Code, PolicyError, Problem};
 use super::read::{Fields, Report, Spot};
 use super::scheduler_profile::SchedulerProfile;
@@ -54,6 +55,7 @@ impl Policy {
     /// as it was, because a second scheduler has a file that describes only itself.
     #[must_use]
     pub fn with_schedulers(mut self, config: SchedulerConfig) -> Self {
+        let release = self.scheduler.release;
         for profile in config.profiles {
             let mut known = std::iter::once(&mut self.scheduler).chain(&mut self.other_schedulers);
             match known.find(|p| p.name == profile.name) {
@@ -61,7 +63,22 @@ impl Policy {
                 None => self.other_schedulers.push(profile),
             }
         }
+        self.with_release(release)
+    }
+
+    /// The same policy for the schedulers of this release of Kubernetes.
+    #[must_use]
+    pub fn with_release(mut self, release: KubernetesRelease) -> Self {
+        self.set_release(release);
         self
+    }
+
+    /// Changes the release of Kubernetes whose schedulers place the pods.
+    pub fn set_release(&mut self, release: KubernetesRelease) {
+        self.scheduler.release = release;
+        for other in &mut self.other_schedulers {
+            other.release = release;
+        }
     }
 
     /// The profile of the scheduler that a pod names. Without a name, or with an unknown one, it is

@@ -1,5 +1,5 @@
 //! One profile of a `KubeSchedulerConfiguration`: the settings that influence where a pod lands.
-//! The default is the default profile of Kubernetes 1.36.
+//! The default is the default profile of Kubernetes, which is the same from 1.31 to 1.37.
 //!
 //! See <https://kubernetes.io/docs/reference/scheduling/config/>.
 
@@ -8,9 +8,13 @@ use std::ops::{Index, IndexMut};
 
 use crate::values::selector::NodeTerm;
 
+use super::kubernetes_release::KubernetesRelease;
+
 /// One profile of kube-scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerProfile {
+    /// The release of Kubernetes, which decides about formulas.
+    pub release: KubernetesRelease,
     /// `schedulerName`: it places the pods that name it.
     pub name: String,
     /// The weight of each score.
@@ -274,9 +278,10 @@ impl SchedulerProfile {
 }
 
 impl Default for SchedulerProfile {
-    /// The default profile of Kubernetes 1.36.
+    /// The default profile.
     fn default() -> Self {
         SchedulerProfile {
+            release: KubernetesRelease::default(),
             name: "default-scheduler".to_owned(),
             weights: Weights::default(),
             filters_off: BTreeSet::new(),

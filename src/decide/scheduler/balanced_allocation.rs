@@ -1,19 +1,23 @@
 //! NodeResourcesBalancedAllocation: a node scores by how much the pod balances the requested shares
-//! of its resources. Since Kubernetes 1.35 the change counts, centred on 75.
+//! of its resources. Since Kubernetes 1.36 the change of the balance counts, centred on 75. Before, the
+//! balance counted that the node would have.
 
 use crate::model::snapshot::NodeId;
+use crate::policy::KubernetesRelease;
 
 use super::node_resources::{ResourceRequests, ScoredResource};
 use super::question::Question;
 
-/// Scores the nodes. A pod without requests is not scored, because all such pods would go to one
-/// node.
+/// Scores the nodes. Since Kubernetes 1.33 a pod without requests is not scored, because all such
+/// pods would go to one node.
 pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec<i64>> {
     let names = question.profile.balanced.iter();
     let weighed: Vec<ScoredResource> = names
         .filter_map(|name| ScoredResource::new(question, name, 1, false))
         .collect();
-    if !weighed.iter().any(ScoredResource::requested) {
+    let release = question.profile.release;
+    let requests = weighed.iter().any(ScoredResource::requested);
+    if !requests && !release.balances_pods_without_requests() {
         return None;
     }
     let levels = |node: &NodeId| {
@@ -22,11 +26,15 @@ pub(super) fn score(question: &Question<'_, '_>, nodes: &[NodeId]) -> Option<Vec
             .filter_map(|w| w.level(question, *node))
             .collect::<Vec<_>>()
     };
-    Some(nodes.iter().map(|node| points(&levels(node))).collect())
+    let points = |node| points(&levels(node), release);
+    Some(nodes.iter().map(points).collect())
 }
 
-fn points(levels: &[ResourceRequests]) -> i64 {
+fn points(levels: &[ResourceRequests], release: KubernetesRelease) -> i64 {
     let with = evenness(levels, |level| level.after);
+    if !release.balance_counts_the_change() {
+        return with;
+    }
     let without = evenness(levels, |level| level.before);
     50 + (50 + with - without) / 2
 }
@@ -67,7 +75,17 @@ mod tests {
     }
 
     #[test]
+    fn before_1_36_the_balance_with_the_pod_counts() {
+        let points = |levels: &[_]| points(levels, KubernetesRelease::new(35));
+        assert_eq!(points(&[level(10, 50), level(50, 50)]), 100);
+        assert_eq!(points(&[level(50, 90), level(50, 50)]), 80);
+        assert_eq!(points(&[level(30, 40), level(50, 60)]), 90);
+        assert_eq!(points(&[level(30, 40)]), 100);
+    }
+
+    #[test]
     fn it_is_the_change_that_counts() {
+        let points = |levels: &[_]| points(levels, KubernetesRelease::new(36));
         // From 10% against 50% (balance 80) to 50% against 50% (100): 50 + (50 + 20) / 2.
         assert_eq!(points(&[level(10, 50), level(50, 50)]), 85);
         assert_eq!(points(&[level(50, 90), level(50, 50)]), 65);

@@ -93,7 +93,18 @@ impl Cut {
                 every: every / self.faster,
                 length: length / self.faster,
             },
-            same @ (Shape::Steady(_) | Shape::Leak { .. } | Shape::Trace { .. }) => same,
+            Shape::Trace {
+                rows,
+                row,
+                step,
+                unit,
+            } => Shape::Trace {
+                rows,
+                row,
+                step: step / self.faster,
+                unit,
+            },
+            same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };
         // The comparison looks at one moment, and noise would differ between the simulator and the
         // testbed.

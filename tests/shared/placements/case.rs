@@ -12,11 +12,19 @@ use serde_json::Value;
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) seed: u64,
+    /// The release of Kubernetes whose scheduler decided.
+    #[serde(default = "recorded_first")]
+    pub(crate) release: String,
     /// The scoring plugins, in the order of the scores.
     pub(crate) plugins: Vec<String>,
     /// The objects before the first pod.
     pub(crate) objects: Vec<Value>,
     pub(crate) placements: Vec<Placement>,
+}
+
+/// The release of the cases that do not name one.
+fn recorded_first() -> String {
+    "1.36".to_owned()
 }
 
 /// One decision of the scheduler.

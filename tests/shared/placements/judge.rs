@@ -80,6 +80,7 @@ impl Figures {
             case.plugins
         );
         let policy = Policy::parse("policy.yaml", POLICY).unwrap();
+        let policy = policy.with_release(case.release.parse().unwrap());
         let mut objects = Objects::default();
         for object in &case.objects {
             apply(&mut objects, object);

@@ -1,0 +1,82 @@
+//! The release of Kubernetes, by which the forecast chooses its formulas.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::timeout;
+use tracing::{info, warn};
+
+use crate::cluster::release;
+use crate::decide::engine::Engine;
+use crate::policy::KubernetesRelease;
+
+use super::Daemon;
+
+/// The time from one request to the next. An upgrade of the control plane takes longer.
+const EVERY: SignedDuration = SignedDuration::from_mins(10);
+/// The time that an answer may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The known release of the cluster, and the time of the next request.
+#[derive(Clone, Debug, Default)]
+pub struct ReleaseCheck {
+    /// Whether the command line names the release. Then the API server is not asked.
+    given: bool,
+    known: Option<KubernetesRelease>,
+    due: Option<Timestamp>,
+    warned: bool,
+}
+
+impl ReleaseCheck {
+    /// Creates a check. It sends no requests if the command line names the release.
+    pub fn new(given: Option<KubernetesRelease>) -> Self {
+        ReleaseCheck {
+            given: given.is_some(),
+            ..ReleaseCheck::default()
+        }
+    }
+
+    fn is_due(&self, now: Timestamp) -> bool {
+        !self.given && self.due.is_none_or(|due| due <= now)
+    }
+}
+
+impl Daemon {
+    /// Asks the API server for its release if that is due. Without an answer, the last one counts.
+    pub(super) async fn check_release(&mut self, engine: &mut Engine, now: Timestamp) {
+        if !self.release.is_due(now) {
+            return;
+        }
+        self.release.due = now.saturating_add(EVERY).ok();
+        let asked = timeout(PATIENCE, release::read(self.cluster.client())).await;
+        match asked.unwrap_or_else(|_| Err("no answer".to_owned())) {
+            Ok(release) if self.release.known == Some(release) => {}
+            Ok(release) => {
+                self.release.known = Some(release);
+                engine.set_release(release);
+                tell(release);
+            }
+            Err(error) if !self.release.warned => {
+                self.release.warned = true;
+                let assumed = engine.policy().scheduler.release;
+                warn!(
+                    "release of Kubernetes unknown, forecasts assume {assumed}: {error}; \
+                     --kubernetes-version sets it"
+                );
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn tell(release: KubernetesRelease) {
+    if release.is_known() {
+        info!("forecasts follow kube-scheduler {release}");
+    } else {
+        let (oldest, newest) = (KubernetesRelease::OLDEST, KubernetesRelease::NEWEST);
+        warn!(
+            "forecasts may be wrong: Kubernetes {release} is not between {oldest} and {newest}, \
+             whose schedulers are known"
+        );
+    }
+}
