@@ -85,7 +85,9 @@ impl PodSamples {
             .collect();
         self.start = kept.first().map_or(at, |s| s.at.as_millisecond());
         self.packed.clear();
-        kept.into_iter().for_each(|sample| self.push(sample));
+        for sample in kept {
+            self.push(sample);
+        }
     }
 
     fn time(&self, packed: &PackedSample) -> i64 {
@@ -105,8 +107,8 @@ impl PodSamples {
 }
 
 fn pack(amount: Amount) -> [u16; 3] {
-    let [_, _, a, b, c, d, e, f] = amount.get().min(LARGEST).to_be_bytes();
-    [[a, b], [c, d], [e, f]].map(u16::from_be_bytes)
+    let number = amount.get().min(LARGEST);
+    [32, 16, 0].map(|shift| u16::try_from(number >> shift & 0xffff).unwrap_or_default())
 }
 
 fn unpack(packed: [u16; 3]) -> Amount {
