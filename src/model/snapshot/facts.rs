@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::Amount;
 use crate::values::selector::{Labels, Selector};
-use crate::values::shared::Shared;
+use crate::values::shared::SharedValue;
 
 mod annotations;
 mod gang;
@@ -46,7 +46,7 @@ pub struct NodeFacts {
     /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
     pub scale_down_disabled: bool,
     /// The images that its kubelet reports.
-    pub images: Vec<Shared<Image>>,
+    pub images: Vec<SharedValue<Image>>,
 }
 
 /// A taint of a node, which keeps away pods that do not tolerate it.

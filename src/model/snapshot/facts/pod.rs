@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use crate::values::Amount;
 use crate::values::selector::{Labels, NodeTerm};
-use crate::values::shared::Shared;
+use crate::values::shared::SharedValue;
 
 use super::{
     Annotations, Condition, Container, Gang, HostPort, Likes, Neighbours, Owner, PodPhase,
@@ -24,7 +24,7 @@ pub struct PodFacts {
     /// Its uid. A replacement with the same name has another one.
     pub uid: String,
     /// Its labels.
-    pub labels: Shared<Labels>,
+    pub labels: SharedValue<Labels>,
     /// The name of the node that it is bound to.
     pub node: Option<String>,
     /// Its phase.
@@ -42,9 +42,9 @@ pub struct PodFacts {
     /// Its conditions.
     pub conditions: Vec<Condition>,
     /// Its volumes.
-    pub volumes: Shared<Volumes>,
+    pub volumes: SharedValue<Volumes>,
     /// The other facts.
-    pub spec: Shared<PodSpecFacts>,
+    pub spec: SharedValue<PodSpecFacts>,
 }
 
 /// The facts that pods of one controller usually share, so that they are kept once.

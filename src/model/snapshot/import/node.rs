@@ -2,7 +2,7 @@
 
 use crate::model::api::{ApiImage, ApiNode, ApiNodeStatus, ApiTaint};
 use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
-use crate::values::shared::Shared;
+use crate::values::shared::SharedValue;
 
 use super::{Wrong, annotation, effect, name_of, requests};
 
@@ -43,8 +43,8 @@ fn internal_addresses(status: &ApiNodeStatus) -> Vec<String> {
         .collect()
 }
 
-fn image(image: &ApiImage) -> Shared<Image> {
-    Shared::from(Image {
+fn image(image: &ApiImage) -> SharedValue<Image> {
+    SharedValue::from(Image {
         names: image.names.clone(),
         // ImageLocality scores by size. An image without a valid size scores nothing.
         size: u64::try_from(image.size_bytes).unwrap_or_default(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::snapshot::facts::{Image, NodeFacts, OwnerKey, PodFacts, PodSpecFacts, Volumes};
 use crate::values::selector::Labels;
-use crate::values::shared::Shared;
+use crate::values::shared::SharedValue;
 
 /// Different values of one controller that are kept for sharing. A rollout or a restart of some
 /// pods leads to a few.
@@ -16,7 +16,7 @@ const FEWEST_CHANGES: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Sharing {
     owners: BTreeMap<OwnerKey, OwnerParts>,
-    images: BTreeSet<Shared<Image>>,
+    images: BTreeSet<SharedValue<Image>>,
     /// Changes since unused values were dropped.
     changes: usize,
 }
@@ -30,7 +30,7 @@ struct OwnerParts {
 }
 
 #[derive(Debug)]
-struct Variants<T>(Vec<Shared<T>>);
+struct Variants<T>(Vec<SharedValue<T>>);
 
 impl Clone for Sharing {
     fn clone(&self) -> Self {
@@ -45,7 +45,7 @@ impl<T> Default for Variants<T> {
 }
 
 impl<T: PartialEq> Variants<T> {
-    fn unify(&mut self, value: &mut Shared<T>) {
+    fn unify(&mut self, value: &mut SharedValue<T>) {
         if self.0.iter().any(|known| value.unify(known)) {
             return;
         }
