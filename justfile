@@ -46,6 +46,10 @@ faults seeds="1-100":
 arena:
     tests/arena.sh
 
+# time, memory and requests on a large cluster, for evenkeel and descheduler
+load *args:
+    tests/load/run.sh {{args}}
+
 # everything that a change must pass
 all:
     .ci/run

@@ -117,7 +117,7 @@ fn decode(kind: ObjectKind, list: &str) -> Objects {
     let mut objects = Objects::default();
     let list: List<'_> = serde_json::from_str(list).unwrap();
     for item in list.items {
-        objects.apply(import::text(kind, item.get()).unwrap());
+        objects.apply(import::json(kind, item.get().as_bytes()).unwrap());
     }
     objects
 }

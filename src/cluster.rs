@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
+use tokio::sync::Semaphore;
 use tokio::sync::watch::Sender;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,7 @@ pub mod evict;
 pub mod lease;
 pub mod ledger_store;
 pub mod taints;
+mod stream;
 pub mod list;
 pub mod release;
 mod watch;
@@ -44,6 +46,9 @@ const LONGEST_OUTAGE: SignedDuration = SignedDuration::from_secs(10);
 
 /// The most reasons that are logged in one outage.
 const MOST_LOGGED: usize = 100;
+/// Pages of lists that are read at once. More would not be faster, and the API server has other
+/// clients.
+const LISTS_AT_ONCE: usize = 4;
 
 /// A cluster and the facts about its objects. Clones share everything.
 #[derive(Clone)]
@@ -55,6 +60,8 @@ pub struct Cluster {
 
 struct ClusterState {
     objects: Mutex<Objects>,
+    /// The turns to read a page of a list.
+    lists: Semaphore,
     health: Sender<BTreeMap<ObjectKind, WatchHealth>>,
     /// Reasons of the current outage that have been logged. Empty while all watches work.
     logged: Mutex<BTreeSet<String>>,
@@ -118,6 +125,7 @@ impl Cluster {
             .collect();
         let state = ClusterState {
             objects: Mutex::default(),
+            lists: Semaphore::new(LISTS_AT_ONCE),
             health: Sender::new(health),
             logged: Mutex::default(),
         };

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 pub mod quantity;
 pub mod selector;
+pub mod shared;
 pub mod text;
 
 /// An amount of one resource in its base unit: nanocores of cpu, bytes of memory, a count of any

@@ -19,6 +19,7 @@ mod it {
     mod deschedule;
     mod doctor;
     mod expected_gain;
+    mod encodings;
     mod explain;
     mod fuzz;
     mod gates;

@@ -1,20 +1,13 @@
 //! Lists whole objects once, for callers that need more than the facts which the watches keep.
 
-use std::time::Duration;
-
-use http::Request;
 use kube::Client;
-use serde::Deserialize;
 use serde_json::Value;
+use tokio::time::sleep;
 
-use super::client::{error_message, query_value, status_code};
+use super::stream::{Accepted, Pages};
 use super::watch::WATCHED_KINDS;
 
-/// Objects in one page.
-const PAGE_SIZE: u32 = 500;
-/// The deadline of one page.
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a list starts again after its pages expire.
+/// How often a list starts again after its pages expire, and how often a page is asked for.
 const ATTEMPTS: u32 = 3;
 
 /// A kind that [`pages`] can list.
@@ -46,20 +39,6 @@ pub fn watched() -> Vec<ListedKind> {
         .collect()
 }
 
-#[derive(Deserialize)]
-struct ObjectPage {
-    #[serde(default)]
-    metadata: ObjectPageMetadata,
-    #[serde(default)]
-    items: Option<Vec<Value>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ObjectPageMetadata {
-    r#continue: Option<String>,
-}
-
 /// Lists every object at a path, page by page.
 ///
 /// # Errors
@@ -77,23 +56,30 @@ pub async fn pages(client: &Client, path: &str) -> Result<Vec<Value>, String> {
 
 /// Returns `None` if the API server no longer has the next page (410).
 async fn attempt(client: &Client, path: &str) -> Result<Option<Vec<Value>>, String> {
-    let (mut all, mut query) = (Vec::new(), format!("limit={PAGE_SIZE}"));
+    let mut pages = Pages::new(path, Accepted::JSON);
+    let mut all = Vec::new();
+    let mut failures = 0;
     loop {
-        let request = Request::get(format!("{path}?{query}"))
-            .body(Vec::new())
-            .map_err(|e| e.to_string())?;
-        let text = match tokio::time::timeout(TIMEOUT, client.request_text(request)).await {
-            Err(_) => return Err(format!("no response within {} s", TIMEOUT.as_secs())),
-            Ok(Err(error)) if status_code(&error) == Some(410) => return Ok(None),
-            Ok(Err(error)) => return Err(error_message(&error)),
-            Ok(Ok(text)) => text,
+        let (complete, mut invalid) = (all.len(), None);
+        let each = |_, item: &[u8]| match serde_json::from_slice(item) {
+            Ok(value) => all.push(value),
+            Err(error) => invalid = Some(format!("invalid list: {error}")),
         };
-        let page: ObjectPage =
-            serde_json::from_str(&text).map_err(|e| format!("invalid list: {e}"))?;
-        all.extend(page.items.unwrap_or_default());
-        match page.metadata.r#continue.filter(|token| !token.is_empty()) {
-            None => return Ok(Some(all)),
-            Some(token) => query = format!("limit={PAGE_SIZE}&continue={}", query_value(&token)),
+        let page = pages.next(client, each).await;
+        match (page, invalid) {
+            (_, Some(why)) => return Err(why),
+            (Ok(Some(_)), None) => return Ok(Some(all)),
+            (Ok(None), None) => failures = 0,
+            (Err(error), None) if error.is_expired() => return Ok(None),
+            (Err(error), None) => {
+                failures += 1;
+                if failures == ATTEMPTS || !error.is_temporary() {
+                    return Err(error.why);
+                }
+                // The page comes again as a whole.
+                all.truncate(complete);
+                sleep(error.pause(failures)).await;
+            }
         }
     }
 }

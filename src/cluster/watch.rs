@@ -6,47 +6,37 @@
 //! each.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
-use std::pin::pin;
 use std::time::Duration;
 
-use backon::{BackoffBuilder, ExponentialBuilder};
-use futures::{AsyncBufRead, AsyncBufReadExt};
-use http::Request;
-use http::header::ACCEPT;
 use jiff::Timestamp;
-use serde_json::value::RawValue;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use tracing::{debug, info, warn};
 
 use crate::model::snapshot::facts::Skipped;
 use crate::model::snapshot::import;
 use crate::model::snapshot::objects::{Name, Object, ObjectKind};
 
-use super::client::{error_message, query_value, status_code};
+use super::client::query_value;
+use super::stream::pause::jittered;
+use super::stream::{Accepted, Format, Pages, StreamError, WatchBody, get};
 use super::{Cluster, Outage};
 
-use self::wire::{ListPage, WatchEvent, WatchStatus, resource_version};
-
-mod wire;
-
-/// Objects in one page of a list.
-const PAGE_SIZE: u32 = 500;
-/// The deadline of one page.
-const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
-/// The deadline for the start of a watch.
-const START_TIMEOUT: Duration = Duration::from_secs(20);
-/// The API server ends a watch after this time. A short watch detects a dead connection early and
-/// costs one request per kind.
-const WATCH_SECONDS: u64 = 30;
-/// A watch that sends nothing for this long is dead, because the API server should have ended it.
-const SILENCE_LIMIT: Duration = Duration::from_secs(WATCH_SECONDS + 10);
-/// The least time between the starts of two successful requests.
+/// Objects that are stored at once, because others wait for the lock meanwhile.
+const BATCH: usize = 100;
+/// The API server ends a watch after this time, up to twice as long with jitter. A short watch
+/// detects a dead connection early and costs one request per kind.
+const WATCH_TIME: Duration = Duration::from_secs(20);
+/// A watch that sends nothing for this long after its end is dead.
+const GRACE: Duration = Duration::from_secs(10);
+/// The least time between the starts of two successful requests, up to twice as long with jitter.
 const SHORTEST_ROUND: Duration = Duration::from_millis(500);
-/// The pause after the first failure, without jitter. It doubles with each further failure.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// The longest pause, without jitter. Jitter adds up to as much again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// A watch that lasted this long worked, even if it failed in the end.
+const STEADY: Duration = Duration::from_secs(15);
+/// After this many ERROR events without progress, only a new list can help.
+const MOST_ERRORS: u32 = 3;
+/// Everything is listed again after this time, up to twice as long with jitter, so that a lost
+/// event does no harm forever.
+const LIST_AGAIN: Duration = Duration::from_secs(60 * 60);
 
 /// A kind that is watched.
 #[derive(Clone, Copy, Debug)]
@@ -99,89 +89,116 @@ const fn metadata(kind: ObjectKind, path: &'static str) -> WatchedKind {
     }
 }
 
-/// Why a list or a watch failed.
-#[derive(Debug)]
-enum WatchError {
-    /// The resource version is too old (410), so everything has to be listed again.
-    Expired,
-    /// No data within this time.
-    Silent(Duration),
-    /// Any other failure.
-    Broken(String),
-}
-
 /// Keeps the facts about one kind up to date.
 pub(super) struct Watcher {
     cluster: Cluster,
     watched: WatchedKind,
+    /// Whether to ask for protobuf. Some servers and proxies cannot send it.
+    protobuf: bool,
     /// The resource version to continue from; `None` if everything has to be listed.
     position: Option<String>,
-    /// Consecutive requests that failed.
+    /// The time of the next list.
+    list_again: Instant,
+    /// Failures since a watch last worked.
     failures: u32,
-    /// Consecutive watches that lost their position before the first event.
-    losses: u32,
+    /// ERROR events since the position last changed.
+    errors: u32,
+}
+
+/// The course of a watch.
+struct Watched {
+    since: Instant,
+    /// Whether there was an event or a bookmark.
+    news: bool,
 }
 
 impl Watcher {
-    pub(super) const fn new(cluster: Cluster, watched: WatchedKind) -> Self {
+    pub(super) fn new(cluster: Cluster, watched: WatchedKind) -> Self {
         Watcher {
             cluster,
             watched,
+            protobuf: true,
             position: None,
+            list_again: Instant::now(),
             failures: 0,
-            losses: 0,
+            errors: 0,
         }
     }
 
     /// Lists and watches forever.
     pub(super) async fn run(mut self) {
         loop {
-            let (start, watching) = (Instant::now(), self.position.is_some());
+            let start = Instant::now();
+            if start >= self.list_again {
+                self.position = None;
+            }
             let result = match self.position.clone() {
                 None => self.list().await,
-                Some(position) => self.watch(position).await,
+                Some(position) => self.watch(&position).await,
             };
             let pause = match result {
-                Ok(()) => SHORTEST_ROUND.saturating_sub(start.elapsed()),
-                Err(error) => self.fail(error, watching),
+                Ok(()) => jittered(SHORTEST_ROUND).saturating_sub(start.elapsed()),
+                Err(error) => self.fail(&error),
             };
             sleep(pause).await;
         }
     }
 
-    /// Lists every object, page by page, and forgets those that no longer exist.
-    async fn list(&mut self) -> Result<(), WatchError> {
-        let mut listed = BTreeSet::new();
-        let mut query = format!("limit={PAGE_SIZE}");
-        loop {
-            let request = self.request(&query, "PartialObjectMetadataList")?;
-            let text = within(PAGE_TIMEOUT, self.cluster.client.request_text(request)).await?;
-            let page: ListPage<'_> = serde_json::from_str(&text)
-                .map_err(|e| WatchError::Broken(format!("invalid list: {e}")))?;
-            self.add_page(page.items.unwrap_or_default(), &mut listed);
-            if page.metadata.r#continue.is_empty() {
-                self.position = Some(page.metadata.resource_version);
-                break;
+    /// Lists every object, page by page, and forgets those that no longer exist. A page that fails
+    /// is asked for again. Returns an error only if the list has to start again.
+    async fn list(&mut self) -> Result<(), StreamError> {
+        let mut gone: BTreeSet<Name> = self.cluster.objects().names(self.watched.kind);
+        let mut pages = Pages::new(self.watched.path, self.accepted());
+        let position = loop {
+            match self.page(&mut pages, &mut gone).await {
+                Ok(None) => {}
+                Ok(Some(position)) => break position,
+                Err(error) if error.is_expired() => return Err(error),
+                Err(error) => {
+                    let pause = self.fail(&error);
+                    pages.accept(self.accepted());
+                    sleep(pause).await;
+                    continue;
+                }
             }
-            let token = query_value(&page.metadata.r#continue);
-            query = format!("limit={PAGE_SIZE}&continue={token}");
-        }
-        self.cluster.objects().retain(self.watched.kind, &listed);
+            self.recover();
+        };
+        self.cluster.objects().delete_all(self.watched.kind, &gone);
         self.cluster.listed(self.watched.kind);
         self.recover();
+        self.move_to(position);
+        self.list_again = Instant::now() + jittered(LIST_AGAIN);
         Ok(())
     }
 
-    fn add_page(&self, items: Vec<&RawValue>, listed: &mut BTreeSet<Name>) {
-        // Decoded before the lock is taken, because others wait for it.
-        let decoded: Vec<_> = items
-            .into_iter()
-            .map(|item| import::text(self.watched.kind, item.get()))
-            .collect();
+    /// Reads one page. Removes the names of its objects from `gone`.
+    async fn page(
+        &self,
+        pages: &mut Pages,
+        gone: &mut BTreeSet<Name>,
+    ) -> Result<Option<String>, StreamError> {
+        // An error means that the semaphore is closed, which never happens.
+        let _turn = self.cluster.state.lists.acquire().await;
+        let mut batch = Vec::with_capacity(BATCH);
+        let each = |format, item: &[u8]| {
+            let decoded = decode(self.watched.kind, format, item);
+            if !gone.is_empty() {
+                gone.remove(&name_of(&decoded));
+            }
+            batch.push(decoded);
+            if batch.len() == BATCH {
+                self.store(&mut batch);
+            }
+        };
+        let result = pages.next(&self.cluster.client, each).await;
+        self.store(&mut batch);
+        result
+    }
+
+    fn store(&self, batch: &mut Vec<Result<Object, Skipped>>) {
         let mut objects = self.cluster.objects();
-        for object in decoded {
-            listed.insert(name_of(&object));
-            match object {
+        for decoded in batch.drain(..) {
+            match decoded {
                 Ok(object) => objects.apply(object),
                 Err(skipped) => objects.skip(self.watched.kind, skipped),
             }
@@ -189,55 +206,69 @@ impl Watcher {
     }
 
     /// Watches from a resource version until the API server ends the watch.
-    async fn watch(&mut self, position: String) -> Result<(), WatchError> {
-        let query = format!(
-            "watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}&resourceVersion={}",
-            query_value(&position)
+    async fn watch(&mut self, position: &str) -> Result<(), StreamError> {
+        let time = jittered(WATCH_TIME);
+        let uri = format!(
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={}",
+            self.watched.path,
+            time.as_secs(),
+            query_value(position)
         );
-        let request = self.request(&query, "PartialObjectMetadata")?;
-        let stream = within(START_TIMEOUT, self.cluster.client.request_stream(request)).await?;
+        let accepted = self.accepted();
+        let mut watched = Watched {
+            since: Instant::now(),
+            news: false,
+        };
+        let reply = get(
+            &self.cluster.client,
+            &uri,
+            accepted,
+            "PartialObjectMetadata",
+        )
+        .await?;
         self.recover();
-        let mut stream = pin!(stream);
-        let mut line = Vec::new();
-        while next_line(&mut stream, &mut line).await? {
-            self.handle_line(&line)?;
-            self.losses = 0;
-        }
-        self.losses = 0;
-        Ok(())
+        let mut body = WatchBody::new(reply, time + GRACE);
+        let result = loop {
+            match body.next().await {
+                Ok(None) => break Ok(()),
+                Ok(Some(event)) => {
+                    watched.news = true;
+                    if event.kind != "BOOKMARK" {
+                        self.apply(&event.kind, event.format, &event.object);
+                    }
+                    if let Some(version) = event.resource_version() {
+                        self.move_to(version);
+                    }
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        self.judge(&watched, result)
     }
 
-    /// Applies one line of a watch. After a line that is not an event, only a new list shows the
-    /// current state.
-    fn handle_line(&mut self, line: &[u8]) -> Result<(), WatchError> {
-        let parsed = serde_json::from_slice(line);
-        let WatchEvent { event, object } =
-            parsed.map_err(|e| self.lose_position(format!("invalid watch event: {e}")))?;
-        if event == "ERROR" {
-            let status: WatchStatus = serde_json::from_str(object.get()).unwrap_or_default();
-            return Err(if status.code == 410 {
-                WatchError::Expired
-            } else {
-                self.lose_position(status.message)
+    /// Judges a watch that has ended. The API server sends a bookmark before it ends a watch, so one
+    /// without any news shows nothing: objects may have changed unseen.
+    fn judge(
+        &mut self,
+        watched: &Watched,
+        result: Result<(), StreamError>,
+    ) -> Result<(), StreamError> {
+        if watched.news && (result.is_ok() || watched.since.elapsed() >= STEADY) {
+            self.failures = 0;
+        }
+        if result.is_ok() && !watched.news {
+            self.position = None;
+            return Err(StreamError {
+                silent_for: Some(watched.since.elapsed()),
+                ..StreamError::broken("watch ended without an event or a bookmark, listing again")
             });
         }
-        if event != "BOOKMARK" {
-            self.apply(&event, object.get());
-        }
-        if let Some(version) = resource_version(object.get()) {
-            self.position = Some(version);
-        }
-        Ok(())
+        result
     }
 
-    fn lose_position(&mut self, why: String) -> WatchError {
-        self.position = None;
-        WatchError::Broken(why)
-    }
-
-    fn apply(&self, event: &str, object: &str) {
+    fn apply(&self, event: &str, format: Format, object: &[u8]) {
         let kind = self.watched.kind;
-        let decoded = import::text(kind, object);
+        let decoded = decode(kind, format, object);
         let mut objects = self.cluster.objects();
         match decoded {
             decoded if event == "DELETED" => objects.delete(kind, &name_of(&decoded)),
@@ -246,53 +277,53 @@ impl Watcher {
         }
     }
 
-    fn request(&self, query: &str, shape: &str) -> Result<Request<Vec<u8>>, WatchError> {
-        let accept = if self.watched.metadata_only {
-            // A server without this format sends whole objects, of which only the metadata is read.
-            format!("application/json;as={shape};g=meta.k8s.io;v=v1,application/json")
-        } else {
-            "application/json".to_owned()
-        };
-        Request::get(format!("{}?{query}", self.watched.path))
-            .header(ACCEPT, accept)
-            .body(Vec::new())
-            .map_err(|e| WatchError::Broken(e.to_string()))
+    const fn accepted(&self) -> Accepted {
+        Accepted {
+            protobuf: self.protobuf,
+            metadata_only: self.watched.metadata_only,
+        }
     }
 
-    /// Records that the API server responds.
-    fn recover(&mut self) {
-        self.failures = 0;
+    fn move_to(&mut self, position: String) {
+        self.position = Some(position);
+        self.errors = 0;
+    }
+
+    /// Records that the API server responds. This does not end the backoff: only a watch that works
+    /// does.
+    fn recover(&self) {
         if self.cluster.recovered(self.watched.kind) {
             info!("all watches work again");
         }
     }
 
-    /// Records a failure and returns the pause before the next attempt.
-    fn fail(&mut self, error: WatchError, watching: bool) -> Duration {
-        let (why, silent_for) = match error {
-            WatchError::Expired => {
-                self.position = None;
-                (
-                    "resource version expired, listing again".to_owned(),
-                    Duration::ZERO,
-                )
-            }
-            WatchError::Silent(time) => (format!("no response for {} s", time.as_secs()), time),
-            WatchError::Broken(why) => (why, Duration::ZERO),
-        };
+    /// Records a failure and returns the pause before the next attempt. The position stays valid,
+    /// except after 410 and after an answer that is not understood.
+    fn fail(&mut self, error: &StreamError) -> Duration {
+        self.errors += u32::from(error.code.is_some());
+        if error.is_expired() || error.invalid || self.errors >= MOST_ERRORS {
+            self.position = None;
+        }
+        if self.protobuf && error.may_be_about_protobuf() {
+            self.protobuf = false;
+            let (kind, why) = (self.watched.kind.name(), &error.why);
+            info!(kind, why, "protobuf refused, reading JSON");
+        }
         self.failures += 1;
-        // Lists are expensive, so they slow down as well when each following watch fails at once.
-        self.losses += u32::from(watching && self.position.is_none());
-        let attempts = self.failures.max(self.losses);
-        self.report(&why, silent_for, attempts);
-        pause_after(attempts)
+        self.report(error);
+        error.pause(self.failures)
     }
 
     /// Logs a failure: as a warning if it is news, because one outage usually fails every watch.
-    fn report(&self, why: &str, silent_for: Duration, attempts: u32) {
-        let kind = self.watched.kind;
+    fn report(&self, error: &StreamError) {
+        let (kind, attempts) = (self.watched.kind, self.failures);
+        let why = if error.is_expired() {
+            "resource version expired, listing again"
+        } else {
+            &error.why
+        };
         let outage = Outage {
-            since: now() - silent_for,
+            since: now() - error.silent_for.unwrap_or_default(),
             why: why.to_owned(),
         };
         if self.cluster.failed(kind, outage, attempts > 1) {
@@ -306,52 +337,17 @@ impl Watcher {
     }
 }
 
-/// The pause after this many consecutive failures. Jitter keeps the watches from reconnecting at
-/// the same moment.
-fn pause_after(failures: u32) -> Duration {
-    let mut pauses = ExponentialBuilder::new()
-        .with_min_delay(FIRST_PAUSE)
-        .with_max_delay(LONGEST_PAUSE)
-        .without_max_times()
-        .with_jitter()
-        .build();
-    // The pauses reach the longest one long before the sixteenth.
-    let index = failures.saturating_sub(1).min(16);
-    pauses.nth(index as usize).unwrap_or(LONGEST_PAUSE)
+fn decode(kind: ObjectKind, format: Format, object: &[u8]) -> Result<Object, Skipped> {
+    match format {
+        Format::Json => import::json(kind, object),
+        Format::Protobuf => import::protobuf(kind, object),
+    }
 }
 
 fn name_of(decoded: &Result<Object, Skipped>) -> Name {
     match decoded {
         Ok(object) => object.key().1,
         Err(skipped) => (skipped.namespace.clone(), skipped.name.clone()),
-    }
-}
-
-/// Reads a line; returns `false` at the end of the stream.
-async fn next_line(
-    stream: &mut (impl AsyncBufRead + Unpin),
-    line: &mut Vec<u8>,
-) -> Result<bool, WatchError> {
-    line.clear();
-    match timeout(SILENCE_LIMIT, stream.read_until(b'\n', line)).await {
-        Err(_) => Err(WatchError::Silent(SILENCE_LIMIT)),
-        Ok(Ok(bytes)) => Ok(bytes > 0),
-        // Servers and proxies cut streams without closing them properly. All lines so far were
-        // complete.
-        Ok(Err(error)) if error.kind() == ErrorKind::UnexpectedEof && line.is_empty() => Ok(false),
-        Ok(Err(error)) => Err(WatchError::Broken(error.to_string())),
-    }
-}
-
-async fn within<T>(
-    limit: Duration,
-    request: impl Future<Output = kube::Result<T>>,
-) -> Result<T, WatchError> {
-    match timeout(limit, request).await {
-        Err(_) => Err(WatchError::Silent(limit)),
-        Ok(Err(error)) if status_code(&error) == Some(410) => Err(WatchError::Expired),
-        Ok(Err(error)) => Err(WatchError::Broken(error_message(&error))),
-        Ok(Ok(response)) => Ok(response),
     }
 }
 

@@ -67,7 +67,7 @@ pub(super) fn node(name: &str, ready: bool) -> Object {
     let text = json!({"metadata": {"name": name},
         "status": {"conditions": [{"type": "Ready", "status": status}],
             "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}});
-    import::text(ObjectKind::Node, &text.to_string()).unwrap()
+    import::json(ObjectKind::Node, text.to_string().as_bytes()).unwrap()
 }
 
 /// A running pod of the namespace `shop`.
@@ -78,7 +78,7 @@ pub(super) fn pod(name: &str, uid: &str, node: &str) -> Object {
         "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]},
         "status": {"phase": "Running"},
     });
-    import::text(ObjectKind::Pod, &text.to_string()).unwrap()
+    import::json(ObjectKind::Pod, text.to_string().as_bytes()).unwrap()
 }
 
 /// Three nodes, and the pods of [`moves`] on the first.

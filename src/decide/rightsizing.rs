@@ -5,25 +5,26 @@
 //! instead.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use statrs::statistics::{Data, OrderStatistics};
 
 use crate::decide::draft::World;
 use crate::model::plan::{Direction, Rightsizing, Suggestion};
 use crate::model::snapshot::{Pod, PodId, Workload};
-use crate::model::usage::{Measure, PodUsage, Sample};
+use crate::model::usage::history::PodSamples;
+use crate::model::usage::{Measure, PodUsage};
 use crate::policy::RightsizingPolicy;
 use crate::values::{Amount, Ratio, ResourceId};
 
 /// Samples of each pod, by its position in the snapshot.
-type Samples<'s> = [Option<&'s VecDeque<Sample>>];
+type Samples<'s> = [Option<&'s PodSamples>];
 
 /// A pod with known usage.
 struct MeasuredPod<'s> {
     /// The smoothed usage.
     used: Measure,
-    samples: &'s VecDeque<Sample>,
+    samples: &'s PodSamples,
 }
 
 /// How requests of one resource are recommended.
@@ -89,7 +90,13 @@ fn of_workload(
     whole: &[Amount; 2],
 ) -> Option<Rightsizing> {
     let group = WorkloadPods::new(world, samples, workload)?;
-    let taken = || group.known.iter().flat_map(|m| m.samples).map(|s| s.at);
+    let taken = || {
+        group
+            .known
+            .iter()
+            .flat_map(|m| m.samples.iter())
+            .map(|s| s.at)
+    };
     let span = taken().max()?.duration_since(taken().min()?);
     let mut resources = BTreeMap::new();
     for (rule, whole) in RESOURCES.iter().zip(whole) {
@@ -182,7 +189,7 @@ impl WorkloadPods<'_, '_> {
         let used = self
             .known
             .iter()
-            .flat_map(|m| m.samples)
+            .flat_map(|m| m.samples.iter())
             .map(|sample| (rule.of)(&sample.used));
         if rule.compressible {
             let mut data = Data::new(used.map(Amount::as_f64).collect::<Vec<_>>());

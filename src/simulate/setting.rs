@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::model::snapshot::Snapshot;
 use crate::model::snapshot::facts::{
-    Annotations, BudgetFacts, Neighbours, NodeFacts, OwnerKey, PodFacts, PodPhase, Presumed, Qos,
-    Spread, Tolerates, Toleration, Volumes,
+    Annotations, BudgetFacts, Neighbours, NodeFacts, OwnerKey, PodFacts, PodPhase, PodSpecFacts,
+    Presumed, Qos, Spread, Tolerates, Toleration, Volumes,
 };
 use crate::model::snapshot::objects::Object;
 use crate::model::usage::Measure;
@@ -166,56 +166,60 @@ fn template_facts(workload: &ScenarioWorkload) -> PodFacts {
         namespace: workload.namespace.clone(),
         name: String::new(),
         uid: String::new(),
-        labels,
-        annotations: Annotations::default(),
-        gang: None,
-        owners,
+        labels: labels.into(),
         node: None,
         phase: PodPhase::Pending,
         ready: false,
         terminating: false,
         created: Timestamp::UNIX_EPOCH,
         started: None,
-        priority: Some(workload.priority),
-        qos: if workload.requests.is_empty() {
-            Qos::BestEffort
-        } else {
-            Qos::Burstable
-        },
-        requests: workload.requests.clone(),
-        limits: Vec::new(),
-        tolerations: match workload.kind {
-            WorkloadKind::DaemonSet => everything(),
-            WorkloadKind::Deployment
-            | WorkloadKind::StatefulSet
-            | WorkloadKind::Job
-            | WorkloadKind::Bare => workload.tolerations.clone(),
-        },
-        node_selector: workload.node_selector.clone(),
-        required_nodes: workload.required_nodes.clone(),
-        preferred_nodes: workload.preferred_nodes.clone(),
-        spread: workload
-            .spread
-            .iter()
-            .map(|s| spread(s, workload.selector()))
-            .collect(),
-        containers: Vec::new(),
         reason: None,
         conditions: Vec::new(),
-        presumed: presumed(workload),
-        presumed_of_containers: presumed(workload),
-        scheduler: None,
-        gated: false,
-        ports: Vec::new(),
-        seeks: Vec::new(),
-        avoids: workload.apart.iter().map(avoids).collect(),
-        likes: Vec::new(),
         volumes: Volumes {
             local: workload.empty_dir,
             claims: Vec::new(),
             ephemeral: Vec::new(),
-        },
-        resource_claims: false,
+        }
+        .into(),
+        spec: PodSpecFacts {
+            annotations: Annotations::default(),
+            gang: None,
+            owners,
+            priority: Some(workload.priority),
+            qos: if workload.requests.is_empty() {
+                Qos::BestEffort
+            } else {
+                Qos::Burstable
+            },
+            requests: workload.requests.clone(),
+            limits: Vec::new(),
+            tolerations: match workload.kind {
+                WorkloadKind::DaemonSet => everything(),
+                WorkloadKind::Deployment
+                | WorkloadKind::StatefulSet
+                | WorkloadKind::Job
+                | WorkloadKind::Bare => workload.tolerations.clone(),
+            },
+            node_selector: workload.node_selector.clone(),
+            required_nodes: workload.required_nodes.clone(),
+            preferred_nodes: workload.preferred_nodes.clone(),
+            spread: workload
+                .spread
+                .iter()
+                .map(|s| spread(s, workload.selector()))
+                .collect(),
+            containers: Vec::new(),
+            presumed: presumed(workload),
+            presumed_of_containers: presumed(workload),
+            scheduler: None,
+            gated: false,
+            ports: Vec::new(),
+            seeks: Vec::new(),
+            avoids: workload.apart.iter().map(avoids).collect(),
+            likes: Vec::new(),
+            resource_claims: false,
+        }
+        .into(),
     }
 }
 

@@ -38,6 +38,11 @@ pub fn list(names: &[impl AsRef<str>], most: usize) -> String {
     }
 }
 
+/// A size in whole mebibytes: `8 MiB`.
+pub fn mebibytes(bytes: usize) -> String {
+    format!("{} MiB", bytes >> 20)
+}
+
 /// A duration in whole seconds with all its units: `1h30m`, `45s`, `0s`.
 pub fn duration(duration: SignedDuration) -> String {
     let seconds = duration.as_secs().max(0);

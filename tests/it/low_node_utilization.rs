@@ -294,9 +294,9 @@ fn gated_pods_do_not_count_as_pending() {
                 uid: name.clone(),
                 name,
                 node,
-                gated,
                 ..(**snapshot.pod(PodId(0))).clone()
             };
+            pod.gated = gated;
             (pod.phase, pod.ready, pod.started) = (PodPhase::Pending, false, None);
             cluster.objects.apply(Object::Pod(Box::new(pod)));
         }

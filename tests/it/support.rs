@@ -23,7 +23,8 @@ use evenkeel::model::ledger::Ledger;
 use evenkeel::model::plan::Plan;
 use evenkeel::model::snapshot::Snapshot;
 use evenkeel::model::snapshot::facts::{
-    Annotations, BudgetFacts, NodeFacts, Owner, PodFacts, PodPhase, Presumed, Qos, Volumes,
+    Annotations, BudgetFacts, NodeFacts, Owner, PodFacts, PodPhase, PodSpecFacts, Presumed, Qos,
+    Volumes,
 };
 use evenkeel::model::snapshot::objects::{Object, ObjectKind, Objects};
 use evenkeel::model::usage::{Measure, Readings, Sample};
@@ -297,54 +298,58 @@ fn pod(words: &Words<'_>, node: &str, app: &str, number: u32) -> PodFacts {
             local: words.has("emptydir"),
             claims: storage::claims(words, &name),
             ephemeral: storage::ephemeral(words, &name),
-        },
+        }
+        .into(),
         namespace,
         name,
-        labels,
-        annotations: Annotations {
-            mirror: words.has("mirror"),
-            static_pod: words.has("static"),
-            evict: words.get("evict").map(str::to_owned),
-            prefer_no_eviction: words.has("stay"),
-            deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
-            safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
-            evict_single_replica: words.has("evict-single"),
-            eviction_in_progress: words.has("leaving"),
-            do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
-        },
-        gang: words.get("gang").map(pod_options::gang),
-        owners: if words.has("bare") {
-            Vec::new()
-        } else {
-            owners
-        },
+        labels: labels.into(),
         node: Some(node.to_owned()),
         phase: PodPhase::Running,
         ready: !words.has("unready"),
         terminating: words.has("terminating"),
         created: noon() - age,
         started: Some(noon() - age),
-        priority: words.get("priority").map(|p| p.parse().unwrap()),
-        qos: Qos::Burstable,
-        presumed: presumed(words),
-        presumed_of_containers: presumed(words),
-        scheduler: None,
-        gated: false,
-        ports: Vec::new(),
-        requests,
-        limits: pod_options::limits(words),
-        tolerations: Vec::new(),
-        node_selector: words.get("on").map(pairs).unwrap_or_default(),
-        required_nodes: None,
-        preferred_nodes: Vec::new(),
-        spread: Vec::new(),
-        containers: Vec::new(),
         reason: None,
         conditions: Vec::new(),
-        avoids: Vec::new(),
-        seeks: Vec::new(),
-        likes: Vec::new(),
-        resource_claims: words.has("devices"),
+        spec: PodSpecFacts {
+            annotations: Annotations {
+                mirror: words.has("mirror"),
+                static_pod: words.has("static"),
+                evict: words.get("evict").map(str::to_owned),
+                prefer_no_eviction: words.has("stay"),
+                deletion_cost: words.get("cost").map_or(0, |c| c.parse().unwrap()),
+                safe_to_evict: words.get("safe-to-evict").map(|s| s.parse().unwrap()),
+                evict_single_replica: words.has("evict-single"),
+                eviction_in_progress: words.has("leaving"),
+                do_not_disrupt: words.get("do-not-disrupt").map(pod_options::do_not_disrupt),
+            },
+            gang: words.get("gang").map(pod_options::gang),
+            owners: if words.has("bare") {
+                Vec::new()
+            } else {
+                owners
+            },
+            priority: words.get("priority").map(|p| p.parse().unwrap()),
+            qos: Qos::Burstable,
+            presumed: presumed(words),
+            presumed_of_containers: presumed(words),
+            scheduler: None,
+            gated: false,
+            ports: Vec::new(),
+            requests,
+            limits: pod_options::limits(words),
+            tolerations: Vec::new(),
+            node_selector: words.get("on").map(pairs).unwrap_or_default(),
+            required_nodes: None,
+            preferred_nodes: Vec::new(),
+            spread: Vec::new(),
+            containers: Vec::new(),
+            avoids: Vec::new(),
+            seeks: Vec::new(),
+            likes: Vec::new(),
+            resource_claims: words.has("devices"),
+        }
+        .into(),
     }
 }
 

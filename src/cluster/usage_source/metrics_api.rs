@@ -2,32 +2,24 @@
 
 use std::time::Duration;
 
-use http::Request;
-use kube::{Client, Error};
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use kube::Client;
 
-use crate::cluster::client::{error_message, status_code};
-use crate::model::usage::{Readings, import};
+use crate::cluster::stream::{Accepted, Format, ListBody, StreamError, get};
+use crate::model::usage::Readings;
+use crate::model::usage::import::{self, protobuf};
 
 use super::SourceError;
 
 const API: &str = "metrics.k8s.io/v1beta1";
 /// The deadline of a request. Usage that arrives later is of little use.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// The limit of all items of an answer together: several times those of 150,000 pods in protobuf.
+const BUDGET: usize = 128 * 1024 * 1024;
 
 /// The API metrics.k8s.io of one cluster.
 #[derive(Clone)]
 pub struct MetricsApi {
     client: Client,
-}
-
-/// A list whose items stay raw text, so that one invalid item does not fail the others.
-#[derive(Deserialize)]
-struct ItemList<'t> {
-    #[serde(borrow, default)]
-    items: Option<Vec<&'t RawValue>>,
 }
 
 impl MetricsApi {
@@ -38,33 +30,59 @@ impl MetricsApi {
 
     /// Reads the usage of all nodes and pods, by one list each at the same time.
     pub async fn read(&self) -> Result<Readings, SourceError> {
-        let (nodes, pods) = tokio::try_join!(self.list("nodes"), self.list("pods"))?;
-        let mut readings = Readings::default();
-        add_items(&nodes, "nodes", import::node, &mut readings)?;
-        add_items(&pods, "pods", import::pod, &mut readings)?;
+        let (nodes, pods) =
+            tokio::try_join!(self.list("nodes", add_node), self.list("pods", add_pod))?;
+        let mut readings = nodes;
+        readings.pods = pods.pods;
+        readings.skipped.extend(pods.skipped);
         Ok(readings)
     }
 
-    async fn list(&self, resource: &'static str) -> Result<String, SourceError> {
-        let what = || format!("{resource} of {API}");
-        let request = Request::get(format!("/apis/{API}/{resource}")).body(Vec::new());
-        let request = request.map_err(|e| SourceError::Failed {
-            what: what(),
-            why: e.to_string(),
-        })?;
-        match tokio::time::timeout(TIMEOUT, self.client.request_text(request)).await {
-            Ok(result) => result.map_err(|error| source_error(resource, &error)),
+    /// Reads a list item by item. An invalid item does not affect the others.
+    async fn list(
+        &self,
+        resource: &'static str,
+        add: impl Fn(Format, &[u8], &mut Readings),
+    ) -> Result<Readings, SourceError> {
+        let uri = format!("/apis/{API}/{resource}");
+        let read = async {
+            let mut readings = Readings::default();
+            let reply = get(&self.client, &uri, Accepted::PROTOBUF, "").await?;
+            let mut list = ListBody::new(reply, BUDGET);
+            while let Some((format, item)) = list.next().await? {
+                add(format, item, &mut readings);
+            }
+            Ok(readings)
+        };
+        match tokio::time::timeout(TIMEOUT, read).await {
+            Ok(result) => result.map_err(|error| source_error(resource, error)),
             Err(_) => Err(SourceError::Slow {
-                what: what(),
+                what: format!("{resource} of {API}"),
                 limit: TIMEOUT,
             }),
         }
     }
 }
 
-fn source_error(resource: &'static str, error: &Error) -> SourceError {
-    let why = error_message(error);
-    match status_code(error) {
+fn add_node(format: Format, item: &[u8], into: &mut Readings) {
+    match format {
+        // An item that does not parse, such as one with a number out of range, is recorded as
+        // skipped.
+        Format::Json => import::node(&serde_json::from_slice(item).unwrap_or_default(), into),
+        Format::Protobuf => protobuf::node(item, into),
+    }
+}
+
+fn add_pod(format: Format, item: &[u8], into: &mut Readings) {
+    match format {
+        Format::Json => import::pod(&serde_json::from_slice(item).unwrap_or_default(), into),
+        Format::Protobuf => protobuf::pod(item, into),
+    }
+}
+
+fn source_error(resource: &'static str, error: StreamError) -> SourceError {
+    let why = error.why;
+    match error.code {
         Some(404) => SourceError::Absent { api: API },
         Some(403) => SourceError::Forbidden {
             api: API,
@@ -77,25 +95,6 @@ fn source_error(resource: &'static str, error: &Error) -> SourceError {
             why,
         },
     }
-}
-
-/// Reads a list item by item. An invalid item does not affect the others.
-fn add_items(
-    text: &str,
-    resource: &str,
-    one: impl Fn(&Value, &mut Readings),
-    into: &mut Readings,
-) -> Result<(), SourceError> {
-    let list: ItemList<'_> = serde_json::from_str(text).map_err(|e| SourceError::Failed {
-        what: format!("{resource} of {API}"),
-        why: format!("invalid list: {e}"),
-    })?;
-    for item in list.items.unwrap_or_default() {
-        // An item that does not parse, such as one with a number out of range, is recorded as
-        // skipped.
-        one(&serde_json::from_str(item.get()).unwrap_or_default(), into);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -34,6 +34,8 @@ const LONGEST_READ: Duration = Duration::from_secs(30);
 const TENANT_HEADERS: [&str; 2] = ["X-Scope-OrgID", "THANOS-TENANT"];
 /// The most evaluation times of a range query. More do not change what a window tells.
 const MOST_STEPS: i32 = 60;
+/// Queries of the present that run at once.
+const QUERIES_AT_ONCE: usize = 2;
 /// The query for the server's time.
 const TIME: &str = "time()";
 
@@ -124,8 +126,8 @@ impl Prometheus {
             node_time: self.policy.queries.node_time.is_some(),
             pod_time: self.policy.queries.pod_time.is_some(),
         });
-        // Range results of a large cluster take much memory, so only one is held at a time.
-        let concurrent = if times.is_range() { 1 } else { queries.len() };
+        // Results of a large cluster take much memory, so few are held at a time.
+        let concurrent = if times.is_range() { 1 } else { QUERIES_AT_ONCE };
         let results = stream::iter(queries)
             .map(|(query, promql)| self.result(query, promql, times))
             .buffered(concurrent);

@@ -1,7 +1,7 @@
 //! Lists and watches against a fake API server.
 
 use super::*;
-use crate::cluster::client::tests::{ApiRequests, client_of, fake, status};
+use crate::cluster::client::tests::{ApiRequests, fake, status};
 use crate::model::snapshot::Snapshot;
 use serde_json::json;
 
@@ -101,7 +101,7 @@ async fn a_list_is_read_page_by_page_and_an_invalid_object_is_skipped() {
 #[tokio::test]
 async fn objects_missing_from_a_later_list_are_forgotten() {
     let (mut watcher, _) = watcher(PODS, |_, _, _| page("2", "", &[pod("p2", "n1", 2)])).await;
-    let old = import::text(ObjectKind::Pod, &pod("p1", "n1", 1).to_string()).unwrap();
+    let old = import::json(ObjectKind::Pod, pod("p1", "n1", 1).to_string().as_bytes()).unwrap();
     watcher.cluster.objects().apply(old);
     watcher.list().await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p2 on n1"]);
@@ -124,7 +124,7 @@ async fn events_are_applied_and_advance_the_position() {
         ])
     })
     .await;
-    watcher.watch("10".to_owned()).await.unwrap();
+    watcher.watch("10").await.unwrap();
     assert_eq!(pods(&watcher.cluster), ["p1 on n2"]);
     assert_eq!(skipped(&watcher.cluster), [("p3".to_owned(), None)]);
     assert_eq!(watcher.position.as_deref(), Some("20"));
@@ -143,7 +143,7 @@ async fn a_deleted_skipped_object_is_forgotten() {
         lines(&[("ADDED", broken.clone()), ("DELETED", broken.clone())])
     })
     .await;
-    watcher.watch("0".to_owned()).await.unwrap();
+    watcher.watch("0").await.unwrap();
     assert_eq!(skipped(&watcher.cluster), []);
 }
 
@@ -153,7 +153,9 @@ async fn only_the_metadata_of_owners_is_requested() {
         let accept = request.headers()["accept"].to_str().unwrap().to_owned();
         assert_eq!(
             accept,
-            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+             application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+             application/vnd.kubernetes.protobuf,application/json"
         );
         page(
             "1",
@@ -176,71 +178,113 @@ async fn an_expired_position_leads_to_a_list() {
     let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
     let (mut watcher, _) = watcher(PODS, move |_, _, _| lines(&[("ERROR", gone.clone())])).await;
     watcher.position = Some("1".to_owned());
-    let error = watcher.watch("1".to_owned()).await.unwrap_err();
-    assert!(matches!(error, WatchError::Expired), "{error:?}");
-    watcher.fail(error, true);
+    let error = watcher.watch("1").await.unwrap_err();
+    assert!(error.is_expired(), "{error:?}");
+    watcher.fail(&error);
     assert_eq!(watcher.position, None);
     let (mut watcher, _) = self::watcher(PODS, |_, _, _| status(410, "gone")).await;
-    assert!(matches!(
-        watcher.watch("1".to_owned()).await,
-        Err(WatchError::Expired)
-    ));
-    assert!(matches!(watcher.list().await, Err(WatchError::Expired)));
+    assert!(watcher.watch("1").await.unwrap_err().is_expired());
+    assert!(watcher.list().await.unwrap_err().is_expired());
 }
 
 #[tokio::test]
-async fn an_invalid_event_leads_to_a_list() {
+async fn an_invalid_event_leads_to_a_list_in_json() {
+    let (mut watcher, _) = watcher(PODS, |_, _, _| (200, "no json\n".to_owned())).await;
+    watcher.position = Some("1".to_owned());
+    let error = watcher.watch("1").await.unwrap_err();
+    assert!(error.why.starts_with("invalid watch event: "), "{error:?}");
+    watcher.fail(&error);
+    assert_eq!(
+        (watcher.position.as_deref(), watcher.protobuf),
+        (None, false)
+    );
+}
+
+#[tokio::test]
+async fn errors_other_than_410_keep_the_position_until_they_repeat() {
     let refused = json!({"kind": "Status", "code": 500, "message": "etcd is away"});
-    for answer in [
-        (200, "no json\n".to_owned()),
-        lines(&[("ERROR", refused)]),
-        (200, "{\"type\": \"ADD".to_owned()),
-    ] {
-        let (mut watcher, _) = watcher(PODS, move |_, _, _| answer.clone()).await;
-        watcher.position = Some("1".to_owned());
-        assert!(matches!(
-            watcher.watch("1".to_owned()).await,
-            Err(WatchError::Broken(_))
-        ));
-        assert_eq!(watcher.position, None);
-    }
+    let (mut watcher, _) = watcher(PODS, move |_, _, _| {
+        lines(&[("ADDED", pod("p1", "n1", 5)), ("ERROR", refused.clone())])
+    })
+    .await;
+    let error = watcher.watch("1").await.unwrap_err();
+    assert_eq!(error.why, "etcd is away");
+    watcher.fail(&error);
+    assert_eq!(watcher.position.as_deref(), Some("5"));
+    watcher.fail(&error);
+    watcher.fail(&error);
+    assert_eq!(watcher.position, None, "only a list can help");
+}
+
+#[tokio::test]
+async fn a_watch_cut_within_an_event_keeps_its_position() {
+    let (mut watcher, _) = watcher(PODS, |_, _, _| (200, "{\"type\": \"ADD".to_owned())).await;
+    watcher.position = Some("1".to_owned());
+    let error = watcher.watch("1").await.unwrap_err();
+    assert_eq!(error.why, "the answer ended early");
+    watcher.fail(&error);
+    assert_eq!(watcher.position.as_deref(), Some("1"));
 }
 
 #[tokio::test]
 async fn a_watch_that_cannot_start_keeps_its_position() {
     let (mut watcher, _) = watcher(PODS, |_, _, _| status(403, "pods is forbidden")).await;
     watcher.position = Some("1".to_owned());
-    let error = watcher.watch("1".to_owned()).await.unwrap_err();
-    assert!(
-        matches!(&error, WatchError::Broken(why) if why == "pods is forbidden"),
-        "{error:?}"
-    );
-    watcher.fail(error, true);
+    let error = watcher.watch("1").await.unwrap_err();
+    assert_eq!(error.why, "pods is forbidden");
+    watcher.fail(&error);
     assert_eq!(watcher.position.as_deref(), Some("1"));
 }
 
 #[tokio::test]
-async fn pauses_grow_to_half_a_minute_and_restart_after_a_success() {
-    let mut watcher = Watcher::new(Cluster::new(client_of("http://127.0.0.1:1")), PODS);
+async fn a_watch_without_event_or_bookmark_leads_to_a_list() {
+    let (mut watcher, _) = watcher(PODS, |_, _, _| lines(&[])).await;
     watcher.position = Some("1".to_owned());
-    let mut pauses: Vec<_> = (0..9)
-        .map(|_| {
-            watcher
-                .fail(WatchError::Broken("refused".to_owned()), true)
-                .as_millis()
-        })
-        .collect();
-    watcher.recover();
-    pauses.push(watcher.fail(WatchError::Expired, true).as_millis());
-    let longest = [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000, 500];
-    for (pause, longest) in pauses.into_iter().zip(longest) {
-        assert_pause(pause, longest);
+    let error = watcher.watch("1").await.unwrap_err();
+    assert_eq!(
+        error.why,
+        "watch ended without an event or a bookmark, listing again"
+    );
+    assert_eq!(watcher.position, None);
+    let bookmark = json!({"metadata": {"resourceVersion": "20"}});
+    let (mut watcher, _) = self::watcher(PODS, move |_, _, _| {
+        lines(&[("BOOKMARK", bookmark.clone())])
+    })
+    .await;
+    watcher.watch("1").await.unwrap();
+    assert_eq!(watcher.position.as_deref(), Some("20"));
+}
+
+#[tokio::test]
+async fn pauses_grow_to_half_a_minute_until_a_watch_works() {
+    let bookmark = json!({"metadata": {"resourceVersion": "20"}});
+    let (mut watcher, _) = watcher(PODS, move |_, uri, _| {
+        if uri.contains("watch=") {
+            lines(&[("BOOKMARK", bookmark.clone())])
+        } else {
+            page("1", "", &[])
+        }
+    })
+    .await;
+    let broken = StreamError::broken("refused");
+    for longest in [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000] {
+        assert_pause(watcher.fail(&broken).as_millis(), longest);
+        watcher.list().await.unwrap();
     }
-    // Each list succeeds, and each watch after it fails at once.
-    for longest in [1000, 2000, 4000] {
-        watcher.recover();
-        watcher.position = Some("1".to_owned());
-        assert_pause(watcher.fail(WatchError::Expired, true).as_millis(), longest);
+    watcher.watch("1").await.unwrap();
+    assert_pause(watcher.fail(&broken).as_millis(), 500);
+}
+
+#[tokio::test]
+async fn one_event_before_each_error_does_not_end_the_backoff() {
+    let gone = json!({"kind": "Status", "code": 410, "message": "too old resource version"});
+    let (mut watcher, _) = watcher(PODS, move |_, _, _| {
+        lines(&[("ADDED", pod("p1", "n1", 5)), ("ERROR", gone.clone())])
+    })
+    .await;
+    for longest in [500, 1000, 2000] {
+        let error = watcher.watch("1").await.unwrap_err();
+        assert_pause(watcher.fail(&error).as_millis(), longest);
     }
 }
 

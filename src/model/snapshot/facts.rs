@@ -7,11 +7,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::values::Amount;
-use crate::values::selector::{Labels, NodeTerm, Selector};
+use crate::values::selector::{Labels, Selector};
+use crate::values::shared::SharedValue;
 
 mod annotations;
 mod gang;
 mod placement;
+mod pod;
 
 pub use annotations::{Annotations, DoNotDisrupt};
 pub use gang::{Gang, GangKind};
@@ -19,6 +21,7 @@ pub use placement::{
     Claim, EphemeralClaim, HostPort, Image, Likes, Neighbours, Presumed, Spread, StorageClass,
     Volume,
 };
+pub use pod::{PodFacts, PodSpecFacts};
 
 /// The facts of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +46,7 @@ pub struct NodeFacts {
     /// <https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md#how-can-i-prevent-cluster-autoscaler-from-scaling-down-a-particular-node>.
     pub scale_down_disabled: bool,
     /// The images that its kubelet reports.
-    pub images: Vec<Image>,
+    pub images: Vec<SharedValue<Image>>,
 }
 
 /// A taint of a node, which keeps away pods that do not tolerate it.
@@ -75,86 +78,6 @@ impl fmt::Display for Taint {
         let equals = if value.is_empty() { "" } else { "=" };
         write!(f, "{key}{equals}{value}:{effect:?}")
     }
-}
-
-/// The facts of a pod.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one independent field of the object"
-)]
-pub struct PodFacts {
-    /// Its namespace.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its uid. A replacement with the same name has another one.
-    pub uid: String,
-    /// Its labels.
-    pub labels: Labels,
-    /// The annotations that affect decisions.
-    pub annotations: Annotations,
-    /// The group of pods that it starts and stops with.
-    pub gang: Option<Gang>,
-    /// Its owners, in the order of the object.
-    pub owners: Vec<Owner>,
-    /// The name of the node that it is bound to.
-    pub node: Option<String>,
-    /// Its phase.
-    pub phase: PodPhase,
-    /// Whether its Ready condition is true.
-    pub ready: bool,
-    /// Whether it is being deleted.
-    pub terminating: bool,
-    /// Its creation time by the API server's clock, in whole seconds.
-    pub created: Timestamp,
-    /// The time when the kubelet accepted it.
-    pub started: Option<Timestamp>,
-    /// Its priority, as resolved by admission.
-    pub priority: Option<i32>,
-    /// Its quality of service class.
-    pub qos: Qos,
-    /// The requests that the scheduler counts: containers, init containers, sidecars and overhead.
-    pub requests: Vec<(String, Amount)>,
-    /// The sum of its containers' limits. A resource is missing if a container has no limit for it.
-    pub limits: Vec<(String, Amount)>,
-    /// The requests that the scheduler uses for scores, with defaults for containers without
-    /// requests.
-    pub presumed: Presumed,
-    /// The same without pod-level requests: NodeResourcesFit scores a pending pod by these.
-    pub presumed_of_containers: Presumed,
-    /// The name of its scheduler; `None` for `default-scheduler`.
-    pub scheduler: Option<String>,
-    /// Whether it has scheduling gates. The scheduler ignores it until they are removed.
-    pub gated: bool,
-    /// Its host ports.
-    pub ports: Vec<HostPort>,
-    /// Its tolerations.
-    pub tolerations: Vec<Toleration>,
-    /// Its node selector.
-    pub node_selector: Labels,
-    /// Its required node affinity, of which one term must match; `None` without one.
-    pub required_nodes: Option<Vec<NodeTerm>>,
-    /// Its preferred node affinity, with weights from 1 to 100.
-    pub preferred_nodes: Vec<(i32, NodeTerm)>,
-    /// Its topology spread constraints.
-    pub spread: Vec<Spread>,
-    /// Its containers with their status.
-    pub containers: Vec<Container>,
-    /// `status.reason`, such as `Evicted`.
-    pub reason: Option<String>,
-    /// Its conditions.
-    pub conditions: Vec<Condition>,
-    /// Its required anti-affinity. No term may match a pod in the same domain.
-    pub avoids: Vec<Neighbours>,
-    /// Its required affinity. Every term must match a pod in the same domain.
-    pub seeks: Vec<Neighbours>,
-    /// Its preferred affinity and anti-affinity.
-    pub likes: Vec<Likes>,
-    /// Its volumes.
-    pub volumes: Volumes,
-    /// Whether it uses dynamic resource claims.
-    pub resource_claims: bool,
 }
 
 /// An owner reference of an object.

@@ -3,24 +3,23 @@
 //! A missing field gets the default of the API server. An invalid field makes this object
 //! [`Skipped`], with a sentence that names the field, and does not affect other objects.
 
-use k8s_openapi::api::core::v1 as core;
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::api::scheduling::v1::PriorityClass;
-use k8s_openapi::api::storage::v1 as storage_v1;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
-use serde::{Deserialize, Deserializer};
+use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::values::selector::{Labels, Selector};
-
-use super::facts::{
-    AttachLimits, BudgetFacts, Claim, Effect, NodeFacts, Owner, PodFacts, Skipped, StorageClass,
-    Volume,
+use crate::model::api::{
+    ApiBudget, ApiClaim, ApiCsiNode, ApiMetadata, ApiNode, ApiOwner, ApiPersistentVolume, ApiPod,
+    ApiPriorityClass, ApiSelector, ApiService, ApiStorageClass, ApiTime, MetadataOnly,
 };
+use crate::values::selector::Selector;
+
+use super::facts::{BudgetFacts, Effect, Owner, Skipped};
 use super::objects::{Name, Object, ObjectKind};
+
+use self::encoding::{Encoding, Json, Protobuf, Tree};
 
 mod affinity;
 mod containers;
+mod encoding;
 mod gang;
 mod limits;
 mod node;
@@ -31,93 +30,6 @@ mod storage;
 
 /// A description of an invalid field: its path, the value found and the expected form.
 type Wrong = String;
-
-/// The namespace and name: the rest of an unreadable object.
-#[derive(Default)]
-struct ObjectName {
-    namespace: String,
-    name: String,
-    node: Option<String>,
-}
-
-/// Converts a node.
-pub fn node(node: &core::Node) -> Result<NodeFacts, Skipped> {
-    node::read(node).map_err(|why| skipped(ObjectKind::Node, &node.metadata, why))
-}
-
-/// Converts a pod.
-pub fn pod(pod: &core::Pod) -> Result<PodFacts, Skipped> {
-    pod::read(pod).map_err(|why| {
-        let node = pod
-            .spec
-            .as_ref()
-            .and_then(|s| s.node_name.clone())
-            .filter(|n| !n.is_empty());
-        Skipped {
-            node,
-            ..skipped(ObjectKind::Pod, &pod.metadata, why)
-        }
-    })
-}
-
-/// Converts a PodDisruptionBudget.
-pub fn budget(budget: &PodDisruptionBudget) -> Result<BudgetFacts, Skipped> {
-    read_budget(budget).map_err(|why| skipped(ObjectKind::Budget, &budget.metadata, why))
-}
-
-/// Returns the name and labels of a namespace.
-pub fn namespace(namespace: &core::Namespace) -> Result<(String, Labels), Skipped> {
-    let meta = &namespace.metadata;
-    let name = name_of(meta).map_err(|why| skipped(ObjectKind::Namespace, meta, why))?;
-    Ok((name, meta.labels.clone().unwrap_or_default()))
-}
-
-/// Returns the name and value of a PriorityClass.
-pub fn class(class: &PriorityClass) -> Result<(String, i32), Skipped> {
-    let name =
-        name_of(&class.metadata).map_err(|why| skipped(ObjectKind::Class, &class.metadata, why))?;
-    Ok((name, class.value.unwrap_or_default()))
-}
-
-/// Returns the name and facts of a PersistentVolumeClaim.
-pub fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Skipped> {
-    storage::claim(claim).map_err(|why| skipped(ObjectKind::Claim, &claim.metadata, why))
-}
-
-/// Returns the name and facts of a PersistentVolume.
-pub fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Skipped> {
-    storage::volume(volume).map_err(|why| skipped(ObjectKind::Volume, &volume.metadata, why))
-}
-
-/// Returns the name and facts of a StorageClass.
-pub fn storage_class(class: &storage_v1::StorageClass) -> Result<(String, StorageClass), Skipped> {
-    storage::class(class).map_err(|why| skipped(ObjectKind::StorageClass, &class.metadata, why))
-}
-
-/// Returns the name of a node and its attach limits.
-pub fn csi_node(node: &storage_v1::CSINode) -> Result<(String, AttachLimits), Skipped> {
-    storage::csi_node(node).map_err(|why| skipped(ObjectKind::CsiNode, &node.metadata, why))
-}
-
-/// Returns the name and pod selector of a service; the selector is empty if it selects no pods.
-pub fn service(service: &core::Service) -> Result<(Name, Labels), Skipped> {
-    let meta = &service.metadata;
-    let name = name_of(meta).map_err(|why| skipped(ObjectKind::Service, meta, why))?;
-    let selector = service.spec.as_ref().and_then(|s| s.selector.clone());
-    Ok(((namespace_of(meta), name), selector.unwrap_or_default()))
-}
-
-/// Returns the name and controller of an object between pods and their workload.
-pub fn owner(kind: ObjectKind, meta: &ObjectMeta) -> Result<(Name, Option<Owner>), Skipped> {
-    let name = name_of(meta).map_err(|why| skipped(kind, meta, why))?;
-    let owners = owners_of(meta);
-    let above = owners
-        .iter()
-        .find(|o| o.controller)
-        .or(owners.first())
-        .cloned();
-    Ok(((namespace_of(meta), name), above))
-}
 
 /// Converts an object from a file. Returns `None` for a kind that is not kept, and the error for an
 /// unreadable object.
@@ -130,16 +42,18 @@ pub fn object(value: &Value) -> Result<Option<Object>, (ObjectKind, Skipped)> {
     let Some(kind) = kind_of(word("apiVersion"), word("kind")) else {
         return Ok(None);
     };
-    let read = decode(kind, value).unwrap_or_else(|error| Err(unreadable(kind, value, &error)));
+    let read = read(kind, &Tree(value));
     read.map(Some).map_err(|skipped| (kind, skipped))
 }
 
-/// Converts an object from its JSON text, as lists and watches deliver it.
-pub fn text(kind: ObjectKind, json: &str) -> Result<Object, Skipped> {
-    decode(kind, &mut serde_json::Deserializer::from_str(json)).unwrap_or_else(|error| {
-        let value: Value = serde_json::from_str(json).unwrap_or_default();
-        Err(unreadable(kind, &value, &error))
-    })
+/// Converts an object from JSON.
+pub fn json(kind: ObjectKind, text: &[u8]) -> Result<Object, Skipped> {
+    read(kind, &Json(text))
+}
+
+/// Converts an object from a protobuf message, without the envelope of Kubernetes.
+pub fn protobuf(kind: ObjectKind, message: &[u8]) -> Result<Object, Skipped> {
+    read(kind, &Protobuf(message))
 }
 
 /// Returns the kind for an apiVersion and kind; `None` if it is not kept. Only the watched version
@@ -163,93 +77,69 @@ fn kind_of(api_version: &str, kind: &str) -> Option<ObjectKind> {
     })
 }
 
-/// The metadata of an object. It suffices for objects between pods and workloads, and servers can
-/// return just this.
-#[derive(Deserialize)]
-struct MetadataOnly {
-    #[serde(default)]
-    metadata: ObjectMeta,
-}
-
-/// Parses an object. The outer error is a JSON type mismatch, the inner one an invalid value.
-fn decode<'de, D: Deserializer<'de>>(
-    kind: ObjectKind,
-    from: D,
-) -> Result<Result<Object, Skipped>, D::Error> {
-    Ok(match kind {
-        ObjectKind::Node => node(&core::Node::deserialize(from)?).map(Object::Node),
-        ObjectKind::Pod => {
-            pod(&core::Pod::deserialize(from)?).map(|pod| Object::Pod(Box::new(pod)))
-        }
-        ObjectKind::Budget => budget(&PodDisruptionBudget::deserialize(from)?).map(Object::Budget),
-        ObjectKind::Namespace => namespace(&core::Namespace::deserialize(from)?)
-            .map(|(name, labels)| Object::Namespace(name, labels)),
-        ObjectKind::Class => class(&PriorityClass::deserialize(from)?)
-            .map(|(name, value)| Object::Class(name, value)),
-        ObjectKind::Claim => claim(&core::PersistentVolumeClaim::deserialize(from)?)
-            .map(|(name, claim)| Object::Claim(name, claim)),
-        ObjectKind::Volume => volume(&core::PersistentVolume::deserialize(from)?)
-            .map(|(name, volume)| Object::Volume(name, volume)),
-        ObjectKind::StorageClass => storage_class(&storage_v1::StorageClass::deserialize(from)?)
-            .map(|(name, class)| Object::StorageClass(name, class)),
-        ObjectKind::CsiNode => csi_node(&storage_v1::CSINode::deserialize(from)?)
-            .map(|(name, limits)| Object::CsiNode(name, limits)),
-        ObjectKind::Service => service(&core::Service::deserialize(from)?)
-            .map(|(name, selector)| Object::Service(name, selector)),
-        ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
-            let meta = MetadataOnly::deserialize(from)?.metadata;
-            owner(kind, &meta).map(|(name, above)| Object::Owner(kind, name, above))
+fn read(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Skipped> {
+    convert(kind, from).map_err(|why| {
+        let outline = from.outline();
+        let node = Some(outline.node).filter(|n| kind == ObjectKind::Pod && !n.is_empty());
+        Skipped {
+            kind: kind.name().to_owned(),
+            namespace: match outline.namespace.as_str() {
+                _ if !namespaced(kind) => String::new(),
+                "" => "default".to_owned(),
+                _ => outline.namespace,
+            },
+            name: outline.name,
+            node,
+            why,
         }
     })
 }
 
-/// Reads kind, namespace and name from an object with unexpected types.
-fn unreadable(kind: ObjectKind, value: &Value, error: &impl std::fmt::Display) -> Skipped {
-    let word = |pointer| {
-        value
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let namespace = match word("/metadata/namespace") {
-        _ if !namespaced(kind) => "",
-        "" => "default",
-        named => named,
-    };
-    ObjectName {
-        namespace: namespace.to_owned(),
-        name: word("/metadata/name").to_owned(),
-        node: Some(word("/spec/nodeName"))
-            .filter(|n| kind == ObjectKind::Pod && !n.is_empty())
-            .map(str::to_owned),
-    }
-    .skipped(kind, error.to_string())
-}
-
-fn skipped(kind: ObjectKind, meta: &ObjectMeta, why: Wrong) -> Skipped {
-    let namespace = if namespaced(kind) {
-        namespace_of(meta)
-    } else {
-        String::new()
-    };
-    ObjectName {
-        namespace,
-        name: meta.name.clone().unwrap_or_default(),
-        node: None,
-    }
-    .skipped(kind, why)
-}
-
-impl ObjectName {
-    fn skipped(self, kind: ObjectKind, why: Wrong) -> Skipped {
-        Skipped {
-            kind: kind.name().to_owned(),
-            namespace: self.namespace,
-            name: self.name,
-            node: self.node,
-            why,
+fn convert(kind: ObjectKind, from: &impl Encoding) -> Result<Object, Wrong> {
+    Ok(match kind {
+        ObjectKind::Node => Object::Node(node::read(&from.decode::<ApiNode>()?)?),
+        ObjectKind::Pod => Object::Pod(Box::new(pod::read(&from.decode::<ApiPod>()?)?)),
+        ObjectKind::Budget => Object::Budget(budget(&from.decode()?)?),
+        ObjectKind::Namespace => {
+            let meta = from.decode::<MetadataOnly>()?.metadata;
+            Object::Namespace(name_of(&meta)?, meta.labels)
         }
-    }
+        ObjectKind::Class => {
+            let class: ApiPriorityClass = from.decode()?;
+            Object::Class(name_of(&class.metadata)?, class.value)
+        }
+        ObjectKind::Claim => {
+            let (name, claim) = storage::claim(&from.decode::<ApiClaim>()?)?;
+            Object::Claim(name, claim)
+        }
+        ObjectKind::Volume => {
+            let (name, volume) = storage::volume(&from.decode::<ApiPersistentVolume>()?)?;
+            Object::Volume(name, volume)
+        }
+        ObjectKind::StorageClass => {
+            let (name, class) = storage::class(&from.decode::<ApiStorageClass>()?)?;
+            Object::StorageClass(name, class)
+        }
+        ObjectKind::CsiNode => {
+            let (name, limits) = storage::csi_node(&from.decode::<ApiCsiNode>()?)?;
+            Object::CsiNode(name, limits)
+        }
+        ObjectKind::Service => {
+            let service: ApiService = from.decode()?;
+            Object::Service(full_name(&service.metadata)?, service.spec.selector)
+        }
+        ObjectKind::ReplicaSet | ObjectKind::ReplicationController | ObjectKind::Job => {
+            let meta = from.decode::<MetadataOnly>()?.metadata;
+            Object::Owner(kind, full_name(&meta)?, controller(&meta))
+        }
+    })
+}
+
+/// Returns the controller of an object between pods and their workload.
+fn controller(meta: &ApiMetadata) -> Option<Owner> {
+    let owners = owners_of(meta);
+    let controller = owners.iter().find(|o| o.controller);
+    controller.or(owners.first()).cloned()
 }
 
 const fn namespaced(kind: ObjectKind) -> bool {
@@ -264,33 +154,40 @@ const fn namespaced(kind: ObjectKind) -> bool {
     )
 }
 
-fn name_of(meta: &ObjectMeta) -> Result<String, Wrong> {
-    let name = meta.name.as_ref().filter(|n| !n.is_empty());
-    name.cloned()
-        .ok_or_else(|| "metadata.name is missing".to_owned())
+fn name_of(meta: &ApiMetadata) -> Result<String, Wrong> {
+    filled(&meta.name).ok_or_else(|| "metadata.name is missing".to_owned())
 }
 
-fn namespace_of(meta: &ObjectMeta) -> String {
-    meta.namespace
-        .clone()
-        .filter(|n| !n.is_empty())
-        .unwrap_or_else(|| "default".to_owned())
+fn namespace_of(meta: &ApiMetadata) -> String {
+    filled(&meta.namespace).unwrap_or_else(|| "default".to_owned())
 }
 
-fn annotation<'m>(meta: &'m ObjectMeta, name: &str) -> Option<&'m str> {
-    meta.annotations
-        .as_ref()
-        .and_then(|all| all.get(name))
-        .map(String::as_str)
+fn full_name(meta: &ApiMetadata) -> Result<Name, Wrong> {
+    Ok((namespace_of(meta), name_of(meta)?))
 }
 
-fn owners_of(meta: &ObjectMeta) -> Vec<Owner> {
-    let owner = |o: &OwnerReference| Owner {
+/// Returns the text unless it is empty, which means missing.
+fn filled(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn time(field: &str, found: Option<ApiTime>) -> Result<Option<Timestamp>, Wrong> {
+    let Some(time) = found else { return Ok(None) };
+    time.timestamp()
+        .map_err(|error| format!("{field}: {error}"))
+}
+
+fn annotation<'m>(meta: &'m ApiMetadata, name: &str) -> Option<&'m str> {
+    meta.annotations.get(name).map(String::as_str)
+}
+
+fn owners_of(meta: &ApiMetadata) -> Vec<Owner> {
+    let owner = |o: &ApiOwner| Owner {
         kind: o.kind.clone(),
         name: o.name.clone(),
-        controller: o.controller.unwrap_or_default(),
+        controller: o.controller,
     };
-    meta.owner_references.iter().flatten().map(owner).collect()
+    meta.owner_references.iter().map(owner).collect()
 }
 
 fn effect(field: &str, found: &str) -> Result<Effect, Wrong> {
@@ -304,75 +201,54 @@ fn effect(field: &str, found: &str) -> Result<Effect, Wrong> {
     }
 }
 
-fn read_budget(budget: &PodDisruptionBudget) -> Result<BudgetFacts, Wrong> {
-    let meta = &budget.metadata;
-    let spec = budget.spec.as_ref();
-    let status = budget.status.as_ref();
-    let selector = spec.and_then(|s| s.selector.as_ref());
-    let policy = spec.and_then(|s| s.unhealthy_pod_eviction_policy.as_deref());
+fn budget(budget: &ApiBudget) -> Result<BudgetFacts, Wrong> {
+    let (meta, spec, status) = (&budget.metadata, &budget.spec, &budget.status);
+    let selector = spec.selector.as_ref();
     Ok(BudgetFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
         selector: selector
             .map(|s| label_selector("spec.selector", s))
             .transpose()?,
-        allowed: count(
-            "status.disruptionsAllowed",
-            status.and_then(|s| s.disruptions_allowed),
-        )?,
-        healthy: count(
-            "status.currentHealthy",
-            status.and_then(|s| s.current_healthy),
-        )?,
-        desired: count(
-            "status.desiredHealthy",
-            status.and_then(|s| s.desired_healthy),
-        )?,
-        stale: status
-            .and_then(|s| s.observed_generation)
-            .unwrap_or_default()
-            < meta.generation.unwrap_or_default(),
-        always_unhealthy: always_unhealthy(policy)?,
+        allowed: count("status.disruptionsAllowed", status.disruptions_allowed)?,
+        healthy: count("status.currentHealthy", status.current_healthy)?,
+        desired: count("status.desiredHealthy", status.desired_healthy)?,
+        stale: status.observed_generation < meta.generation,
+        always_unhealthy: always_unhealthy(&spec.unhealthy_pod_eviction_policy)?,
     })
 }
 
-fn always_unhealthy(policy: Option<&str>) -> Result<bool, Wrong> {
+fn always_unhealthy(policy: &str) -> Result<bool, Wrong> {
     match policy {
-        Some("AlwaysAllow") => Ok(true),
-        None | Some("" | "IfHealthyBudget") => Ok(false),
-        Some(other) => Err(format!(
+        "AlwaysAllow" => Ok(true),
+        "" | "IfHealthyBudget" => Ok(false),
+        other => Err(format!(
             "spec.unhealthyPodEvictionPolicy: found {other:?}, expected IfHealthyBudget or \
                 AlwaysAllow"
         )),
     }
 }
 
-fn count(field: &str, found: Option<i32>) -> Result<u32, Wrong> {
-    let found = found.unwrap_or_default();
+fn count(field: &str, found: i32) -> Result<u32, Wrong> {
     u32::try_from(found).map_err(|_| format!("{field}: found {found}, expected a count"))
 }
 
-fn label_selector(field: &str, selector: &LabelSelector) -> Result<Selector, Wrong> {
-    let expressions = selector.match_expressions.iter().flatten();
-    let parts = expressions.map(|e| {
-        (
-            e.key.clone(),
-            e.operator.clone(),
-            e.values.clone().unwrap_or_default(),
-        )
-    });
-    let none = Labels::new();
-    Selector::from_parts(selector.match_labels.as_ref().unwrap_or(&none), parts)
-        .map_err(|error| format!("{field}: {error}"))
+fn label_selector(field: &str, selector: &ApiSelector) -> Result<Selector, Wrong> {
+    let parts = selector
+        .match_expressions
+        .iter()
+        .map(|e| (e.key.clone(), e.operator.clone(), e.values.clone()));
+    Selector::from_parts(&selector.match_labels, parts).map_err(|error| format!("{field}: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::snapshot::facts::{Image, Taint};
+    use crate::model::snapshot::facts::{Image, NodeFacts, Taint};
     use crate::values::Amount;
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde::Deserialize;
+    use serde_json::json as tree;
 
     /// Parses an object from YAML.
     pub(super) fn yaml(text: &str) -> Value {
@@ -431,10 +307,13 @@ mod tests {
                 ("pods".into(), Amount::new(110)),
             ],
             scale_down_disabled: false,
-            images: vec![Image {
-                names: vec!["web:7".into()],
-                size: 9,
-            }],
+            images: vec![
+                Image {
+                    names: vec!["web:7".into()],
+                    size: 9,
+                }
+                .into(),
+            ],
         };
         assert_eq!(node, expected);
     }
@@ -600,7 +479,7 @@ mod tests {
     fn an_object_with_wrong_types_is_skipped_with_its_name() {
         let broken = "{\"metadata\": {\"name\": \"p\", \"namespace\": \"shop\"}, \"spec\": \
             {\"nodeName\": \"n1\", \"containers\": 7}}";
-        let skipped = text(ObjectKind::Pod, broken).unwrap_err();
+        let skipped = json(ObjectKind::Pod, broken.as_bytes()).unwrap_err();
         assert_eq!(
             skipped.to_string().split(": ").next(),
             Some("Pod shop/p cannot be read")
@@ -608,17 +487,19 @@ mod tests {
         assert_eq!(skipped.node.as_deref(), Some("n1"));
         let wrong_set = r#"{"metadata": {"name": "s", "ownerReferences": {}}}"#;
         assert_eq!(
-            text(ObjectKind::ReplicaSet, wrong_set)
+            json(ObjectKind::ReplicaSet, wrong_set.as_bytes())
                 .unwrap_err()
                 .namespace,
             "default"
         );
         let wrong_node = r#"{"metadata": {"name": "n1", "labels": []}}"#;
         assert_eq!(
-            text(ObjectKind::Node, wrong_node).unwrap_err().namespace,
+            json(ObjectKind::Node, wrong_node.as_bytes())
+                .unwrap_err()
+                .namespace,
             ""
         );
-        assert_eq!(text(ObjectKind::Node, "no json").unwrap_err().name, "");
+        assert_eq!(json(ObjectKind::Node, b"no json").unwrap_err().name, "");
     }
 
     fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
@@ -651,18 +532,78 @@ mod tests {
             pointers(&value, "", &mut node_addresses);
             let place = &node_addresses[place.index(node_addresses.len())];
             *value.pointer_mut(place).unwrap() = match choice {
-                0 => json!(text), 1 => json!(number), 2 => json!(null), 3 => json!([text]),
-                    4 => json!({ text: number }),
-                _ => json!({}),
+                0 => tree!(text), 1 => tree!(number), 2 => tree!(null), 3 => tree!([text]),
+                    4 => tree!({ text: number }),
+                _ => tree!({}),
             };
             if let Err((kind, skipped)) = object(&value) {
                 prop_assert_eq!(kind.name(), skipped.kind);
                 prop_assert!(!skipped.why.is_empty());
             }
-            let json = value.to_string();
-            let _ = super::text(ObjectKind::Pod, &json);
-            let _ = super::text(ObjectKind::Pod, &json[..json.floor_char_boundary(json.len() / 2)]);
+            let text = value.to_string();
+            let _ = super::json(ObjectKind::Pod, text.as_bytes());
+            let _ = super::json(ObjectKind::Pod, &text.as_bytes()[..text.len() / 2]);
         }
+    }
+
+    /// The facts of a pod from protobuf and from JSON; `None` if the value is no pod.
+    fn in_both(value: &Value) -> Option<[Result<String, Skipped>; 2]> {
+        let pod = ApiPod::deserialize(value).ok()?;
+        let shown = |object: Object| format!("{object:?}");
+        let message = prost::Message::encode_to_vec(&pod);
+        let text = value.to_string();
+        Some([
+            protobuf(ObjectKind::Pod, &message).map(shown),
+            json(ObjectKind::Pod, text.as_bytes()).map(shown),
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn protobuf_and_json_of_a_pod_give_the_same_facts(
+            place in any::<prop::sample::Index>(),
+            text in "[-0-9A-Za-z.]{0,8}",
+            number in any::<i32>(),
+            choice in 0..6,
+        ) {
+            let mut value = yaml(pod::tests::RICH);
+            let mut places = Vec::new();
+            pointers(&value, "", &mut places);
+            let place = &places[place.index(places.len())];
+            *value.pointer_mut(place).unwrap() = match choice {
+                0 => tree!(text), 1 => tree!(number), 2 => tree!(null), 3 => tree!([text]),
+                4 => tree!([]), _ => tree!({}),
+            };
+            if let Some([from_protobuf, from_json]) = in_both(&value) {
+                prop_assert_eq!(from_protobuf, from_json);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unreadable_message_is_skipped_with_its_names() {
+        let value = yaml(pod::tests::RICH);
+        let pod = ApiPod::deserialize(&value).unwrap();
+        let mut message = prost::Message::encode_to_vec(&pod);
+        let label = message.windows(3).position(|w| w == b"web").unwrap();
+        // Labels must be UTF-8. The name of the pod is the first "web" and stays readable.
+        let key = message.windows(3).position(|w| w == b"app").unwrap();
+        assert!(label < key);
+        message[key] = 0xff;
+        let skipped = protobuf(ObjectKind::Pod, &message).unwrap_err();
+        assert_eq!(
+            (
+                skipped.namespace.as_str(),
+                skipped.name.as_str(),
+                skipped.node.as_deref()
+            ),
+            ("shop", "web-1", Some("n1"))
+        );
+        let empty = protobuf(ObjectKind::Pod, b"\xff").unwrap_err();
+        assert_eq!(
+            (empty.namespace.as_str(), empty.name.as_str()),
+            ("default", "")
+        );
     }
 
     const NODE: &str =

@@ -1,6 +1,6 @@
 //! The newest facts of each object, as watches or a file deliver them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::values::selector::Labels;
@@ -10,6 +10,10 @@ use super::facts::{
     Volume,
 };
 use super::node_addresses::NodeAddresses;
+
+use self::sharing::Sharing;
+
+mod sharing;
 
 /// Namespace and name. The namespace is empty for cluster-scoped objects.
 pub type Name = (String, String);
@@ -28,6 +32,7 @@ pub struct Objects {
     pub(super) attach_limits: BTreeMap<String, AttachLimits>,
     pub(super) services: BTreeMap<Name, Labels>,
     owners: BTreeMap<OwnerKey, Option<Owner>>,
+    sharing: Sharing,
     skipped: BTreeMap<(ObjectKind, Name), Skipped>,
 }
 
@@ -139,8 +144,8 @@ impl Objects {
         let (kind, name) = object.key();
         self.skipped.remove(&(kind, name.clone()));
         match object {
-            Object::Node(node) => drop(self.nodes.insert(name.1, Arc::new(node))),
-            Object::Pod(pod) => drop(self.pods.insert(name, Arc::from(pod))),
+            Object::Node(node) => self.apply_node(name.1, node),
+            Object::Pod(pod) => self.apply_pod(name, *pod),
             Object::Budget(budget) => drop(self.budgets.insert(name, Arc::new(budget))),
             Object::Namespace(_, labels) => drop(self.namespaces.insert(name.1, labels)),
             Object::Class(_, value) => drop(self.classes.insert(name.1, value)),
@@ -151,6 +156,26 @@ impl Objects {
             Object::Service(_, selector) => drop(self.services.insert(name, selector)),
             Object::Owner(_, _, owner) => drop(self.owners.insert(owner_key(kind, name), owner)),
         }
+    }
+
+    /// Stores a node. Unchanged facts keep their place in memory, because snapshots share them.
+    fn apply_node(&mut self, name: String, mut node: NodeFacts) {
+        if self.nodes.get(&name).is_some_and(|old| **old == node) {
+            return;
+        }
+        self.sharing.node(&mut node);
+        self.nodes.insert(name, Arc::new(node));
+    }
+
+    /// Stores a pod. Unchanged facts keep their place in memory, because snapshots and windows of
+    /// usage share them.
+    fn apply_pod(&mut self, name: Name, mut pod: PodFacts) {
+        if self.pods.get(&name).is_some_and(|old| **old == pod) {
+            return;
+        }
+        self.sharing.pod(&mut pod);
+        self.pods.insert(name, Arc::new(pod));
+        self.sharing.changed(self.pods.len());
     }
 
     /// Removes an object.
@@ -180,17 +205,17 @@ impl Objects {
         self.skipped.insert((kind, name), skipped);
     }
 
-    /// Removes every object of a kind that a new list does not contain.
-    pub fn retain(&mut self, kind: ObjectKind, listed: &std::collections::BTreeSet<Name>) {
-        let known = self.names(kind);
-        for name in known.iter().filter(|n| !listed.contains(*n)) {
+    /// Removes these objects of a kind.
+    pub fn delete_all(&mut self, kind: ObjectKind, names: &BTreeSet<Name>) {
+        for name in names {
             self.delete(kind, name);
         }
     }
 
-    fn names(&self, kind: ObjectKind) -> Vec<Name> {
+    /// Returns the names of all objects of a kind, including those that could not be read.
+    pub fn names(&self, kind: ObjectKind) -> BTreeSet<Name> {
         let plain = |name: &String| (String::new(), name.clone());
-        let mut names: Vec<Name> = match kind {
+        let mut names: BTreeSet<Name> = match kind {
             ObjectKind::Node => self.nodes.keys().map(plain).collect(),
             ObjectKind::Pod => self.pods.keys().cloned().collect(),
             ObjectKind::Budget => self.budgets.keys().cloned().collect(),
@@ -288,4 +313,88 @@ fn deployment_by_name(owner: &OwnerKey, labels: &Labels) -> Option<OwnerKey> {
         kind: "Deployment".to_owned(),
         name: name.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::snapshot::import;
+
+    fn pod(name: &str, owner: &str, node: &str) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {
+                "name": name, "labels": {"app": "web"},
+                "ownerReferences": [{"kind": "ReplicaSet", "name": owner, "controller": true}],
+            },
+            "spec": {"nodeName": node, "containers": [{"name": "c", "image": "web:1"}]},
+        })
+    }
+
+    fn with(objects: &mut Objects, value: &Value) {
+        objects.apply(import::object(value).unwrap().unwrap());
+    }
+
+    fn stored(objects: &Objects, name: &str) -> Arc<PodFacts> {
+        Arc::clone(&objects.pods[&("default".to_owned(), name.to_owned())])
+    }
+
+    #[test]
+    fn pods_of_one_controller_share_equal_facts() {
+        let mut objects = Objects::default();
+        with(&mut objects, &pod("web-1", "web", "n1"));
+        with(&mut objects, &pod("web-2", "web", "n2"));
+        with(&mut objects, &pod("other-1", "other", "n2"));
+        let [first, second, other] = ["web-1", "web-2", "other-1"].map(|n| stored(&objects, n));
+        assert!(first.spec.is_same(&second.spec) && first.labels.is_same(&second.labels));
+        assert!(!first.spec.is_same(&other.spec));
+        let mut changed = pod("web-3", "web", "n1");
+        changed["spec"]["containers"][0]["image"] = json!("web:2");
+        with(&mut objects, &changed);
+        let changed = stored(&objects, "web-3");
+        assert!(!changed.spec.is_same(&first.spec) && changed.labels.is_same(&first.labels));
+    }
+
+    #[test]
+    fn an_update_that_changes_no_fact_keeps_the_old_value() {
+        let mut objects = Objects::default();
+        with(&mut objects, &pod("web-1", "web", "n1"));
+        let before = stored(&objects, "web-1");
+        let mut same = pod("web-1", "web", "n1");
+        same["metadata"]["resourceVersion"] = json!("9");
+        with(&mut objects, &same);
+        assert!(Arc::ptr_eq(&before, &stored(&objects, "web-1")));
+        with(&mut objects, &pod("web-1", "web", "n2"));
+        assert_eq!(stored(&objects, "web-1").node.as_deref(), Some("n2"));
+    }
+
+    #[test]
+    fn values_of_deleted_pods_are_dropped_in_time() {
+        let mut objects = Objects::default();
+        for round in 0..2100 {
+            let name = format!("job-{round}");
+            with(&mut objects, &pod(&name, &name, "n1"));
+            objects.delete(ObjectKind::Pod, &("default".to_owned(), name));
+        }
+        assert!(
+            objects.sharing.count() <= 1002,
+            "{}",
+            objects.sharing.count()
+        );
+    }
+
+    #[test]
+    fn nodes_share_their_images() {
+        let node = |name: &str| {
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
+                "status": {"images": [{"names": ["web:1"], "sizeBytes": 7}]}})
+        };
+        let mut objects = Objects::default();
+        with(&mut objects, &node("n1"));
+        with(&mut objects, &node("n2"));
+        let [first, second] = ["n1", "n2"].map(|name| &objects.nodes[name].images[0]);
+        assert!(first.is_same(second));
+    }
 }

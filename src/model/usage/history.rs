@@ -15,9 +15,12 @@ use crate::values::ResourceId;
 use super::{Measure, NodeUsage, PodUsage, Readings, Sample, Unmeasured, Usage, smoothing};
 
 mod alignment;
+mod samples;
 mod series;
 mod typical;
 mod window;
+
+pub use samples::PodSamples;
 
 use alignment::{PodName, departed_pods, samples, since};
 use series::{NodeSeries, PodSeries};
@@ -171,9 +174,7 @@ impl History {
         };
         // The newest sample always stays, because it shows how stale the series is.
         for series in &mut self.pods {
-            while series.samples.len() > 1 && series.samples[0].at < start {
-                series.samples.pop_front();
-            }
+            series.samples.prune(start);
         }
         for series in self.nodes.values_mut() {
             while series.remainders.len() > 1 && series.remainders[0].sample.at < start {
@@ -212,7 +213,7 @@ impl History {
 
     fn known_pod(&self, series: Option<&PodSeries>, now: Timestamp) -> Result<Measure, Unmeasured> {
         let series = series.ok_or(Unmeasured::Missing)?;
-        self.judge(series.samples.iter().copied(), now)
+        self.judge(series.samples.iter(), now)
     }
 
     fn pod_usage(
@@ -226,7 +227,7 @@ impl History {
             Ok(used) => return PodUsage::Known(used),
             Err(why) => why,
         };
-        let own = own.map(|s| self.smooth(s.samples.iter().copied(), now));
+        let own = own.map(|s| self.smooth(s.samples.iter(), now));
         if !self.too_new(pod, now) {
             return PodUsage::Unknown(why, own.unwrap_or_default());
         }

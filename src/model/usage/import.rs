@@ -8,6 +8,8 @@ use crate::values::{Amount, quantity};
 
 use super::{Measure, Readings, Sample};
 
+pub mod protobuf;
+
 /// Adds NodeMetrics, PodMetrics or a list of them to the readings. Returns false for any other
 /// object.
 ///
@@ -37,27 +39,33 @@ pub fn take(value: &Value, into: &mut Readings) -> bool {
 
 /// Adds one NodeMetrics object. As a list item it does not state its kind.
 pub fn node(value: &Value, into: &mut Readings) {
-    let name = meta(value, "name");
-    match sample(value, |v| used("usage", v.get("usage"))) {
-        // A file may contain two recordings of the same node.
-        Ok(sample) if !name.is_empty() => newest(into.nodes.entry(name), sample),
-        Ok(_) => into.skipped.push(skipped(
-            "NodeMetrics",
-            String::new(),
-            name,
-            NO_NAME.to_owned(),
-        )),
-        Err(why) => into
-            .skipped
-            .push(skipped("NodeMetrics", String::new(), name, why)),
-    }
+    let sample = sample(value, |v| used("usage", v.get("usage")));
+    add_node(meta(value, "name"), sample, into);
 }
 
 /// Adds one PodMetrics object. As a list item it does not state its kind. A pod uses the sum of its
 /// containers.
 pub fn pod(value: &Value, into: &mut Readings) {
-    let (namespace, name) = (meta(value, "namespace"), meta(value, "name"));
-    match sample(value, containers) {
+    let name = (meta(value, "namespace"), meta(value, "name"));
+    add_pod(name, sample(value, containers), into);
+}
+
+fn add_node(name: String, sample: Result<Sample, String>, into: &mut Readings) {
+    let skip = |name, why| skipped("NodeMetrics", String::new(), name, why);
+    match sample {
+        // A file may contain two recordings of the same node.
+        Ok(sample) if !name.is_empty() => newest(into.nodes.entry(name), sample),
+        Ok(_) => into.skipped.push(skip(name, NO_NAME.to_owned())),
+        Err(why) => into.skipped.push(skip(name, why)),
+    }
+}
+
+fn add_pod(
+    (namespace, name): (String, String),
+    sample: Result<Sample, String>,
+    into: &mut Readings,
+) {
+    match sample {
         Ok(sample) if !name.is_empty() => newest(into.pods.entry((namespace, name)), sample),
         Ok(_) => into
             .skipped
@@ -120,20 +128,24 @@ fn sample(
 }
 
 fn containers(value: &Value) -> Result<Measure, String> {
-    // The source could not measure a pod without containers. Counting it as idle would be a guess.
-    let containers = value
-        .get("containers")
-        .and_then(Value::as_array)
-        .filter(|c| !c.is_empty());
-    let containers = containers.ok_or("containers: found none")?;
-    let mut sum = Measure::default();
-    for (i, container) in containers.iter().enumerate() {
-        sum = sum.plus(used(
-            &format!("containers[{i}].usage"),
-            container.get("usage"),
-        )?);
+    let containers = value.get("containers").and_then(Value::as_array);
+    sum(containers.into_iter().flatten(), |field, container| {
+        used(field, container.get("usage"))
+    })
+}
+
+/// Sums the usage of containers.
+fn sum<C>(
+    containers: impl Iterator<Item = C>,
+    used: impl Fn(&str, C) -> Result<Measure, String>,
+) -> Result<Measure, String> {
+    let mut sum: Option<Measure> = None;
+    for (i, container) in containers.enumerate() {
+        let used = used(&format!("containers[{i}].usage"), container)?;
+        sum = Some(sum.unwrap_or_default().plus(used));
     }
-    Ok(sum)
+    // The source could not measure a pod without containers. Counting it as idle would be a guess.
+    sum.ok_or_else(|| "containers: found none".to_owned())
 }
 
 fn used(field: &str, usage: Option<&Value>) -> Result<Measure, String> {
@@ -154,18 +166,26 @@ fn amount(field: &str, resource: &str, found: Option<&Value>) -> Result<Amount, 
                 "{field}.{resource}: found {other}, expected a quantity"
             ));
         }
-        None => return Err(format!("{field}.{resource} is missing")),
+        None => return Err(missing(field, resource)),
     };
-    quantity::amount(resource, &text).map_err(|error| format!("{field}.{resource}: {error}"))
+    parsed(field, resource, &text)
+}
+
+fn missing(field: &str, resource: &str) -> String {
+    format!("{field}.{resource} is missing")
+}
+
+fn parsed(field: &str, resource: &str, text: &str) -> Result<Amount, String> {
+    quantity::amount(resource, text).map_err(|error| format!("{field}.{resource}: {error}"))
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn pod_metrics(at: &str, cpu: &[&str]) -> Value {
+    pub(in crate::model::usage) fn pod_metrics(at: &str, cpu: &[&str]) -> Value {
         let containers: Vec<_> = cpu
             .iter()
             .map(|c| json!({"name": "c", "usage": {"cpu": c, "memory": "1Mi"}}))

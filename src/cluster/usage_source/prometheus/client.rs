@@ -24,8 +24,8 @@ use super::error::PrometheusError;
 use super::http_error::{checked_body, unreachable};
 use super::query::PromQuery;
 
-/// The largest body that is read. For 150,000 pods, one query returns a sixth of it.
-const LARGEST_BODY: usize = 256 << 20;
+/// The largest body that is read. For 150,000 pods, one query returns a third of it.
+const LARGEST_BODY: usize = 128 << 20;
 /// Longer queries are sent by POST. Percent-encoding at most triples a query, and proxies commonly
 /// limit a request line to 8 KiB.
 const LONGEST_GET: usize = 2000;

@@ -36,7 +36,7 @@ pub struct HostPort {
 }
 
 /// An image that a node has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Image {
     /// Its names, by tag and by digest.
     pub names: Vec<String>,

@@ -1,8 +1,6 @@
 //! Recognition of pods that start and stop together.
 
-use k8s_openapi::api::core::v1 as core;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-
+use crate::model::api::{ApiMetadata, ApiPodSpec};
 use crate::model::snapshot::facts::{Gang, GangKind};
 
 use super::annotation;
@@ -36,23 +34,22 @@ const LEADER_WORKER_SET: [&str; 2] = [
 
 /// Returns the group of a pod. The field of Kubernetes 1.36 comes first; labels and annotations
 /// work in every version.
-pub(super) fn of_pod(meta: &ObjectMeta, spec: &core::PodSpec) -> Option<Gang> {
-    let group = spec.scheduling_group.as_ref();
-    let name = group.and_then(|g| g.pod_group_name.clone());
-    named(GangKind::PodGroup, name)
+pub(super) fn of_pod(meta: &ApiMetadata, spec: &ApiPodSpec) -> Option<Gang> {
+    let name = spec.scheduling_group.pod_group_name.clone();
+    named(GangKind::PodGroup, Some(name))
         .or_else(|| by_label(meta))
         .or_else(|| leader_worker_set(meta))
         .or_else(|| by_annotation(meta))
 }
 
-fn by_label(meta: &ObjectMeta) -> Option<Gang> {
+fn by_label(meta: &ApiMetadata) -> Option<Gang> {
     let mut gangs = LABELS
         .iter()
         .filter_map(|(key, kind)| named(*kind, label(meta, key)));
     gangs.next()
 }
 
-fn by_annotation(meta: &ObjectMeta) -> Option<Gang> {
+fn by_annotation(meta: &ApiMetadata) -> Option<Gang> {
     let mut gangs = ANNOTATIONS
         .iter()
         .filter_map(|key| named(GangKind::PodGroup, annotation(meta, key).map(str::to_owned)));
@@ -60,7 +57,7 @@ fn by_annotation(meta: &ObjectMeta) -> Option<Gang> {
 }
 
 /// Each group of a LeaderWorkerSet restarts on its own.
-fn leader_worker_set(meta: &ObjectMeta) -> Option<Gang> {
+fn leader_worker_set(meta: &ApiMetadata) -> Option<Gang> {
     let [set, group] = LEADER_WORKER_SET.map(|key| label(meta, key));
     let name = group.map_or_else(
         || set.clone(),
@@ -69,8 +66,8 @@ fn leader_worker_set(meta: &ObjectMeta) -> Option<Gang> {
     named(GangKind::LeaderWorkerSet, name)
 }
 
-fn label(meta: &ObjectMeta, key: &str) -> Option<String> {
-    meta.labels.as_ref()?.get(key).cloned()
+fn label(meta: &ApiMetadata, key: &str) -> Option<String> {
+    meta.labels.get(key).cloned()
 }
 
 fn named(kind: GangKind, name: Option<String>) -> Option<Gang> {
@@ -90,7 +87,7 @@ mod tests {
         let Object::Pod(pod) = facts_of(&text) else {
             panic!("{text}")
         };
-        pod.gang.map(|gang| gang.to_string())
+        pod.gang.as_ref().map(ToString::to_string)
     }
 
     #[test]

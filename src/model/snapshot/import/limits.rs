@@ -1,7 +1,6 @@
 //! Conversion of the limits of a pod.
 
-use k8s_openapi::api::core::v1::{PodSpec, ResourceRequirements};
-
+use crate::model::api::{ApiPodSpec, Quantities};
 use crate::values::Amount;
 
 use super::Wrong;
@@ -10,20 +9,19 @@ use super::requests::{AmountList, amounts, is_sidecar};
 /// Returns the limits of containers and sidecars together, plus the pod's overhead. Pod-level
 /// limits take precedence. A resource without a limit on one container has no limit. Init
 /// containers do not count, because they end before the others run.
-pub(super) fn of_pod(spec: &PodSpec) -> Result<AmountList, Wrong> {
-    let sidecars = spec
-        .init_containers
-        .iter()
-        .flatten()
-        .filter(|c| is_sidecar(c));
+pub(super) fn of_pod(spec: &ApiPodSpec) -> Result<AmountList, Wrong> {
+    let sidecars = spec.init_containers.iter().filter(|c| is_sidecar(c));
     let each = spec
         .containers
         .iter()
         .chain(sidecars)
-        .map(|c| of("spec.containers[]", c.resources.as_ref()));
+        .map(|c| of("spec.containers[]", &c.resources.limits));
     let each: Vec<AmountList> = each.collect::<Result<_, _>>()?;
-    let whole = of("spec", spec.resources.as_ref())?;
-    let overhead = amounts("spec.overhead", spec.overhead.as_ref())?;
+    let whole = spec
+        .resources
+        .as_ref()
+        .map_or(Ok(Vec::new()), |r| of("spec", &r.limits))?;
+    let overhead = amounts("spec.overhead", &spec.overhead)?;
     let mut total = whole.clone();
     let (first, others) = each
         .split_first()
@@ -47,11 +45,8 @@ pub(super) fn of_pod(spec: &PodSpec) -> Result<AmountList, Wrong> {
     Ok(total)
 }
 
-fn of(field: &str, resources: Option<&ResourceRequirements>) -> Result<AmountList, Wrong> {
-    amounts(
-        &format!("{field}.resources.limits"),
-        resources.and_then(|r| r.limits.as_ref()),
-    )
+fn of(field: &str, limits: &Quantities) -> Result<AmountList, Wrong> {
+    amounts(&format!("{field}.resources.limits"), limits)
 }
 
 fn find(limits: &[(String, Amount)], name: &str) -> Option<Amount> {

@@ -1,45 +1,59 @@
 //! Conversion of pods.
 
 use jiff::{SignedDuration, Timestamp};
-use k8s_openapi::api::core::v1 as core;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::model::api::{
+    ApiCondition, ApiMetadata, ApiPod, ApiPodSpec, ApiPodStatus, ApiToleration, ApiVolume,
+};
 use crate::model::snapshot::facts::{
-    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, Qos, Tolerates,
-    Toleration, Volumes,
+    Annotations, Condition, DoNotDisrupt, EphemeralClaim, PodFacts, PodPhase, PodSpecFacts, Qos,
+    Tolerates, Toleration, Volumes,
 };
 
 use super::{
-    Wrong, affinity, annotation, containers, effect, gang, limits, name_of, namespace_of,
-    owners_of, requests, spread,
+    Wrong, affinity, annotation, containers, effect, filled, gang, limits, name_of, namespace_of,
+    owners_of, requests, spread, time,
 };
 
 /// Converts a pod.
-pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
-    let no_spec = core::PodSpec::default();
-    let no_status = core::PodStatus::default();
-    let meta = &pod.metadata;
-    let spec = pod.spec.as_ref().unwrap_or(&no_spec);
-    let status = pod.status.as_ref().unwrap_or(&no_status);
-    let labels = meta.labels.clone().unwrap_or_default();
-    let ready = |c: &core::PodCondition| c.type_ == "Ready" && c.status == "True";
+pub(super) fn read(pod: &ApiPod) -> Result<PodFacts, Wrong> {
+    let ApiPod {
+        metadata: meta,
+        spec,
+        status,
+    } = pod;
+    let ready = |c: &ApiCondition| c.kind == "Ready" && c.status == "True";
     Ok(PodFacts {
         namespace: namespace_of(meta),
         name: name_of(meta)?,
-        uid: meta.uid.clone().unwrap_or_default(),
+        uid: meta.uid.clone(),
+        labels: meta.labels.clone().into(),
+        node: filled(&spec.node_name),
+        phase: phase(&status.phase)?,
+        ready: status.conditions.iter().any(ready),
+        terminating: meta.deletion_timestamp.is_some(),
+        // Only an object from a file can lack it. A pod of unknown age counts as old.
+        created: time("metadata.creationTimestamp", meta.creation_timestamp)?
+            .unwrap_or(Timestamp::UNIX_EPOCH),
+        started: time("status.startTime", status.start_time)?,
+        reason: filled(&status.reason),
+        conditions: status
+            .conditions
+            .iter()
+            .map(condition)
+            .collect::<Result<_, _>>()?,
+        volumes: volumes(meta, spec).into(),
+        spec: spec_facts(pod)?.into(),
+    })
+}
+
+fn spec_facts(pod: &ApiPod) -> Result<PodSpecFacts, Wrong> {
+    let (meta, spec, status) = (&pod.metadata, &pod.spec, &pod.status);
+    let labels = &meta.labels;
+    Ok(PodSpecFacts {
         annotations: annotations(meta),
         gang: gang::of_pod(meta, spec),
         owners: owners_of(meta),
-        node: spec.node_name.clone().filter(|n| !n.is_empty()),
-        phase: phase(status.phase.as_deref())?,
-        ready: status.conditions.iter().flatten().any(ready),
-        terminating: meta.deletion_timestamp.is_some(),
-        // Only an object from a file can lack it. A pod of unknown age counts as old.
-        created: meta
-            .creation_timestamp
-            .as_ref()
-            .map_or(Timestamp::UNIX_EPOCH, |t| t.0),
-        started: status.start_time.as_ref().map(|t| t.0),
         priority: spec.priority,
         // Convert these before the quality of service, so that an error names its field.
         requests: requests::of_pod(spec, status)?,
@@ -47,40 +61,29 @@ pub(super) fn read(pod: &core::Pod) -> Result<PodFacts, Wrong> {
         presumed: requests::presumed(spec, status)?,
         presumed_of_containers: requests::presumed_of_containers(spec, status)?,
         qos: qos(spec, status)?,
-        scheduler: spec
-            .scheduler_name
-            .clone()
-            // `None` means the default scheduler, however it is written.
-            .filter(|n| !n.is_empty() && n != "default-scheduler"),
-        gated: spec
-            .scheduling_gates
-            .as_ref()
-            .is_some_and(|gates| !gates.is_empty()),
+        // `None` means the default scheduler, however it is written.
+        scheduler: filled(&spec.scheduler_name).filter(|n| n != "default-scheduler"),
+        gated: !spec.scheduling_gates.is_empty(),
         ports: containers::host_ports(spec),
         tolerations: spec
             .tolerations
             .iter()
-            .flatten()
             .enumerate()
             .map(toleration)
             .collect::<Result<_, _>>()?,
-        node_selector: spec.node_selector.clone().unwrap_or_default(),
+        node_selector: spec.node_selector.clone(),
         required_nodes: affinity::required_nodes(spec)?,
         preferred_nodes: affinity::preferred_nodes(spec)?,
-        spread: spread::of_pod(spec, &labels)?,
+        spread: spread::of_pod(spec, labels)?,
         containers: containers::of_pod(spec, status)?,
-        reason: status.reason.clone().filter(|r| !r.is_empty()),
-        conditions: status.conditions.iter().flatten().map(condition).collect(),
-        avoids: affinity::avoids(spec, &labels)?,
-        seeks: affinity::seeks(spec, &labels)?,
-        likes: affinity::likes(spec, &labels)?,
-        volumes: volumes(meta, spec),
-        resource_claims: spec.resource_claims.as_ref().is_some_and(|c| !c.is_empty()),
-        labels,
+        avoids: affinity::avoids(spec, labels)?,
+        seeks: affinity::seeks(spec, labels)?,
+        likes: affinity::likes(spec, labels)?,
+        resource_claims: !spec.resource_claims.is_empty(),
     })
 }
 
-fn annotations(meta: &ObjectMeta) -> Annotations {
+fn annotations(meta: &ApiMetadata) -> Annotations {
     let find = |name: &str| annotation(meta, name);
     Annotations {
         mirror: find("kubernetes.io/config.mirror").is_some(),
@@ -113,73 +116,76 @@ fn do_not_disrupt(value: &str) -> Option<DoNotDisrupt> {
     time.is_positive().then_some(DoNotDisrupt::AfterStart(time))
 }
 
-fn phase(found: Option<&str>) -> Result<PodPhase, Wrong> {
+fn phase(found: &str) -> Result<PodPhase, Wrong> {
     match found {
-        None | Some("" | "Pending") => Ok(PodPhase::Pending),
-        Some("Running") => Ok(PodPhase::Running),
-        Some("Succeeded") => Ok(PodPhase::Succeeded),
-        Some("Failed") => Ok(PodPhase::Failed),
-        Some("Unknown") => Ok(PodPhase::Unknown),
-        Some(other) => Err(format!(
+        "" | "Pending" => Ok(PodPhase::Pending),
+        "Running" => Ok(PodPhase::Running),
+        "Succeeded" => Ok(PodPhase::Succeeded),
+        "Failed" => Ok(PodPhase::Failed),
+        "Unknown" => Ok(PodPhase::Unknown),
+        other => Err(format!(
             "status.phase: found {other:?}, expected Pending, Running, Succeeded, Failed or Unknown"
         )),
     }
 }
 
-fn qos(spec: &core::PodSpec, status: &core::PodStatus) -> Result<Qos, Wrong> {
-    match status.qos_class.as_deref() {
+fn qos(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Qos, Wrong> {
+    match status.qos_class.as_str() {
         // The API server always sets it. An object from a file may lack the status.
-        None | Some("") => requests::qos(spec),
-        Some("BestEffort") => Ok(Qos::BestEffort),
-        Some("Burstable") => Ok(Qos::Burstable),
-        Some("Guaranteed") => Ok(Qos::Guaranteed),
-        Some(other) => Err(format!(
+        "" => requests::qos(spec),
+        "BestEffort" => Ok(Qos::BestEffort),
+        "Burstable" => Ok(Qos::Burstable),
+        "Guaranteed" => Ok(Qos::Guaranteed),
+        other => Err(format!(
             "status.qosClass: found {other:?}, expected BestEffort, Burstable or Guaranteed"
         )),
     }
 }
 
-fn toleration((i, toleration): (usize, &core::Toleration)) -> Result<Toleration, Wrong> {
+fn toleration((i, toleration): (usize, &ApiToleration)) -> Result<Toleration, Wrong> {
     let field = format!("spec.tolerations[{i}]");
-    let text = |text: &Option<String>| text.clone().filter(|t| !t.is_empty());
-    let value = toleration.value.clone().unwrap_or_default();
+    let value = toleration.value.clone();
     let number = || {
         value.parse().map_err(|_| {
             format!("{field}.value: found {value:?}, expected an integer, as Lt and Gt need")
         })
     };
-    let operator = match toleration.operator.as_deref() {
-        Some("Exists") => Tolerates::Any,
-        None | Some("" | "Equal") => Tolerates::Equal(value),
-        Some("Gt") => Tolerates::Above(number()?),
-        Some("Lt") => Tolerates::Below(number()?),
-        Some(other) => {
+    let operator = match toleration.operator.as_str() {
+        "Exists" => Tolerates::Any,
+        "" | "Equal" => Tolerates::Equal(value),
+        "Gt" => Tolerates::Above(number()?),
+        "Lt" => Tolerates::Below(number()?),
+        other => {
             return Err(format!(
                 "{field}.operator: found {other:?}, expected Exists, Equal, Lt or Gt"
             ));
         }
     };
-    let bound = text(&toleration.effect)
+    let bound = filled(&toleration.effect)
         .map(|e| effect(&format!("{field}.effect"), &e))
         .transpose()?;
     Ok(Toleration {
-        key: text(&toleration.key),
+        key: filled(&toleration.key),
         operator,
         effect: bound,
     })
 }
 
-fn condition(condition: &core::PodCondition) -> Condition {
-    Condition {
-        kind: condition.type_.clone(),
+fn condition(condition: &ApiCondition) -> Result<Condition, Wrong> {
+    let since = time(
+        "status.conditions[].lastTransitionTime",
+        condition.last_transition_time,
+    )?;
+    Ok(Condition {
+        kind: condition.kind.clone(),
         status: condition.status.clone(),
-        reason: condition.reason.clone().unwrap_or_default(),
-        since: condition.last_transition_time.as_ref().map(|t| t.0),
-    }
+        reason: condition.reason.clone(),
+        since,
+    })
 }
 
-fn volumes(meta: &ObjectMeta, spec: &core::PodSpec) -> Volumes {
-    let all = || spec.volumes.iter().flatten();
+fn volumes(meta: &ApiMetadata, spec: &ApiPodSpec) -> Volumes {
+    let all = || spec.volumes.iter().map(|v| &v.source);
     Volumes {
         // descheduler counts the same two kinds of volumes as local storage.
         local: all().any(|v| v.empty_dir.is_some() || v.host_path.is_some()),
@@ -187,20 +193,19 @@ fn volumes(meta: &ObjectMeta, spec: &core::PodSpec) -> Volumes {
             .filter_map(|v| v.persistent_volume_claim.as_ref())
             .map(|c| c.claim_name.clone())
             .collect(),
-        ephemeral: all().filter_map(|v| ephemeral_claim(meta, v)).collect(),
+        ephemeral: spec
+            .volumes
+            .iter()
+            .filter_map(|v| ephemeral_claim(meta, v))
+            .collect(),
     }
 }
 
-fn ephemeral_claim(meta: &ObjectMeta, volume: &core::Volume) -> Option<EphemeralClaim> {
-    let template = volume.ephemeral.as_ref()?.volume_claim_template.as_ref();
-    let class = template.and_then(|t| t.spec.storage_class_name.clone());
+fn ephemeral_claim(meta: &ApiMetadata, volume: &ApiVolume) -> Option<EphemeralClaim> {
+    let template = &volume.source.ephemeral.as_ref()?.volume_claim_template;
     Some(EphemeralClaim {
-        name: format!(
-            "{}-{}",
-            meta.name.as_deref().unwrap_or_default(),
-            volume.name
-        ),
-        class: class.filter(|c| !c.is_empty()),
+        name: format!("{}-{}", meta.name, volume.name),
+        class: filled(&template.spec.storage_class_name),
     })
 }
 
@@ -340,7 +345,7 @@ status:
             }]
         );
         assert_eq!(
-            pod.volumes,
+            *pod.volumes,
             Volumes {
                 local: true,
                 claims: vec!["data-0".into()],
@@ -385,8 +390,8 @@ status:
         let pod = pod_of(RICH);
         let terms: Vec<_> = pod
             .required_nodes
-            .unwrap()
             .iter()
+            .flatten()
             .map(|t| format!("{}|{}", t.labels, t.fields))
             .collect();
         assert_eq!(terms, ["cores>7|", "|metadata.name=n2"]);
@@ -513,7 +518,12 @@ status:
     fn missing_fields_get_the_api_defaults() {
         let pod = pod_of("{apiVersion: v1, kind: Pod, metadata: {name: p}}");
         assert_eq!(
-            (pod.namespace.as_str(), pod.node, pod.phase, pod.ready),
+            (
+                pod.namespace.as_str(),
+                pod.node.as_deref(),
+                pod.phase,
+                pod.ready
+            ),
             ("default", None, PodPhase::Pending, false)
         );
         assert_eq!(
@@ -521,8 +531,8 @@ status:
             (None, Qos::BestEffort, 0)
         );
         assert_eq!(
-            (pod.required_nodes, pod.avoids.len(), pod.annotations),
-            (None, 0, Annotations::default())
+            (&pod.required_nodes, pod.avoids.len(), &pod.annotations),
+            (&None, 0, &Annotations::default())
         );
     }
 

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    Container, ContainerStatus, PodSpec, PodStatus, ResourceRequirements,
+use crate::model::api::{
+    ApiContainer, ApiContainerStatus, ApiPodSpec, ApiPodStatus, ApiResources, Quantities,
 };
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-
 use crate::model::snapshot::facts::{Presumed, Qos};
 use crate::values::{Amount, quantity};
 
 use super::Wrong;
-
-/// Amounts by resource, as the API writes them.
-pub(super) type Quantities = BTreeMap<String, Quantity>;
 
 /// Amounts by resource, as facts store them.
 pub(super) type AmountList = Vec<(String, Amount)>;
@@ -21,11 +16,10 @@ pub(super) type AmountList = Vec<(String, Amount)>;
 type Amounts = BTreeMap<String, Amount>;
 
 /// Parses amounts by resource. `field` is the path for error messages.
-pub(super) fn amounts(field: &str, found: Option<&Quantities>) -> Result<AmountList, Wrong> {
+pub(super) fn amounts(field: &str, found: &Quantities) -> Result<AmountList, Wrong> {
     found
-        .into_iter()
-        .flatten()
-        .map(|(name, text)| Ok((name.clone(), amount(field, name, &text.0)?)))
+        .iter()
+        .map(|(name, quantity)| Ok((name.clone(), amount(field, name, &quantity.text)?)))
         .collect()
 }
 
@@ -33,14 +27,14 @@ fn amount(field: &str, resource: &str, text: &str) -> Result<Amount, Wrong> {
     quantity::amount(resource, text).map_err(|error| format!("{field}.{resource}: {error}"))
 }
 
-fn table(field: &str, found: Option<&Quantities>) -> Result<Amounts, Wrong> {
+fn table(field: &str, found: &Quantities) -> Result<Amounts, Wrong> {
     Ok(amounts(field, found)?.into_iter().collect())
 }
 
 /// Returns the requests that the scheduler counts: the sum of containers and sidecars, or the peak
 /// of the init containers if that is higher. Pod-level requests take precedence, and overhead is
 /// added. Zero amounts are omitted.
-pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<AmountList, Wrong> {
+pub(super) fn of_pod(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<AmountList, Wrong> {
     let total = of_containers(spec, status, &Amounts::new())?;
     let total = of_whole_pod(spec, total)?;
     Ok(total
@@ -52,13 +46,13 @@ pub(super) fn of_pod(spec: &PodSpec, status: &PodStatus) -> Result<AmountList, W
 /// Returns the same with defaults of 100m of cpu and 200Mi of memory for each container without a
 /// request. With pod-level requests the defaults apply only to resources that nothing in the pod
 /// requests (`getNonMissingContainerRequests` in the scheduler's source).
-pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, Wrong> {
+pub(super) fn presumed(spec: &ApiPodSpec, status: &ApiPodStatus) -> Result<Presumed, Wrong> {
     let mut absent = absent();
-    if spec.resources.as_ref().is_some_and(|r| {
-        r.requests
-            .as_ref()
-            .is_some_and(|r| r.keys().any(|n| of_pods(n)))
-    }) {
+    if spec
+        .resources
+        .as_ref()
+        .is_some_and(|r| r.requests.keys().any(|n| of_pods(n)))
+    {
         let requested = of_whole_pod(spec, of_containers(spec, status, &Amounts::new())?)?;
         absent.retain(|name, _| !requested.contains_key(name));
     }
@@ -70,11 +64,11 @@ pub(super) fn presumed(spec: &PodSpec, status: &PodStatus) -> Result<Presumed, W
 
 /// Returns the same without pod-level requests.
 pub(super) fn presumed_of_containers(
-    spec: &PodSpec,
-    status: &PodStatus,
+    spec: &ApiPodSpec,
+    status: &ApiPodStatus,
 ) -> Result<Presumed, Wrong> {
     let mut total = of_containers(spec, status, &absent())?;
-    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
+    add(&mut total, &table("spec.overhead", &spec.overhead)?);
     Ok(cpu_and_memory(&total))
 }
 
@@ -100,7 +94,11 @@ fn of_pods(resource: &str) -> bool {
 }
 
 /// Sums the requests of the containers. `absent` replaces missing entries of a container.
-fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result<Amounts, Wrong> {
+fn of_containers(
+    spec: &ApiPodSpec,
+    status: &ApiPodStatus,
+    absent: &Amounts,
+) -> Result<Amounts, Wrong> {
     let infeasible = resize_infeasible(status);
     let with_absent = |mut own: Amounts| {
         for (name, amount) in absent {
@@ -110,7 +108,7 @@ fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result
     };
     let mut total = Amounts::new();
     for (i, container) in spec.containers.iter().enumerate() {
-        let status = find(status.container_statuses.as_deref(), &container.name);
+        let status = find(&status.container_statuses, &container.name);
         let own = of_container(
             &format!("spec.containers[{i}]"),
             container,
@@ -121,8 +119,8 @@ fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result
     }
     let mut sidecars = Amounts::new();
     let mut peak = Amounts::new();
-    for (i, container) in spec.init_containers.iter().flatten().enumerate() {
-        let status = find(status.init_container_statuses.as_deref(), &container.name);
+    for (i, container) in spec.init_containers.iter().enumerate() {
+        let status = find(&status.init_container_statuses, &container.name);
         let own = with_absent(of_container(
             &format!("spec.initContainers[{i}]"),
             container,
@@ -144,39 +142,38 @@ fn of_containers(spec: &PodSpec, status: &PodStatus, absent: &Amounts) -> Result
 }
 
 /// Applies the pod-level requests.
-fn of_whole_pod(spec: &PodSpec, mut total: Amounts) -> Result<Amounts, Wrong> {
+fn of_whole_pod(spec: &ApiPodSpec, mut total: Amounts) -> Result<Amounts, Wrong> {
     total.extend(of_whole(spec, &total)?);
-    add(&mut total, &table("spec.overhead", spec.overhead.as_ref())?);
+    add(&mut total, &table("spec.overhead", &spec.overhead)?);
     Ok(total)
 }
 
-pub(super) fn is_sidecar(container: &Container) -> bool {
-    container.restart_policy.as_deref() == Some("Always")
+pub(super) fn is_sidecar(container: &ApiContainer) -> bool {
+    container.restart_policy == "Always"
 }
 
-fn find<'s>(statuses: Option<&'s [ContainerStatus]>, name: &str) -> Option<&'s ContainerStatus> {
-    statuses.unwrap_or_default().iter().find(|s| s.name == name)
+fn find<'s>(statuses: &'s [ApiContainerStatus], name: &str) -> Option<&'s ApiContainerStatus> {
+    statuses.iter().find(|s| s.name == name)
 }
 
 /// Returns true if the node can never grant a pending resize. The requests of the spec then do not
 /// take effect.
-fn resize_infeasible(status: &PodStatus) -> bool {
+fn resize_infeasible(status: &ApiPodStatus) -> bool {
     let pending = status
         .conditions
         .iter()
-        .flatten()
-        .find(|c| c.type_ == "PodResizePending");
-    pending.is_some_and(|c| c.reason.as_deref() == Some("Infeasible"))
+        .find(|c| c.kind == "PodResizePending");
+    pending.is_some_and(|c| c.reason == "Infeasible")
 }
 
 /// While a container is resized, counts the largest of its desired, allocated and actual requests.
 fn of_container(
     field: &str,
-    container: &Container,
-    status: Option<&ContainerStatus>,
+    container: &ApiContainer,
+    status: Option<&ApiContainerStatus>,
     infeasible: bool,
 ) -> Result<Amounts, Wrong> {
-    let asked = defaulted(field, container.resources.as_ref())?;
+    let asked = defaulted(field, &container.resources)?;
     let Some((status, has)) = status.and_then(|s| s.resources.as_ref().map(|has| (s, has))) else {
         return Ok(asked);
     };
@@ -185,14 +182,14 @@ fn of_container(
         &mut most,
         &table(
             "status.containerStatuses[].resources.requests",
-            has.requests.as_ref(),
+            &has.requests,
         )?,
     );
     raise(
         &mut most,
         &table(
             "status.containerStatuses[].allocatedResources",
-            status.allocated_resources.as_ref(),
+            &status.allocated_resources,
         )?,
     );
     Ok(most)
@@ -200,34 +197,25 @@ fn of_container(
 
 /// Returns the requests of a container. The API server copies a missing request from the limit; an
 /// object from a file may lack that.
-fn defaulted(field: &str, resources: Option<&ResourceRequirements>) -> Result<Amounts, Wrong> {
-    let Some(resources) = resources else {
-        return Ok(Amounts::new());
-    };
-    let mut amounts = table(
-        &format!("{field}.resources.limits"),
-        resources.limits.as_ref(),
-    )?;
+fn defaulted(field: &str, resources: &ApiResources) -> Result<Amounts, Wrong> {
+    let mut amounts = table(&format!("{field}.resources.limits"), &resources.limits)?;
     amounts.extend(table(
         &format!("{field}.resources.requests"),
-        resources.requests.as_ref(),
+        &resources.requests,
     )?);
     Ok(amounts)
 }
 
 /// Returns the pod-level requests. A pod-level limit replaces a missing request only if no
 /// container requests that resource.
-fn of_whole(spec: &PodSpec, containers: &Amounts) -> Result<Amounts, Wrong> {
+fn of_whole(spec: &ApiPodSpec, containers: &Amounts) -> Result<Amounts, Wrong> {
     let Some(resources) = &spec.resources else {
         return Ok(Amounts::new());
     };
-    let mut amounts = table("spec.resources.limits", resources.limits.as_ref())?;
+    let mut amounts = table("spec.resources.limits", &resources.limits)?;
     // Before the requests are added, because those always count.
     amounts.retain(|name, _| !containers.contains_key(name));
-    amounts.extend(table(
-        "spec.resources.requests",
-        resources.requests.as_ref(),
-    )?);
+    amounts.extend(table("spec.resources.requests", &resources.requests)?);
     // Kubernetes supports pod-level resources only for some resources.
     amounts.retain(|name, _| of_pods(name));
     Ok(amounts)
@@ -248,21 +236,15 @@ fn raise(most: &mut Amounts, other: &Amounts) {
 }
 
 /// Computes the class as the API server does, from cpu and memory only.
-pub(super) fn qos(spec: &PodSpec) -> Result<Qos, Wrong> {
-    let containers = spec
-        .containers
-        .iter()
-        .chain(spec.init_containers.iter().flatten());
-    let all: Vec<Option<&ResourceRequirements>> = match &spec.resources {
-        Some(whole) if whole.requests.is_some() || whole.limits.is_some() => vec![Some(whole)],
-        _ => containers.map(|c| c.resources.as_ref()).collect(),
+pub(super) fn qos(spec: &ApiPodSpec) -> Result<Qos, Wrong> {
+    let containers = spec.containers.iter().chain(spec.init_containers.iter());
+    let all: Vec<&ApiResources> = match &spec.resources {
+        Some(whole) if !whole.requests.is_empty() || !whole.limits.is_empty() => vec![whole],
+        _ => containers.map(|c| &c.resources).collect(),
     };
     let mut classes = Vec::new();
     for resources in all {
-        let limits = table(
-            "resources.limits",
-            resources.and_then(|r| r.limits.as_ref()),
-        )?;
+        let limits = table("resources.limits", &resources.limits)?;
         classes.push(qos_of(&limits, &defaulted("spec", resources)?));
     }
     // One container without requests prevents Guaranteed, and one container with requests prevents
@@ -292,7 +274,7 @@ fn qos_of(limits: &Amounts, requests: &Amounts) -> Qos {
 mod tests {
     use super::*;
 
-    fn spec(text: &str) -> PodSpec {
+    fn spec(text: &str) -> ApiPodSpec {
         serde_saphyr::from_str(text).unwrap()
     }
 
@@ -369,7 +351,7 @@ mod tests {
     #[test]
     fn a_container_without_requests_gets_the_scoring_defaults() {
         let presumed = |text: &str| {
-            let found = presumed(&spec(text), &PodStatus::default()).unwrap();
+            let found = presumed(&spec(text), &ApiPodStatus::default()).unwrap();
             (found.cpu.get() / 1_000_000, found.memory.get() >> 20)
         };
         assert_eq!(presumed("{containers: [{name: a}, {name: b}]}"), (200, 400));
@@ -388,7 +370,7 @@ mod tests {
         let whole = "{resources: {requests: {cpu: 5}}, containers: [{name: a}, {name: b, \
             resources: {requests: {memory: 1Mi}}}]}";
         assert_eq!(presumed(whole), (5000, 1));
-        let alone = presumed_of_containers(&spec(whole), &PodStatus::default()).unwrap();
+        let alone = presumed_of_containers(&spec(whole), &ApiPodStatus::default()).unwrap();
         assert_eq!(
             (alone.cpu.get() / 1_000_000, alone.memory.get() >> 20),
             (200, 201)

@@ -1,30 +1,21 @@
 //! Conversion of topology spread constraints.
 
-use k8s_openapi::api::core::v1 as core;
-
+use crate::model::api::{ApiPodSpec, ApiSpreadConstraint};
 use crate::model::snapshot::facts::Spread;
 use crate::values::selector::{Labels, Requirement, Test};
 
 use super::{Wrong, label_selector};
 
 /// Converts the constraints of a pod with these labels.
-pub(super) fn of_pod(spec: &core::PodSpec, own: &Labels) -> Result<Vec<Spread>, Wrong> {
-    let constraints = spec
-        .topology_spread_constraints
-        .as_deref()
-        .unwrap_or_default();
-    constraints
+pub(super) fn of_pod(spec: &ApiPodSpec, own: &Labels) -> Result<Vec<Spread>, Wrong> {
+    spec.topology_spread_constraints
         .iter()
         .enumerate()
         .map(|(i, constraint)| read(i, constraint, own))
         .collect()
 }
 
-fn read(
-    i: usize,
-    constraint: &core::TopologySpreadConstraint,
-    own: &Labels,
-) -> Result<Spread, Wrong> {
+fn read(i: usize, constraint: &ApiSpreadConstraint, own: &Labels) -> Result<Spread, Wrong> {
     let field = format!("spec.topologySpreadConstraints[{i}]");
     if constraint.topology_key.is_empty() {
         return Err(format!(
@@ -37,7 +28,7 @@ fn read(
         .transpose()?;
     if let Some(selector) = &mut pods {
         // Newer API servers have already merged these. Merging twice is harmless.
-        for key in constraint.match_label_keys.iter().flatten() {
+        for key in &constraint.match_label_keys {
             if let Some(value) = own.get(key) {
                 selector.require(Requirement {
                     key: key.clone(),
@@ -66,12 +57,12 @@ fn read(
             .transpose()?,
         honours_affinity: honours(
             &format!("{field}.nodeAffinityPolicy"),
-            constraint.node_affinity_policy.as_deref(),
+            &constraint.node_affinity_policy,
         )?
         .unwrap_or(true),
         honours_taints: honours(
             &format!("{field}.nodeTaintsPolicy"),
-            constraint.node_taints_policy.as_deref(),
+            &constraint.node_taints_policy,
         )?
         .unwrap_or(false),
     })
@@ -83,12 +74,12 @@ fn positive(field: &str, found: i32) -> Result<u32, Wrong> {
 }
 
 /// Returns `None` if the constraint uses the default.
-fn honours(field: &str, found: Option<&str>) -> Result<Option<bool>, Wrong> {
+fn honours(field: &str, found: &str) -> Result<Option<bool>, Wrong> {
     match found {
-        None | Some("") => Ok(None),
-        Some("Honor") => Ok(Some(true)),
-        Some("Ignore") => Ok(Some(false)),
-        Some(other) => Err(format!(
+        "" => Ok(None),
+        "Honor" => Ok(Some(true)),
+        "Ignore" => Ok(Some(false)),
+        other => Err(format!(
             "{field}: found {other:?}, expected Honor or Ignore"
         )),
     }
@@ -100,7 +91,7 @@ mod tests {
 
     fn spread(constraint: &str) -> Result<Spread, Wrong> {
         let text = format!("{{containers: [], topologySpreadConstraints: [{constraint}]}}");
-        let spec: core::PodSpec = serde_saphyr::from_str(&text).unwrap();
+        let spec: ApiPodSpec = serde_saphyr::from_str(&text).unwrap();
         let own = Labels::from([
             ("app".to_owned(), "web".to_owned()),
             ("rev".to_owned(), "7".to_owned()),

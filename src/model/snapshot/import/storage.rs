@@ -1,14 +1,15 @@
 //! Conversion of persistent volume claims, persistent volumes, storage classes and CSI nodes.
 
-use k8s_openapi::api::core::v1 as core;
-use k8s_openapi::api::storage::v1 as storage;
-
+use crate::model::api::{
+    ApiClaim, ApiCsiDriver, ApiCsiNode, ApiPersistentVolume, ApiStorageClass,
+    ApiTopologyRequirement, ApiTopologyTerm,
+};
 use crate::model::snapshot::facts::{AttachLimits, Claim, StorageClass, Volume};
 use crate::model::snapshot::objects::Name;
 
 use crate::values::selector::{Requirement, Selector, Test};
 
-use super::{Wrong, affinity, annotation, name_of, namespace_of};
+use super::{Wrong, affinity, annotation, filled, name_of, namespace_of};
 
 /// The labels that the scheduler's VolumeZone plugin uses.
 const ZONES: [&str; 4] = [
@@ -19,36 +20,23 @@ const ZONES: [&str; 4] = [
 ];
 
 /// Returns the name and facts of a claim.
-pub(super) fn claim(claim: &core::PersistentVolumeClaim) -> Result<(Name, Claim), Wrong> {
+pub(super) fn claim(claim: &ApiClaim) -> Result<(Name, Claim), Wrong> {
     let meta = &claim.metadata;
-    let spec = claim.spec.as_ref();
+    let spec = &claim.spec;
     // The annotation is older than the field and still takes precedence.
-    let annotated = meta
-        .annotations
-        .as_ref()
-        .and_then(|a| a.get("volume.beta.kubernetes.io/storage-class"));
-    let class = annotated.or(spec.and_then(|s| s.storage_class_name.as_ref()));
-    let modes = spec
-        .and_then(|s| s.access_modes.as_deref())
-        .unwrap_or_default();
+    let annotated = annotation(meta, "volume.beta.kubernetes.io/storage-class");
     let facts = Claim {
-        class: class.filter(|c| !c.is_empty()).cloned(),
-        volume: spec
-            .and_then(|s| s.volume_name.clone())
-            .filter(|v| !v.is_empty()),
-        one_pod: modes.iter().any(|m| m == "ReadWriteOncePod"),
+        class: filled(annotated.unwrap_or(&spec.storage_class_name)),
+        volume: filled(&spec.volume_name),
+        one_pod: spec.access_modes.iter().any(|m| m == "ReadWriteOncePod"),
     };
     Ok(((namespace_of(meta), name_of(meta)?), facts))
 }
 
 /// Returns the name and facts of a volume.
-pub(super) fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume), Wrong> {
+pub(super) fn volume(volume: &ApiPersistentVolume) -> Result<(String, Volume), Wrong> {
     let meta = &volume.metadata;
-    let required = volume
-        .spec
-        .as_ref()
-        .and_then(|s| s.node_affinity.as_ref())
-        .and_then(|a| a.required.as_ref());
+    let required = volume.spec.node_affinity.required.as_ref();
     let term = |(i, term)| affinity::node_term(&format!("spec.nodeAffinity.required[{i}]"), term);
     let nodes = required.map(|r| {
         r.node_selector_terms
@@ -60,7 +48,6 @@ pub(super) fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume)
     let zones = meta
         .labels
         .iter()
-        .flatten()
         .filter(|(key, _)| ZONES.contains(&key.as_str()));
     let zones = zones
         .map(|(key, value)| (key.clone(), value.clone()))
@@ -72,32 +59,33 @@ pub(super) fn volume(volume: &core::PersistentVolume) -> Result<(String, Volume)
             zones,
             csi: volume
                 .spec
+                .source
+                .csi
                 .as_ref()
-                .and_then(|s| s.csi.as_ref())
                 .map(|csi| (csi.driver.clone(), csi.volume_handle.clone())),
         },
     ))
 }
 
 /// Returns the name and facts of a storage class.
-pub(super) fn class(class: &storage::StorageClass) -> Result<(String, StorageClass), Wrong> {
+pub(super) fn class(class: &ApiStorageClass) -> Result<(String, StorageClass), Wrong> {
     let default = annotation(
         &class.metadata,
         "storageclass.kubernetes.io/is-default-class",
     );
-    let topologies = class.allowed_topologies.iter().flatten();
+    let topologies = class.allowed_topologies.iter();
     let facts = StorageClass {
         provisioner: class.provisioner.clone(),
-        waits: class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"),
+        waits: class.volume_binding_mode == "WaitForFirstConsumer",
         topologies: topologies.map(topology).collect(),
         is_default: default == Some("true"),
     };
     Ok((name_of(&class.metadata)?, facts))
 }
 
-fn topology(term: &core::TopologySelectorTerm) -> Selector {
-    let expressions = term.match_label_expressions.iter().flatten();
-    let requirement = |e: &core::TopologySelectorLabelRequirement| Requirement {
+fn topology(term: &ApiTopologyTerm) -> Selector {
+    let expressions = term.match_label_expressions.iter();
+    let requirement = |e: &ApiTopologyRequirement| Requirement {
         key: e.key.clone(),
         test: Test::In(e.values.clone()),
     };
@@ -105,9 +93,9 @@ fn topology(term: &core::TopologySelectorTerm) -> Selector {
 }
 
 /// Returns the name of a node and its attach limits. Without a count, a driver has no limit.
-pub(super) fn csi_node(node: &storage::CSINode) -> Result<(String, AttachLimits), Wrong> {
-    let limit = |driver: &storage::CSINodeDriver| {
-        let count = driver.allocatable.as_ref()?.count?;
+pub(super) fn csi_node(node: &ApiCsiNode) -> Result<(String, AttachLimits), Wrong> {
+    let limit = |driver: &ApiCsiDriver| {
+        let count = driver.allocatable.count?;
         Some((
             driver.name.clone(),
             u32::try_from(count).unwrap_or_default(),

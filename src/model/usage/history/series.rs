@@ -11,6 +11,7 @@ use crate::model::snapshot::facts::PodFacts;
 use crate::model::usage::{Measure, Sample};
 
 use super::alignment::{PodName, order};
+use super::samples::PodSamples;
 
 /// The samples of one node.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +43,7 @@ pub(super) struct PodSeries {
     /// series.
     pub(super) pod: Arc<PodFacts>,
     pub(super) node: String,
-    pub(super) samples: VecDeque<Sample>,
+    pub(super) samples: PodSamples,
 }
 
 impl NodeSeries {
@@ -94,7 +95,7 @@ impl PodSeries {
         PodSeries {
             pod: Arc::clone(pod.facts()),
             node: String::new(),
-            samples: VecDeque::new(),
+            samples: PodSamples::default(),
         }
     }
 
@@ -117,8 +118,6 @@ impl PodSeries {
             self.pod = Arc::clone(pod.facts());
             node.clone_into(&mut self.node);
         }
-        if self.samples.back().is_none_or(|last| last.at < sample.at) {
-            self.samples.push_back(sample);
-        }
+        self.samples.push(sample);
     }
 }

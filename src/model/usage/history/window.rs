@@ -1,18 +1,16 @@
 //! The raw samples of the window, for people and for statistics other than the smoothed value.
 
-use std::collections::VecDeque;
-
 use crate::model::snapshot::{NodeId, PodId, Snapshot};
 use crate::model::usage::Sample;
 
-use super::History;
 use super::alignment::order;
 use super::series::Remainder;
+use super::{History, PodSamples};
 
 impl History {
     /// Returns the samples of each pod of a snapshot by position, oldest first; `None` for a pod
     /// without samples.
-    pub fn samples(&self, snapshot: &Snapshot) -> Vec<Option<&VecDeque<Sample>>> {
+    pub fn samples(&self, snapshot: &Snapshot) -> Vec<Option<&PodSamples>> {
         self.series(snapshot)
             .into_iter()
             .map(|series| series.map(|s| &s.samples))
@@ -30,7 +28,7 @@ impl History {
             .map(|position| &self.pods[position])
             .filter(|series| series.belongs_to(pod));
         series
-            .map(|series| series.samples.iter().copied().collect())
+            .map(|series| series.samples.iter().collect())
             .unwrap_or_default()
     }
 

@@ -1,0 +1,249 @@
+//! Lists and watches as they arrive: item by item, in protobuf or JSON, never a whole body.
+
+use std::time::Duration;
+
+use futures::{AsyncBufRead, TryStreamExt};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+use prost::Message;
+use tokio::time::timeout;
+
+use crate::model::api::{Envelope, Status};
+
+use super::client::error_message;
+
+use self::limited::{Limited, LimitedError};
+
+mod json;
+mod limited;
+mod list;
+pub(super) mod pause;
+mod protobuf;
+mod watch;
+
+pub(super) use list::{ListBody, Pages};
+pub(super) use watch::WatchBody;
+
+/// The deadline for the start of an answer.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// The limit of the answer to a request that fails.
+const STATUS_LIMIT: usize = 64 * 1024;
+/// The content type of protobuf.
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StreamError {
+    /// The HTTP status, or the code of an ERROR event; `None` if there was no answer.
+    pub(super) code: Option<u16>,
+    /// The reason.
+    pub(super) why: String,
+    /// The time without data, if that is the reason.
+    pub(super) silent_for: Option<Duration>,
+    /// The pause that the API server asks for.
+    pub(super) retry_after: Option<Duration>,
+    /// Whether the answer was not understood, so that the same request in JSON may be answered
+    /// better.
+    pub(super) invalid: bool,
+}
+
+/// How objects are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// JSON.
+    Json,
+    /// Protobuf.
+    Protobuf,
+}
+
+/// The formats to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Accepted {
+    /// Whether protobuf is preferred. The server may still send JSON.
+    pub(super) protobuf: bool,
+    /// Whether the metadata is enough. The server may still send whole objects.
+    pub(super) metadata_only: bool,
+}
+
+impl Accepted {
+    /// Whole objects in JSON.
+    pub(super) const JSON: Accepted = Accepted {
+        protobuf: false,
+        metadata_only: false,
+    };
+    /// Whole objects, in protobuf if possible.
+    pub(super) const PROTOBUF: Accepted = Accepted {
+        protobuf: true,
+        metadata_only: false,
+    };
+
+    /// The header. `shape` is the kind that holds the metadata only.
+    fn header(self, shape: &str) -> String {
+        let formats = [self.protobuf.then_some(PROTOBUF), Some("application/json")];
+        let formats: Vec<&str> = formats.into_iter().flatten().collect();
+        let reduced = |format: &&str| format!("{format};as={shape};g=meta.k8s.io;v=v1");
+        let mut accepted: Vec<String> = Vec::new();
+        if self.metadata_only {
+            accepted.extend(formats.iter().map(reduced));
+        }
+        accepted.extend(formats.iter().map(|format| (*format).to_owned()));
+        accepted.join(",")
+    }
+}
+
+impl StreamError {
+    /// Creates an error for an answer that is not understood.
+    fn invalid(why: impl Into<String>) -> Self {
+        StreamError {
+            invalid: true,
+            ..StreamError::broken(why)
+        }
+    }
+
+    /// Creates an error for a connection or a stream that broke.
+    pub(super) fn broken(why: impl Into<String>) -> Self {
+        StreamError {
+            code: None,
+            why: why.into(),
+            silent_for: None,
+            retry_after: None,
+            invalid: false,
+        }
+    }
+
+    fn silent(limit: Duration) -> Self {
+        StreamError {
+            silent_for: Some(limit),
+            ..StreamError::broken(format!("no response for {} s", limit.as_secs()))
+        }
+    }
+
+    /// Creates an error from the `Status` of the API server.
+    fn refused(code: u16, status: &Status) -> Self {
+        let seconds = u64::try_from(status.details.retry_after_seconds).unwrap_or_default();
+        let why = if status.message.is_empty() {
+            format!("status {code} {}", status.reason)
+        } else {
+            status.message.clone()
+        };
+        StreamError {
+            code: Some(code),
+            retry_after: (seconds > 0).then(|| Duration::from_secs(seconds)),
+            ..StreamError::broken(why)
+        }
+    }
+
+    /// Returns true if the position or the token is too old (410): everything has to be listed.
+    pub(super) fn is_expired(&self) -> bool {
+        self.code == Some(410)
+    }
+
+    /// Returns true if the server may understand the same request in JSON: it refuses protobuf, or
+    /// its answer is not what it claims to be.
+    pub(super) fn may_be_about_protobuf(&self) -> bool {
+        self.invalid || matches!(self.code, Some(406 | 415))
+    }
+}
+
+impl From<LimitedError> for StreamError {
+    fn from(error: LimitedError) -> Self {
+        match error {
+            LimitedError::Silent(limit) => StreamError::silent(limit),
+            LimitedError::Invalid(why) => StreamError::invalid(why),
+            LimitedError::Broken(why) | LimitedError::TooLarge(why) => StreamError::broken(why),
+        }
+    }
+}
+
+/// An answer whose body is still to be read.
+pub(super) struct Reply<R> {
+    format: Format,
+    body: Limited<R>,
+}
+
+/// Sends a GET request and returns its answer, if that is a success.
+pub(super) async fn get(
+    client: &Client,
+    uri: &str,
+    accepted: Accepted,
+    shape: &str,
+) -> Result<Reply<impl AsyncBufRead + Unpin + Send + use<>>, StreamError> {
+    let request = Request::get(uri)
+        .header(ACCEPT, accepted.header(shape))
+        .body(Body::empty())
+        .map_err(|e| StreamError::broken(e.to_string()))?;
+    let response = match timeout(START_TIMEOUT, client.send(request)).await {
+        Err(_) => return Err(StreamError::silent(START_TIMEOUT)),
+        Ok(Err(error)) => return Err(StreamError::broken(error_message(&error))),
+        Ok(Ok(response)) => response,
+    };
+    let status = response.status().as_u16();
+    let retry_after = retry_after(response.headers());
+    let mut reply = reply(response);
+    if status < 400 {
+        return Ok(reply);
+    }
+    let text = reply.body.rest(STATUS_LIMIT).await?;
+    let error = refusal(status, reply.format, &text);
+    Err(StreamError {
+        retry_after: retry_after.or(error.retry_after),
+        ..error
+    })
+}
+
+fn reply(response: Response<Body>) -> Reply<impl AsyncBufRead + Unpin + Send + use<>> {
+    let content = response.headers().get(CONTENT_TYPE);
+    let content = content.and_then(|c| c.to_str().ok()).unwrap_or_default();
+    let format = if content.starts_with(PROTOBUF) {
+        Format::Protobuf
+    } else {
+        Format::Json
+    };
+    let data = response.into_body().into_data_stream();
+    let data = Box::pin(data.map_err(std::io::Error::other)).into_async_read();
+    Reply {
+        format,
+        body: Limited::new(data),
+    }
+}
+
+/// The other form of the header, a date, is not used by API servers.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+fn refusal(code: u16, format: Format, text: &[u8]) -> StreamError {
+    if let Some(status) = status(format, text) {
+        return StreamError::refused(code, &status);
+    }
+    // Proxies answer without a Status object.
+    let message = String::from_utf8_lossy(text).trim().to_owned();
+    StreamError::refused(
+        code,
+        &Status {
+            message,
+            ..Status::default()
+        },
+    )
+}
+
+/// Decodes a `Status`.
+fn status(format: Format, text: &[u8]) -> Option<Status> {
+    match format {
+        Format::Json => serde_json::from_slice(text).ok(),
+        Format::Protobuf => Status::decode(unwrapped(text)?).ok(),
+    }
+}
+
+/// Returns the object in an envelope.
+fn unwrapped(text: &[u8]) -> Option<prost::bytes::Bytes> {
+    let envelope = text.strip_prefix(&Envelope::MAGIC)?;
+    Envelope::decode(envelope).ok().map(|e| e.raw)
+}
+
+#[cfg(test)]
+mod tests;

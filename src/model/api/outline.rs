@@ -1,0 +1,54 @@
+//! The names of objects that cannot be decoded.
+//!
+//! Parts and texts are bytes here, so that nothing in them can fail.
+
+use prost::bytes::Bytes;
+use serde::Deserialize;
+
+/// Any object: its parts.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct ObjectOutline {
+    /// `metadata`.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub metadata: Bytes,
+    /// `spec`.
+    #[prost(bytes = "bytes", tag = "2")]
+    pub spec: Bytes,
+}
+
+/// `ObjectMeta`: the names.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct ObjectNames {
+    /// `name`.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub name: Bytes,
+    /// `namespace`.
+    #[prost(bytes = "bytes", tag = "3")]
+    pub namespace: Bytes,
+}
+
+/// `PodSpec`: the name of the node.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct NodeNameOnly {
+    /// `nodeName`.
+    #[prost(bytes = "bytes", tag = "10")]
+    pub node_name: Bytes,
+}
+
+/// Any object: the metadata that a watch needs.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(default)]
+pub struct VersionOnly {
+    /// `metadata`.
+    #[prost(message, required, tag = "1")]
+    pub metadata: ObjectVersion,
+}
+
+/// `ObjectMeta`: the version.
+#[derive(Clone, PartialEq, Eq, Deserialize, prost::Message)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ObjectVersion {
+    /// `resourceVersion`.
+    #[prost(string, tag = "6")]
+    pub resource_version: String,
+}

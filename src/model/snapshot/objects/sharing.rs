@@ -1,0 +1,112 @@
+//! Facts that pods of one controller, or nodes with the same images, keep only once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::snapshot::facts::{Image, NodeFacts, OwnerKey, PodFacts, PodSpecFacts, Volumes};
+use crate::values::selector::Labels;
+use crate::values::shared::SharedValue;
+
+/// Different values of one controller that are kept for sharing. A rollout or a restart of some
+/// pods leads to a few.
+const MOST_VARIANTS: usize = 4;
+/// The fewest changes after which unused values are dropped.
+const FEWEST_CHANGES: usize = 1000;
+
+/// The values that are shared. A copy starts empty, because most copies are only read.
+#[derive(Debug, Default)]
+pub(super) struct Sharing {
+    owners: BTreeMap<OwnerKey, OwnerParts>,
+    images: BTreeSet<SharedValue<Image>>,
+    /// Changes since unused values were dropped.
+    changes: usize,
+}
+
+/// The values of the pods of one controller.
+#[derive(Debug, Default)]
+struct OwnerParts {
+    specs: Variants<PodSpecFacts>,
+    labels: Variants<Labels>,
+    volumes: Variants<Volumes>,
+}
+
+#[derive(Debug)]
+struct Variants<T>(Vec<SharedValue<T>>);
+
+impl Clone for Sharing {
+    fn clone(&self) -> Self {
+        Sharing::default()
+    }
+}
+
+impl<T> Default for Variants<T> {
+    fn default() -> Self {
+        Variants(Vec::new())
+    }
+}
+
+impl<T: PartialEq> Variants<T> {
+    fn unify(&mut self, value: &mut SharedValue<T>) {
+        if self.0.iter().any(|known| value.unify(known)) {
+            return;
+        }
+        // The oldest leaves, because a rollout makes new pods like the newest.
+        if self.0.len() == MOST_VARIANTS {
+            self.0.remove(0);
+        }
+        self.0.push(value.clone());
+    }
+
+    fn prune(&mut self) {
+        self.0.retain(|value| !value.is_alone());
+    }
+}
+
+impl Sharing {
+    /// Shares parts of a pod with earlier pods of its controller.
+    pub(super) fn pod(&mut self, pod: &mut PodFacts) {
+        let Some(owner) = pod.owners.first() else {
+            return;
+        };
+        let key = OwnerKey {
+            namespace: pod.namespace.clone(),
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+        };
+        let parts = self.owners.entry(key).or_default();
+        parts.specs.unify(&mut pod.spec);
+        parts.labels.unify(&mut pod.labels);
+        parts.volumes.unify(&mut pod.volumes);
+    }
+
+    /// Shares the images of a node with other nodes.
+    pub(super) fn node(&mut self, node: &mut NodeFacts) {
+        for image in &mut node.images {
+            match self.images.get(image) {
+                Some(known) => *image = known.clone(),
+                None => drop(self.images.insert(image.clone())),
+            }
+        }
+    }
+
+    /// Drops values that nothing uses any more, from time to time. `kept` is the number of objects.
+    pub(super) fn changed(&mut self, kept: usize) {
+        self.changes += 1;
+        if self.changes <= kept.max(FEWEST_CHANGES) {
+            return;
+        }
+        self.changes = 0;
+        self.images.retain(|image| !image.is_alone());
+        self.owners.retain(|_, parts| {
+            parts.specs.prune();
+            parts.labels.prune();
+            parts.volumes.prune();
+            !parts.specs.0.is_empty()
+        });
+    }
+
+    /// Returns the number of controllers whose values are kept.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.owners.len()
+    }
+}

@@ -1,0 +1,181 @@
+//! The samples of one pod, 16 bytes each.
+
+use std::collections::VecDeque;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::model::usage::{Measure, Sample};
+use crate::values::Amount;
+
+/// The room that is added when a window is full. Doubling would waste up to half of it.
+const MORE: usize = 4;
+/// The largest stored amount: 281,474 cores in nanocores, and 256 TiB in bytes.
+const LARGEST: u64 = (1 << 48) - 1;
+
+/// The samples of one pod, the oldest first. Times are kept in milliseconds, and the period of each
+/// sample is not kept.
+#[derive(Clone, Debug, Default)]
+pub struct PodSamples {
+    /// Milliseconds since 1970 from which the times of the samples count.
+    start: i64,
+    packed: VecDeque<PackedSample>,
+}
+
+/// A sample in 16 bytes.
+#[derive(Clone, Copy, Debug)]
+struct PackedSample {
+    /// Milliseconds since the start: up to 49 days.
+    at: u32,
+    cpu: [u16; 3],
+    memory: [u16; 3],
+}
+
+impl PodSamples {
+    /// Returns the number of samples.
+    pub fn len(&self) -> usize {
+        self.packed.len()
+    }
+
+    /// Returns true without samples.
+    pub fn is_empty(&self) -> bool {
+        self.packed.is_empty()
+    }
+
+    /// Returns the samples, the oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Sample> + Clone {
+        self.packed.iter().map(|packed| self.unpacked(packed))
+    }
+
+    /// Adds a sample unless it is known already: polls are more frequent than samples.
+    pub(super) fn push(&mut self, sample: Sample) {
+        let at = sample.at.as_millisecond();
+        if self.packed.is_empty() {
+            self.start = at;
+        } else if self.packed.back().is_some_and(|last| self.time(last) >= at) {
+            return;
+        }
+        if u32::try_from(at - self.start).is_err() {
+            self.restart(at);
+        }
+        if self.packed.len() == self.packed.capacity() {
+            self.packed.reserve_exact(MORE);
+        }
+        self.packed.push_back(PackedSample {
+            at: u32::try_from(at - self.start).unwrap_or(u32::MAX),
+            cpu: pack(sample.used.cpu),
+            memory: pack(sample.used.memory),
+        });
+    }
+
+    /// Removes the samples before a time. The newest always stays, because it shows how stale the
+    /// pod is.
+    pub(super) fn prune(&mut self, before: Timestamp) {
+        let before = before.as_millisecond();
+        while self.packed.len() > 1 && self.time(&self.packed[0]) < before {
+            self.packed.pop_front();
+        }
+    }
+
+    /// Counts times from the oldest sample that is near enough to this time.
+    fn restart(&mut self, at: i64) {
+        let near = at - i64::from(u32::MAX);
+        let kept: Vec<Sample> = self
+            .iter()
+            .filter(|s| s.at.as_millisecond() >= near)
+            .collect();
+        self.start = kept.first().map_or(at, |s| s.at.as_millisecond());
+        self.packed.clear();
+        for sample in kept {
+            self.push(sample);
+        }
+    }
+
+    fn time(&self, packed: &PackedSample) -> i64 {
+        self.start + i64::from(packed.at)
+    }
+
+    fn unpacked(&self, packed: &PackedSample) -> Sample {
+        Sample {
+            at: Timestamp::from_millisecond(self.time(packed)).unwrap_or_default(),
+            window: SignedDuration::ZERO,
+            used: Measure {
+                cpu: unpack(packed.cpu),
+                memory: unpack(packed.memory),
+            },
+        }
+    }
+}
+
+fn pack(amount: Amount) -> [u16; 3] {
+    let number = amount.get().min(LARGEST);
+    [32, 16, 0].map(|shift| u16::try_from(number >> shift & 0xffff).unwrap_or_default())
+}
+
+fn unpack(packed: [u16; 3]) -> Amount {
+    let number = packed
+        .into_iter()
+        .fold(0, |number, part| number << 16 | u64::from(part));
+    Amount::new(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample(at: i64, cpu: u64, memory: u64) -> Sample {
+        Sample {
+            at: Timestamp::from_millisecond(at).unwrap(),
+            window: SignedDuration::ZERO,
+            used: Measure {
+                cpu: Amount::new(cpu),
+                memory: Amount::new(memory),
+            },
+        }
+    }
+
+    #[test]
+    fn a_sample_takes_sixteen_bytes() {
+        assert_eq!(size_of::<PackedSample>(), 16);
+    }
+
+    #[test]
+    fn a_sample_counts_once() {
+        let mut samples = PodSamples::default();
+        for at in [5, 5, 4, 9] {
+            samples.push(sample(at, 1, 1));
+        }
+        let times: Vec<i64> = samples.iter().map(|s| s.at.as_millisecond()).collect();
+        assert_eq!(times, [5, 9]);
+    }
+
+    #[test]
+    fn the_newest_sample_stays() {
+        let mut samples = PodSamples::default();
+        (0..6).for_each(|at| samples.push(sample(at, 1, 1)));
+        samples.prune(Timestamp::from_millisecond(3).unwrap());
+        assert_eq!(samples.len(), 3);
+        samples.prune(Timestamp::from_millisecond(99).unwrap());
+        assert_eq!(samples.len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn samples_come_back_as_they_were(
+            steps in prop::collection::vec((1..100_000_000i64, 0..=LARGEST, 0..=LARGEST), 1..90),
+        ) {
+            let (mut samples, mut expected, mut at) = (PodSamples::default(), Vec::new(), 0);
+            for (step, cpu, memory) in steps {
+                at += step;
+                samples.push(sample(at, cpu, memory));
+                expected.push(sample(at, cpu, memory));
+            }
+            let found: Vec<Sample> = samples.iter().collect();
+            // Samples that are more than 49 days older than the newest may be dropped.
+            let kept = &expected[expected.len() - found.len()..];
+            prop_assert_eq!(found.as_slice(), kept);
+            let days = (at - kept[0].at.as_millisecond()) / 86_400_000;
+            prop_assert!(kept.len() == expected.len() || days >= 20, "{} days", days);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Readings from metrics.k8s.io in protobuf.
+
+use prost::Message;
+
+use crate::model::api::{
+    ApiDuration, ApiTime, ContainerMetrics, NodeMetrics, ObjectNames, ObjectOutline, PodMetrics,
+    Quantities,
+};
+use crate::model::usage::{Measure, Readings, Sample};
+use crate::values::Amount;
+
+use super::{add_node, add_pod, missing, parsed, sum};
+
+/// Adds one NodeMetrics message to the readings.
+pub fn node(message: &[u8], into: &mut Readings) {
+    let sample = NodeMetrics::decode(message)
+        .map_err(|error| error.to_string())
+        .and_then(|node| sample(node.timestamp, node.window, || used("usage", &node.usage)));
+    add_node(names(message).1, sample, into);
+}
+
+/// Adds one PodMetrics message to the readings. A pod uses the sum of its containers.
+pub fn pod(message: &[u8], into: &mut Readings) {
+    let each = |field: &str, container: &ContainerMetrics| used(field, &container.usage);
+    let sample = PodMetrics::decode(message)
+        .map_err(|error| error.to_string())
+        .and_then(|pod| {
+            sample(pod.timestamp, pod.window, || {
+                sum(pod.containers.iter(), each)
+            })
+        });
+    add_pod(names(message), sample, into);
+}
+
+/// Reads namespace and name, also of a message that is invalid elsewhere.
+fn names(message: &[u8]) -> (String, String) {
+    let outline = ObjectOutline::decode(message).unwrap_or_default();
+    let names = ObjectNames::decode(outline.metadata).unwrap_or_default();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&names.namespace), text(&names.name))
+}
+
+fn sample(
+    timestamp: Option<ApiTime>,
+    window: Option<ApiDuration>,
+    used: impl Fn() -> Result<Measure, String>,
+) -> Result<Sample, String> {
+    let at = timestamp.unwrap_or_default().timestamp();
+    let at = at.map_err(|error| format!("timestamp: {error}"))?;
+    Ok(Sample {
+        at: at.ok_or("timestamp is missing")?,
+        window: window.unwrap_or_default().into(),
+        used: used()?,
+    })
+}
+
+fn used(field: &str, usage: &Quantities) -> Result<Measure, String> {
+    let part = |resource| -> Result<Amount, String> {
+        let quantity = usage
+            .get(resource)
+            .ok_or_else(|| missing(field, resource))?;
+        parsed(field, resource, &quantity.text)
+    };
+    Ok(Measure {
+        cpu: part("cpu")?,
+        memory: part("memory")?,
+    })
+}
