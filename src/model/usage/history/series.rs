@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use crate::model::snapshot::Pod;
 use crate::model::snapshot::facts::PodFacts;
+use crate::model::usage::rhythm::{Rhythm, VacantRhythms};
 use crate::model::usage::{Measure, Sample};
 
 use super::alignment::{PodName, order};
@@ -43,6 +44,8 @@ pub(super) struct PodSeries {
     pub(super) pod: Arc<PodFacts>,
     pub(super) node: String,
     pub(super) samples: VecDeque<Sample>,
+    /// The usage by hour of day, if it is learned.
+    pub(super) rhythm: Option<Box<Rhythm>>,
 }
 
 impl NodeSeries {
@@ -95,6 +98,7 @@ impl PodSeries {
             pod: Arc::clone(pod.facts()),
             node: String::new(),
             samples: VecDeque::new(),
+            rhythm: None,
         }
     }
 
@@ -119,6 +123,19 @@ impl PodSeries {
         }
         if self.samples.back().is_none_or(|last| last.at < sample.at) {
             self.samples.push_back(sample);
+            if let Some(rhythm) = &mut self.rhythm {
+                rhythm.take(sample.at, sample.used.cpu);
+            }
+        }
+    }
+
+    /// Starts to learn the usage by hour of day, from a pod that this one replaces if there is one.
+    pub(super) fn learn(&mut self, vacant: &mut VacantRhythms) {
+        if self.rhythm.as_ref().is_none_or(|rhythm| rhythm.is_new()) {
+            let inherited = vacant.take(&self.pod);
+            self.rhythm = inherited
+                .or(self.rhythm.take())
+                .or_else(|| Some(Box::default()));
         }
     }
 }
