@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::error::ErrorKind;
@@ -16,6 +17,7 @@ use crate::daemon::telemetry::traces::{self, Traces};
 
 mod clock;
 mod descheduler;
+mod doctor;
 mod election;
 mod explain;
 mod file;
@@ -38,6 +40,7 @@ Examples:
   evenkeel plan                              show the moves for the current cluster, and the reasons
   evenkeel plan --from cluster.yaml          the same from a file, without a cluster
   evenkeel explain pod shop/web-0            show why a pod moves or stays, and how to change that
+  evenkeel doctor                            check rights, usage, budgets and other programs
   evenkeel simulate                          run hours of a cluster in memory under a policy
   evenkeel policy check policy.yaml          validate a policy
   evenkeel run --policy policy.yaml          keep the cluster balanced
@@ -61,6 +64,8 @@ enum Command {
     Plan(plan::PlanArgs),
     /// Explain one pod, node or workload: why it moves or stays, and how to change that
     Explain(explain::ExplainArgs),
+    /// Check whether a cluster lets evenkeel do its work, and what to change
+    Doctor(doctor::DoctorArgs),
     /// Try a policy on a cluster in memory; hours take seconds
     Simulate(simulate::SimulateArgs),
     /// Record a cluster in a file for plan --from and simulate --from
@@ -180,12 +185,12 @@ fn write_json(out: &mut dyn Write, value: &impl serde::Serialize) -> anyhow::Res
 }
 
 impl Command {
-    fn run(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self {
             Command::Run(args) => {
                 let runtime = runtime()?;
                 let traces = args.start_log(runtime.handle())?;
-                let done = runtime.block_on(run::run(args));
+                let done = runtime.block_on(run::run(Arc::from(args)));
                 if let Some(traces) = traces {
                     traces.stop();
                 }
@@ -194,20 +199,25 @@ impl Command {
             Command::Plan(args) => {
                 args.shared
                     .start_log("warn", args.shared.log_format, None)?;
-                plan::run(args, out)
+                plan::run(&args, out)
             }
             Command::Explain(args) => {
                 args.shared
                     .start_log("warn", args.shared.log_format, None)?;
-                explain::run(args, out)
+                explain::run(&args, out)
             }
-            Command::Simulate(args) => simulate::run(args, out),
-            Command::Snapshot(args) => snapshot::run(args, out),
-            Command::Policy(command) => policy::run(command, out),
+            Command::Doctor(args) => {
+                args.shared
+                    .start_log("warn", args.shared.log_format, None)?;
+                doctor::run(&args, out)
+            }
+            Command::Simulate(args) => simulate::run(&args, out),
+            Command::Snapshot(args) => snapshot::run(&args, out),
+            Command::Policy(command) => policy::run(&command, out),
             Command::Completions { shell } => {
                 // Generated in memory: clap_complete panics when the pipe closes.
                 let mut script = Vec::new();
-                clap_complete::generate(*shell, &mut Cli::command(), "evenkeel", &mut script);
+                clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
                 Ok(out.write_all(&script)?)
             }
             Command::Version => Ok(writeln!(out, "evenkeel {}", env!("CARGO_PKG_VERSION"))?),
@@ -301,6 +311,8 @@ mod tests {
             "evenkeel explain pod shop/web-0",
             "evenkeel explain node n1 --from c.json --exact -o json",
             "evenkeel explain workload shop/deployment/web --look 2m --all",
+            "evenkeel doctor --service-account kube-system/evenkeel",
+            "evenkeel doctor --from c.json -o json --policy p.yaml",
             "evenkeel snapshot --scramble -o c.json --kubeconfig k",
             "evenkeel simulate",
             "evenkeel simulate dead-loop --policy a.yaml --policy b.yaml --duration 6h --seed 7 -o \
@@ -337,6 +349,10 @@ mod tests {
             (
                 "evenkeel explain pod a --look 5m --from f",
                 "cannot be used with",
+            ),
+            (
+                "evenkeel doctor --service-account evenkeel",
+                "expected an account such as",
             ),
             ("evenkeel plan -o xml", "possible values: text, json"),
             (

@@ -25,6 +25,7 @@ use self::watch::{WATCHED_KINDS, Watcher};
 pub mod client;
 pub mod error_text;
 pub mod request_metrics;
+pub mod access;
 pub mod usage_source;
 pub mod events;
 pub mod evict;

@@ -21,6 +21,7 @@ use self::cycle::Cycle;
 pub use self::lead::LeaderRole;
 pub use self::poller::UsagePoller;
 pub use self::release::ReleaseCheck;
+pub use self::reload::{JoinElection, PolicyFile, ReadPolicy};
 pub use self::report::LogState;
 pub use self::steering::Steered;
 pub use self::trials::Trials;
@@ -30,6 +31,7 @@ pub mod telemetry;
 mod poller;
 mod lead;
 mod release;
+mod reload;
 mod report;
 mod spans;
 mod steering;
@@ -63,6 +65,8 @@ pub struct Daemon {
     pub release: ReleaseCheck,
     /// Whether this instance acts or stands by.
     pub lead: LeaderRole,
+    /// The file of the policy, if it is read again while the program runs.
+    pub policy_file: Option<PolicyFile>,
 }
 
 /// Errors that end the program.
@@ -92,6 +96,7 @@ pub async fn run(
         return Ok(());
     };
     daemon.metrics.expect(&policy);
+    daemon.metrics.policy_in_force(clock());
     // After the first lists and the ledger, so that an instance that cannot act never holds the
     // Lease.
     daemon.lead.enter();
@@ -106,10 +111,11 @@ async fn run_loop(
     mut engine: Engine,
     stop: &CancellationToken,
 ) -> Result<(), DaemonError> {
-    let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
     let mut next_poll = clock();
     let mut next_cycle = next_poll;
     while !stop.is_cancelled() {
+        daemon.reload_policy(&mut engine).await;
+        let (poll, interval) = (engine.policy().usage.poll, engine.policy().interval);
         let now = clock();
         (next_poll, next_cycle) = (
             not_later_than(next_poll, now, poll),
@@ -388,6 +394,7 @@ mod tests {
                 board: Board::default(),
                 release: ReleaseCheck::default(),
                 lead: LeaderRole::default(),
+                policy_file: None,
             }
         }
     }

@@ -20,4 +20,5 @@ pub mod strategy;
 pub mod steering;
 pub mod rightsizing;
 pub mod explain;
+pub mod doctor;
 pub mod engine;

@@ -14,9 +14,11 @@ mod shared;
 mod e2e {
     mod admission;
     mod agree;
+    mod chart;
     mod circles;
     mod crash;
     mod disruption;
+    mod doctor;
     mod doubt;
     mod explain;
     mod forecast;
@@ -30,6 +32,7 @@ mod e2e {
     mod plan;
     mod probes;
     mod prometheus;
+    mod reload;
     mod rights;
     mod rightsizing;
     mod rules;

@@ -11,10 +11,12 @@ mod shared;
 /// Small clusters in text, and the plans made for them.
 mod it {
     mod balance;
+    mod chart;
     mod cooldown;
     mod dashboards;
     mod deploy;
     mod deschedule;
+    mod doctor;
     mod expected_gain;
     mod explain;
     mod fuzz;

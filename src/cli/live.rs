@@ -37,7 +37,8 @@ pub(super) async fn observe(
     wait_for_lists(&cluster).await?;
     let mut notes = Vec::new();
     let mut readings = past_usage(&cluster, policy, look, &mut notes).await;
-    let newest = present_usage(&cluster, policy, &mut notes).await;
+    let mut usage_failures = Vec::new();
+    let newest = present_usage(&cluster, policy, &mut notes, &mut usage_failures).await;
     readings.push((clock::now(), newest));
     let ledger = load_ledger(&cluster, shared).await.unwrap_or_else(|error| {
         notes.push(format!(
@@ -71,6 +72,7 @@ pub(super) async fn observe(
         now,
         release,
         head,
+        usage_failures,
     })
 }
 
@@ -103,7 +105,12 @@ async fn past_usage(
 }
 
 /// One reading from the first source with fresh usage; the notes name the failures of the others.
-async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<String>) -> Readings {
+async fn present_usage(
+    cluster: &Cluster,
+    policy: &Policy,
+    notes: &mut Vec<String>,
+    failures: &mut Vec<String>,
+) -> Readings {
     let first = Source::first(&policy.usage, cluster.client());
     let fallback = Source::fallback(&policy.usage, cluster.client());
     let mut stale = None;
@@ -115,9 +122,12 @@ async fn present_usage(cluster: &Cluster, policy: &Policy, notes: &mut Vec<Strin
             }
             // Stale usage is better than none: the plan then says how old it is.
             Ok(readings) => stale = stale.or(Some(readings)),
-            Err(error) => notes.push(format!(
-                "usage: unknown, which does not count as idle: {error}"
-            )),
+            Err(error) => {
+                failures.push(error.to_string());
+                notes.push(format!(
+                    "usage: unknown, which does not count as idle: {error}"
+                ));
+            }
         }
     }
     stale.unwrap_or_default()

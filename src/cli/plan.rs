@@ -82,6 +82,8 @@ pub(super) struct Observation {
     pub(super) release: Option<KubernetesRelease>,
     /// The first lines of the output: the source, the time and all failures to read something.
     pub(super) head: Vec<String>,
+    /// Usage sources that could not be read, each with the reason.
+    pub(super) usage_failures: Vec<String>,
 }
 
 /// An engine that has seen the usage, and the snapshot to decide on.
@@ -92,6 +94,8 @@ pub(super) struct Prepared {
     pub(super) head: Vec<String>,
     /// Warnings about the policy and the scheduler configuration; they are also in the head.
     pub(super) warnings: Vec<String>,
+    /// Usage sources that could not be read, each with the reason.
+    pub(super) usage_failures: Vec<String>,
     /// Metrics that could not be read.
     skipped: Vec<Skipped>,
 }
@@ -161,6 +165,7 @@ pub(super) fn prepare(
         now: observation.now,
         head,
         warnings,
+        usage_failures: observation.usage_failures,
         skipped: newest
             .map(|(_, readings)| readings.skipped)
             .unwrap_or_default(),
@@ -220,6 +225,7 @@ fn from_file(
         now,
         release: None,
         head,
+        usage_failures: Vec::new(),
     })
 }
 

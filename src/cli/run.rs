@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use kube::Client;
@@ -22,7 +23,7 @@ use crate::daemon::telemetry::tls::TlsListener;
 use crate::daemon::telemetry::traces::Traces;
 use crate::daemon::telemetry::{self, Health};
 use crate::daemon::{
-    self, Daemon, LeaderRole, LogState, ReleaseCheck, Steered, Trials, UsagePoller,
+    self, Daemon, LeaderRole, LogState, PolicyFile, ReleaseCheck, Steered, Trials, UsagePoller,
 };
 use crate::policy::Policy;
 
@@ -138,14 +139,16 @@ impl RunArgs {
             version: env!("CARGO_PKG_VERSION"),
             instance: self.instance.clone(),
             policy: policy::sentence(policy),
+            policy_since: clock::now(),
+            policy_refused: None,
             dry_run: self.dry_run || policy.dry_run,
             exact: policy.exact,
             started: clock::now(),
         }
     }
 
-    /// The policy with the flags that change it. Logs its warnings.
-    fn policy(&self) -> anyhow::Result<Policy> {
+    /// The policy with the flags that change it, and the warnings about both.
+    fn policy(&self) -> anyhow::Result<(Policy, Vec<String>)> {
         // --policy may come from the environment, so --policy-config-file, which is always typed,
         // comes first.
         let path = self.descheduler.policy_config_file.as_ref();
@@ -158,10 +161,24 @@ impl RunArgs {
         let (policy, scheduler_warnings) = self.shared.scheduler.apply(policy)?;
         warnings.extend(self.descheduler.warnings());
         warnings.extend(scheduler_warnings);
-        for warning in warnings {
-            warn!("{warning}");
+        let policy = if self.exact { policy.exactly() } else { policy };
+        Ok((policy, warnings))
+    }
+
+    /// The file of the policy, to be read again while the daemon runs.
+    fn policy_file(self: &Arc<Self>, timing: Option<LeaseTiming>, client: &Client) -> PolicyFile {
+        let (reader, elector) = (Arc::clone(self), Arc::clone(self));
+        let client = client.clone();
+        PolicyFile {
+            read: Box::new(move || match reader.policy() {
+                Ok((policy, _)) => Ok(policy),
+                Err(error) => Err(format!("{error:#}")),
+            }),
+            describe: policy::sentence,
+            join_election: Box::new(move || elector.join_election(timing, &client)),
+            namespace: self.shared.namespace.clone(),
+            refused: None,
         }
-        Ok(if self.exact { policy.exactly() } else { policy })
     }
 
     fn kubeconfig(&self) -> Option<&Path> {
@@ -192,13 +209,17 @@ impl RunArgs {
 
     /// The role of this instance among several.
     fn lead(&self, timing: Option<LeaseTiming>, policy: &Policy, client: &Client) -> LeaderRole {
-        let Some(timing) = timing else {
-            return LeaderRole::default();
-        };
-        if self.dry_run || policy.dry_run {
+        if timing.is_some() && (self.dry_run || policy.dry_run) {
             info!("leader election disabled: a dry run writes nothing, not even a Lease");
             return LeaderRole::default();
         }
+        self.join_election(timing, client)
+    }
+
+    fn join_election(&self, timing: Option<LeaseTiming>, client: &Client) -> LeaderRole {
+        let Some(timing) = timing else {
+            return LeaderRole::default();
+        };
         let defaults = LeaseDefaults {
             instance: &self.instance,
             namespace: &self.shared.namespace,
@@ -207,7 +228,12 @@ impl RunArgs {
         self.election.lead(timing, &defaults, client)
     }
 
-    fn daemon(&self, cluster: Cluster, policy: &Policy, timing: Option<LeaseTiming>) -> Daemon {
+    fn daemon(
+        self: &Arc<Self>,
+        cluster: Cluster,
+        policy: &Policy,
+        timing: Option<LeaseTiming>,
+    ) -> Daemon {
         let client = cluster.client().clone();
         Daemon {
             store: LedgerStore::new(client.clone(), &self.shared.namespace, &self.shared.ledger),
@@ -223,6 +249,7 @@ impl RunArgs {
             trials: Trials::default(),
             release: ReleaseCheck::new(self.shared.scheduler.release()),
             lead: self.lead(timing, policy, &client),
+            policy_file: Some(self.policy_file(timing, &client)),
         }
     }
 
@@ -267,9 +294,12 @@ fn status_address(text: &str) -> Result<StatusAddress, String> {
 }
 
 /// Runs until a signal stops the daemon.
-pub(super) async fn run(args: &RunArgs) -> anyhow::Result<()> {
+pub(super) async fn run(args: Arc<RunArgs>) -> anyhow::Result<()> {
     let timing = args.election.timing(args.once())?;
-    let policy = args.policy()?;
+    let (policy, warnings) = args.policy()?;
+    for warning in warnings {
+        warn!("{warning}");
+    }
     let stop = CancellationToken::new();
     stop_on_signals(&stop)?;
     let cluster = Cluster::connect(args.kubeconfig()).await?;
@@ -362,6 +392,8 @@ mod tests {
             version: "0.1.0",
             instance: String::new(),
             policy: String::new(),
+            policy_since: clock::now(),
+            policy_refused: None,
             dry_run: false,
             exact: false,
             started: clock::now(),

@@ -11,8 +11,12 @@ use kube::{Api, Client};
 use tracing::warn;
 
 use crate::model::plan::{Move, Steer};
+use crate::model::snapshot::Pod;
 
 use super::client::error_message;
+
+/// Reason of the event about a policy that does not take effect.
+pub const POLICY_REFUSED: &str = "PolicyRefused";
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -40,10 +44,17 @@ pub async fn steered(client: &Client, done: &Steer, instance: &str, at: Timestam
     }
 }
 
+/// Records a change of the policy as an event on this instance's own pod, with this reason and note.
+pub async fn policy(client: &Client, own: &Pod, (reason, note): (&str, &str), at: Timestamp) {
+    if let Err(why) = write(client, of_policy(own, reason, note), &own.name, at).await {
+        warn!(why, "cannot create the event of a policy");
+    }
+}
+
 async fn write(client: &Client, event: Event, instance: &str, at: Timestamp) -> Result<(), String> {
     let namespace = event.metadata.namespace.clone().unwrap_or_default();
     let event = Event {
-        type_: Some("Normal".to_owned()),
+        type_: event.type_.or_else(|| Some("Normal".to_owned())),
         note: event.note.map(|note| cut(&note, LONGEST_NOTE)),
         event_time: Some(MicroTime(at)),
         reporting_controller: Some("evenkeel".to_owned()),
@@ -100,6 +111,25 @@ fn of_taint(done: &Steer) -> Event {
             name: Some(done.node.clone()),
             // The kubelet also uses the name as uid, and `kubectl describe node` searches by it.
             uid: Some(done.node.clone()),
+            ..ObjectReference::default()
+        }),
+        ..Event::default()
+    }
+}
+
+fn of_policy(own: &Pod, reason: &str, note: &str) -> Event {
+    Event {
+        metadata: meta(&own.name, &own.namespace),
+        type_: (reason == POLICY_REFUSED).then(|| "Warning".to_owned()),
+        reason: Some(reason.to_owned()),
+        action: Some("ReadPolicy".to_owned()),
+        note: Some(note.to_owned()),
+        regarding: Some(ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Pod".to_owned()),
+            namespace: Some(own.namespace.clone()),
+            name: Some(own.name.clone()),
+            uid: Some(own.uid.clone()),
             ..ObjectReference::default()
         }),
         ..Event::default()

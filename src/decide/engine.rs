@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 
+use crate::decide::doctor::{self, Diagnosis};
 use crate::decide::draft::{Draft, HotSince, World};
 use crate::decide::explain::{self, Context, Explanation, NotFound, Subject};
 use crate::decide::rightsizing;
@@ -67,6 +68,20 @@ impl Engine {
     /// Replaces the ledger by the one that another instance has written.
     pub fn reload(&mut self, ledger: Ledger) {
         self.ledger = ledger;
+    }
+
+    /// Replaces the policy. Windows and ledger stay.
+    pub fn change_policy(&mut self, policy: Policy) {
+        let old = &self.policy;
+        // How long a node has been hot is counted for a position in the list of strategies.
+        let counts_the_same = old.strategies == policy.strategies
+            && old.usage == policy.usage
+            && old.node_selector == policy.node_selector;
+        if !counts_the_same {
+            self.hot_since.clear();
+        }
+        self.history.change_rules(policy.usage.clone());
+        self.policy = policy;
     }
 
     /// Joins a snapshot with the usage known now. One value serves every step of a cycle.
@@ -188,6 +203,12 @@ impl Engine {
             halted: halted.as_ref(),
         };
         explain::explain(&case, subject)
+    }
+
+    /// Checks whether the cluster lets evenkeel do its work.
+    pub fn examine(&self, observed: &Observed<'_>) -> Vec<Diagnosis> {
+        let halted = halt(&self.policy, observed.snapshot, observed.now);
+        doctor::examine(self.world(observed), halted.as_ref())
     }
 
     /// Records in the ledger which evictions are about to be made. Save the ledger before making

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use evenkeel::daemon::telemetry::Health;
 use evenkeel::daemon::telemetry::status::facts::{
     ClassCount, CycleSummary, InstanceInfo, LedgerStatus, MoveStatus, NodeStatus, PlanStatus,
-    Truncated,
+    RefusedPolicy, Truncated,
 };
 use evenkeel::daemon::telemetry::status::{self, Board};
 use evenkeel::model::plan::{Halt, Move, NodePicture, Outcome, Reason, TargetBand};
@@ -69,6 +69,8 @@ fn hostile(at: Timestamp) -> Board {
         version: "0.1.0",
         instance: evil(0),
         policy: evil(1),
+        policy_since: at,
+        policy_refused: Some(RefusedPolicy { at, error: evil(2) }),
         dry_run: false,
         exact: false,
         started: at,

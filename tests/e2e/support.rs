@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod control_plane;
 pub mod browser;
+pub mod helm;
 pub mod process;
 pub mod ledger;
 pub mod prometheus;

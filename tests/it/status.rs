@@ -46,6 +46,8 @@ fn about() -> InstanceInfo {
         version: "0.1.0",
         instance: "evenkeel-0".to_owned(),
         policy: "1 strategy (LowNodeUtilization on actual usage), every 1m".to_owned(),
+        policy_since: noon() - SignedDuration::from_mins(2),
+        policy_refused: None,
         dry_run: false,
         exact: false,
         started: noon() - SignedDuration::from_mins(3),
@@ -445,7 +447,7 @@ fn the_keys_of_status_json_are_stable() {
     assert_eq!(keys(&data["state"]), "code message");
     assert_eq!(
         keys(&data["about"]),
-        "dry_run exact instance policy started version"
+        "dry_run exact instance policy policy_refused policy_since started version"
     );
     assert_eq!(
         keys(&data["sources"][0]),

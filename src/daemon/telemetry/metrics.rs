@@ -134,6 +134,9 @@ impl Metrics {
         for outcome in process::CYCLES.fixed_values("outcome") {
             drop(all.cycles.get_or_create(&CycleLabels { outcome }));
         }
+        for outcome in process::POLICY_RELOADS.fixed_values("outcome") {
+            drop(all.policy_reloads.get_or_create(&CycleLabels { outcome }));
+        }
         for phase in process::PHASE.fixed_values("phase") {
             drop(all.phases.get_or_create(&PhaseLabels { phase }));
         }
@@ -144,6 +147,22 @@ impl Metrics {
                 }
             }
         }
+    }
+
+    /// Counts a change of the policy file, by whether the policy took effect.
+    pub fn policy_reloaded(&self, outcome: &'static str) {
+        let labels = CycleLabels { outcome };
+        self.all.policy_reloads.get_or_create(&labels).inc();
+    }
+
+    /// Records whether the policy file is invalid now.
+    pub fn policy_refused(&self, refused: bool) {
+        self.all.policy_refused.set(i64::from(refused));
+    }
+
+    /// Records when the policy took effect.
+    pub fn policy_in_force(&self, since: Timestamp) {
+        self.all.policy_since.set(since.as_duration().as_secs_f64());
     }
 
     /// Records whether this instance decides or stands by.

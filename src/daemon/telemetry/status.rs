@@ -61,6 +61,11 @@ impl Board {
         Board(Some(Arc::new(RwLock::new(Arc::new(status)))))
     }
 
+    /// Changes the description of the program and its policy.
+    pub fn about(&self, change: impl FnOnce(&mut InstanceInfo)) {
+        self.change(|status| change(Arc::make_mut(&mut status.about)));
+    }
+
     /// Publishes the state of the usage sources.
     pub fn sources(&self, sources: impl FnOnce() -> Vec<SourceStatus>) {
         self.change(|status| status.sources = sources());

@@ -124,7 +124,8 @@ fn a_host_port_is_used_once() {
 fn a_moved_pod_holds_its_host_port_and_its_anti_affinity_until_it_ends() {
     let port = "containers: [{name: c, ports: [{hostPort: 80}]}]";
     let apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [
-        {topologyKey: kubernetes.io/hostname, labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]}}";
+        {topologyKey: kubernetes.io/hostname,
+        labelSelector: {matchExpressions: [{key: app, operator: Exists}]}}]}}";
     for rest in [port, apart] {
         let pods =
             pod("q", &format!("nodeName: a, {rest}")) + &pod("p", &format!("nodeName: b, {rest}"));

@@ -51,6 +51,11 @@ impl History {
         }
     }
 
+    /// Replaces the rules. Samples outside a shorter window are dropped with the next poll.
+    pub fn change_rules(&mut self, rules: UsagePolicy) {
+        self.rules = rules;
+    }
+
     /// Records one poll. A sample counts once, identified by the source's timestamp.
     pub fn record(&mut self, snapshot: &Snapshot, readings: &Readings, now: Timestamp) {
         let samples = samples(snapshot, readings);

@@ -70,7 +70,7 @@ impl Cut {
     }
 
     fn curve(self, curve: &Curve) -> Curve {
-        let shape = match curve.shape {
+        let shape = match curve.shape.clone() {
             Shape::Wave {
                 mean,
                 swing,
@@ -92,6 +92,17 @@ impl Cut {
                 peak,
                 every: every / self.faster,
                 length: length / self.faster,
+            },
+            Shape::Trace {
+                rows,
+                row,
+                step,
+                unit,
+            } => Shape::Trace {
+                rows,
+                row,
+                step: step / self.faster,
+                unit,
             },
             same @ (Shape::Steady(_) | Shape::Leak { .. }) => same,
         };

@@ -141,6 +141,13 @@ impl Launch {
             .map_or("none".to_owned(), |port| format!("127.0.0.1:{port}"))
     }
 
+    /// Changes the policy file, as a kubelet does: the new file replaces the old one at once.
+    pub fn rewrite(&self, policy: &str) {
+        let new = self.policy.with_extension("new");
+        std::fs::write(&new, policy).unwrap();
+        std::fs::rename(new, &self.policy).unwrap();
+    }
+
     /// The same at another port, for a second instance.
     pub fn at(self, port: u16) -> Self {
         Launch { port, ..self }
@@ -202,6 +209,32 @@ impl Launch {
         Process::start(command, self.port)
     }
 
+    /// Starts the program with the arguments of a pod. Only the paths and addresses differ.
+    pub fn as_in_pod(&self, args: &Value) -> Process {
+        let mut command = Command::new(PROGRAM);
+        for arg in args.as_array().unwrap() {
+            let arg = arg.as_str().unwrap();
+            let name = arg.split('=').next().unwrap();
+            match name {
+                "--policy" | "--policy-config-file" => {
+                    command.arg(name).arg(&self.policy);
+                }
+                "--listen" => {}
+                _ => {
+                    command.arg(arg);
+                }
+            }
+        }
+        command
+            .arg("--listen")
+            .arg(format!("127.0.0.1:{}", self.port));
+        command.arg("--status-listen").arg(self.status_listen());
+        command
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("POD_NAMESPACE", "kube-system");
+        Process::start(command, self.port)
+    }
+
     /// The output of `evenkeel plan -o json`.
     pub fn plan_text(&self, more: &[&str]) -> String {
         let output = self
@@ -221,6 +254,17 @@ impl Launch {
             String::from_utf8_lossy(&stderr)
         );
         String::from_utf8(stdout).unwrap()
+    }
+
+    /// Whether `evenkeel doctor` found no failure, and its lines.
+    pub fn doctor(&self, more: &[&str]) -> (bool, Vec<Value>) {
+        let mut command = self.command("doctor");
+        let output = command.args(["-o", "json"]).args(more).output().unwrap();
+        let lines = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            panic!("doctor: {error}: {said}")
+        });
+        (output.status.success(), lines)
     }
 
     /// The output of `evenkeel explain`.

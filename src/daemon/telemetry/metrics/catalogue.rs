@@ -141,9 +141,12 @@ pub const DESCHEDULER: [&MetricInfo; 4] = [
 ];
 
 /// All metrics under our own names.
-pub const ALL: [&MetricInfo; 36] = [
+pub const ALL: [&MetricInfo; 39] = [
     &process::BUILD_INFO,
     &process::LEADER,
+    &process::POLICY_RELOADS,
+    &process::POLICY_REFUSED,
+    &process::POLICY_SINCE,
     &plan::NODE_RATIO,
     &plan::NODE_CLASS,
     &plan::NODES,

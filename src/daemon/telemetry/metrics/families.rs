@@ -19,6 +19,9 @@ use crate::cluster::request_metrics::RequestMetrics;
 pub(super) struct Families {
     pub(super) registry: Arc<Registry>,
     pub(super) leader: Gauge,
+    pub(super) policy_reloads: Family<CycleLabels, Counter>,
+    pub(super) policy_refused: Gauge,
+    pub(super) policy_since: FloatGauge,
     pub(super) node_ratio: Family<RatioLabels, FloatGauge>,
     pub(super) node_class: Family<VerdictLabels, Gauge>,
     pub(super) nodes: Family<ClassLabels, Gauge>,
@@ -182,6 +185,9 @@ impl Families {
             .set(1);
         let mut families = Families {
             leader: register(&mut r, &process::LEADER),
+            policy_reloads: register(&mut r, &process::POLICY_RELOADS),
+            policy_refused: register(&mut r, &process::POLICY_REFUSED),
+            policy_since: register(&mut r, &process::POLICY_SINCE),
             node_ratio: register(&mut r, &plan::NODE_RATIO),
             node_class: register(&mut r, &plan::NODE_CLASS),
             nodes: register(&mut r, &plan::NODES),

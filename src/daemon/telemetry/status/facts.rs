@@ -50,7 +50,7 @@ impl<T> Truncated<T> {
     }
 }
 
-/// Facts that do not change while the program runs.
+/// The program and its policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InstanceInfo {
     /// The version of evenkeel.
@@ -59,12 +59,25 @@ pub struct InstanceInfo {
     pub instance: String,
     /// The policy in one sentence.
     pub policy: String,
+    /// When this policy took effect.
+    pub policy_since: Timestamp,
+    /// The newer policy that does not take effect, because it is invalid.
+    pub policy_refused: Option<RefusedPolicy>,
     /// Whether this instance decides but evicts nothing.
     pub dry_run: bool,
     /// Whether this instance chooses pods exactly as descheduler would.
     pub exact: bool,
     /// The start of the program.
     pub started: Timestamp,
+}
+
+/// A policy file that was changed and refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RefusedPolicy {
+    /// When the file was read.
+    pub at: Timestamp,
+    /// All problems in the file.
+    pub error: String,
 }
 
 /// The role of this instance in leader election.

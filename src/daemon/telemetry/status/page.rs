@@ -121,6 +121,15 @@ fn facts(view: &StatusView<'_>) -> Markup {
 
 fn body(view: &StatusView<'_>) -> Markup {
     html! {
+        @if let Some(refused) = &view.about.policy_refused {
+            div.notice role="alert" {
+                p {
+                    b.bad { "The policy file was refused" } " " (parts::ago(view, refused.at))
+                    ". The policy of " (moment(view.about.policy_since)) " stays in force."
+                }
+                pre { (refused.error) }
+            }
+        }
         @if let Some(plan) = view.plan {
             (nodes::section(plan))
             (plan::section(view, plan))
@@ -141,7 +150,7 @@ fn body(view: &StatusView<'_>) -> Markup {
 fn footer(view: &StatusView<'_>) -> Markup {
     let about = view.about;
     html! {
-        p { "Policy: " (about.policy) }
+        p { "Policy: " (about.policy) ", in force since " (moment(about.policy_since)) }
         p {
             "evenkeel " (about.version) ", instance " (about.instance)
             ", running for " (span(view.since(about.started)))

@@ -7,7 +7,7 @@ use crate::decide::gate;
 use crate::decide::strategy::importance::Importance;
 use crate::model::plan::Reach;
 use crate::model::snapshot::{NodeId, PodId};
-use crate::values::Ratio;
+use crate::values::{Amount, Ratio, ResourceId};
 
 use super::benefit::Benefit;
 use super::queue::QueuedPod;
@@ -182,9 +182,27 @@ impl LowNodeUtilizationRun<'_> {
         let goes = others.into_iter().find(|(importance, _, pod)| {
             let less_important = importance.rank() < own.rank();
             let least = if less_important { about_equal } else { CERTAIN };
-            self.success(draft, *pod) >= least
+            (less_important || self.stays_unattractive(draft, node, *pod))
+                && self.success(draft, *pod) >= least
         });
         goes.map_or(best.pod(), |(_, _, pod)| pod)
+    }
+
+    /// Whether a quarter of the pool's nodes have fewer requests than this node when the pod leaves.
+    /// kube-scheduler then prefers those, so that the node needs no room below its target.
+    fn stays_unattractive(&self, draft: &Draft<'_>, node: NodeId, pod: PodId) -> bool {
+        let requested = |node: NodeId, gone: Amount| {
+            let requests = draft.reserved(node)[ResourceId::CPU].minus(gone);
+            requests.share_of(draft.world.snapshot.node(node).allocatable[ResourceId::CPU])
+        };
+        let left = requested(
+            node,
+            draft.world.snapshot.pod(pod).requests[ResourceId::CPU],
+        );
+        let pool = self.pool(node);
+        let nodes = pool.map_or(&[][..], |pool| &pool.band.nodes);
+        let emptier = nodes.iter().filter(|n| requested(**n, Amount::ZERO) < left);
+        emptier.count() * 4 >= nodes.len().max(1)
     }
 
     /// The benefit of moving a pod; `None` unless this one move brings the node below its targets.

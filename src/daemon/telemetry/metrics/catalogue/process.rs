@@ -20,6 +20,24 @@ pub(in super::super) const LEADER: MetricInfo = gauge(
     "1 if this instance decides, 0 if it is a standby",
     &[],
 );
+pub(in super::super) const POLICY_RELOADS: MetricInfo = counter(
+    "policy_reloads",
+    "Changes of the policy file, by whether the policy took effect",
+    &[MetricLabel(
+        "outcome",
+        LabelValues::Fixed(&["applied", "refused"]),
+    )],
+);
+pub(in super::super) const POLICY_REFUSED: MetricInfo = gauge(
+    "policy_refused",
+    "1 while the policy file is invalid and the earlier policy stays in force",
+    &[],
+);
+pub(in super::super) const POLICY_SINCE: MetricInfo = gauge(
+    "policy_in_force_timestamp_seconds",
+    "Time at which the policy took effect",
+    &[],
+);
 pub(in super::super) const EVICTIONS: MetricInfo = counter(
     "evictions",
     "Evictions that were requested, by outcome",

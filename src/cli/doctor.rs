@@ -1,0 +1,216 @@
+//! `evenkeel doctor`: whether a cluster lets evenkeel do its work, and what to change.
+
+use std::io::Write;
+
+use kube::Client;
+
+use crate::cluster::Cluster;
+use crate::cluster::access;
+use crate::decide::doctor::{Diagnosis, Severity};
+use crate::values::text::count;
+
+use super::plan::{self, InputArgs, OutputFormat};
+use super::show::{Ink, Screen};
+use super::{Shared, policy, runtime, write_json};
+
+/// The minor version of Kubernetes whose scheduler the forecast follows.
+const FORECAST_MINOR: u32 = 36;
+/// Older API servers do not have the admission policy that limits the right to taint nodes.
+const STEERING_MINOR: u32 = 30;
+const ROLE: &str = "bind the roles of deploy/base/rbac.yaml to this account, or install the chart";
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel doctor --policy policy.yaml
+  evenkeel doctor --service-account kube-system/evenkeel     the rights of that account, not of yours
+  evenkeel doctor --from cluster.json
+  kubectl -n kube-system exec deployment/evenkeel -- evenkeel doctor --policy /etc/evenkeel/policy.yaml
+
+Exit status: 0 without a failure, 1 with one, 2 wrong usage or invalid policy.";
+
+/// Checks rights, usage, budgets, pods and other programs, and says what to change. Changes
+/// nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct DoctorArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    /// Check the rights of this ServiceAccount, as NAMESPACE/NAME [default: your own]
+    #[arg(long, value_name = "ACCOUNT", conflicts_with = "from", value_parser = service_account)]
+    service_account: Option<(String, String)>,
+    #[command(flatten)]
+    pub(super) shared: Shared,
+}
+
+fn service_account(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('/');
+    let parts = parts.filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty());
+    parts
+        .map(|(namespace, name)| (namespace.to_owned(), name.to_owned()))
+        .ok_or_else(|| "expected an account such as kube-system/evenkeel".to_owned())
+}
+
+/// Runs the checks and prints a line for each.
+pub(super) fn run(args: &DoctorArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    // A wrong policy is wrong usage, as for every other command.
+    let loaded = policy::read_or_built_in(args.shared.policy.as_deref())?;
+    let mut diagnoses = match &args.input.from {
+        Some(_) => Vec::new(),
+        None => runtime()?.block_on(server(args, loaded.policy.steering.is_on()))?,
+    };
+    let unreachable = diagnoses
+        .iter()
+        .any(|d| d.check == "api-server" && is_failure(d));
+    let mut head = Vec::new();
+    if !unreachable {
+        match plan::prepare(&args.input, &args.shared, "checks of") {
+            Ok(prepared) => {
+                let observed = prepared.engine.observed(&prepared.snapshot, prepared.now);
+                let sources = prepared.usage_failures.iter();
+                diagnoses.extend(sources.map(|failure| usage_source(failure)));
+                diagnoses.extend(prepared.engine.examine(&observed));
+                head = prepared.head;
+            }
+            Err(error) if error.is::<super::Misuse>() || args.input.from.is_some() => {
+                return Err(error);
+            }
+            Err(error) => diagnoses.push(Diagnosis::failure(
+                "objects",
+                format!("cannot list the cluster: {error:#}"),
+                ROLE,
+            )),
+        }
+    }
+    match args.input.output {
+        OutputFormat::Json => write_json(out, &diagnoses)?,
+        OutputFormat::Text => write_lines(out, &head, &diagnoses, Screen::of_stdout())?,
+    }
+    out.flush()?;
+    let failures = diagnoses.iter().filter(|d| is_failure(d)).count();
+    if failures == 0 {
+        return Ok(());
+    }
+    anyhow::bail!("doctor: {}", count(failures, "failure"))
+}
+
+fn is_failure(diagnosis: &Diagnosis) -> bool {
+    diagnosis.severity == Severity::Failure
+}
+
+fn usage_source(failure: &str) -> Diagnosis {
+    Diagnosis::failure(
+        "usage-source",
+        failure,
+        "`kubectl top nodes` shows whether metrics-server answers; for Prometheus, run a query of \
+         the policy by hand",
+    )
+}
+
+/// Asks the API server for its version and for the rights of the account.
+async fn server(args: &DoctorArgs, steers: bool) -> anyhow::Result<Vec<Diagnosis>> {
+    let cluster = Cluster::connect(args.shared.kubeconfig.as_deref()).await?;
+    let client = cluster.client();
+    let version = match access::version(client).await {
+        Ok((name, minor)) => server_version(&name, minor, steers),
+        Err(error) => {
+            let message = format!("the API server does not answer: {error}");
+            let remedy = "check the kubeconfig and the network";
+            return Ok(vec![Diagnosis::failure("api-server", message, remedy)]);
+        }
+    };
+    Ok(vec![version, rights(args, client, steers).await])
+}
+
+fn server_version(name: &str, minor: Option<u32>, steers: bool) -> Diagnosis {
+    let forecast = format!("the forecast follows the scheduler of 1.{FORECAST_MINOR}");
+    match minor {
+        None => Diagnosis::warning(
+            "api-server",
+            format!("the version {name} is not understood; {forecast}"),
+            "compare the landings with the forecast: metric evenkeel_landings_total",
+        ),
+        Some(minor) if minor > FORECAST_MINOR => Diagnosis::warning(
+            "api-server",
+            format!("Kubernetes {name} is newer than the forecast; {forecast}"),
+            "upgrade evenkeel, or watch the metric evenkeel_landings_total",
+        ),
+        Some(minor) if minor < STEERING_MINOR && steers => Diagnosis::warning(
+            "api-server",
+            format!("Kubernetes {name} cannot limit the right to taint nodes"),
+            "use the component without-steering, or upgrade to 1.30",
+        ),
+        Some(_) => Diagnosis::ok("api-server", format!("Kubernetes {name}; {forecast}")),
+    }
+}
+
+async fn rights(args: &DoctorArgs, client: &Client, steers: bool) -> Diagnosis {
+    let needed = access::needed(&args.shared.namespace, &args.shared.ledger, steers);
+    let account = args.service_account.as_ref();
+    let account = account.map(|(namespace, name)| (namespace.as_str(), name.as_str()));
+    let whose = account.map_or("this account".to_owned(), |(namespace, name)| {
+        format!("ServiceAccount {namespace}/{name}")
+    });
+    match access::missing(client, &needed, account).await {
+        Err(error) => Diagnosis::warning(
+            "rights",
+            format!("cannot find out the rights of {whose}: {error}"),
+            "allow the creation of access reviews, or run doctor in the pod",
+        ),
+        Ok(missing) if missing.is_empty() => {
+            let all = count(needed.len(), "right");
+            Diagnosis::ok(
+                "rights",
+                format!("{whose} has all {all} that evenkeel uses"),
+            )
+        }
+        Ok(missing) => {
+            let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+            let message = format!("{whose} may not {}", names.join(", "));
+            Diagnosis::failure("rights", message, ROLE)
+        }
+    }
+}
+
+/// Writes a line for each check, with the remedy below.
+fn write_lines(
+    out: &mut dyn Write,
+    head: &[String],
+    diagnoses: &[Diagnosis],
+    screen: Screen,
+) -> anyhow::Result<()> {
+    if let Some(first) = head.first() {
+        writeln!(out, "{first}\n")?;
+    }
+    for diagnosis in diagnoses {
+        let (word, ink) = match diagnosis.severity {
+            Severity::Ok => ("ok", Ink::Cold),
+            Severity::Warning => ("warning", Ink::Doubt),
+            Severity::Failure => ("failure", Ink::Hot),
+        };
+        let word = screen.paint(ink, &format!("{word:<8}"));
+        let begin = format!("{:<13}", diagnosis.check);
+        write_folded(out, &format!("{word}{begin}"), &diagnosis.message, screen)?;
+        if let Some(remedy) = &diagnosis.remedy {
+            write_folded(out, &" ".repeat(INDENT), &format!("→ {remedy}"), screen)?;
+        }
+    }
+    Ok(())
+}
+
+/// The width of severity and check.
+const INDENT: usize = 21;
+
+fn write_folded(
+    out: &mut dyn Write,
+    begin: &str,
+    text: &str,
+    screen: Screen,
+) -> anyhow::Result<()> {
+    let width = screen.width.saturating_sub(INDENT);
+    let mut lines = textwrap::wrap(text, width).into_iter();
+    writeln!(out, "{begin}{}", lines.next().unwrap_or_default())?;
+    for line in lines {
+        writeln!(out, "{:INDENT$}{line}", "")?;
+    }
+    Ok(())
+}

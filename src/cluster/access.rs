@@ -1,0 +1,262 @@
+//! The rights of an account, compared with the roles of the manifests, and the server's version.
+
+use std::fmt;
+use std::time::Duration;
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
+    SubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use serde::Deserialize;
+
+use super::client::error_message;
+
+/// The roles that the manifests grant.
+const ROLES: &str = include_str!("../../deploy/base/rbac.yaml");
+/// The role for steering.
+const STEERING_ROLES: &str = include_str!("../../deploy/base/steering.yaml");
+/// The ledger in those roles.
+const LEDGER: &str = "evenkeel-ledger";
+/// The deadline of a request.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A right that evenkeel needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NeededRight {
+    group: String,
+    resource: String,
+    verb: String,
+    name: Option<String>,
+    namespace: Option<String>,
+}
+
+impl fmt::Display for NeededRight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = if self.group.is_empty() { "" } else { "." };
+        write!(f, "{} {}{dot}{}", self.verb, self.resource, self.group)?;
+        match &self.name {
+            Some(name) => write!(f, " {name}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RoleManifest {
+    kind: String,
+    #[serde(default)]
+    rules: Vec<RoleRule>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RoleRule {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    verbs: Vec<String>,
+    #[serde(default)]
+    resource_names: Vec<String>,
+}
+
+/// The rights that the roles of the manifests grant, for a ledger in this namespace.
+pub fn needed(namespace: &str, ledger: &str, steers: bool) -> Vec<NeededRight> {
+    let files = [Some(ROLES), steers.then_some(STEERING_ROLES)];
+    let mut rights = Vec::new();
+    for file in files.into_iter().flatten() {
+        // The files are part of the program, and a test reads them.
+        let roles: Vec<RoleManifest> = serde_saphyr::from_multiple(file).unwrap_or_default();
+        for role in roles {
+            let within = (role.kind == "Role").then(|| namespace.to_owned());
+            for rule in &role.rules {
+                rights.extend(rule.rights(within.as_deref(), ledger));
+            }
+        }
+    }
+    rights
+}
+
+impl RoleRule {
+    fn rights(&self, namespace: Option<&str>, ledger: &str) -> Vec<NeededRight> {
+        let renamed = |name: &String| {
+            let name = if name == LEDGER { ledger } else { name };
+            Some(name.to_owned())
+        };
+        let mut names: Vec<Option<String>> = self.resource_names.iter().map(renamed).collect();
+        if names.is_empty() {
+            names.push(None);
+        }
+        let mut rights = Vec::new();
+        for group in &self.api_groups {
+            for resource in &self.resources {
+                for verb in &self.verbs {
+                    for name in &names {
+                        rights.push(NeededRight {
+                            group: group.clone(),
+                            resource: resource.clone(),
+                            verb: verb.clone(),
+                            name: name.clone(),
+                            namespace: namespace.map(str::to_owned),
+                        });
+                    }
+                }
+            }
+        }
+        rights
+    }
+}
+
+/// Asks the API server for the rights that are missing: of this account, or of a ServiceAccount
+/// given as namespace and name.
+///
+/// # Errors
+/// The message of the API server, if it does not answer the question.
+pub async fn missing(
+    client: &Client,
+    needed: &[NeededRight],
+    account: Option<(&str, &str)>,
+) -> Result<Vec<NeededRight>, String> {
+    let mut missing = Vec::new();
+    for right in needed {
+        if !allowed(client, right, account).await? {
+            missing.push(right.clone());
+        }
+    }
+    Ok(missing)
+}
+
+async fn allowed(
+    client: &Client,
+    right: &NeededRight,
+    account: Option<(&str, &str)>,
+) -> Result<bool, String> {
+    let asked = attributes(right);
+    let parameters = PostParams::default();
+    let answer = match account {
+        None => {
+            let review = SelfSubjectAccessReview {
+                spec: SelfSubjectAccessReviewSpec {
+                    resource_attributes: Some(asked),
+                    ..SelfSubjectAccessReviewSpec::default()
+                },
+                ..SelfSubjectAccessReview::default()
+            };
+            let api: Api<SelfSubjectAccessReview> = Api::all(client.clone());
+            within_deadline(api.create(&parameters, &review))
+                .await?
+                .status
+        }
+        Some((namespace, name)) => {
+            let review = SubjectAccessReview {
+                spec: SubjectAccessReviewSpec {
+                    resource_attributes: Some(asked),
+                    user: Some(format!("system:serviceaccount:{namespace}:{name}")),
+                    groups: Some(account_groups(namespace)),
+                    ..SubjectAccessReviewSpec::default()
+                },
+                ..SubjectAccessReview::default()
+            };
+            let api: Api<SubjectAccessReview> = Api::all(client.clone());
+            within_deadline(api.create(&parameters, &review))
+                .await?
+                .status
+        }
+    };
+    Ok(answer.is_some_and(|status| status.allowed))
+}
+
+fn attributes(right: &NeededRight) -> ResourceAttributes {
+    let (resource, subresource) = match right.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (right.resource.as_str(), None),
+    };
+    ResourceAttributes {
+        group: Some(right.group.clone()),
+        resource: Some(resource.to_owned()),
+        subresource,
+        verb: Some(right.verb.clone()),
+        name: right.name.clone(),
+        namespace: right.namespace.clone(),
+        ..ResourceAttributes::default()
+    }
+}
+
+/// The groups that every ServiceAccount has.
+fn account_groups(namespace: &str) -> Vec<String> {
+    vec![
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+        "system:authenticated".to_owned(),
+    ]
+}
+
+/// The version of the API server, such as `v1.36.3`, and its minor version if it can be read.
+///
+/// # Errors
+/// The message of the API server.
+pub async fn version(client: &Client) -> Result<(String, Option<u32>), String> {
+    let info = within_deadline(client.apiserver_version()).await?;
+    // Some providers add a sign, as in `30+`.
+    let digits: String = info
+        .minor
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    Ok((info.git_version, digits.parse().ok()))
+}
+
+async fn within_deadline<T>(
+    request: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, String> {
+    match tokio::time::timeout(TIMEOUT, request).await {
+        Ok(answer) => answer.map_err(|error| error_message(&error)),
+        Err(_) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::client::tests::fake;
+    use super::*;
+
+    #[test]
+    fn the_rights_are_those_of_the_manifests() {
+        let names = |steers| -> Vec<String> {
+            let needed = needed("balance", "own-ledger", steers);
+            needed.iter().map(ToString::to_string).collect()
+        };
+        let rights = names(false);
+        for right in [
+            "list nodes",
+            "create pods/eviction",
+            "list pods.metrics.k8s.io",
+            "update configmaps own-ledger",
+            "update leases.coordination.k8s.io evenkeel",
+        ] {
+            assert!(rights.iter().any(|r| r == right), "{right}: {rights:#?}");
+        }
+        assert!(!rights.contains(&"patch nodes".to_owned()));
+        assert!(names(true).contains(&"patch nodes".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn a_right_that_is_denied_is_missing() {
+        let (client, requests) = fake(|_, _, body| {
+            let allowed = !body.contains("\"eviction\"");
+            let status = format!("{{\"allowed\":{allowed}}}");
+            (201, format!("{{\"spec\":{{}},\"status\":{status}}}"))
+        })
+        .await;
+        let needed = needed("balance", "own-ledger", false);
+        let missing = missing(&client, &needed, Some(("balance", "own")))
+            .await
+            .unwrap();
+        let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["create pods/eviction"]);
+        let requests = requests.lock().unwrap();
+        assert_eq!(requests.len(), needed.len());
+        assert!(requests[0].1.contains("subjectaccessreviews"));
+    }
+}

@@ -1,0 +1,198 @@
+//! The policy file is read again while the program runs.
+//!
+//! A valid policy takes effect at the next cycle, never within one. Usage windows and the ledger
+//! are kept. A policy that cannot be read or is invalid changes nothing.
+
+use jiff::Timestamp;
+use tracing::{error, info};
+
+use crate::cluster::events;
+use crate::daemon::telemetry::status::facts::RefusedPolicy;
+use crate::decide::engine::Engine;
+use crate::policy::Policy;
+
+use super::{Daemon, LeaderRole, UsagePoller, clock};
+
+/// Reads the policy, with the flags that change it. An error names every problem.
+pub type ReadPolicy = Box<dyn Fn() -> Result<Policy, String> + Send>;
+/// Creates this instance's role in the election. A dry run takes part in none.
+pub type JoinElection = Box<dyn Fn() -> LeaderRole + Send>;
+
+/// The file of the policy in force.
+pub struct PolicyFile {
+    /// Reads the file.
+    pub read: ReadPolicy,
+    /// Describes a policy in one clause.
+    pub describe: fn(&Policy) -> String,
+    /// Creates the role of this instance, once a reload ends a dry run.
+    pub join_election: JoinElection,
+    /// The namespace of this instance's pod, for events.
+    pub namespace: String,
+    /// The error that was reported last, as long as the file has it.
+    pub refused: Option<String>,
+}
+
+/// The difference between the file and the policy in force.
+#[derive(Debug, PartialEq)]
+enum PolicyChange {
+    None,
+    /// The file has another valid policy.
+    New(Box<Policy>),
+    /// The file has an error that was not reported yet.
+    Refused(String),
+    /// The file has the policy in force again, after an error.
+    Restored,
+}
+
+impl PolicyFile {
+    /// Compares the file with the policy in force.
+    fn compare(&mut self, in_force: &Policy) -> PolicyChange {
+        match (self.read)() {
+            Ok(policy) if policy == *in_force => match self.refused.take() {
+                Some(_) => PolicyChange::Restored,
+                None => PolicyChange::None,
+            },
+            Ok(policy) => {
+                self.refused = None;
+                PolicyChange::New(Box::new(policy))
+            }
+            Err(error) if self.refused.as_ref() == Some(&error) => PolicyChange::None,
+            Err(error) => {
+                self.refused = Some(error.clone());
+                PolicyChange::Refused(error)
+            }
+        }
+    }
+}
+
+impl Daemon {
+    /// Puts the policy of the file into force, if it has changed and is valid.
+    pub(super) async fn reload_policy(&mut self, engine: &mut Engine) {
+        let Some(file) = &mut self.policy_file else {
+            return;
+        };
+        match file.compare(engine.policy()) {
+            PolicyChange::None => {}
+            PolicyChange::New(policy) => self.change_policy(engine, *policy).await,
+            PolicyChange::Refused(error) => self.refuse_policy(engine, error).await,
+            PolicyChange::Restored => {
+                info!("the policy file has the policy in force again");
+                self.metrics.policy_refused(false);
+                self.board.about(|about| about.policy_refused = None);
+            }
+        }
+    }
+
+    async fn change_policy(&mut self, engine: &mut Engine, policy: Policy) {
+        let was_dry = self.dry_run || engine.policy().dry_run;
+        let is_dry = self.dry_run || policy.dry_run;
+        if is_dry && !was_dry {
+            // A dry run changes no node and holds no Lease, so neither may stay behind.
+            self.release(engine).await;
+            self.lead.leave().await;
+            self.lead = LeaderRole::default();
+        }
+        if policy.usage != engine.policy().usage {
+            self.usage = UsagePoller::new(&policy.usage, self.cluster.client());
+        }
+        self.metrics.expect(&policy);
+        engine.change_policy(policy);
+        let Some(file) = &self.policy_file else {
+            return;
+        };
+        let (description, now) = ((file.describe)(engine.policy()), clock());
+        if was_dry && !is_dry {
+            self.lead = (file.join_election)();
+            self.lead.enter();
+        }
+        info!("policy reloaded: {description}");
+        self.metrics.policy_in_force(now);
+        self.metrics.policy_reloaded("applied");
+        self.metrics.policy_refused(false);
+        let exact = engine.policy().exact;
+        self.board.about(|about| {
+            (about.dry_run, about.exact) = (is_dry, exact);
+            about.policy.clone_from(&description);
+            (about.policy_since, about.policy_refused) = (now, None);
+        });
+        let note = format!("policy reloaded: {description}");
+        self.record_policy(engine, "PolicyReloaded", &note, now)
+            .await;
+    }
+
+    async fn refuse_policy(&mut self, engine: &Engine, problems: String) {
+        error!("policy refused, the policy in force stays: {problems}");
+        self.metrics.policy_reloaded("refused");
+        self.metrics.policy_refused(true);
+        let now = clock();
+        let note = format!("policy refused, the policy in force stays: {problems}");
+        self.board.about(|about| {
+            let error = problems;
+            about.policy_refused = Some(RefusedPolicy { at: now, error });
+        });
+        self.record_policy(engine, events::POLICY_REFUSED, &note, now)
+            .await;
+    }
+
+    /// Records an event on the own pod. A dry run writes nothing, and outside a cluster there is no
+    /// pod.
+    async fn record_policy(&self, engine: &Engine, reason: &str, note: &str, at: Timestamp) {
+        let Some(file) = &self.policy_file else {
+            return;
+        };
+        if self.dry_run || engine.policy().dry_run {
+            return;
+        }
+        let snapshot = self.cluster.snapshot(engine.policy().resources());
+        let mut pods = snapshot.pods.iter();
+        let own = pods.find(|pod| pod.name == self.instance && pod.namespace == file.namespace);
+        if let Some(pod) = own {
+            events::policy(self.cluster.client(), pod, (reason, note), at).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    const FIRST: &str =
+        "{apiVersion: evenkeel/v1alpha1, kind: Policy, strategies: [removeDuplicates]}";
+
+    fn parse(text: &str) -> Result<Policy, String> {
+        Policy::parse("policy.yaml", text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_change_and_an_error_are_reported_once() {
+        let text = Arc::new(Mutex::new(FIRST.to_owned()));
+        let write = |new: &str| new.clone_into(&mut text.lock().unwrap());
+        let shared = Arc::clone(&text);
+        let mut file = PolicyFile {
+            read: Box::new(move || parse(&shared.lock().unwrap())),
+            describe: |_| String::new(),
+            join_election: Box::new(LeaderRole::default),
+            namespace: String::new(),
+            refused: None,
+        };
+        let first = parse(FIRST).unwrap();
+        assert_eq!(file.compare(&first), PolicyChange::None);
+
+        write("# a comment\n");
+        let PolicyChange::Refused(error) = file.compare(&first) else {
+            panic!("an empty file was accepted")
+        };
+        assert!(error.contains("apiVersion"), "{error}");
+        assert_eq!(file.compare(&first), PolicyChange::None, "reported again");
+        write(&format!("# a comment\n{FIRST}"));
+        assert_eq!(file.compare(&first), PolicyChange::Restored);
+        assert_eq!(file.compare(&first), PolicyChange::None);
+
+        let second = FIRST.replace("kind", "interval: 9m, kind");
+        write(&second);
+        let new = Box::new(parse(&second).unwrap());
+        assert_eq!(file.compare(&first), PolicyChange::New(new));
+    }
+}

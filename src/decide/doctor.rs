@@ -1,0 +1,350 @@
+//! Whether a cluster lets evenkeel do its work: usage, nodes, budgets, pods and other programs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::decide::draft::{Draft, World};
+use crate::decide::gate;
+use crate::model::plan::{Halt, Refusal};
+use crate::model::snapshot::facts::PodPhase;
+use crate::model::snapshot::{Budget, NodeId, Pod, PodId, Snapshot, WorkloadId};
+use crate::policy::SchedulerProfile;
+use crate::values::text::count;
+
+/// The most names that a line lists.
+const NAMED: usize = 3;
+/// Names and labels of programs that remove or add nodes.
+const AUTOSCALERS: [&str; 3] = ["cluster-autoscaler", "aws-cluster-autoscaler", "karpenter"];
+/// Names and labels of other programs that evict pods to balance a cluster.
+const DESCHEDULERS: [&str; 3] = ["descheduler", "koord-descheduler", "volcano-descheduler"];
+/// The scheduler of pods that name none.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// The result of one check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing to do.
+    Ok,
+    /// evenkeel works, but does less than it could, or something unexpected.
+    Warning,
+    /// evenkeel cannot work.
+    Failure,
+}
+
+/// One line of `evenkeel doctor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnosis {
+    /// How bad the state is.
+    pub severity: Severity,
+    /// The stable code of the check.
+    pub check: &'static str,
+    /// The state that was found.
+    pub message: String,
+    /// The change that would help; `None` if nothing is to do.
+    pub remedy: Option<String>,
+}
+
+impl Diagnosis {
+    /// Nothing to do.
+    pub fn ok(check: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Diagnosis {
+            severity: Severity::Ok,
+            check,
+            message,
+            remedy: None,
+        }
+    }
+
+    /// evenkeel does less than it could.
+    pub fn warning(
+        check: &'static str,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Diagnosis {
+            severity: Severity::Warning,
+            remedy: Some(remedy.into()),
+            ..Diagnosis::ok(check, message)
+        }
+    }
+
+    /// evenkeel cannot work.
+    pub fn failure(
+        check: &'static str,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        Diagnosis {
+            severity: Severity::Failure,
+            ..Diagnosis::warning(check, message, remedy)
+        }
+    }
+}
+
+/// Checks everything that the objects and the usage of a cluster show.
+pub(super) fn examine(world: World<'_>, halted: Option<&Halt>) -> Vec<Diagnosis> {
+    let draft = Draft::new(world);
+    vec![
+        nodes(world.snapshot, halted),
+        usage(world),
+        objects(world.snapshot),
+        schedulers(world),
+        budgets(world.snapshot),
+        single_replicas(&draft),
+        immovable_pods(&draft),
+        other_deschedulers(world.snapshot),
+        autoscalers(world.snapshot),
+    ]
+}
+
+fn nodes(snapshot: &Snapshot, halted: Option<&Halt>) -> Diagnosis {
+    if let Some(halt) = halted {
+        return Diagnosis::failure("nodes", format!("no evictions: {halt}"), halt.remedy());
+    }
+    let not_ready = snapshot.nodes.iter().filter(|node| !node.ready);
+    let names: Vec<String> = not_ready.map(|node| node.name.clone()).collect();
+    let total = count(snapshot.nodes.len(), "node");
+    if names.is_empty() {
+        return Diagnosis::ok("nodes", format!("{total}, all Ready"));
+    }
+    let message = format!("{} of {total} not Ready: {}", names.len(), listed(&names));
+    Diagnosis::warning("nodes", message, "repair or remove these nodes")
+}
+
+fn usage(world: World<'_>) -> Diagnosis {
+    let World {
+        snapshot, usage, ..
+    } = world;
+    if !world.policy.weighs_usage() {
+        return Diagnosis::ok("usage", "the policy compares requests, not usage");
+    }
+    let ready = |id: &NodeId| snapshot.node(*id).ready;
+    let nodes: Vec<NodeId> = snapshot.node_ids().filter(ready).collect();
+    let is_unknown = |id: &&NodeId| usage.unmeasured(**id).is_some();
+    let unknown: Vec<&NodeId> = nodes.iter().filter(is_unknown).collect();
+    let running = |id: &PodId| runs(snapshot.pod(*id));
+    let pods: Vec<PodId> = snapshot.pod_ids().filter(running).collect();
+    let is_measured = |id: &&PodId| usage.unmeasured_pod(**id).is_none();
+    let (total, all) = (nodes.len(), pods.len());
+    let with = pods.iter().filter(is_measured).count();
+    let shares = format!(
+        "fresh usage of {} of {total} nodes and {with} of {all} pods",
+        total - unknown.len()
+    );
+    let Some(first) = unknown.first() else {
+        return if with == all {
+            Diagnosis::ok("usage", shares)
+        } else {
+            Diagnosis::warning(
+                "usage",
+                shares,
+                "wait until new pods have samples, or see whether the source measures all pods",
+            )
+        };
+    };
+    let name = &snapshot.node(**first).name;
+    let why = usage.unmeasured(**first).map(|why| why.to_string());
+    let message = format!("{shares}; {name}: {}", why.unwrap_or_default());
+    let remedy = "install or repair metrics-server (`kubectl top nodes` shows what it has), or the \
+                  queries of Prometheus; a node without usage neither gives nor takes pods";
+    if unknown.len() == total {
+        Diagnosis::failure("usage", message, remedy)
+    } else {
+        Diagnosis::warning("usage", message, remedy)
+    }
+}
+
+fn objects(snapshot: &Snapshot) -> Diagnosis {
+    match snapshot.skipped.first() {
+        None => Diagnosis::ok("objects", "every object was read"),
+        Some(first) => {
+            let number = count(snapshot.skipped.len(), "object");
+            let message = format!("{number} cannot be read, such as: {first}");
+            Diagnosis::warning("objects", message, "correct these objects")
+        }
+    }
+}
+
+/// The scheduler's configuration is not an object of the API, so only pods show which one places
+/// them.
+fn schedulers(world: World<'_>) -> Diagnosis {
+    let known: BTreeSet<&str> = world.policy.schedulers().map(|s| s.name.as_str()).collect();
+    let pods = world.snapshot.pods.iter().filter(|pod| runs(pod));
+    let wanted = pods.map(|pod| pod.scheduler.as_deref().unwrap_or(DEFAULT_SCHEDULER));
+    let others: BTreeSet<String> = wanted
+        .filter(|name| !known.contains(name))
+        .map(str::to_owned)
+        .collect();
+    if !others.is_empty() {
+        let names: Vec<String> = others.into_iter().collect();
+        let message = format!(
+            "pods name a scheduler that is not known: {}",
+            listed(&names)
+        );
+        let remedy = "give evenkeel its configuration by `--scheduler-config`";
+        return Diagnosis::warning("scheduler", message, remedy);
+    }
+    let message = if world.policy.scheduler == SchedulerProfile::default() {
+        "the defaults of kube-scheduler are assumed; give --scheduler-config if it has its own"
+    } else {
+        "the forecast uses the configuration of --scheduler-config"
+    };
+    Diagnosis::ok("scheduler", message)
+}
+
+/// Budgets that need every pod that they select, and so never allow an eviction.
+fn budgets(snapshot: &Snapshot) -> Diagnosis {
+    let needs_all = |budget: &&Budget| {
+        let running = budget.pods.iter().filter(|id| runs(snapshot.pod(**id)));
+        let running = running.count();
+        running > 0 && budget.allowed == 0 && budget.desired as usize >= running
+    };
+    let blocking = snapshot.budgets.iter().filter(needs_all);
+    let names: Vec<String> = blocking
+        .map(|b| format!("{}/{}", b.namespace, b.name))
+        .collect();
+    if names.is_empty() {
+        let number = count(snapshot.budgets.len(), "PodDisruptionBudget");
+        return Diagnosis::ok(
+            "budgets",
+            format!("{number}, none of which forbids every eviction"),
+        );
+    }
+    let number = count(names.len(), "PodDisruptionBudget");
+    let message = format!("{number} can never allow an eviction: {}", listed(&names));
+    let remedy = "add replicas, or lower `minAvailable`; node drains wait for the same pods";
+    Diagnosis::warning("budgets", message, remedy)
+}
+
+fn single_replicas(draft: &Draft<'_>) -> Diagnosis {
+    let snapshot = draft.world.snapshot;
+    let refused = refusals(draft).filter(|(_, why)| matches!(why, Refusal::TooFewReplicas { .. }));
+    let workloads: BTreeSet<WorkloadId> = refused
+        .filter_map(|(pod, _)| snapshot.pod(pod).workload)
+        .collect();
+    if workloads.is_empty() {
+        return Diagnosis::ok(
+            "replicas",
+            "no workload has fewer replicas than `minReplicas`",
+        );
+    }
+    let names: Vec<String> = workloads
+        .iter()
+        .map(|id| snapshot.workload(*id).key.to_string())
+        .collect();
+    let number = count(names.len(), "workload");
+    let message = format!(
+        "{number} with fewer replicas than `minReplicas`: {}",
+        listed(&names)
+    );
+    let remedy = "add replicas, or allow single pods by the annotation \
+                  `evenkeel.io/evict-single-replica: \"true\"`";
+    Diagnosis::warning("replicas", message, remedy)
+}
+
+/// Pods that no cycle moves, for a reason that lasts. System pods stay on purpose.
+fn immovable_pods(draft: &Draft<'_>) -> Diagnosis {
+    let mut reasons: BTreeMap<&'static str, (usize, String)> = BTreeMap::new();
+    for (_, why) in refusals(draft).filter(|(_, why)| lasts(why)) {
+        let entry = reasons.entry(why.code());
+        entry.or_insert_with(|| (0, why.remedy())).0 += 1;
+    }
+    let total: usize = reasons.values().map(|(pods, _)| pods).sum();
+    let Some((_, remedy)) = reasons.values().max_by_key(|(pods, _)| *pods) else {
+        return Diagnosis::ok("pods", "no pod is protected from every eviction");
+    };
+    let each: Vec<String> = reasons
+        .iter()
+        .map(|(code, (pods, _))| format!("{pods} {code}"))
+        .collect();
+    let number = count(total, "pod");
+    let message = format!("{number} can never move: {}", each.join(", "));
+    Diagnosis::warning("pods", message, remedy.clone())
+}
+
+/// The pods that the policy does not let go, each with the reason.
+fn refusals<'d>(draft: &'d Draft<'_>) -> impl Iterator<Item = (PodId, Refusal)> + 'd {
+    let snapshot = draft.world.snapshot;
+    let has_strategy = !draft.world.policy.strategies.is_empty();
+    let running = move |id: &PodId| has_strategy && runs(snapshot.pod(*id));
+    snapshot
+        .pod_ids()
+        .filter(running)
+        .filter_map(|id| gate::evictable(id, 0, draft).err().map(|why| (id, why)))
+}
+
+fn lasts(why: &Refusal) -> bool {
+    matches!(
+        why,
+        Refusal::Bare
+            | Refusal::LocalStorage
+            | Refusal::PersistentVolume(_)
+            | Refusal::ResourceClaims
+            | Refusal::NoBudget
+            | Refusal::PreferNoEviction
+            | Refusal::NotSafeToEvict
+            | Refusal::DoNotDisrupt(None)
+            | Refusal::Gang(_)
+            | Refusal::NewVolume(_)
+            | Refusal::UnknownPriorityClass(_)
+    )
+}
+
+fn other_deschedulers(snapshot: &Snapshot) -> Diagnosis {
+    let found = programs(snapshot, &DESCHEDULERS);
+    if found.is_empty() {
+        return Diagnosis::ok("deschedulers", "no other descheduler runs");
+    }
+    let message = format!("another program evicts pods: {}", listed(&found));
+    let remedy = "remove it or evenkeel; both would plan for the same free capacity";
+    Diagnosis::failure("deschedulers", message, remedy)
+}
+
+fn autoscalers(snapshot: &Snapshot) -> Diagnosis {
+    let found = programs(snapshot, &AUTOSCALERS);
+    if found.is_empty() {
+        return Diagnosis::ok("autoscalers", "no autoscaler of nodes runs in this cluster");
+    }
+    let message = format!("an autoscaler of nodes runs: {}", listed(&found));
+    let remedy = "its consolidation and lowNodeUtilization work against each other: keep the \
+                  thresholds of cold nodes below its utilization threshold";
+    Diagnosis::warning("autoscalers", message, remedy)
+}
+
+/// The pods of programs with these names. A CronJob has finished pods most of the time.
+fn programs(snapshot: &Snapshot, names: &[&str]) -> Vec<String> {
+    let labels = ["app.kubernetes.io/name", "app", "k8s-app"];
+    let is_program = |pod: &&Pod| {
+        let by_label = labels.iter().filter_map(|label| pod.labels.get(*label));
+        by_label
+            .into_iter()
+            .any(|value| names.contains(&value.as_str()))
+            || names
+                .iter()
+                .any(|name| pod.name.starts_with(&format!("{name}-")))
+    };
+    let pods = snapshot.pods.iter().filter(is_program);
+    pods.map(|pod| format!("{}/{}", pod.namespace, pod.name))
+        .collect()
+}
+
+fn runs(pod: &Pod) -> bool {
+    pod.stays() && pod.node.is_some() && pod.phase == PodPhase::Running
+}
+
+/// The first names, and how many more there are.
+fn listed(names: &[String]) -> String {
+    let first = names
+        .iter()
+        .take(NAMED)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}

@@ -1,0 +1,760 @@
+//! The Helm chart: it renders what kustomize builds, gives each value of descheduler's chart its
+//! effect, and installs a program that works with the rights that it grants.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::e2e::support::audit::evictions;
+use crate::e2e::support::control_plane::{ControlPlane, run, with_control_plane};
+use crate::e2e::support::helm::{self, RELEASE, objects, refused, rendered};
+use crate::e2e::support::process::Launch;
+use crate::e2e::support::scene;
+use crate::e2e::support::wait::{eventually, that};
+
+/// Labels and annotations that only the chart sets.
+const OF_THE_CHART: [&str; 5] = [
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "checksum/policy",
+    "helm.sh/chart",
+];
+
+type ByName = BTreeMap<String, Value>;
+
+#[test]
+fn the_chart_renders_what_kustomize_builds() {
+    let cases = [
+        (json!({}), scene::manifests("base")),
+        (
+            json!({"kind": "CronJob"}),
+            scene::manifests("overlays/cronjob"),
+        ),
+        (
+            json!({"serviceMonitor": {"enabled": true}, "prometheusRule": {"enabled": true}}),
+            with_monitoring(),
+        ),
+    ];
+    for (values, kustomized) in cases {
+        let (chart, kustomized) = (by_name(rendered(&values)), by_name(objects(&kustomized)));
+        let names = |objects: &ByName| objects.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&chart), names(&kustomized), "{values}");
+        for (name, object) in &kustomized {
+            assert_eq!(&chart[name], object, "{name} with {values}");
+        }
+    }
+}
+
+/// The base with the component for the Prometheus Operator.
+fn with_monitoring() -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("chart-monitoring");
+    std::fs::create_dir_all(&folder).unwrap();
+    // kustomize accepts only relative paths.
+    let up = "../".repeat(folder.components().count() - 1);
+    let deploy = format!(
+        "{up}{}/deploy",
+        env!("CARGO_MANIFEST_DIR").trim_start_matches('/')
+    );
+    let text = format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\
+         namespace: kube-system\nresources: [{deploy}/base]\n\
+         components: [{deploy}/components/monitoring]\n"
+    );
+    std::fs::write(folder.join("kustomization.yaml"), text).unwrap();
+    run(Command::new("kubectl").arg("kustomize").arg(&folder))
+}
+
+/// The objects by kind and name, without what only one of the two tools adds.
+fn by_name(objects: Vec<Value>) -> ByName {
+    objects
+        .into_iter()
+        .map(|mut object| {
+            plain(&mut object);
+            let kind = object["kind"].as_str().unwrap().to_owned();
+            // kustomize does not know that these have no namespace.
+            if kind.starts_with("ValidatingAdmission") {
+                object["metadata"]
+                    .as_object_mut()
+                    .unwrap()
+                    .remove("namespace");
+            }
+            (format!("{kind}/{}", object["metadata"]["name"]), object)
+        })
+        .collect()
+}
+
+fn plain(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, _| !OF_THE_CHART.contains(&key.as_str()));
+            map.values_mut().for_each(plain);
+        }
+        Value::Array(list) => list.iter_mut().for_each(plain),
+        // kustomize adds a hash to the name of the policy, and keeps its comments.
+        Value::String(text) if text.starts_with("evenkeel-policy-") => {
+            text.truncate("evenkeel-policy".len());
+        }
+        Value::String(text) if text.contains("\nkind: Policy\n") => {
+            *value = serde_saphyr::from_str(text).unwrap();
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn of_kind(objects: &[Value], kind: &str) -> Value {
+    let found: Vec<&Value> = objects
+        .iter()
+        .filter(|object| object["kind"] == kind)
+        .collect();
+    assert_eq!(found.len(), 1, "{kind}: {found:?}");
+    found[0].clone()
+}
+
+const POD: &str = "/spec/template/spec";
+const RUN: &str = "/spec/jobTemplate/spec/template/spec";
+const CONTAINER: &str = "/spec/template/spec/containers/0";
+
+/// A value, the object that it changes, and the field with its content there.
+struct Effect {
+    values: Value,
+    kind: &'static str,
+    field: String,
+    expected: Value,
+}
+
+fn effect(values: Value, kind: &'static str, field: &str, expected: Value) -> Effect {
+    let field = field.to_owned();
+    Effect {
+        values,
+        kind,
+        field,
+        expected,
+    }
+}
+
+/// A value that appears unchanged in the pod.
+fn in_pod(value: &str, content: &Value) -> Effect {
+    let values = json!({"kind": "Deployment", value: content});
+    effect(
+        values,
+        "Deployment",
+        &format!("{POD}/{value}"),
+        content.clone(),
+    )
+}
+
+/// A value that appears unchanged in the CronJob.
+fn in_cron_job(value: &str, content: &Value, field: &str) -> Effect {
+    let values = json!({"kind": "CronJob", value: content});
+    effect(values, "CronJob", field, content.clone())
+}
+
+#[expect(clippy::too_many_lines, reason = "a list of values")]
+fn effects_on_pods() -> Vec<Effect> {
+    let tolerations = json!([{"key": "a", "operator": "Exists"}]);
+    let spread =
+        json!([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]);
+    let init = json!([{"name": "first", "image": "first"}]);
+    let account = json!({"serviceAccount": {"create": false, "name": "own"}});
+    let image = |repository: &str| json!({"image": {"repository": repository, "tag": "v9"}});
+    let image_field = format!("{CONTAINER}/image");
+    vec![
+        in_pod("tolerations", &tolerations),
+        in_pod("topologySpreadConstraints", &spread),
+        in_pod("initContainers", &init),
+        in_pod("nodeSelector", &json!({"a": "b"})),
+        in_pod("affinity", &json!({"nodeAffinity": {}})),
+        in_pod("dnsConfig", &json!({"nameservers": ["10.0.0.1"]})),
+        in_pod("priorityClassName", &json!("system-node-critical")),
+        in_pod("imagePullSecrets", &json!([{"name": "registry"}])),
+        in_pod("automountServiceAccountToken", &json!(false)),
+        effect(
+            account,
+            "Deployment",
+            &format!("{POD}/serviceAccountName"),
+            json!("own"),
+        ),
+        effect(
+            image("mirror.example/evenkeel"),
+            "Deployment",
+            &image_field,
+            json!("mirror.example/evenkeel:v9"),
+        ),
+        effect(
+            image("registry.k8s.io/descheduler/descheduler"),
+            "Deployment",
+            &image_field,
+            json!(concat!(
+                "ghcr.io/evenkeel/evenkeel:v",
+                env!("CARGO_PKG_VERSION")
+            )),
+        ),
+        effect(
+            json!({"command": ["/bin/descheduler"]}),
+            "Deployment",
+            &format!("{CONTAINER}/command"),
+            json!(["/bin/descheduler"]),
+        ),
+        effect(
+            json!({"resources": {"limits": {"cpu": "500m"}}}),
+            "Deployment",
+            &format!("{CONTAINER}/resources/limits"),
+            json!({"cpu": "500m", "memory": "512Mi"}),
+        ),
+        effect(
+            json!({"securityContext": {"runAsUser": 1000}}),
+            "Deployment",
+            &format!("{CONTAINER}/securityContext/runAsUser"),
+            json!(1000),
+        ),
+        effect(
+            json!({"podSecurityContext": {"fsGroup": 1000}}),
+            "Deployment",
+            &format!("{POD}/securityContext/fsGroup"),
+            json!(1000),
+        ),
+        effect(
+            json!({"podLabels": {"a": "b"}}),
+            "Deployment",
+            "/spec/template/metadata/labels/a",
+            json!("b"),
+        ),
+        effect(
+            json!({"podAnnotations": {"a": "b"}}),
+            "Deployment",
+            "/spec/template/metadata/annotations/a",
+            json!("b"),
+        ),
+        effect(
+            json!({"deploymentAnnotations": {"a": "b"}}),
+            "Deployment",
+            "/metadata/annotations/a",
+            json!("b"),
+        ),
+        effect(
+            json!({"livenessProbe": {"httpGet": {"port": 10258, "scheme": "HTTPS"}}}),
+            "Deployment",
+            &format!("{CONTAINER}/livenessProbe/httpGet/port"),
+            json!(10258),
+        ),
+        effect(
+            json!({"ports": [{"containerPort": 10258}]}),
+            "Deployment",
+            &format!("{CONTAINER}/ports/1/containerPort"),
+            json!(10258),
+        ),
+        effect(
+            json!({"automountServiceAccountToken": false,
+                   "extraServiceAccountVolumes": [{"name": "token", "projected": {}}]}),
+            "Deployment",
+            &format!("{POD}/volumes/1/name"),
+            json!("token"),
+        ),
+        effect(
+            json!({"automountServiceAccountToken": false,
+                   "extraServiceAccountVolumeMounts": [{"name": "token", "mountPath": "/t"}]}),
+            "Deployment",
+            &format!("{CONTAINER}/volumeMounts/1/name"),
+            json!("token"),
+        ),
+    ]
+}
+
+fn effects_on_cron_jobs() -> Vec<Effect> {
+    let job = "/spec/jobTemplate";
+    vec![
+        in_cron_job("schedule", &json!("*/2 * * * *"), "/spec/schedule"),
+        in_cron_job("timeZone", &json!("Etc/UTC"), "/spec/timeZone"),
+        in_cron_job("suspend", &json!(true), "/spec/suspend"),
+        in_cron_job("cronJobApiVersion", &json!("batch/v1"), "/apiVersion"),
+        in_cron_job(
+            "startingDeadlineSeconds",
+            &json!(200),
+            "/spec/startingDeadlineSeconds",
+        ),
+        in_cron_job(
+            "successfulJobsHistoryLimit",
+            &json!(0),
+            "/spec/successfulJobsHistoryLimit",
+        ),
+        in_cron_job(
+            "failedJobsHistoryLimit",
+            &json!(7),
+            "/spec/failedJobsHistoryLimit",
+        ),
+        in_cron_job(
+            "activeDeadlineSeconds",
+            &json!(60),
+            &format!("{job}/spec/activeDeadlineSeconds"),
+        ),
+        in_cron_job(
+            "ttlSecondsAfterFinished",
+            &json!(600),
+            &format!("{job}/spec/ttlSecondsAfterFinished"),
+        ),
+        in_cron_job(
+            "cronJobAnnotations",
+            &json!({"a": "b"}),
+            "/metadata/annotations",
+        ),
+        in_cron_job(
+            "jobAnnotations",
+            &json!({"a": "b"}),
+            &format!("{job}/metadata/annotations"),
+        ),
+        in_cron_job(
+            "jobLabels",
+            &json!({"a": "b"}),
+            &format!("{job}/metadata/labels"),
+        ),
+        effect(
+            json!({"kind": "CronJob", "cronJobLabels": {"a": "b"}}),
+            "CronJob",
+            "/metadata/labels/a",
+            json!("b"),
+        ),
+        // A run serves nothing, so a probe would end it.
+        effect(
+            json!({"kind": "CronJob", "livenessProbe": {"httpGet": {"port": 10258}}}),
+            "CronJob",
+            &format!("{RUN}/containers/0/livenessProbe"),
+            Value::Null,
+        ),
+    ]
+}
+
+#[expect(clippy::too_many_lines, reason = "a list of values")]
+fn effects_on_other_objects() -> Vec<Effect> {
+    let monitor = |more: Value| {
+        let mut values = json!({"serviceMonitor": {"enabled": true}});
+        let fields = values["serviceMonitor"].as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        values
+    };
+    let of_monitor = |more: Value, field: &str, expected: Value| {
+        effect(monitor(more), "ServiceMonitor", field, expected)
+    };
+    let rules = json!([{"action": "keep"}]);
+    vec![
+        of_monitor(json!({}), "/spec/endpoints/0/honorLabels", json!(true)),
+        of_monitor(
+            json!({"interval": "1m"}),
+            "/spec/endpoints/0/interval",
+            json!("1m"),
+        ),
+        of_monitor(
+            json!({"namespace": "monitoring"}),
+            "/metadata/namespace",
+            json!("monitoring"),
+        ),
+        of_monitor(
+            json!({"namespace": "monitoring"}),
+            "/spec/namespaceSelector/matchNames/0",
+            json!("kube-system"),
+        ),
+        of_monitor(
+            json!({"additionalLabels": {"a": "b"}}),
+            "/metadata/labels/a",
+            json!("b"),
+        ),
+        of_monitor(
+            json!({"metricRelabelings": rules}),
+            "/spec/endpoints/0/metricRelabelings",
+            rules.clone(),
+        ),
+        of_monitor(
+            json!({"relabelings": rules}),
+            "/spec/endpoints/0/relabelings",
+            rules.clone(),
+        ),
+        effect(
+            json!({"service": {"enabled": true, "ipFamilyPolicy": "SingleStack"}}),
+            "Service",
+            "/spec/ipFamilyPolicy",
+            json!("SingleStack"),
+        ),
+        effect(
+            json!({"podDisruptionBudget": {"enabled": true, "maxUnavailable": 1}}),
+            "PodDisruptionBudget",
+            "/spec",
+            json!({"maxUnavailable": 1, "selector": {"matchLabels":
+                {"app.kubernetes.io/name": "evenkeel", "app.kubernetes.io/instance": "evenkeel"}}}),
+        ),
+        effect(
+            json!({"serviceAccount": {"name": "own", "annotations": {"a": "b"}}}),
+            "ServiceAccount",
+            "/metadata",
+            json!({"name": "own", "annotations": {"a": "b"}}),
+        ),
+        effect(
+            json!({"serviceAccount": {"automountServiceAccountToken": false}}),
+            "ServiceAccount",
+            "/automountServiceAccountToken",
+            json!(false),
+        ),
+        effect(
+            json!({"nameOverride": "x"}),
+            "Deployment",
+            "/metadata/name",
+            json!("evenkeel-x"),
+        ),
+        effect(
+            json!({"fullnameOverride": "x"}),
+            "Deployment",
+            "/metadata/name",
+            json!("x"),
+        ),
+        effect(
+            json!({"namespaceOverride": "x"}),
+            "Deployment",
+            "/metadata/namespace",
+            json!("x"),
+        ),
+        effect(
+            json!({"commonLabels": {"a": "b"}}),
+            "Service",
+            "/metadata/labels/a",
+            Value::Null,
+        ),
+        effect(
+            json!({"commonLabels": {"a": "b"}}),
+            "Deployment",
+            "/metadata/labels/a",
+            json!("b"),
+        ),
+        effect(
+            json!({"steering": {"rights": false}}),
+            "Deployment",
+            "/kind",
+            json!("Deployment"),
+        ),
+        effect(
+            json!({"grafanaDashboard": {"enabled": true}, "existingPolicy": "own"}),
+            "ConfigMap",
+            "/metadata/labels/grafana_dashboard",
+            json!("1"),
+        ),
+        effect(
+            json!({"networkPolicy": {"enabled": true, "from": [{"podSelector": {}}]}}),
+            "NetworkPolicy",
+            "/spec/ingress/0",
+            json!({"ports": [{"port": "http"}], "from": [{"podSelector": {}}]}),
+        ),
+    ]
+}
+
+#[test]
+fn each_value_has_its_effect() {
+    let effects = [
+        effects_on_pods(),
+        effects_on_cron_jobs(),
+        effects_on_other_objects(),
+    ];
+    for Effect {
+        values,
+        kind,
+        field,
+        expected,
+    } in effects.into_iter().flatten()
+    {
+        let objects = rendered(&values);
+        if kind == "Service" && !objects.iter().any(|object| object["kind"] == kind) {
+            assert!(expected.is_null(), "{values}: no Service");
+            continue;
+        }
+        let object = of_kind(&objects, kind);
+        let found = object.pointer(&field).cloned().unwrap_or_default();
+        if field == "/metadata" {
+            for (key, value) in expected.as_object().unwrap() {
+                assert_eq!(&found[key], value, "{values}: {key}");
+            }
+        } else {
+            assert_eq!(found, expected, "{values}: {field} of {kind}");
+        }
+    }
+}
+
+fn args(values: &Value) -> Vec<String> {
+    let objects = rendered(values);
+    let pod = objects
+        .iter()
+        .find_map(|object| object.pointer(POD).or_else(|| object.pointer(RUN)))
+        .unwrap();
+    let args = pod["containers"][0]["args"].as_array().unwrap();
+    args.iter()
+        .map(|arg| arg.as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a list of values")]
+fn the_flags_follow_from_the_values() {
+    let policy = json!({"profiles": [{"name": "a"}]});
+    for (values, present, absent) in [
+        (
+            json!({}),
+            vec!["--policy=/etc/evenkeel/policy.yaml", "--leader-elect"],
+            "--once",
+        ),
+        (json!({"kind": "CronJob"}), vec!["--once"], "--leader-elect"),
+        (json!({"dryRun": true}), vec!["--dry-run"], "--once"),
+        // The ports and the Lease of descheduler, but no interval: its CronJob runs once.
+        (
+            json!({"deschedulerPolicy": policy, "cmdOptions": {"v": 3}}),
+            vec!["--policy-config-file=/etc/evenkeel/policy.yaml", "--v=3"],
+            "--descheduling-interval=5m",
+        ),
+        (
+            json!({"deschedulerPolicy": policy, "kind": "Deployment"}),
+            vec![
+                "--descheduling-interval=5m",
+                "--leader-elect-resource-name=evenkeel",
+            ],
+            "--once",
+        ),
+        (
+            json!({"kind": "Deployment", "deschedulingInterval": "2m"}),
+            vec!["--descheduling-interval=2m"],
+            "--once",
+        ),
+        (
+            json!({"leaderElection": {"leaseDuration": "15s", "resourceName": "descheduler"}}),
+            vec![
+                "--leader-elect-lease-duration=15s",
+                "--leader-elect-resource-name=descheduler",
+            ],
+            "--once",
+        ),
+        (
+            json!({"leaderElection": {"enabled": false}}),
+            vec!["run"],
+            "--leader-elect",
+        ),
+        // A flag that is given twice would be refused.
+        (
+            json!({"cmdOptions": {"listen": "[::]:8080", "dry-run": null}, "dryRun": true}),
+            vec!["--listen=[::]:8080", "--dry-run"],
+            "--listen=0.0.0.0:8080",
+        ),
+        (
+            json!({"cmdOptions": {"max-pods-to-evict-per-node": 2_000_000}}),
+            vec!["--max-pods-to-evict-per-node=2000000"],
+            "--once",
+        ),
+        (
+            json!({"ports": [{"containerPort": 10258}]}),
+            vec!["--secure-port=10258"],
+            "--once",
+        ),
+        (
+            json!({"schedulerConfig": "a: b"}),
+            vec!["--scheduler-config=/etc/evenkeel-scheduler/scheduler.yaml"],
+            "--once",
+        ),
+    ] {
+        let args = args(&values);
+        for flag in present {
+            assert_eq!(
+                args.iter().filter(|arg| *arg == flag).count(),
+                1,
+                "{values}: {args:?}"
+            );
+        }
+        assert!(!args.iter().any(|arg| arg == absent), "{values}: {args:?}");
+    }
+}
+
+#[test]
+fn a_changed_policy_starts_a_new_pod_unless_it_is_reloaded() {
+    let checksum = |values: Value| {
+        let deployment = of_kind(&rendered(&values), "Deployment");
+        deployment["spec"]["template"]["metadata"]["annotations"]["checksum/policy"].clone()
+    };
+    let changed = |how: &str| json!({"onPolicyChange": how, "policy": {"interval": "2m"}});
+    assert_ne!(checksum(json!({})), checksum(changed("restart")));
+    assert_eq!(checksum(changed("reload")), Value::Null);
+}
+
+#[test]
+fn the_right_to_taint_nodes_comes_with_its_limit() {
+    let native = json!({});
+    let without = json!({"policy": {"steering": {"taintHot": false}}});
+    let descheduler = json!({"kind": "Deployment", "deschedulerPolicy": {"profiles": []}});
+    for (values, steers) in [(native, true), (without, false), (descheduler, false)] {
+        let objects = rendered(&values);
+        let limited = objects
+            .iter()
+            .any(|object| object["kind"] == "ValidatingAdmissionPolicy");
+        let granted = objects
+            .iter()
+            .any(|object| object.to_string().contains("\"patch\""));
+        assert_eq!((granted, limited), (steers, steers), "{values}");
+    }
+    let renamed = rendered(&json!({"serviceAccount": {"name": "own"}}));
+    let limit = of_kind(&renamed, "ValidatingAdmissionPolicy");
+    let condition = limit["spec"]["matchConditions"][0]["expression"]
+        .as_str()
+        .unwrap();
+    assert!(condition.contains(":own$"), "{condition}");
+}
+
+#[test]
+fn mistakes_in_values_are_refused_with_the_reason() {
+    for (values, reason) in [
+        (json!({"kind": "Job"}), "kind"),
+        (
+            json!({"replicas": 2, "leaderElection": {"enabled": false}}),
+            "leaderElection.enabled",
+        ),
+        (json!({"replicas": "two"}), "replicas"),
+        (json!({"policy": {"interval": 5}}), "interval"),
+        (json!({"policy": {"intervall": "5m"}}), "intervall"),
+        (
+            json!({"policy": {"strategies": [{"lowNodeUtilisation": {}}]}}),
+            "strategies",
+        ),
+        (json!({"steering": {"rights": "yes"}}), "rights"),
+    ] {
+        let error = refused(&values);
+        assert!(error.contains(reason), "{values}: {error}");
+    }
+}
+
+/// Values of descheduler's chart as public repositories set them.
+fn values_in_use() -> Vec<Value> {
+    let policy = json!({"profiles": [{
+        "name": "default",
+        "pluginConfig": [
+            {"name": "DefaultEvictor", "args": {"nodeFit": true}},
+            {"name": "LowNodeUtilization",
+             "args": {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}}],
+        "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}}}]});
+    vec![
+        json!({"kind": "Deployment"}),
+        json!({"kind": "Deployment", "replicas": 2, "deschedulingInterval": "1m",
+               "deschedulerPolicyAPIVersion": "descheduler/v1alpha2", "deschedulerPolicy": policy,
+               "service": {"enabled": true}, "serviceMonitor": {"enabled": true},
+               "leaderElection": {"enabled": true}}),
+        json!({"kind": "Deployment", "replicas": 3, "leaderElection": {"enabled": true},
+               "deschedulerPolicy": policy}),
+        json!({"kind": "Deployment", "deschedulerPolicy": policy,
+               "tolerations": [{"key": "spot", "operator": "Equal", "value": "spot"}]}),
+        json!({"kind": "CronJob", "schedule": "15 */6 * * *", "timeZone": "Etc/UTC",
+               "command": ["/bin/descheduler"], "cmdOptions": {"v": 3}, "leaderElection": {},
+               "suspend": false, "priorityClassName": "system-cluster-critical",
+               "deschedulerPolicy": {"nodeSelector": "a=b", "maxNoOfPodsToEvictPerNode": 10,
+                                     "metricsCollector": {"enabled": true},
+                                     "profiles": policy["profiles"]}}),
+        json!({"resources": {"requests": {"cpu": "10m"}, "limits": {"memory": "128Mi"}},
+               "successfulJobsHistoryLimit": 1, "failedJobsHistoryLimit": 1,
+               "podSecurityPolicy": {"create": false},
+               "deschedulerPolicyAPIVersion": "descheduler/v1alpha1",
+               "deschedulerPolicy": {"strategies": {"RemoveDuplicates": {"enabled": true}}}}),
+        json!({"rbac": {"create": false}, "serviceAccount": {"create": false, "name": "own"},
+               "cmdOptions": {"dry-run": true, "logging-format": "json"},
+               "livenessProbe": {"httpGet": {"path": "/healthz", "port": 10258, "scheme": "HTTPS"}},
+               "ports": [{"containerPort": 10258, "protocol": "TCP"}], "kind": "Deployment",
+               "deschedulerPolicy": policy}),
+    ]
+}
+
+#[test]
+fn values_in_use_pass_lint_and_the_api_server() {
+    with_control_plane(async |control_plane| {
+        for values in values_in_use() {
+            let file = helm::values_file(&values);
+            run(helm::helm(&["lint", "--strict", &helm::chart(), "--values"]).arg(&file));
+            std::fs::remove_file(file).unwrap();
+            // The API server of the test does not have the kinds of the Prometheus Operator.
+            let known = |object: &&Value| object["kind"] != "ServiceMonitor";
+            for object in rendered(&values).iter().filter(known) {
+                control_plane.apply_with(&object.to_string(), &["--dry-run=server"]);
+            }
+        }
+    });
+}
+
+fn helm_in(control_plane: &ControlPlane, args: &[&str], values: &Value) -> String {
+    let file = helm::values_file(values);
+    let mut command = helm::helm(args);
+    command.env("KUBECONFIG", control_plane.dir.join("admin.kubeconfig"));
+    command.env("HELM_CACHE_HOME", control_plane.dir.join("helm"));
+    command.args(["--namespace", "kube-system"]);
+    if ["install", "upgrade"].contains(&args[0]) {
+        command.arg(helm::chart()).arg("--values").arg(&file);
+    }
+    let said = run(&mut command);
+    std::fs::remove_file(file).unwrap();
+    said
+}
+
+/// The objects of the release that the API server has.
+fn installed(control_plane: &ControlPlane) -> String {
+    let kinds = "deployments,configmaps,serviceaccounts,roles,rolebindings,clusterroles,\
+                 clusterrolebindings,validatingadmissionpolicies,services";
+    let mine = "app.kubernetes.io/managed-by=Helm";
+    control_plane.kubectl(&["get", kinds, "-n", "kube-system", "-l", mine, "-o", "name"])
+}
+
+async fn deployment(control_plane: &ControlPlane) -> Value {
+    let path = "/apis/apps/v1/namespaces/kube-system/deployments/evenkeel";
+    control_plane.get(path).await
+}
+
+#[test]
+fn a_release_is_installed_works_is_upgraded_rolled_back_and_removed() {
+    with_control_plane(async |control_plane| {
+        scene::lopsided(control_plane).await;
+        let policy = json!({
+            "dryRun": false, "interval": "10s", "limits": {"perWorkload": "100%"},
+            "usage": {"poll": "5s", "window": "40s", "smoothing": "mean", "minSamples": 2},
+            "evictable": {"minPodAge": "0s"},
+            "strategies": [{"lowNodeUtilization": {
+                "thresholds": {"cpu": "30%"}, "targetThresholds": {"cpu": "50%"},
+                "sustainedFor": "10s"}}],
+        });
+        let values = json!({"policy": policy});
+        let notes = helm_in(control_plane, &["install", RELEASE], &values);
+        assert!(notes.contains("It evicts pods from now on"), "{notes}");
+        eventually("the pod of the release", 60, async || {
+            let ready = deployment(control_plane).await["status"]["readyReplicas"].clone();
+            that(ready == 1, ready.to_string())
+        })
+        .await;
+
+        // The pod is simulated, so the program starts here: with the arguments of the pod, its
+        // policy, its account and the rights that the release grants.
+        let deployed = deployment(control_plane).await;
+        let args = deployed
+            .pointer(&format!("{CONTAINER}/args"))
+            .unwrap()
+            .clone();
+        let config = control_plane
+            .get("/api/v1/namespaces/kube-system/configmaps/evenkeel-policy")
+            .await;
+        let policy = config["data"]["policy.yaml"].as_str().unwrap();
+        let launch = Launch::written(control_plane, policy).await;
+        let mut process = launch.as_in_pod(&args);
+        process
+            .eventually("evictions", 240, async |_| {
+                that(evictions(control_plane).len() >= 2, "fewer")
+            })
+            .await;
+        process.cycles(1, 60).await;
+        assert!(process.stop(10).await.success());
+
+        let before = installed(control_plane);
+        let mut steering_off = values.clone();
+        steering_off["policy"]["steering"] = json!({"taintHot": false});
+        helm_in(control_plane, &["upgrade", RELEASE], &steering_off);
+        let upgraded = installed(control_plane);
+        assert!(before.contains("evenkeel-steering") && !upgraded.contains("evenkeel-steering"));
+        helm_in(control_plane, &["rollback", RELEASE, "1"], &json!({}));
+        assert_eq!(installed(control_plane), before);
+        helm_in(control_plane, &["uninstall", RELEASE], &json!({}));
+        assert_eq!(installed(control_plane), "");
+    });
+}

@@ -1,0 +1,359 @@
+//! The Helm chart without helm: its values are documented, typed, and those of the manifests.
+//! After a change of values.yaml run `UPDATE_DOCS=1 cargo test --test it chart`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use evenkeel::policy::Policy;
+use serde_json::{Map, Value, json};
+
+const CHART: &str = "deploy/helm/evenkeel";
+/// Top-level values of descheduler's chart, version 0.36.
+const DESCHEDULER_VALUES: [&str; 54] = [
+    "affinity",
+    "automountServiceAccountToken",
+    "activeDeadlineSeconds",
+    "cmdOptions",
+    "command",
+    "commonLabels",
+    "cronJobAnnotations",
+    "cronJobApiVersion",
+    "cronJobLabels",
+    "deploymentAnnotations",
+    "deschedulerPolicy",
+    "deschedulerPolicyAPIVersion",
+    "deschedulingInterval",
+    "dnsConfig",
+    "extraServiceAccountVolumeMounts",
+    "extraServiceAccountVolumes",
+    "failedJobsHistoryLimit",
+    "fullnameOverride",
+    "image",
+    "imagePullSecrets",
+    "initContainers",
+    "jobAnnotations",
+    "jobLabels",
+    "kind",
+    "leaderElection",
+    "livenessProbe",
+    "nameOverride",
+    "namespaceOverride",
+    "nodeSelector",
+    "podAnnotations",
+    "podDisruptionBudget",
+    "podLabels",
+    "podSecurityContext",
+    "ports",
+    "priorityClassName",
+    "rbac",
+    "replicas",
+    "resources",
+    "schedule",
+    "securityContext",
+    "service",
+    "serviceAccount",
+    "serviceMonitor",
+    "startingDeadlineSeconds",
+    "successfulJobsHistoryLimit",
+    "suspend",
+    "timeZone",
+    "tolerations",
+    "topologySpreadConstraints",
+    "ttlSecondsAfterFinished",
+    // Below them, those whose place in the pod is not their name.
+    "serviceAccount.name",
+    "serviceAccount.annotations",
+    "leaderElection.enabled",
+    "serviceMonitor.enabled",
+];
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn yaml(name: &str) -> Value {
+    serde_saphyr::from_str(&read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn values() -> Value {
+    yaml(&format!("{CHART}/values.yaml"))
+}
+
+/// Compares a generated file, or writes it with `UPDATE_DOCS=1`.
+fn check(name: &str, text: &str) {
+    let name = format!("{CHART}/{name}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path(&name), text).unwrap();
+    }
+    let current = std::fs::read_to_string(path(&name)).unwrap_or_default();
+    assert!(
+        current == text,
+        "{name} is not current: UPDATE_DOCS=1 cargo test --test it chart"
+    );
+}
+
+/// A value that has a comment, or a heading.
+enum Line {
+    Heading(String),
+    Documented { path: Vec<String>, help: String },
+}
+
+/// The headings and documented values of values.yaml, in order.
+fn documented() -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut help = String::new();
+    for line in read(&format!("{CHART}/values.yaml")).lines() {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if let Some(heading) = text.strip_prefix("# ---- ") {
+            lines.push(Line::Heading(heading.trim_end_matches(" ----").to_owned()));
+        } else if let Some(start) = text.strip_prefix("# -- ") {
+            start.clone_into(&mut help);
+        } else if let Some(more) = text.strip_prefix("# ") {
+            if !help.is_empty() {
+                write!(help, " {more}").unwrap();
+            }
+        } else if let Some((key, _)) = text.split_once(':') {
+            above.retain(|(outer, _)| *outer < indent);
+            above.push((indent, key.to_owned()));
+            if !help.is_empty() {
+                let path = above.iter().map(|(_, key)| key.clone()).collect();
+                let help = std::mem::take(&mut help);
+                lines.push(Line::Documented { path, help });
+            }
+        }
+    }
+    lines
+}
+
+fn value_at<'v>(values: &'v Value, path: &[String]) -> &'v Value {
+    path.iter().fold(values, |value, key| &value[key])
+}
+
+/// The default for the table; a long one is only in values.yaml.
+fn default_text(value: &Value) -> String {
+    let text = match value {
+        Value::Null => return String::new(),
+        Value::String(text) if text.is_empty() => return "`\"\"`".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    };
+    if text.len() > 60 {
+        "see values.yaml".to_owned()
+    } else {
+        format!("`{text}`")
+    }
+}
+
+fn readme() -> String {
+    let values = values();
+    let mut table = String::new();
+    for line in documented() {
+        match line {
+            Line::Heading(heading) => write!(
+                table,
+                "\n### {heading}\n\n| value | meaning | default |\n|---|---|---|\n"
+            ),
+            Line::Documented { path, help } => {
+                let default = default_text(value_at(&values, &path));
+                writeln!(table, "| `{}` | {help} | {default} |", path.join("."))
+            }
+        }
+        .unwrap();
+    }
+    format!("{}{table}", read("deploy/helm/README.head.md"))
+}
+
+#[test]
+fn the_readme_lists_every_value() {
+    check("README.md", &readme());
+}
+
+#[test]
+fn every_value_is_documented() {
+    let paths: Vec<Vec<String>> = documented()
+        .into_iter()
+        .filter_map(|line| match line {
+            Line::Documented { path, .. } => Some(path),
+            Line::Heading(_) => None,
+        })
+        .collect();
+    let mut leaves = Vec::new();
+    collect_leaves(&values(), &mut Vec::new(), &mut leaves);
+    for leaf in leaves {
+        let known = paths.iter().any(|path| leaf.starts_with(path));
+        assert!(known, "{} has no comment", leaf.join("."));
+    }
+}
+
+fn collect_leaves(value: &Value, path: &mut Vec<String>, leaves: &mut Vec<Vec<String>>) {
+    match value.as_object().filter(|map| !map.is_empty()) {
+        None => leaves.push(path.clone()),
+        Some(map) => {
+            for (key, value) in map {
+                path.push(key.clone());
+                collect_leaves(value, path, leaves);
+                path.pop();
+            }
+        }
+    }
+}
+
+/// Schemas that do not follow from the default.
+fn special(path: &str) -> Option<Value> {
+    let schema = match path {
+        "kind" => json!({"enum": ["", "CronJob", "Deployment"]}),
+        "logFormat" => json!({"enum": ["json", "text"]}),
+        "onPolicyChange" => json!({"enum": ["restart", "reload"]}),
+        "steering.rights" => json!({"enum": ["auto", true, false]}),
+        "deschedulerPolicyAPIVersion" => {
+            json!({"enum": ["descheduler/v1alpha2", "descheduler/v1alpha1"]})
+        }
+        // The program checks the policy of descheduler, with line and column.
+        "deschedulerPolicy" => json!({"type": ["object", "null"]}),
+        "podDisruptionBudget.minAvailable" | "podDisruptionBudget.maxUnavailable" => {
+            json!({"type": ["integer", "string", "null"]})
+        }
+        "replicas" => json!({"type": "integer", "minimum": 0}),
+        "image.tag" => json!({"type": "string"}),
+        _ => return None,
+    };
+    Some(schema)
+}
+
+/// The schema of a value: its type is that of its default. `null` removes a default.
+fn schema(value: &Value, path: &mut Vec<String>, help: &[(Vec<String>, String)]) -> Value {
+    let kind = match value {
+        Value::Null => None,
+        Value::Bool(_) => Some("boolean"),
+        Value::Number(_) => Some("integer"),
+        Value::String(_) => Some("string"),
+        Value::Array(_) => Some("array"),
+        Value::Object(_) => Some("object"),
+    };
+    let typed = || kind.map_or(json!({}), |kind| json!({"type": [kind, "null"]}));
+    let mut schema_of = special(&path.join(".")).unwrap_or_else(typed);
+    if path.len() == 1 && path[0] == "policy" {
+        schema_of = policy_schema();
+    } else if let Some(map) = value.as_object().filter(|map| !map.is_empty()) {
+        schema_of["properties"] = properties(map, path, help);
+    }
+    if let Some((_, help)) = help.iter().find(|(documented, _)| documented == path) {
+        schema_of["description"] = json!(help);
+    }
+    schema_of
+}
+
+fn properties(
+    map: &Map<String, Value>,
+    path: &mut Vec<String>,
+    help: &[(Vec<String>, String)],
+) -> Value {
+    let mut properties = Map::new();
+    for (key, value) in map {
+        path.push(key.clone());
+        properties.insert(key.clone(), schema(value, path, help));
+        path.pop();
+    }
+    Value::Object(properties)
+}
+
+/// The schema of the policy. The chart adds the two fields that are the same in each policy.
+fn policy_schema() -> Value {
+    let mut schema: Value = serde_json::from_str(&Policy::schema()).unwrap();
+    let fields = schema.as_object_mut().unwrap();
+    for field in ["$defs", "$schema", "title"] {
+        fields.remove(field);
+    }
+    schema["required"] = json!(["strategies"]);
+    schema
+}
+
+#[test]
+fn the_schema_has_the_types_of_the_defaults() {
+    let documented = documented().into_iter().filter_map(|line| match line {
+        Line::Documented { path, help } => Some((path, help)),
+        Line::Heading(_) => None,
+    });
+    let help: Vec<(Vec<String>, String)> = documented.collect();
+    let native: Value = serde_json::from_str(&Policy::schema()).unwrap();
+    // Values that the chart does not have are accepted, as by descheduler's chart; the notes of the
+    // release name them.
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$defs": native["$defs"],
+        "type": "object",
+        "properties": properties(values().as_object().unwrap(), &mut Vec::new(), &help),
+    });
+    check("values.schema.json", &format!("{schema:#}\n"));
+}
+
+#[test]
+fn the_notes_know_every_value() {
+    let values = values();
+    let names = values.as_object().unwrap().keys().map(String::as_str);
+    let known: Vec<&str> = ["global"].into_iter().chain(names).collect();
+    let text = format!(
+        "{{{{/* The values of the chart, so that the notes can name those that it does not have. \
+         Generated. */}}}}\n{{{{- define \"evenkeel.knownValues\" -}}}}\n{}\n{{{{- end -}}}}\n",
+        known.join(",")
+    );
+    check("templates/_values.tpl", &text);
+}
+
+#[test]
+fn values_of_descheduler_are_values_of_the_chart() {
+    let values = values();
+    for name in DESCHEDULER_VALUES {
+        let path: Vec<String> = name.split('.').map(str::to_owned).collect();
+        let (last, outer) = path.split_last().unwrap();
+        let map = value_at(&values, outer).as_object().unwrap();
+        assert!(map.contains_key(last), "the chart has no value {name}");
+    }
+}
+
+#[test]
+fn the_default_policy_is_that_of_the_manifests() {
+    let mut manifests = yaml("deploy/base/policy.yaml");
+    let fields = manifests.as_object_mut().unwrap();
+    assert_eq!(
+        (fields.remove("apiVersion"), fields.remove("kind")),
+        (Some(json!("evenkeel/v1alpha1")), Some(json!("Policy")))
+    );
+    assert_eq!(values()["policy"], manifests);
+}
+
+/// A copy could differ from its original, so the chart has links.
+#[test]
+fn the_chart_shares_rights_alerts_and_dashboard_with_the_manifests() {
+    let folder = path(&format!("{CHART}/files"));
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let entry = entry.unwrap().path();
+        let target = std::fs::read_link(&entry).unwrap_or_else(|error| {
+            panic!("{} is no link: {error}", entry.display());
+        });
+        assert!(target.is_relative() && folder.join(target).is_file());
+    }
+}
+
+#[test]
+fn the_chart_has_the_version_of_the_program() {
+    let chart = yaml(&format!("{CHART}/Chart.yaml"));
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(
+        (&chart["version"], &chart["appVersion"]),
+        (&json!(version), &json!(version))
+    );
+    let images = chart["annotations"]["artifacthub.io/images"]
+        .as_str()
+        .unwrap();
+    assert!(
+        images.contains(&format!("evenkeel:v{version}\n")),
+        "{images}"
+    );
+}

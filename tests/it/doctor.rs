@@ -1,0 +1,159 @@
+//! `evenkeel doctor`: one thing is wrong in each cluster, and one line says so.
+
+use evenkeel::decide::doctor::{Diagnosis, Severity};
+use evenkeel::model::ledger::Ledger;
+use evenkeel::model::snapshot::facts::Skipped;
+use evenkeel::model::snapshot::objects::ObjectKind;
+
+use crate::it::support::{Cluster, EVEN, noon, parse};
+
+/// Three nodes with measured pods that may move.
+const HEALTHY: &str = "
+node n1
+  web cpu=100m uses=100m
+node n2
+  web cpu=100m uses=100m
+node n3
+  web cpu=100m uses=100m
+budget web allows=1 desired=2
+";
+
+fn examined(cluster: &Cluster) -> Vec<Diagnosis> {
+    examined_by(cluster, EVEN)
+}
+
+fn examined_by(cluster: &Cluster, policy: &str) -> Vec<Diagnosis> {
+    let (engine, snapshot) = cluster.seen(parse(policy), Ledger::default());
+    let observed = engine.observed(&snapshot, noon());
+    engine.examine(&observed)
+}
+
+/// The only line that is not ok.
+fn wrong(all: &[Diagnosis]) -> &Diagnosis {
+    let wrong: Vec<&Diagnosis> = all.iter().filter(|d| d.severity != Severity::Ok).collect();
+    assert_eq!(wrong.len(), 1, "{all:#?}");
+    wrong[0]
+}
+
+#[test]
+fn a_healthy_cluster_has_no_warning() {
+    let all = examined(&Cluster::parse(HEALTHY));
+    assert!(all.len() >= 9);
+    for diagnosis in all {
+        assert_eq!(diagnosis.severity, Severity::Ok, "{diagnosis:?}");
+        assert_eq!(diagnosis.remedy, None, "{diagnosis:?}");
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a list of defects")]
+fn each_defect_is_named_by_its_own_line() {
+    use Severity::{Failure, Warning};
+    for (defect, check, severity, part) in [
+        (
+            "node n4 not-ready",
+            "nodes",
+            Warning,
+            "1 of 4 nodes not Ready: n4",
+        ),
+        ("node n4 no-metrics", "usage", Warning, "3 of 4 nodes"),
+        (
+            "  web cpu=100m no-metrics age=9h",
+            "usage",
+            Warning,
+            "3 of 4 pods",
+        ),
+        (
+            "  batch*3 cpu=100m uses=10m scheduler=packer",
+            "scheduler",
+            Warning,
+            "packer",
+        ),
+        (
+            "  shop*3 cpu=100m uses=10m\nbudget shop allows=0 desired=3",
+            "budgets",
+            Warning,
+            "default/shop",
+        ),
+        (
+            "  db cpu=100m uses=10m",
+            "replicas",
+            Warning,
+            "default/Deployment/db",
+        ),
+        (
+            "  cache*2 cpu=100m uses=10m emptydir",
+            "pods",
+            Warning,
+            "2 local-storage",
+        ),
+        (
+            "  descheduler*2 cpu=100m uses=10m namespace=kube-system",
+            "deschedulers",
+            Failure,
+            "kube-system/descheduler-",
+        ),
+        (
+            "  cluster-autoscaler*2 cpu=100m uses=10m",
+            "autoscalers",
+            Warning,
+            "cluster-autoscaler-",
+        ),
+    ] {
+        let all = examined(&Cluster::parse(&format!("{HEALTHY}{defect}\n")));
+        let found = wrong(&all);
+        assert_eq!(
+            (found.check, found.severity),
+            (check, severity),
+            "{found:?}"
+        );
+        assert!(found.message.contains(part), "{found:?}");
+        assert!(
+            found.remedy.as_ref().is_some_and(|r| !r.is_empty()),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_cluster_without_metrics_or_destinations_is_a_failure() {
+    let without = HEALTHY.replace("node n1", "node n1 no-metrics");
+    let without = without.replace("node n2", "node n2 no-metrics");
+    let without = without.replace("node n3", "node n3 no-metrics");
+    let without = without.replace(" uses=100m", "");
+    let all = examined(&Cluster::parse(&without));
+    let usage = all.iter().find(|d| d.check == "usage").unwrap();
+    assert_eq!(usage.severity, Severity::Failure, "{usage:?}");
+
+    let all = examined(&Cluster::parse("node n1\n  web*2 cpu=100m uses=100m\n"));
+    let nodes = wrong(&all);
+    assert_eq!((nodes.check, nodes.severity), ("nodes", Severity::Failure));
+}
+
+#[test]
+fn usage_is_not_needed_by_a_policy_that_compares_requests() {
+    let policy = format!("basis: requests\n{EVEN}");
+    let without = HEALTHY
+        .replace(" uses=100m", "")
+        .replace("node n1", "node n1 no-metrics");
+    for diagnosis in examined_by(&Cluster::parse(&without), &policy) {
+        assert_eq!(diagnosis.severity, Severity::Ok, "{diagnosis:?}");
+    }
+}
+
+#[test]
+fn an_object_that_cannot_be_read_is_named() {
+    let mut cluster = Cluster::parse(HEALTHY);
+    let odd = Skipped {
+        kind: "Pod".to_owned(),
+        namespace: "shop".to_owned(),
+        name: "odd".to_owned(),
+        node: None,
+        why: "spec: found 7".to_owned(),
+    };
+    cluster.objects.skip(ObjectKind::Pod, odd);
+    let all = examined(&cluster);
+    let found = all.iter().find(|d| d.check == "objects").unwrap();
+    assert_eq!(found.severity, Severity::Warning);
+    assert!(found.message.contains("shop/odd"), "{found:?}");
+}
