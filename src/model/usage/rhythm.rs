@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn what_a_day_shows_is_expected_on_the_next() {
         let rhythm = after(&[office]);
-        let tuesday = |hour| expected(&rhythm, 24 + hour, 0);
+        let tuesday = |hour: i64| expected(&rhythm, 24 + hour, 0);
         assert_eq!([8, 9, 16, 17].map(tuesday), [100, 800, 800, 100].map(Some));
     }
 
